@@ -1,0 +1,8 @@
+import { defineConfig } from "drizzle-kit";
+
+export default defineConfig({
+  dialect: "sqlite",
+  schema: "./src/storage/schema.ts",
+  out: "./migrations",
+  casing: "snake_case",
+});

@@ -1,0 +1,8 @@
+// Greets whoever it is told to.
+
+import manifest from "./auspex.json" with { type: "json" };
+import { serve } from "./cog.mjs";
+
+serve(manifest, {
+  predict: ({ name }) => `Hello, ${name}!`,
+});

@@ -1,0 +1,120 @@
+// A language model in the oldest sense: which word followed which two words, and how often.
+
+const WORD_OR_MARK = /\n\n|\s?[\p{L}\p{N}]+(?:[’'-][\p{L}\p{N}]+)*|\s?[^\s\p{L}\p{N}]|\s/gu;
+
+/** Words, marks and paragraph breaks, each with the space before it; joined they are the text. */
+export function tokenize(text) {
+  return text.match(WORD_OR_MARK) ?? [];
+}
+
+/** How much the last two tokens count beside the last one alone: less is more inventive. */
+const TRUST = 0.75;
+
+export class Language {
+  /** @type {Map<string, Map<string, number>>} what followed a context, and how often */
+  #followers = new Map();
+
+  get size() {
+    return this.#followers.size;
+  }
+
+  /** Learns the tokens from index `from` up to `to`, each with the two before it. */
+  learn(tokens, from, to) {
+    for (let index = from; index < to; index++) {
+      for (const context of contexts(tokens.slice(Math.max(0, index - 2), index))) {
+        const followers = this.#followers.get(context) ?? new Map();
+        followers.set(tokens[index], (followers.get(tokens[index]) ?? 0) + 1);
+        this.#followers.set(context, followers);
+      }
+    }
+  }
+
+  /** Writes on after `before`, without end. */
+  *write(before, temperature, random) {
+    let last = before.slice(-2);
+    while (true) {
+      const token = choose(this.#odds(last), temperature, random);
+      yield token;
+      last = [...last, token].slice(-2);
+    }
+  }
+
+  /** How likely each token is after `last`; what was never seen goes on like a new paragraph. */
+  #odds(last) {
+    const known = contexts(last).flatMap((context) => this.#followers.get(context) ?? []);
+    if (known.length === 0) return shares(this.#followers.get(PARAGRAPH), 1, new Map());
+    const [one, two] = known;
+    const odds = shares(one, two ? 1 - TRUST : 1, new Map());
+    return two ? shares(two, TRUST, odds) : odds;
+  }
+}
+
+const PARAGRAPH = key(["\n\n"]);
+
+/** The last token and the last two, as keys: capitals and the space before do not matter. */
+function contexts(last) {
+  return [last.slice(-1), last.slice(-2)].filter((part, i) => part.length === i + 1).map(key);
+}
+
+function key(tokens) {
+  return tokens.map((token) => (token === "\n\n" ? token : token.trim().toLowerCase())).join(" ");
+}
+
+function shares(followers, weight, odds) {
+  let total = 0;
+  for (const count of followers.values()) total += count;
+  for (const [token, count] of followers) {
+    odds.set(token, (odds.get(token) ?? 0) + (weight * count) / total);
+  }
+  return odds;
+}
+
+/** A high temperature makes odds more alike, a low one less so; at 0 only the best is left. */
+function choose(odds, temperature, random) {
+  const best = Math.max(...odds.values());
+  const weights = new Map();
+  let total = 0;
+  for (const [token, odd] of odds) {
+    if (temperature === 0 && odd === best) return token;
+    const weight = (odd / best) ** (1 / temperature);
+    weights.set(token, weight);
+    total += weight;
+  }
+  let left = random() * total;
+  for (const [token, weight] of weights) {
+    left -= weight;
+    if (left < 0) return token;
+  }
+  return odds.keys().next().value;
+}
+
+/** Random numbers from 0 to 1 that depend on the seed alone (mulberry32). */
+export function generator(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** At most `max` tokens, and nothing from `stop` on: what may be its beginning is held back. */
+export function* until(stop, tokens, max) {
+  let held = "";
+  let count = 0;
+  for (const token of tokens) {
+    held += token;
+    const end = stop === undefined ? -1 : held.indexOf(stop);
+    if (end >= 0) {
+      if (end > 0) yield held.slice(0, end);
+      return;
+    }
+    let keep = Math.min(held.length, (stop?.length ?? 1) - 1);
+    while (keep > 0 && !stop.startsWith(held.slice(-keep))) keep--;
+    if (keep < held.length) yield held.slice(0, held.length - keep);
+    held = held.slice(held.length - keep);
+    if (++count === max) break;
+  }
+  if (held) yield held;
+}

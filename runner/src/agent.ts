@@ -1,0 +1,209 @@
+/**
+ * The runner's life: sessions with the control plane one after the other, each with its poller
+ * and its telemetry, the jobs across all of them, and at the end the drain.
+ */
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Job as JobOrder,
+  type Machine,
+  RUNNER_PROTOCOL,
+  type SessionRequest,
+  type SessionResponse,
+} from "../../src/protocol/runner.ts";
+import type { ControlPlane } from "./client.ts";
+import { ControlPlaneError, messageOf, Refused, statusOf } from "./error.ts";
+import type { Executor } from "./executor.ts";
+import { readLoad } from "./hardware.ts";
+import { Job } from "./job.ts";
+import { Jobs } from "./jobs.ts";
+import type { Log } from "./log.ts";
+import { Poller } from "./poller.ts";
+import { backoff, retry } from "./retry.ts";
+import { type RunnerState, Telemetry } from "./telemetry.ts";
+import { VERSION } from "./version.ts";
+
+export interface AgentOptions {
+  runner: Pick<SessionRequest, "name" | "hardware" | "engine" | "slots">;
+  machine: Machine;
+  drainSeconds: number;
+  controlPlane: ControlPlane;
+  executor: Executor;
+  log: Log;
+  /** Take nothing more, finish what runs, end. */
+  stop: AbortSignal;
+  /** End now. */
+  kill: AbortSignal;
+}
+
+/** What claim and telemetry take. */
+const MAX_WARM = 200;
+const MAX_IMAGES = 500;
+/** While the control plane is away there is nothing else to do. */
+const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, base: 500, max: 30_000 };
+/** A control plane that forgets every session at once must not be flooded. */
+const REGISTER_AGAIN = { base: 1_000, max: 1_000 };
+/** For the release frames, and for the executor to let go. */
+const RELEASE_MS = 10_000;
+
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #jobs: Jobs;
+  #drained: Promise<void> | undefined;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.#jobs = new Jobs(options.runner.slots);
+  }
+
+  /** Resolves when the runner has stopped; rejects with the reason in words when it cannot go on. */
+  async run(): Promise<void> {
+    const { executor, stop, kill } = this.#options;
+    await executor.open();
+    try {
+      while (!stop.aborted) {
+        const again = await this.#serve(await this.#register());
+        if (!again) return;
+        await sleep(backoff(1, REGISTER_AGAIN), undefined, { signal: stop });
+      }
+    } catch (error) {
+      if (!stop.aborted) throw error;
+    } finally {
+      await this.#drain(kill);
+      await executor.close();
+    }
+  }
+
+  async #register(): Promise<SessionResponse> {
+    const { controlPlane, runner, machine, log, stop } = this.#options;
+    const request = { protocol: RUNNER_PROTOCOL, version: VERSION, machine, ...runner };
+    try {
+      const session = await retry(() => controlPlane.register(request, stop), {
+        ...REGISTER_RETRY,
+        signal: stop,
+        onRetry: (error, delay) =>
+          log.warn("the control plane is away", {
+            error: messageOf(error),
+            retry_ms: Math.round(delay),
+          }),
+      });
+      log.info("registered", { runner: session.runner_id, name: runner.name });
+      return session;
+    } catch (error) {
+      throw refusal(error);
+    }
+  }
+
+  /** Works for one session; true when the control plane does not know it any more. */
+  async #serve(session: SessionResponse): Promise<boolean> {
+    const { runner, drainSeconds, log, stop, kill } = this.#options;
+    const over = new AbortController();
+    const poller = this.#poller(session);
+    const telemetry = this.#telemetry(session, poller);
+    const beats = telemetry.run(over.signal);
+    const polls = poller.run(AbortSignal.any([stop, over.signal]));
+    this.#jobs.onFree = () => poller.wake();
+    try {
+      await Promise.race([polls, beats]);
+      log.info("draining", { running: this.#jobs.ids.length });
+      const deadline = AbortSignal.any([kill, AbortSignal.timeout(drainSeconds * 1000)]);
+      await Promise.race([this.#drain(deadline), beats]);
+      await telemetry.farewell();
+      return false;
+    } catch (error) {
+      switch (statusOf(error)) {
+        case 404:
+          log.warn("the control plane does not know this session: registering again");
+          return true;
+        case 409:
+          log.warn(
+            `another process runs under the name ${runner.name}: this one finishes its work and ends`,
+          );
+          return false;
+        default:
+          throw refusal(error);
+      }
+    } finally {
+      over.abort();
+      await Promise.allSettled([polls, beats]);
+    }
+  }
+
+  #poller({ runner_id, session, settings }: SessionResponse): Poller {
+    const { runner, controlPlane, executor, log } = this.#options;
+    return new Poller({
+      free: () => this.#jobs.free,
+      claim: (free, signal) => {
+        const warm = executor.warm().slice(0, MAX_WARM);
+        const images = executor.images().slice(0, MAX_IMAGES);
+        const request = { runner_id, session, hardware: runner.hardware, free, warm, images };
+        return controlPlane.claim(request, settings.poll_seconds, signal);
+      },
+      onJob: (order) => this.#start(order, settings),
+      log,
+    });
+  }
+
+  #start(order: JobOrder, settings: SessionResponse["settings"]): void {
+    const { executor, controlPlane, log } = this.#options;
+    this.#jobs.start(new Job({ order, executor, controlPlane, settings, log }));
+  }
+
+  #telemetry({ runner_id, session, settings }: SessionResponse, poller: Poller): Telemetry {
+    const { runner, machine, controlPlane, executor, log, stop } = this.#options;
+    let paused = false;
+    return new Telemetry({
+      intervalMs: settings.telemetry_seconds * 1000,
+      state: (): RunnerState => ({
+        runner_id,
+        session,
+        state: stop.aborted || paused ? "draining" : "ready",
+        slots: runner.slots,
+        running: this.#jobs.ids,
+        warm: executor.warm().slice(0, MAX_WARM),
+      }),
+      load: () => readLoad(machine.gpus.length > 0),
+      report: (telemetry, signal) => controlPlane.report(telemetry, signal),
+      onAnswer: ({ draining }) => {
+        if (draining === paused) return;
+        paused = draining;
+        log.info(draining ? "asked to take no more work" : "taking work again");
+        if (draining) poller.pause();
+        else poller.resume();
+      },
+      log,
+    });
+  }
+
+  #drain(deadline: AbortSignal): Promise<void> {
+    this.#drained ??= this.#windDown(deadline);
+    return this.#drained;
+  }
+
+  /** Hands back what has not begun and waits for the rest, at most until the deadline. */
+  async #windDown(deadline: AbortSignal): Promise<void> {
+    const reason = "the runner is shutting down";
+    this.#jobs.leave(reason);
+    const done = new AbortController();
+    const idle = this.#jobs.idle().finally(() => done.abort());
+    const late = deadline.aborted ? undefined : once(deadline, "abort", { signal: done.signal });
+    await Promise.race([idle, late]).catch(() => undefined);
+    this.#jobs.release(reason);
+    await Promise.race([idle, sleep(RELEASE_MS, undefined, { signal: done.signal })]).catch(
+      () => undefined,
+    );
+  }
+}
+
+/** What the operator is to do about a control plane that will not have this runner. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof ControlPlaneError)) return error;
+  const words = {
+    401: "the control plane does not accept the runner token",
+    403: "the runner token may not do this",
+    404: "nothing here for this runner (is the address right, does the hardware class exist?)",
+    426: "this runner does not fit the deployment",
+  }[error.status ?? 0];
+  const self = `auspex-runner ${VERSION}, protocol ${RUNNER_PROTOCOL}`;
+  return new Refused(`${words ?? `the control plane refuses ${self}`}: ${error.message}`);
+}

@@ -1,0 +1,238 @@
+/**
+ * A job's line to its prediction (src/protocol/channel.ts), through as many connections as it
+ * takes: numbers the frames, keeps the one that is not acknowledged, resends it after a break,
+ * and decides when the next one goes.
+ */
+import type { DownFrame, Finish } from "../../src/protocol/channel.ts";
+import type { RunnerSettings } from "../../src/protocol/runner.ts";
+import type { ChannelAddress } from "./client.ts";
+import { type Closed, Connection } from "./connection.ts";
+import type { Portion } from "./reporter.ts";
+import { backoff } from "./retry.ts";
+
+/** Where the frames' content comes from. */
+export interface Outbox {
+  readonly empty: boolean;
+  /** Holds what somebody waits for: then only the last acknowledgement is waited for. */
+  readonly urgent: boolean;
+  take(): Portion;
+}
+
+export type ChannelEnd =
+  /** The finish is acknowledged. */
+  | { kind: "finished"; finish: Finish }
+  /** The job is handed back. */
+  | { kind: "released" }
+  /** The attempt is not this runner's any more. */
+  | { kind: "fenced"; reason: string }
+  /** The prediction could not be reached for too long. */
+  | { kind: "lost"; reason: string };
+
+export interface ChannelOptions {
+  address: ChannelAddress;
+  settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds" | "flush_ms">;
+  outbox: Outbox;
+  onCancel: (reason: string) => void;
+}
+
+/**
+ * The prediction is marked as started by its first frame: due 30 ms after the welcome even when
+ * it is empty; a run that has ended by then is a single frame.
+ */
+const FIRST_FRAME_MS = 25;
+/** After the first retry, which comes at once. */
+const RECONNECT = { base: 200, max: 5_000 };
+/** A frame that breaks every connection (too large, not understood) is not sent for ever. */
+const MAX_SENDS = 10;
+/** Handing back is a courtesy: without it the lease runs out. */
+const RELEASE_TIMEOUT_MS = 5_000;
+
+export class Channel {
+  readonly ended: Promise<ChannelEnd>;
+  readonly #end: (end: ChannelEnd) => void;
+  readonly #options: ChannelOptions;
+  #over = false;
+  #connection: Connection | undefined;
+  #welcome = false;
+  #breaks = 0;
+  #seq = 0;
+  #unacknowledged: { text: string; finish?: Finish; sends: number } | undefined;
+  #release: string | undefined;
+  #welcomedAt = 0;
+  #sentAt = 0;
+  #contactAt = 0;
+  /** The next frame while connected, the next connection while not. */
+  #timer: NodeJS.Timeout | undefined;
+  #releaseTimer: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+    const { promise, resolve } = Promise.withResolvers<ChannelEnd>();
+    this.ended = promise;
+    this.#end = resolve;
+  }
+
+  open(): void {
+    this.#contactAt = performance.now();
+    this.#connect();
+  }
+
+  /** The outbox has changed. Sent at the end of the turn: an output and its finish are one frame. */
+  notify(): void {
+    if (this.#over || !this.#welcome) return;
+    this.#immediate ??= setImmediate(() => {
+      this.#immediate = undefined;
+      this.#pump();
+    });
+  }
+
+  /** Hands the job back, as soon as what is on its way is acknowledged. */
+  release(reason: string): void {
+    if (this.#over || this.#release !== undefined) return;
+    this.#release = reason;
+    this.#releaseTimer = setTimeout(
+      () => this.#settle({ kind: "lost", reason: "could not be handed back in time" }),
+      RELEASE_TIMEOUT_MS,
+    );
+    this.notify();
+  }
+
+  #connect(): void {
+    const { address, settings } = this.#options;
+    const pingMs = settings.ping_seconds * 1000;
+    // A ping unanswered until the next one: soon enough to reconnect before the lease runs out.
+    const silenceMs = Math.min(2 * pingMs, settings.lease_seconds * 1000);
+    this.#connection = new Connection(
+      address,
+      { pingMs, silenceMs },
+      {
+        onFrame: (frame) => this.#receive(frame),
+        onPong: () => this.#contact(),
+        onClose: (closed) => this.#broken(closed),
+      },
+    );
+  }
+
+  #receive(frame: DownFrame): void {
+    if (this.#over) return;
+    this.#contactAt = performance.now();
+    switch (frame.type) {
+      case "welcome":
+        this.#welcomed(frame.seq);
+        break;
+      case "ack":
+        this.#acknowledged(frame.seq);
+        break;
+      case "cancel":
+        this.#options.onCancel(frame.reason);
+        break;
+      case "fenced":
+        this.#settle({ kind: "fenced", reason: frame.reason });
+    }
+  }
+
+  /** The connection works, not merely stands: the next break is the first one again. */
+  #contact(): void {
+    this.#contactAt = performance.now();
+    this.#breaks = 0;
+  }
+
+  #welcomed(seq: number): void {
+    const acknowledged = this.#unacknowledged ? this.#seq - 1 : this.#seq;
+    if (seq !== this.#seq && seq !== acknowledged) {
+      const reason = `the prediction has frame ${seq}, this runner is at ${this.#seq}`;
+      this.#settle({ kind: "lost", reason });
+      return;
+    }
+    this.#welcome = true;
+    this.#welcomedAt = performance.now();
+    if (seq === this.#seq) this.#acknowledged(seq);
+    else this.#send();
+  }
+
+  #acknowledged(seq: number): void {
+    if (seq === this.#seq && this.#unacknowledged) {
+      this.#contact();
+      const { finish } = this.#unacknowledged;
+      this.#unacknowledged = undefined;
+      if (finish) this.#settle({ kind: "finished", finish });
+    }
+    this.#pump();
+  }
+
+  #pump(): void {
+    // Not connected, the timer is that of the next connection: it is left alone.
+    if (this.#over || !this.#welcome || this.#unacknowledged) return;
+    clearTimeout(this.#timer);
+    const wait = this.#wait(performance.now());
+    if (wait === undefined) return;
+    if (wait > 0) this.#timer = setTimeout(() => this.#pump(), wait);
+    else if (this.#release !== undefined) this.#handBack(this.#release);
+    else this.#next();
+  }
+
+  #next(): void {
+    const portion = this.#options.outbox.take();
+    this.#seq++;
+    const text = JSON.stringify({ type: "events", seq: this.#seq, ...portion });
+    this.#unacknowledged = { text, finish: portion.finish, sends: 0 };
+    this.#send();
+  }
+
+  /** Milliseconds until the next frame is due; undefined when there is none. */
+  #wait(now: number): number | undefined {
+    const { outbox, settings } = this.#options;
+    if (this.#release !== undefined || outbox.urgent) return 0;
+    if (this.#seq === 0) return this.#welcomedAt + FIRST_FRAME_MS - now;
+    if (outbox.empty) return undefined;
+    return this.#sentAt + settings.flush_ms - now;
+  }
+
+  #send(): void {
+    const frame = this.#unacknowledged;
+    if (!frame) return;
+    frame.sends++;
+    if (frame.sends > MAX_SENDS) {
+      const reason = `frame ${this.#seq} was sent ${MAX_SENDS} times and never acknowledged`;
+      this.#settle({ kind: "lost", reason });
+      return;
+    }
+    this.#sentAt = performance.now();
+    this.#connection?.send(frame.text);
+  }
+
+  #handBack(reason: string): void {
+    this.#connection?.send(JSON.stringify({ type: "release", reason }));
+    this.#settle({ kind: "released" });
+  }
+
+  #broken({ final, reason }: Closed): void {
+    if (this.#over) return;
+    this.#connection = undefined;
+    this.#welcome = false;
+    clearTimeout(this.#timer);
+    const silentMs = performance.now() - this.#contactAt;
+    if (final) {
+      this.#settle({ kind: "fenced", reason });
+    } else if (silentMs > this.#options.settings.lease_seconds * 2000) {
+      const words = `no contact for ${Math.round(silentMs / 1000)} s: ${reason}`;
+      this.#settle({ kind: "lost", reason: words });
+    } else {
+      const delay = this.#breaks === 0 ? 0 : backoff(this.#breaks, RECONNECT);
+      this.#breaks++;
+      this.#timer = setTimeout(() => this.#connect(), delay);
+    }
+  }
+
+  #settle(end: ChannelEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#releaseTimer);
+    clearImmediate(this.#immediate);
+    this.#connection?.close();
+    this.#connection = undefined;
+    this.#end(end);
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * One container, from its pull to its end, and who is using it:
+ *
+ * starting → ready → ended. While it is ready it is joined and left; it stops when it has stood
+ * idle for its time, when it is retired and the last run has left, or when it is told to.
+ */
+import { randomBytes } from "node:crypto";
+import type { SetupProgress } from "../../../src/protocol/event.ts";
+import type { Image } from "../../../src/protocol/runner.ts";
+import { type Engine, type Exit, type RunningContainer, referenceOf } from "../engines/engine.ts";
+import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
+import type { Log } from "../log.ts";
+import { asFailure, external, type Failure, internal } from "./failure.ts";
+import { unlessAborted, within } from "./wait.ts";
+
+/** So many failed runs in a row are the container's fault rather than their inputs'. */
+const MAX_FAILURES = 3;
+
+/** After that the kill itself has failed; the container keeps its room until it is seen to end. */
+const KILL_MS = 10_000;
+
+/** What jobs must have in common to share a container. */
+export interface Specification {
+  key: string;
+  image: Image;
+  variables: Record<string, string>;
+  maxConcurrency: number;
+}
+
+export interface ContainerParts {
+  engine: Engine;
+  server: ServerInterface;
+  timing: Timing;
+  log: Log;
+}
+
+type Listener = (progress: SetupProgress) => void;
+
+export class Container {
+  readonly reference: string;
+  /** Resolved when it is gone; never rejects. */
+  readonly ended: Promise<void>;
+  readonly #specification: Specification;
+  readonly #parts: ContainerParts;
+  readonly #listeners = new Set<Listener>();
+  readonly #ready = Promise.withResolvers<Session>();
+  readonly #gone = new AbortController();
+  readonly #halt = new AbortController();
+  #running: RunningContainer | undefined;
+  #session: Session | undefined;
+  #setupLogs = "";
+  #phase: SetupProgress | undefined;
+  #users = 0;
+  /** Whether runs have overlapped since it was last unused: then its logs are nobody's alone. */
+  #shared = false;
+  #failures = 0;
+  #retired = false;
+  #stopping: Promise<void> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(specification: Specification, parts: ContainerParts) {
+    this.#specification = specification;
+    this.#parts = parts;
+    this.reference = referenceOf(specification.image);
+    // A start that fails when nobody waits for it any more is logged where it fails.
+    this.#ready.promise.catch(() => {});
+    this.ended = this.#live();
+  }
+
+  get key(): string {
+    return this.#specification.key;
+  }
+
+  get isReady(): boolean {
+    return this.#session !== undefined && !this.#retired;
+  }
+
+  get hasRoom(): boolean {
+    return !this.#retired && this.#users < this.#specification.maxConcurrency;
+  }
+
+  get users(): number {
+    return this.#users;
+  }
+
+  join(): void {
+    clearTimeout(this.#idle);
+    this.#shared = this.#users > 0;
+    if (!this.#shared && this.#session) this.#running?.forget();
+    this.#users += 1;
+  }
+
+  leave(idleSeconds: number, outcome?: Outcome): void {
+    this.#users -= 1;
+    if (outcome) this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
+    if (outcome?.container === "retired" || this.#failures >= MAX_FAILURES) this.#retired = true;
+    if (this.#users > 0) return;
+    if (this.isReady) this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
+    else void this.stop();
+  }
+
+  /** Reports how far it is, and what has been missed, until it is ready. */
+  async session(listener: Listener, stop: AbortSignal): Promise<Session> {
+    if (this.#session) {
+      listener({ phase: "ready" });
+      return this.#session;
+    }
+    if (this.#phase) listener({ ...this.#phase, logs: this.#setupLogs || undefined });
+    this.#listeners.add(listener);
+    try {
+      return await unlessAborted(this.#ready.promise, stop);
+    } finally {
+      this.#listeners.delete(listener);
+    }
+  }
+
+  /** Politely first. Resolves when it is gone, or will not go. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  /** At once; runs in it end with this reason. Resolves when it is gone, or will not go. */
+  async kill(reason: Failure): Promise<void> {
+    this.#retire(reason);
+    await this.#killRunning();
+  }
+
+  async #live(): Promise<void> {
+    try {
+      this.#session = await this.#start();
+      this.#tell({ phase: "ready" });
+      this.#ready.resolve(this.#session);
+    } catch (error) {
+      const failure = asFailure(error, this.#parts.log);
+      this.#ready.reject(failure);
+      this.#retire(failure);
+      if (this.#alive) await this.#end(this.#alive.kill(), KILL_MS);
+    }
+    await this.#running?.exited;
+    this.#retired = true;
+    clearTimeout(this.#idle);
+    this.#session?.close();
+  }
+
+  async #start(): Promise<Session> {
+    const { engine, server } = this.#parts;
+    const { image, variables, maxConcurrency } = this.#specification;
+    const { signal } = this.#halt;
+    await engine.pull(image, (progress) => this.#tell(progress), signal);
+    signal.throwIfAborted();
+    this.#tell({ phase: "starting" });
+    const token = randomBytes(32).toString("base64url");
+    const environment = { ...variables, ...server.environment(maxConcurrency, token) };
+    const running = await engine.start({ image, environment }, signal);
+    this.#running = running;
+    const gone = this.#gone.signal;
+    void running.exited.then((exit) => this.#gone.abort(this.#endOf(exit)));
+    const connection = { address: running.address, token, maxConcurrency, gone };
+    const report = (logs: string) => this.#tell({ phase: "starting", logs });
+    return server.connect(connection, report, signal);
+  }
+
+  #tell(progress: SetupProgress): void {
+    const { logs, ...phase } = progress;
+    this.#phase = phase;
+    this.#setupLogs += logs ?? "";
+    for (const listener of this.#listeners) listener(progress);
+  }
+
+  /** Why its runs ended: because somebody ended it, or by itself. */
+  #endOf({ description, logs }: Exit): unknown {
+    if (this.#halt.signal.aborted) return this.#halt.signal.reason;
+    // What other people's runs have printed is not for this one's error.
+    const told = logs !== "" && !(this.#shared && this.#session);
+    return external(`the container ${description}${told ? `:\n${logs}` : ""}`);
+  }
+
+  #retire(reason: Failure): void {
+    this.#retired = true;
+    clearTimeout(this.#idle);
+    this.#halt.abort(reason);
+  }
+
+  async #stop(): Promise<void> {
+    this.#retire(internal("the runner has stopped the container"));
+    if (!this.#session || !this.#alive) return this.#killRunning();
+    const { stopGrace } = this.#parts.timing;
+    await this.#session.shutdown();
+    await this.#end(this.#alive?.stop(stopGrace) ?? this.ended, stopGrace + KILL_MS);
+  }
+
+  get #alive(): RunningContainer | undefined {
+    return this.#gone.signal.aborted ? undefined : this.#running;
+  }
+
+  /** One that is still to be started is ended by the signal, and one that is gone needs no more. */
+  #killRunning(): Promise<void> {
+    return this.#end(this.#alive?.kill() ?? this.ended, KILL_MS);
+  }
+
+  async #end(ending: Promise<void>, patience: number): Promise<void> {
+    const error = (cause: unknown) => asFailure(cause, this.#parts.log);
+    const gone = await within(patience, ending).catch(error);
+    if (gone !== true) {
+      this.#parts.log.error("a container does not end", { image: this.reference });
+    }
+  }
+}

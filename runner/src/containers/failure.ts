@@ -1,0 +1,36 @@
+/** Why a run did not come to a result, and whose doing that is; ends up as the finish's error. */
+import type { Finish, RunError } from "../../../src/protocol/channel.ts";
+import type { Log } from "../log.ts";
+
+/** What `runError.message` takes. */
+const MAX_MESSAGE = 10_000;
+
+export class Failure extends Error {
+  readonly source: RunError["source"];
+
+  constructor(source: RunError["source"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.source = source;
+  }
+}
+
+/** The model or its container is to blame. */
+export const external = (message: string, options?: ErrorOptions): Failure =>
+  new Failure("external", message, options);
+
+/** The runner or its machine is to blame. */
+export const internal = (message: string, options?: ErrorOptions): Failure =>
+  new Failure("internal", message, options);
+
+/** What is not a Failure is a defect or the machine's trouble: logged whole, told in general. */
+export function asFailure(error: unknown, log: Log): Failure {
+  if (error instanceof Failure) return error;
+  const stack = error instanceof Error ? error.stack : String(error);
+  log.error("a run failed inside the runner", { stack });
+  return internal("the runner had a problem of its own; its log says which", { cause: error });
+}
+
+export function failed(failure: Failure, output: Finish["output"] = "none"): Finish {
+  const message = failure.message.slice(0, MAX_MESSAGE);
+  return { status: "failed", output, error: { source: failure.source, message } };
+}

@@ -1,0 +1,89 @@
+/** One container of the Docker engine, from its start to its removal. */
+import type Dockerode from "dockerode";
+import { internal } from "../containers/failure.ts";
+import type { Exit, RunningContainer } from "./engine.ts";
+import { ignoring } from "./status.ts";
+
+const LAST_LINES = 50;
+
+export class DockerContainer implements RunningContainer {
+  readonly address: URL;
+  readonly exited: Promise<Exit>;
+  readonly #container: Dockerode.Container;
+  /** Seconds since 1970. */
+  #logsSince = 0;
+
+  /** Leaves nothing behind when it fails or comes too late. */
+  static async start(container: Dockerode.Container, port: number, signal: AbortSignal) {
+    try {
+      await container.start();
+      signal.throwIfAborted();
+      const { NetworkSettings } = await container.inspect();
+      const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]?.HostPort;
+      // A container that ended at once has no port any more; its exit says what happened.
+      return new DockerContainer(container, new URL(`http://127.0.0.1:${published ?? 9}`));
+    } catch (error) {
+      await container.remove({ force: true, v: true });
+      signal.throwIfAborted();
+      const why = error instanceof Error ? error.message : String(error);
+      throw internal(`the container cannot be started: ${why}`, { cause: error });
+    }
+  }
+
+  private constructor(container: Dockerode.Container, address: URL) {
+    this.#container = container;
+    this.address = address;
+    this.exited = this.#watch().catch((error: Error) => ({
+      description: `was lost sight of: ${error.message}`,
+      logs: "",
+    }));
+  }
+
+  forget(): void {
+    this.#logsSince = Date.now() / 1_000;
+  }
+
+  async stop(grace: number): Promise<void> {
+    await ignoring([304, 404], this.#container.stop({ t: Math.ceil(grace / 1_000) }));
+    await this.exited;
+  }
+
+  async kill(): Promise<void> {
+    // 409: it is not running any more, or its removal is under way.
+    await ignoring([404, 409], this.#container.kill());
+    await this.exited;
+  }
+
+  async #watch(): Promise<Exit> {
+    await ignoring([404], this.#container.wait());
+    const logs = await this.#lastLogs();
+    const description = await this.#description();
+    await ignoring([404, 409], this.#container.remove({ force: true, v: true }));
+    return { description, logs };
+  }
+
+  async #description(): Promise<string> {
+    const facts = await ignoring([404], this.#container.inspect());
+    if (!facts) return "was removed by somebody else";
+    if (facts.State.OOMKilled) return "ran out of memory";
+    return `exited with code ${facts.State.ExitCode}`;
+  }
+
+  async #lastLogs(): Promise<string> {
+    const wanted = { stdout: true, stderr: true, tail: LAST_LINES, since: this.#logsSince };
+    const logs = this.#container.logs({ ...wanted, follow: false });
+    const frames = await ignoring([404, 409], logs);
+    return frames ? unframe(frames) : "";
+  }
+}
+
+/** Docker puts 8 bytes before each piece of output: the stream, and the length from byte 4 on. */
+function unframe(frames: Buffer): string {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at + 8 <= frames.length; ) {
+    const end = at + 8 + frames.readUInt32BE(at + 4);
+    pieces.push(frames.subarray(at + 8, end));
+    at = end;
+  }
+  return Buffer.concat(pieces).toString().trimEnd();
+}

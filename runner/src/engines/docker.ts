@@ -1,0 +1,141 @@
+/** The Docker engine: each container in the sandbox, on the runner's own network. */
+import Dockerode from "dockerode";
+import type { Image } from "../../../src/protocol/runner.ts";
+import { external, internal } from "../containers/failure.ts";
+import type { Log } from "../log.ts";
+import { DockerContainer } from "./docker-container.ts";
+import {
+  type Engine,
+  type Launch,
+  type ReportProgress,
+  type RunningContainer,
+  referenceOf,
+} from "./engine.ts";
+import { firewallProblem, lowerFirewall, raiseFirewall } from "./firewall.ts";
+import { hasReference, imageFacts } from "./image.ts";
+import { closeNetwork, type Network, openNetwork } from "./network.ts";
+import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "./options.ts";
+import { pullImage } from "./pull.ts";
+import { HOST_NAME, hostConfig } from "./sandbox.ts";
+import { ignoring } from "./status.ts";
+
+/** Its value is the runner's name: what the sweep goes by. */
+const RUNNER_LABEL = "auspex.runner";
+
+/** `--await-explicit-shutdown`: the server ends by POST /shutdown, not by a stray SIGTERM. */
+const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
+
+export class DockerEngine implements Engine {
+  readonly #docker: Dockerode;
+  readonly #runner: string;
+  readonly #gpus: NonNullable<DockerOptions["gpus"]>;
+  readonly #port: number;
+  readonly #sandbox: Sandbox;
+  readonly #log: Log;
+  #network: Network | undefined;
+  /** What containers find under HOST_NAME. */
+  #hostAddress = "";
+  #firewalled = false;
+
+  constructor(runner: string, options: DockerOptions, log: Log) {
+    this.#docker = new Dockerode({ socketPath: options.socket ?? DEFAULT_SOCKET });
+    this.#runner = runner;
+    this.#gpus = options.gpus ?? "image";
+    this.#port = options.port ?? 5_000;
+    this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
+    this.#log = log;
+  }
+
+  async open(listen: (host: string) => Promise<number>): Promise<URL> {
+    await this.#sweep();
+    const network = await openNetwork(this.#docker, this.#runner);
+    this.#network = network;
+    this.#hostAddress = network.gateway;
+    const port = await this.#listen(listen, network.gateway);
+    const problem = await firewallProblem();
+    if (problem === undefined) {
+      const { bridge, gateway } = network;
+      const { egress } = this.#sandbox;
+      await raiseFirewall({ bridge, gateway, receiverPort: port, egress });
+      this.#firewalled = true;
+    } else {
+      const reason = { reason: problem };
+      this.#log.warn("containers can reach this machine and its private network", reason);
+    }
+    return new URL(`http://${HOST_NAME}:${port}`);
+  }
+
+  /** Where Docker runs in a VM the gateway is not here, but Docker leads to the loopback address. */
+  async #listen(listen: (host: string) => Promise<number>, gateway: string): Promise<number> {
+    try {
+      return await listen(gateway);
+    } catch (error) {
+      const elsewhere = error instanceof Error && "code" in error && error.code === "EADDRNOTAVAIL";
+      if (!elsewhere) throw error;
+      this.#hostAddress = "host-gateway";
+      return listen("127.0.0.1");
+    }
+  }
+
+  async images(): Promise<string[]> {
+    const images = await this.#docker.listImages();
+    return images.flatMap((image) => image.RepoDigests ?? []);
+  }
+
+  async pull(image: Image, report: ReportProgress, signal: AbortSignal): Promise<void> {
+    if (await this.#inspect(image)) return;
+    await pullImage(this.#docker, image, report, signal);
+  }
+
+  async start({ image, environment }: Launch, signal: AbortSignal): Promise<RunningContainer> {
+    const found = await this.#inspect(image);
+    if (!found) throw external(`${referenceOf(image)} is not on this machine after the pull`);
+    const network = this.#network;
+    if (!network) throw internal("the Docker engine is not open");
+    const facts = imageFacts(found.Config.Labels ?? {});
+    const gpus = this.#gpus === "always" || (this.#gpus === "image" && facts.gpu);
+    const port = this.#port;
+    const container = await this.#docker.createContainer({
+      // By the id that was looked at, not by a name that may come to mean another image.
+      Image: found.Id,
+      ...(facts.cog ? { Cmd: COG_COMMAND } : {}),
+      Env: Object.entries({ ...environment, HOST: "0.0.0.0", PORT: String(port) }).map(
+        ([name, value]) => `${name}=${value}`,
+      ),
+      Labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
+      ExposedPorts: { [`${port}/tcp`]: {} },
+      HostConfig: hostConfig({
+        sandbox: this.#sandbox,
+        network: network.name,
+        hostAddress: this.#hostAddress,
+        port,
+        gpus,
+      }),
+    });
+    return DockerContainer.start(container, port, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#sweep();
+    if (!this.#network) return;
+    await closeNetwork(this.#docker, this.#network.name);
+    if (this.#firewalled) await lowerFirewall(this.#network.bridge);
+    this.#firewalled = false;
+    this.#network = undefined;
+  }
+
+  /** The image by repository and digest together: whoever knows a digest has not yet the image. */
+  async #inspect(image: Image): Promise<Dockerode.ImageInspectInfo | undefined> {
+    const reference = referenceOf(image);
+    const found = await ignoring([404], this.#docker.getImage(reference).inspect());
+    return hasReference(found?.RepoDigests ?? [], reference) ? found : undefined;
+  }
+
+  async #sweep(): Promise<void> {
+    const filters = { label: [`${RUNNER_LABEL}=${this.#runner}`] };
+    for (const { Id } of await this.#docker.listContainers({ all: true, filters })) {
+      this.#log.warn("removing a container of an earlier runner", { container: Id.slice(0, 12) });
+      await this.#docker.getContainer(Id).remove({ force: true, v: true });
+    }
+  }
+}

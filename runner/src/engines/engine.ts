@@ -1,0 +1,55 @@
+/**
+ * How a runner gets containers. The life of one:
+ *
+ * 1. `open`, once per runner: leftovers of an earlier life go, the network is made.
+ * 2. `pull`: the image is on the box.
+ * 3. `start`: the container runs; whether it is ready is for its interface to find out.
+ * 4. `exited` says that it has ended, by itself or by `stop` or `kill`.
+ */
+import type { SetupProgress } from "../../../src/protocol/event.ts";
+import type { Image } from "../../../src/protocol/runner.ts";
+
+/** `repository@digest`, as the wire has it. */
+export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
+
+export interface Launch {
+  image: Image;
+  /** The version's variables and what the interface adds; PORT and HOST come from the engine. */
+  environment: Record<string, string>;
+}
+
+export interface Exit {
+  /** Goes on from "the container": "exited with code 1", "ran out of memory". */
+  description: string;
+  /** The last it printed since `forget`. */
+  logs: string;
+}
+
+export interface RunningContainer {
+  /** Where the runner reaches its port. */
+  readonly address: URL;
+  readonly exited: Promise<Exit>;
+  /** What it has printed so far is somebody else's, and not for the logs of the exit. */
+  forget(): void;
+  /** Asks it to end, and kills it after the grace, ms. Resolves when it is gone. */
+  stop(grace: number): Promise<void>;
+  /** Resolves when it is gone. */
+  kill(): Promise<void>;
+}
+
+export type ReportProgress = (progress: SetupProgress) => void;
+
+export interface Engine {
+  /**
+   * Removes leftovers and prepares the network. `listen` opens the runner's webhook receiver on
+   * the address it is given and returns the port; the result is the URL by which containers reach
+   * it, and nothing else of this machine.
+   */
+  open(listen: (host: string) => Promise<number>): Promise<URL>;
+  /** `repository@digest` of the images on the box. */
+  images(): Promise<string[]>;
+  pull(image: Image, report: ReportProgress, signal: AbortSignal): Promise<void>;
+  start(launch: Launch, signal: AbortSignal): Promise<RunningContainer>;
+  /** Undoes `open`, once all containers are gone. */
+  close(): Promise<void>;
+}

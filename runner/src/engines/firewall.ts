@@ -1,0 +1,95 @@
+/**
+ * What containers of this runner may reach: its webhook receiver, and the public internet. Not the
+ * rest of this machine, not its private network, not the metadata service of a cloud. Docker has
+ * no rule for this of its own.
+ */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Everything that is not the public internet (RFC 6890), metadata (169.254.169.254) included. */
+const NOT_PUBLIC = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
+];
+
+/** What comes from a bridge passes INPUT towards this machine and DOCKER-USER towards others. */
+const HOOKS = ["INPUT", "DOCKER-USER"];
+
+/** Another program may hold the lock of iptables: wait for it for up to 5 s. */
+const WAIT = ["-w", "5"];
+
+export interface Rules {
+  /** The bridge that the containers hang on; also the name of the rules. */
+  bridge: string;
+  gateway: string;
+  receiverPort: number;
+  egress: boolean;
+}
+
+/** Why this machine cannot have the rules, in words; undefined when it can. */
+export async function firewallProblem(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return "the runner is not root, so it cannot set firewall rules";
+  try {
+    await run("iptables", [...WAIT, "-n", "-L", "DOCKER-USER"]);
+    return undefined;
+  } catch (error) {
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (missing) return "iptables is not installed";
+    return "Docker does not manage iptables here (there is no chain DOCKER-USER)";
+  }
+}
+
+const chainOf = (bridge: string): string => `AUSPEX-${bridge}`;
+
+/** The rules come whole, in one transaction, and before any container is on the bridge. */
+export async function raiseFirewall({ bridge, gateway, receiverPort, egress }: Rules) {
+  const chain = chainOf(bridge);
+  const rules = [
+    // Answers to what this machine asked of a container.
+    "-m conntrack --ctstate ESTABLISHED,RELATED -j RETURN",
+    `-d ${gateway}/32 -p tcp --dport ${receiverPort} -j ACCEPT`,
+    "-m addrtype --dst-type LOCAL -j REJECT",
+    ...NOT_PUBLIC.map((range) => `-d ${range} -j REJECT`),
+    egress ? "-j RETURN" : "-j REJECT",
+  ];
+  const table = ["*filter", `:${chain} - [0:0]`, ...rules.map((rule) => `-A ${chain} ${rule}`)];
+  await restore([...table, "COMMIT", ""].join("\n"));
+  for (const hook of HOOKS) {
+    const jump = [hook, "-i", bridge, "-j", chain];
+    if (!(await succeeds("-C", ...jump))) await run("iptables", [...WAIT, "-I", ...jump]);
+  }
+}
+
+/** Rules that somebody else has removed before are no trouble. */
+export async function lowerFirewall(bridge: string): Promise<void> {
+  const chain = chainOf(bridge);
+  for (const hook of HOOKS) await succeeds("-D", hook, "-i", bridge, "-j", chain);
+  await succeeds("-F", chain);
+  await succeeds("-X", chain);
+}
+
+const succeeds = (...args: string[]): Promise<boolean> =>
+  run("iptables", [...WAIT, ...args]).then(
+    () => true,
+    () => false,
+  );
+
+async function restore(table: string): Promise<void> {
+  const child = spawn("iptables-restore", ["--noflush", ...WAIT], { stdio: "pipe" });
+  child.stdin.end(table);
+  const [[code], complaint] = await Promise.all([once(child, "exit"), text(child.stderr)]);
+  if (code !== 0) throw new Error(`iptables-restore: ${complaint.trim()}`);
+}

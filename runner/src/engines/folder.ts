@@ -1,0 +1,75 @@
+/** Model folders: what the process engine has in the place of images. */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { configuration, schemas } from "../../../src/protocol/model.ts";
+import { containerInterface } from "../../../src/protocol/runner.ts";
+
+export const MANIFEST = "auspex.json";
+
+export const manifest = z.object({
+  name: z.string().min(1),
+  description: z.string().default(""),
+  interface: containerInterface.default("cog"),
+  command: z.array(z.string()).min(1),
+  schemas,
+  configuration: configuration.prefault({}),
+});
+export type Manifest = z.infer<typeof manifest>;
+
+export interface ModelFolder {
+  directory: string;
+  digest: string;
+  manifest: Manifest;
+}
+
+/** Relative paths of a folder's files; what is installed or hidden is not part of the model. */
+async function filesOf(directory: string, prefix = ""): Promise<string[]> {
+  const files: string[] = [];
+  for (const entry of await readdir(join(directory, prefix), { withFileTypes: true })) {
+    if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+    const path = `${prefix}${entry.name}`;
+    if (entry.isDirectory()) files.push(...(await filesOf(directory, `${path}/`)));
+    else if (entry.isFile()) files.push(path);
+  }
+  return files;
+}
+
+/** Of paths and contents in the order of the paths, each after its length in bytes. */
+export async function folderDigest(directory: string): Promise<string> {
+  const hash = createHash("sha256");
+  for (const path of (await filesOf(directory)).sort()) {
+    const { size } = await stat(join(directory, path));
+    hash.update(`${Buffer.byteLength(path)}:${path}${size}:`);
+    for await (const chunk of createReadStream(join(directory, path))) hash.update(chunk);
+  }
+  return `sha256:${hash.digest("hex")}`;
+}
+
+/** The folders right below `directory` that hold a manifest. */
+export async function listModels(directory: string): Promise<ModelFolder[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const models: ModelFolder[] = [];
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const folder = join(directory, entry.name);
+    const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => undefined);
+    if (text === undefined) continue;
+    models.push({
+      directory: folder,
+      digest: await folderDigest(folder),
+      manifest: parseManifest(text, join(folder, MANIFEST)),
+    });
+  }
+  return models;
+}
+
+function parseManifest(text: string, path: string): Manifest {
+  try {
+    return manifest.parse(JSON.parse(text));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new Error(`${path}: ${why}`, { cause: error });
+  }
+}

@@ -1,0 +1,46 @@
+/** What the labels of an image say about how to run it. */
+import { z } from "zod";
+import { external } from "../containers/failure.ts";
+
+/** `org.cogmodel.` is what Cog wrote before 2022. */
+const PREFIXES = ["run.cog.", "org.cogmodel."];
+
+const cogConfiguration = z.object({
+  build: z.object({ gpu: z.boolean().default(false) }).prefault({}),
+});
+
+export interface ImageFacts {
+  /** Built by Cog itself, so that its server takes flags. */
+  cog: boolean;
+  gpu: boolean;
+}
+
+export function imageFacts(labels: Record<string, string>): ImageFacts {
+  const names = Object.keys(labels);
+  if (names.some((name) => name.startsWith("run.cog.weight."))) {
+    throw external(
+      "the image leaves its weights outside (Cog managed weights), which this runner cannot " +
+        "mount: build it with the weights inside, or let setup() download them",
+    );
+  }
+  const prefix = PREFIXES.find((start) => names.includes(`${start}version`));
+  if (prefix === undefined) return { cog: false, gpu: false };
+  return { cog: true, gpu: wantsGpu(labels[`${prefix}config`]) };
+}
+
+function wantsGpu(text: string | undefined): boolean {
+  if (text === undefined) return false;
+  try {
+    return cogConfiguration.parse(JSON.parse(text)).build.gpu;
+  } catch {
+    throw external("the image's label run.cog.config is not what Cog writes");
+  }
+}
+
+/** `docker.io/library/x`, `library/x` and `x` are one repository. */
+const familiar = (reference: string): string =>
+  reference.replace(/^(index\.)?docker\.io\//, "").replace(/^library\//, "");
+
+/** Of the names that an image has on this box, whether one is this very `repository@digest`. */
+export const hasReference = (repoDigests: readonly string[], reference: string): boolean =>
+  repoDigests.some((name) => familiar(name) === familiar(reference));

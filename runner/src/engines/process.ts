@@ -1,0 +1,135 @@
+/**
+ * The process engine: runs a model folder directly, for machines without Docker. It is no sandbox:
+ * a model may do whatever the runner's user may.
+ */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { delimiter, dirname, join } from "node:path";
+import type { Image } from "../../../src/protocol/runner.ts";
+import { internal } from "../containers/failure.ts";
+import { within } from "../containers/wait.ts";
+import type { Log } from "../log.ts";
+import {
+  type Engine,
+  type Exit,
+  type Launch,
+  type RunningContainer,
+  referenceOf,
+} from "./engine.ts";
+import { listModels, type ModelFolder } from "./folder.ts";
+import { signalGroup, spawnGroup } from "./group.ts";
+import type { ProcessOptions } from "./options.ts";
+import { PidFiles } from "./pidfile.ts";
+import { Tail } from "./tail.ts";
+
+const LOOPBACK = "127.0.0.1";
+
+export class ProcessEngine implements Engine {
+  readonly #models: string;
+  readonly #pidFiles: PidFiles;
+  readonly #log: Log;
+  /** A folder has no repository of its own, so these are the references that jobs have used. */
+  readonly #used = new Map<string, Image>();
+
+  constructor(options: ProcessOptions, log: Log) {
+    this.#models = options.models;
+    this.#pidFiles = new PidFiles(join(options.state, "processes"));
+    this.#log = log;
+  }
+
+  async open(listen: (host: string) => Promise<number>): Promise<URL> {
+    const swept = await this.#pidFiles.sweep();
+    if (swept.length > 0)
+      this.#log.warn("ended models of an earlier runner", { pids: swept.join(" ") });
+    return new URL(`http://${LOOPBACK}:${await listen(LOOPBACK)}`);
+  }
+
+  async images(): Promise<string[]> {
+    const digests = new Set((await listModels(this.#models)).map((model) => model.digest));
+    return [...this.#used].filter(([, { digest }]) => digests.has(digest)).map(([name]) => name);
+  }
+
+  async pull(image: Image): Promise<void> {
+    await this.#find(image);
+    this.#used.set(referenceOf(image), image);
+  }
+
+  async start({ image, environment }: Launch): Promise<RunningContainer> {
+    const { directory, manifest } = await this.#find(image);
+    const port = await freePort();
+    const child = spawnGroup({
+      command: manifest.command,
+      directory,
+      environment: {
+        ...environment,
+        // Last, the runner's own `node`, for machines where none is installed.
+        PATH: [environment.PATH ?? process.env.PATH, dirname(process.execPath)].join(delimiter),
+        HOME: process.env.HOME ?? directory,
+        HOST: LOOPBACK,
+        PORT: String(port),
+      },
+    });
+    return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`));
+  }
+
+  async close(): Promise<void> {}
+
+  async #find({ digest }: Image): Promise<ModelFolder> {
+    const models = await listModels(this.#models).catch((cause: Error) => {
+      throw internal(`the models folder cannot be read: ${cause.message}`, { cause });
+    });
+    const found = models.find((model) => model.digest === digest);
+    if (found) return found;
+    throw internal(`no folder in ${this.#models} has the digest ${digest}`);
+  }
+
+  async #watch(child: ChildProcess, address: URL): Promise<RunningContainer> {
+    const tail = new Tail();
+    child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
+    await once(child, "spawn");
+    const [exit, closed] = [once(child, "exit"), once(child, "close")];
+    const { pid } = child;
+    if (pid === undefined) throw internal("a process without a pid");
+    await this.#pidFiles.add(pid).catch((cause: Error) => {
+      signalGroup(pid, "SIGKILL");
+      throw internal(`the pid file cannot be written: ${cause.message}`, { cause });
+    });
+    const exited = exit.then(async ([code, signal]): Promise<Exit> => {
+      // What the model started itself goes with it.
+      signalGroup(pid, "SIGKILL");
+      child.stdin?.destroy();
+      // Its last words; a process that left the group may hold the pipe open for ever.
+      await within(500, closed);
+      await this.#pidFiles.remove(pid);
+      const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
+      return { description, logs: tail.toString() };
+    });
+    const kill = async () => {
+      signalGroup(pid, "SIGKILL");
+      await exited;
+    };
+    return {
+      address,
+      exited,
+      forget: () => tail.clear(),
+      kill,
+      async stop(grace) {
+        // Not to the group: what watches over it must stay until the end.
+        child.kill("SIGTERM");
+        if (!(await within(grace, exited))) await kill();
+      },
+    };
+  }
+}
+
+/** One that was free a moment ago: the system does not hand it out again soon. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, LOOPBACK);
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw internal("no port is free");
+  return address.port;
+}

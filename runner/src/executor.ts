@@ -1,0 +1,40 @@
+/**
+ * The seam of the runner. Above it: the control plane, jobs, channels, reports. Below it:
+ * containers, engines, interfaces.
+ */
+import type { Finish } from "../../src/protocol/channel.ts";
+import type { Json } from "../../src/protocol/common.ts";
+import type { Metrics, SetupProgress } from "../../src/protocol/event.ts";
+import type { Job } from "../../src/protocol/runner.ts";
+
+/** Where a run puts what it has to say, in order. None of these waits or throws. */
+export interface Sink {
+  setup(progress: SetupProgress): void;
+  output(value: Json): void;
+  logs(text: string): void;
+  metrics(metrics: Metrics): void;
+}
+
+export interface RunnableJob extends Omit<Job, "input"> {
+  input: Record<string, Json>;
+}
+
+export interface RunSignals {
+  /** Stop the model; when it has not stopped 30 s later, its container is killed. */
+  cancel: AbortSignal;
+  /** Stop now: nobody waits for the result (fenced, lease lost, limits broken). */
+  abandon: AbortSignal;
+}
+
+export interface Executor {
+  /** Removes what an earlier life of this runner left behind (containers, processes). */
+  open(): Promise<void>;
+  /** `repository@digest` of the images with a container up that has room for one more. */
+  warm(): string[];
+  /** `repository@digest` of the images on the box, as last looked up. */
+  images(): string[];
+  /** Runs one job to its end. Never rejects: whatever goes wrong is a `failed` finish. */
+  run(job: RunnableJob, sink: Sink, signals: RunSignals): Promise<Finish>;
+  /** Stops every container. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,51 @@
+/**
+ * What a Cog server says (0.7 to 0.22 and the Go variant), as far as the runner believes it. All
+ * of it is parsed here, because containers are untrusted; what is not listed is dropped.
+ */
+import { z } from "zod";
+import { json } from "../../../src/protocol/common.ts";
+
+/** GET /health-check. The Go variant may say INVALID, later ones something new: not ready. */
+export const health = z.object({
+  status: z.string(),
+  setup: z.object({ logs: z.string().nullish() }).nullish(),
+  concurrency: z.object({ current: z.number() }).optional(),
+});
+export type Health = z.infer<typeof health>;
+
+/** The body of a webhook. */
+export const state = z.object({
+  id: z.string(),
+  status: z.enum(["starting", "processing", "succeeded", "failed", "canceled"]),
+  output: json.nullish(),
+  logs: z.string().nullish(),
+  error: z.string().nullish(),
+  metrics: z.record(z.string(), z.unknown()).nullish(),
+});
+export type State = z.infer<typeof state>;
+
+/** Of GET /openapi.json: whether the output is a list that grows. */
+export const openapi = z.object({
+  components: z.object({
+    schemas: z.object({
+      Output: z.object({ type: z.string(), "x-cog-array-type": z.string() }).partial().optional(),
+    }),
+  }),
+});
+
+export const isIterator = (document: z.infer<typeof openapi>): boolean =>
+  document.components.schemas.Output?.["x-cog-array-type"] === "iterator";
+
+/** The body of a 422. */
+export const invalid = z.object({
+  detail: z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),
+});
+
+/** Undefined for what is not JSON or has another shape. */
+export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

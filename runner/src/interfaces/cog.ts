@@ -1,0 +1,127 @@
+/** The Cog interface: readiness, and the session that follows. */
+import { external } from "../containers/failure.ts";
+import { sleep } from "../containers/wait.ts";
+import { health, isIterator, openapi, parseAs } from "./cog-protocol.ts";
+import { CogRun } from "./cog-run.ts";
+import { type Answer, ContainerClient } from "./http.ts";
+import type { Connection, Run, ServerInterface, Session, Timing } from "./interface.ts";
+import type { Receiver } from "./receiver.ts";
+
+/** A container that is up answers in no time; one whose machine is busy gets a little. */
+const ANSWER_MS = 2_000;
+/** Most models that are ready at all soon are so in their first second: look more often. */
+const EAGER_MS = 1_000;
+const EAGER_POLL = 20;
+/** Of the logs of a setup that failed, the end says why. The setup events have all of it. */
+const MAX_SETUP_LOGS = 8_000;
+
+export class CogInterface implements ServerInterface {
+  readonly #receiver: Receiver;
+  readonly #timing: Timing;
+
+  constructor(receiver: Receiver, timing: Timing) {
+    this.#receiver = receiver;
+    this.#timing = timing;
+  }
+
+  environment(maxConcurrency: number, token: string): Record<string, string> {
+    return {
+      // Seconds between two webhooks with logs; below 0.1 Cog up to 0.16 drops events.
+      COG_THROTTLE_RESPONSE_INTERVAL: "0.1",
+      // Unset where there is none: models that are not async refuse it.
+      ...(maxConcurrency > 1 ? { COG_MAX_CONCURRENCY: String(maxConcurrency) } : {}),
+      WEBHOOK_AUTH_TOKEN: token,
+    };
+  }
+
+  async connect(
+    connection: Connection,
+    report: (logs: string) => void,
+    stop: AbortSignal,
+  ): Promise<Session> {
+    const client = new ContainerClient(connection.address);
+    try {
+      await this.#ready(client, report, AbortSignal.any([connection.gone, stop]));
+      const iterator = await outputsItems(client);
+      const [receiver, timing] = [this.#receiver, this.#timing];
+      return new CogSession(connection, { client, iterator, receiver, timing });
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  async #ready(
+    client: ContainerClient,
+    report: (logs: string) => void,
+    end: AbortSignal,
+  ): Promise<void> {
+    const begun = performance.now();
+    let seen = 0;
+    for (;;) {
+      end.throwIfAborted();
+      const answer = await client
+        .call({ method: "GET", path: "/health-check", timeout: ANSWER_MS })
+        .catch(() => undefined);
+      const { status, logs } = answer ? readHealth(answer) : { status: "STARTING", logs: "" };
+      if (logs.length > seen) report(logs.slice(seen));
+      seen = Math.max(seen, logs.length);
+      if (status === "READY" || status === "BUSY") return;
+      if (status === "SETUP_FAILED" || status === "DEFUNCT") {
+        throw external(`the model's setup failed:\n${logs.slice(-MAX_SETUP_LOGS)}`.trimEnd());
+      }
+      const eager = performance.now() - begun < EAGER_MS;
+      const { readinessPoll } = this.#timing;
+      await sleep(eager ? Math.min(EAGER_POLL, readinessPoll) : readinessPoll, end);
+    }
+  }
+}
+
+function readHealth({ status, body }: Answer): { status: string; logs: string } {
+  if (status === 404) {
+    throw external("the container has no /health-check: it speaks no Cog, or one before 0.7");
+  }
+  const parsed = status === 200 ? parseAs(health, body) : undefined;
+  if (status === 200 && !parsed) throw external("the container's /health-check is not Cog's");
+  return { status: parsed?.status ?? "STARTING", logs: parsed?.setup?.logs ?? "" };
+}
+
+/** Without a schema that says so, an output is one value. */
+async function outputsItems(client: ContainerClient): Promise<boolean> {
+  const call = { method: "GET", path: "/openapi.json", timeout: ANSWER_MS } as const;
+  const { body } = await client.call(call).catch(() => ({ body: "" }));
+  const document = parseAs(openapi, body);
+  return document !== undefined && isIterator(document);
+}
+
+/** What the runs of one container share. */
+export interface SessionParts {
+  client: ContainerClient;
+  iterator: boolean;
+  receiver: Receiver;
+  timing: Timing;
+}
+
+class CogSession implements Session {
+  readonly #connection: Connection;
+  readonly #parts: SessionParts;
+
+  constructor(connection: Connection, parts: SessionParts) {
+    this.#connection = connection;
+    this.#parts = parts;
+  }
+
+  run(run: Run) {
+    return new CogRun(run, this.#connection, this.#parts).toEnd();
+  }
+
+  async shutdown(): Promise<void> {
+    const call = { method: "POST", path: "/shutdown", timeout: ANSWER_MS } as const;
+    // A server that has no such call, or is gone already, gets its signal next.
+    await this.#parts.client.call(call).catch(() => undefined);
+  }
+
+  close(): void {
+    this.#parts.client.close();
+  }
+}

@@ -1,0 +1,79 @@
+/** HTTP to a container: connections are kept, answers are bounded, everything has a deadline. */
+import { Agent, type IncomingMessage, request } from "node:http";
+import { external } from "../containers/failure.ts";
+
+/**
+ * Servers drop idle connections after 5 s (uvicorn, Node): this side is first, so that no request
+ * meets a connection that is just being closed.
+ */
+const IDLE_MS = 3_000;
+const MAX_ANSWER = 4 * 1024 ** 2;
+
+export interface Call {
+  method: "GET" | "POST" | "PUT";
+  path: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Milliseconds for the whole of it. */
+  timeout: number;
+}
+
+export interface Answer {
+  status: number;
+  body: string;
+}
+
+export class ContainerClient {
+  readonly #address: URL;
+  readonly #agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+
+  constructor(address: URL) {
+    this.#address = address;
+  }
+
+  call(call: Call): Promise<Answer> {
+    const { method, path, headers, body, timeout } = call;
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const outgoing = request(new URL(path, this.#address), {
+      method,
+      agent: this.#agent,
+      headers: { ...headers, "content-length": Buffer.byteLength(body ?? "") },
+      signal: AbortSignal.timeout(timeout),
+    });
+    outgoing.on("error", (error) => {
+      // Most likely closed while it was idle, before this call was seen. All calls may be repeated.
+      const stale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
+      if (stale) resolve(this.call(call));
+      else reject(error);
+    });
+    outgoing.on("response", (incoming) => {
+      const status = incoming.statusCode ?? 0;
+      readBounded(incoming, MAX_ANSWER).then((text) => {
+        if (text === undefined) reject(external("the container's answer is too large"));
+        else resolve({ status, body: text });
+      }, reject);
+    });
+    outgoing.end(body);
+    return promise;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** The body as text; undefined, and the connection gone, when there is more than `max` bytes. */
+export async function readBounded(
+  message: IncomingMessage,
+  max: number,
+): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // Leaving the loop destroys the message, and with it the connection.
+    if (size > max) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,79 @@
+/**
+ * What a container speaks. The runner's side of one conversation:
+ *
+ * 1. `connect` waits until the container is ready, and reports what it prints until then.
+ * 2. `run`, up to `max_concurrency` at a time: one run from the request to its last word.
+ * 3. `shutdown` asks the server to end.
+ */
+import type { Finish } from "../../../src/protocol/channel.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { Limits } from "../../../src/protocol/runner.ts";
+import type { Sink } from "../executor.ts";
+
+export interface Connection {
+  address: URL;
+  /** What the container proves itself with towards the receiver; no other container knows it. */
+  token: string;
+  maxConcurrency: number;
+  /** Aborted when the container has ended; its reason is the Failure to report. */
+  gone: AbortSignal;
+}
+
+export interface Run {
+  id: string;
+  input: Record<string, Json>;
+  limits: Limits;
+  sink: Sink;
+  /** Stop the model. */
+  stop: AbortSignal;
+}
+
+export interface Outcome {
+  finish: Finish;
+  /**
+   * What becomes of the container: it is kept for the next run, `retired` (gets no other run,
+   * because it cannot be trusted) or `killed` now (it did not stop).
+   */
+  container: "kept" | "retired" | "killed";
+}
+
+export interface Session {
+  /** Never rejects: whatever goes wrong is a `failed` finish. */
+  run(run: Run): Promise<Outcome>;
+  shutdown(): Promise<void>;
+  /** Lets go of the connections. */
+  close(): void;
+}
+
+export interface ServerInterface {
+  /** What the interface wants in the container's environment. */
+  environment(maxConcurrency: number, token: string): Record<string, string>;
+  /** Rejects with a Failure when the container will never be ready, or when `gone` or `stop`. */
+  connect(
+    connection: Connection,
+    report: (logs: string) => void,
+    stop: AbortSignal,
+  ): Promise<Session>;
+}
+
+/** How long things may take, ms. */
+export interface Timing {
+  /** Between two looks at a container that is not ready, in its first second and after. */
+  readinessPoll: number;
+  /** Between two looks at a container that is at work. */
+  healthPoll: number;
+  /** A broken connection is the first that is seen of a crash: how long its exit may take. */
+  exitNotice: number;
+  /** From the cancel of a run to the kill of its container. */
+  cancelGrace: number;
+  /** From the polite request to end to the kill. */
+  stopGrace: number;
+}
+
+export const DEFAULT_TIMING: Timing = {
+  readinessPoll: 100,
+  healthPoll: 5_000,
+  exitNotice: 2_000,
+  cancelGrace: 30_000,
+  stopGrace: 5_000,
+};

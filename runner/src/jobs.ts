@@ -1,0 +1,53 @@
+/** The jobs this runner has, and the room for more. */
+import type { Job } from "./job.ts";
+
+type Running = Pick<Job, "id" | "run" | "handBack" | "release">;
+
+export class Jobs {
+  readonly #slots: number;
+  readonly #running = new Map<Running, Promise<void>>();
+  #leaving: string | undefined;
+  #onFree: () => void = () => {};
+
+  constructor(slots: number) {
+    this.#slots = slots;
+  }
+
+  get free(): number {
+    return Math.max(0, this.#slots - this.#running.size);
+  }
+
+  get ids(): string[] {
+    return Array.from(this.#running.keys(), (job) => job.id);
+  }
+
+  /** Who is told that a slot has become free. */
+  set onFree(listener: () => void) {
+    this.#onFree = listener;
+  }
+
+  start(job: Running): void {
+    if (this.#leaving !== undefined) job.release(this.#leaving);
+    const run = job.run().then(() => {
+      this.#running.delete(job);
+      this.#onFree();
+    });
+    this.#running.set(job, run);
+  }
+
+  /** From now on jobs that have not begun are handed back; those that have go on. */
+  leave(reason: string): void {
+    this.#leaving = reason;
+    for (const job of this.#running.keys()) job.handBack(reason);
+  }
+
+  /** Ends everything, whatever it is at. */
+  release(reason: string): void {
+    for (const job of this.#running.keys()) job.release(reason);
+  }
+
+  /** Resolves when nothing runs. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values());
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * What a run has said and the prediction does not have yet: the sink that gathers it, merges
+ * what may be merged, keeps the limits, and hands it out in portions for the frames.
+ */
+import type { Finish } from "../../src/protocol/channel.ts";
+import type { Json } from "../../src/protocol/common.ts";
+import type { Metrics, ReportedEvent, SetupProgress } from "../../src/protocol/event.ts";
+import type { Limits } from "../../src/protocol/runner.ts";
+import type { Sink } from "./executor.ts";
+
+/**
+ * A larger frame gains nothing, and a single larger event travels alone. It is also what keeps a
+ * frame below the protocol's 10,000 events, none of which is shorter than 27 bytes.
+ */
+export const FRAME_BYTES = 256 * 1024;
+
+export interface Portion {
+  events: ReportedEvent[];
+  /** With the last portion only. */
+  finish?: Finish;
+}
+
+export interface ReporterOptions {
+  limits: Pick<Limits, "output_bytes" | "logs_bytes">;
+  /** There is something to take. */
+  onChange: () => void;
+  /** The output is larger than it may be; called once, nothing more is kept. */
+  onBreach: (message: string) => void;
+}
+
+interface Entry {
+  event: ReportedEvent;
+  bytes: number;
+}
+
+export class Reporter implements Sink {
+  readonly #options: ReporterOptions;
+  readonly #cut: string;
+  #entries: Entry[] = [];
+  #finish: Finish | undefined;
+  #outputRoom: number;
+  #logsRoom: number;
+  #logsCut = false;
+  #breached = false;
+  /** The first output is waited for, those after it can be gathered. */
+  #firstOutput: "ahead" | "waiting" | "taken" = "ahead";
+  #begun = false;
+
+  constructor(options: ReporterOptions) {
+    const { output_bytes, logs_bytes } = options.limits;
+    this.#options = options;
+    this.#cut = `\n[auspex] The log is cut here: it is longer than ${logs_bytes} bytes.\n`;
+    this.#outputRoom = output_bytes;
+    this.#logsRoom = Math.max(0, logs_bytes - Buffer.byteLength(this.#cut));
+  }
+
+  /** The model has been asked to run, as far as one can tell. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** There is output, here or at the prediction. */
+  get produced(): boolean {
+    return this.#firstOutput !== "ahead";
+  }
+
+  get finished(): boolean {
+    return this.#finish !== undefined;
+  }
+
+  get empty(): boolean {
+    return this.#entries.length === 0 && this.#finish === undefined;
+  }
+
+  /** Somebody waits for what is here: the first output, or the end. */
+  get urgent(): boolean {
+    return this.#firstOutput === "waiting" || this.finished;
+  }
+
+  setup(progress: SetupProgress): void {
+    const { logs, ...rest } = progress;
+    if (progress.phase === "ready") this.#begun = true;
+    const kept = this.#withinLogs(logs ?? "");
+    this.#add({ event: "setup", data: kept ? { ...rest, logs: kept } : rest });
+  }
+
+  output(value: Json): void {
+    this.#begun = true;
+    const event = { event: "output", data: value } as const;
+    if (!this.#withinOutput(event)) return;
+    if (this.#firstOutput === "ahead") this.#firstOutput = "waiting";
+    this.#add(event);
+  }
+
+  logs(text: string): void {
+    this.#begun = true;
+    const data = this.#withinLogs(text);
+    if (data !== "") this.#add({ event: "logs", data });
+  }
+
+  metrics(metrics: Metrics): void {
+    this.#begun = true;
+    const event = { event: "metrics", data: metrics } as const;
+    // Counted as output: a model may not fill the memory with names of metrics either.
+    if (this.#withinOutput(event)) this.#add(event);
+  }
+
+  /** The run has ended; nothing comes after this. */
+  finish(finish: Finish): void {
+    this.#finish = finish;
+    this.#options.onChange();
+  }
+
+  /** Removes and returns what goes into the next frame. */
+  take(): Portion {
+    let bytes = 0;
+    let count = 0;
+    for (const entry of this.#entries) {
+      bytes += entry.bytes;
+      if (count > 0 && bytes > FRAME_BYTES) break;
+      count++;
+    }
+    const events = this.#entries.splice(0, count).map(({ event }) => event);
+    if (events.some(({ event }) => event === "output")) this.#firstOutput = "taken";
+    const last = this.#entries.length === 0;
+    return last && this.#finish ? { events, finish: this.#finish } : { events };
+  }
+
+  #add(event: ReportedEvent): void {
+    const entry = { event, bytes: bytesOf(event) };
+    const last = this.#entries.at(-1);
+    const merged =
+      last && last.bytes + entry.bytes <= FRAME_BYTES ? merge(last.event, event) : undefined;
+    if (last && merged) {
+      last.event = merged;
+      last.bytes += entry.bytes;
+    } else {
+      this.#entries.push(entry);
+    }
+    this.#options.onChange();
+  }
+
+  #withinOutput(event: ReportedEvent): boolean {
+    if (this.#breached) return false;
+    this.#outputRoom -= bytesOf(event);
+    if (this.#outputRoom >= 0) return true;
+    this.#breached = true;
+    this.#options.onBreach(
+      `The output is larger than the limit of ${this.#options.limits.output_bytes} bytes`,
+    );
+    return false;
+  }
+
+  /** The text as far as there is room for it; where the room ends, it says so. */
+  #withinLogs(text: string): string {
+    if (this.#logsCut) return "";
+    const bytes = Buffer.from(text);
+    this.#logsRoom -= bytes.length;
+    if (this.#logsRoom >= 0) return text;
+    this.#logsCut = true;
+    const kept = bytes.subarray(0, bytes.length + this.#logsRoom).toString();
+    // A character that was cut in two decodes to U+FFFD.
+    return kept.replace(/\uFFFD+$/u, "") + this.#cut;
+  }
+}
+
+const bytesOf = (event: ReportedEvent) => Buffer.byteLength(JSON.stringify(event));
+
+/** Two neighbours as one event, where that says the same; undefined where it would not. */
+function merge(last: ReportedEvent, next: ReportedEvent): ReportedEvent | undefined {
+  if (last.event === "logs" && next.event === "logs") {
+    return { event: "logs", data: last.data + next.data };
+  }
+  if (last.event === "metrics" && next.event === "metrics") {
+    return { event: "metrics", data: { ...last.data, ...next.data } };
+  }
+  if (last.event === "setup" && next.event === "setup" && last.data.phase === next.data.phase) {
+    const logs = (last.data.logs ?? "") + (next.data.logs ?? "");
+    return { event: "setup", data: { ...last.data, ...next.data, ...(logs && { logs }) } };
+  }
+  return undefined;
+}

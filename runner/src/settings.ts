@@ -1,0 +1,69 @@
+/** Every setting of the runner: what it may be, and what the help says about it. */
+import { hostname } from "node:os";
+import { z } from "zod";
+import { LEVELS } from "./log.ts";
+
+/** Flags and variables are text, the file has JSON. */
+const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const gigabytes = z.coerce.number().positive();
+const yesOrNo = z.union([z.boolean(), z.stringbool()]);
+const list = z.union([
+  z.array(z.string()),
+  z.string().transform((text) => text.split(",").map((item) => item.trim())),
+]);
+
+const controlPlaneUrl = z
+  .url({ protocol: /^https?$/, error: "is no http or https address" })
+  .transform((url) => url.replace(/\/+$/, ""));
+
+export const settings = z.strictObject({
+  url: controlPlaneUrl.describe("address of the control plane"),
+  token: z
+    .string()
+    .trim()
+    .regex(/^ausr_\w+$/, 'is no runner token (they begin with "ausr_")')
+    .describe("runner token; never as a flag, where every process could read it"),
+  token_file: z.string().optional().describe("file that holds the token"),
+  hardware: z.string().min(1).max(63).describe("hardware class that this machine serves"),
+  name: z
+    .string()
+    .min(1)
+    .max(100)
+    .default(() => hostname())
+    .describe("unique name of this runner (the host name)"),
+  slots: count(1, 1_000).default(1).describe("predictions at a time (1)"),
+  engine: z.enum(["docker", "process"]).default("docker").describe("docker or process (docker)"),
+  models: z.string().optional().describe("folder with the models of the process engine"),
+  state: z.string().optional().describe("folder for what must outlive the process engine"),
+  docker_socket: z.string().optional().describe("socket of Docker or Podman"),
+  gpus: z
+    .enum(["image", "always", "never"])
+    .default("image")
+    .describe("who gets GPUs: image (those that ask), always, never (image)"),
+  memory_gb: gigabytes.optional().describe("memory of one container (nine tenths of all)"),
+  shm_gb: gigabytes.optional().describe("shared memory of one container (1)"),
+  cpus: z.coerce.number().nonnegative().optional().describe("cores of one container (all)"),
+  pids: count(16, 1_000_000).optional().describe("processes in one container (4096)"),
+  capabilities: list.optional().describe("capabilities that containers keep"),
+  read_only: yesOrNo.optional().describe("root file system of containers is read-only (no)"),
+  egress: yesOrNo.optional().describe("containers reach the public internet (yes)"),
+  dns: list.optional().describe("public resolvers for containers"),
+  drain_seconds: count(0, 86_400)
+    .default(600)
+    .describe("how long running work may take on after SIGTERM (600)"),
+  log_level: z
+    .enum(LEVELS)
+    .default("info")
+    .describe(`${LEVELS.join(", ")} (info)`),
+  log_format: z.enum(["text", "json"]).default("text").describe("text or json (text)"),
+});
+export type Settings = z.infer<typeof settings>;
+
+export const SETTING_NAMES = settings.keyof().options;
+export type SettingName = (typeof SETTING_NAMES)[number];
+
+export const flagOf = (name: string): string => name.replaceAll("_", "-");
+
+/** The token's variable says whose it is: user tokens are about as well. */
+export const variableOf = (name: string): string =>
+  name === "token" ? "AUSPEX_RUNNER_TOKEN" : `AUSPEX_${name.toUpperCase()}`;

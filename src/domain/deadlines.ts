@@ -1,0 +1,68 @@
+/**
+ * When a prediction must be looked at again. An object has one alarm: it is set to the earliest
+ * of these, which follow from the state and are therefore never stored, nor out of step with it.
+ */
+import type { PredictionLife } from "./prediction.ts";
+
+export const LEASE_SECONDS = 30;
+/** How long a runner may take from being handed a job to being heard. */
+export const CONNECT_SECONDS = 5;
+/** How long a runner may take to obey a cancel: it has 30 s to kill the container. */
+export const CANCEL_SECONDS = 60;
+/** A dispatch that brought no runner is sent again: after 30 s, doubling up to 10 min. */
+const REDISPATCH_SECONDS = { first: 30, most: 600 };
+
+export type Deadline =
+  | { what: "wait"; at: number } // Prefer: wait=n, cancel
+  | { what: "queue"; at: number }
+  | { what: "redispatch"; at: number }
+  | { what: "connect"; at: number }
+  | { what: "lease"; at: number }
+  | { what: "setup"; at: number }
+  | { what: "run"; at: number }
+  | { what: "cancel"; at: number }
+  | { what: "retention"; at: number };
+
+/** @param heardAt when the runner of the current attempt was last heard on an open channel, unix ms. */
+export function deadlines(
+  { spec, state, terminal }: PredictionLife,
+  heardAt: number | null,
+): Deadline[] {
+  if (terminal) {
+    return [{ what: "retention", at: (state.completed_at ?? 0) + spec.retention_seconds * 1000 }];
+  }
+  const found: Deadline[] = [];
+  if (spec.cancel_at !== null && state.cancel_requested_at === null) {
+    found.push({ what: "wait", at: spec.cancel_at });
+  }
+  const { attempt } = state;
+  if (!attempt) {
+    found.push({ what: "queue", at: state.waiting_since + spec.queue_timeout_seconds * 1000 });
+    found.push({
+      what: "redispatch",
+      at: state.dispatched_at + redispatchSeconds(state.dispatches) * 1000,
+    });
+    return found;
+  }
+  if (heardAt === null && attempt.started_at === null) {
+    found.push({ what: "connect", at: attempt.opened_at + CONNECT_SECONDS * 1000 });
+    return found;
+  }
+  const startedAt = attempt.started_at ?? attempt.opened_at;
+  const heard = Math.max(heardAt ?? 0, attempt.heard_at ?? 0, startedAt);
+  found.push({ what: "lease", at: heard + LEASE_SECONDS * 1000 });
+  if (state.cancel_requested_at !== null) {
+    found.push({ what: "cancel", at: state.cancel_requested_at + CANCEL_SECONDS * 1000 });
+  }
+  found.push(
+    attempt.ready_at === null
+      ? { what: "setup", at: startedAt + spec.setup_timeout_seconds * 1000 }
+      : { what: "run", at: attempt.ready_at + spec.timeout_seconds * 1000 },
+  );
+  return found;
+}
+
+const redispatchSeconds = (dispatches: number) =>
+  Math.min(REDISPATCH_SECONDS.first * 2 ** Math.max(0, dispatches - 1), REDISPATCH_SECONDS.most);
+
+export const earliest = (all: Deadline[]) => Math.min(...all.map(({ at }) => at));

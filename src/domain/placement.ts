@@ -1,0 +1,54 @@
+/**
+ * The runners of a pool and the choice among them: warm first (a container of that image is up),
+ * then one that has the image, then any; of equals, the one with the most room.
+ */
+
+export interface Seat {
+  runner_id: string;
+  session: string;
+  free: number;
+  warm: ReadonlySet<string>;
+  images: ReadonlySet<string>;
+}
+
+const WARM = 2_000_000;
+const HAS_IMAGE = 1_000_000;
+
+export class Placement<S extends Seat> {
+  readonly #seats = new Map<string, S>();
+
+  get seats(): IterableIterator<S> {
+    return this.#seats.values();
+  }
+
+  get(runnerId: string): S | undefined {
+    return this.#seats.get(runnerId);
+  }
+
+  /** Of two sessions of one runner the later one holds: ids of sessions rise with time. */
+  superseded(runnerId: string, session: string): boolean {
+    const seat = this.#seats.get(runnerId);
+    return seat !== undefined && seat.session > session;
+  }
+
+  seat(seat: S): void {
+    this.#seats.set(seat.runner_id, seat);
+  }
+
+  leave(runnerId: string): void {
+    this.#seats.delete(runnerId);
+  }
+
+  /** The best seat with room, among those that `usable` allows. */
+  pick(image: string, usable: (seat: S) => boolean): S | undefined {
+    let best: S | undefined;
+    let bestScore = 0;
+    for (const seat of this.#seats.values()) {
+      if (seat.free <= 0 || !usable(seat)) continue;
+      const score =
+        seat.free + (seat.warm.has(image) ? WARM : seat.images.has(image) ? HAS_IMAGE : 0);
+      if (score > bestScore) [best, bestScore] = [seat, score];
+    }
+    return best;
+  }
+}

@@ -1,0 +1,293 @@
+/**
+ * The life of a prediction, as rules: what may happen in which state, and which events it leaves.
+ * No clock, no storage, no network: the prediction object calls a transition, writes what
+ * `takeEvents` gives, and lets the effects follow.
+ *
+ *   pending ──start──▶ started ──finish──▶ succeeded | failed | canceled
+ *      └──────────────cancel, deadlines─────────────▶ failed | canceled
+ *
+ * Terminal states never move and no status moves back. Each hand-out to a runner is an attempt
+ * with a number that only rises; whoever speaks for another attempt than the current one is
+ * fenced.
+ */
+import type { Finish } from "../protocol/channel.ts";
+import type { LogEvent, Metrics } from "../protocol/event.ts";
+import type { PredictionError, TaskStatus, Webhook } from "../protocol/prediction.ts";
+import type { ContainerInterface, Image, Limits } from "../protocol/runner.ts";
+import { presentPrediction } from "./resource.ts";
+
+/** Attempts that may be lost after they had begun, before the prediction is given up. */
+export const MAX_LOST = 3;
+
+/** What was asked for. Never changes. */
+export interface PredictionSpec {
+  id: string;
+  url: string;
+  account_id: string;
+  model_id: string;
+  model: { owner: string; name: string; version_number: number };
+  hardware: string;
+  image: Image;
+  interface: ContainerInterface;
+  variables: Record<string, string>;
+  limits: Limits;
+  stream: boolean;
+  webhook: Webhook | null;
+  created_at: number;
+  timeout_seconds: number;
+  setup_timeout_seconds: number;
+  queue_timeout_seconds: number;
+  retention_seconds: number;
+  /** When to cancel what is not finished (`Prefer: wait=n, cancel`). */
+  cancel_at: number | null;
+  /** Tells a repeated create with the same Idempotency-Key from another one. */
+  request_hash: string | null;
+}
+
+export interface Attempt {
+  number: number;
+  secret: string;
+  opened_at: number;
+  /** When its runner was first heard; null while it has only been handed out. */
+  started_at: number | null;
+  /** When its container was ready for the model to run. */
+  ready_at: number | null;
+  /** When its runner was last heard, as of its last broken channel; see `grace`. */
+  heard_at: number | null;
+  /** True once it was given a lease of its own because the object itself had restarted. */
+  grace: boolean;
+}
+
+export interface PredictionState {
+  status: TaskStatus;
+  updated_at: number;
+  attempt: Attempt | null;
+  /** How many attempts have been opened: the number of the last one. */
+  attempts: number;
+  /** How many of them began and were lost. */
+  lost: number;
+  /** Since when it waits for a runner, how often its dispatch has been sent since, and when. */
+  waiting_since: number;
+  dispatches: number;
+  dispatched_at: number;
+  cancel_requested_at: number | null;
+  completed_at: number | null;
+  setup_seconds: number | null;
+  execution_seconds: number | null;
+  error: PredictionError | null;
+  metrics: Metrics | null;
+  /** How the `output` events make up the output. */
+  output: Finish["output"];
+}
+
+const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
+
+export const isTerminal = (status: TaskStatus) => TERMINAL.includes(status);
+
+export class PredictionLife {
+  readonly spec: PredictionSpec;
+  readonly state: PredictionState;
+  #events: LogEvent[] = [];
+
+  constructor(spec: PredictionSpec, state: PredictionState) {
+    this.spec = spec;
+    this.state = state;
+  }
+
+  /** A new prediction; its first event carries the resource. */
+  static create(spec: PredictionSpec): PredictionLife {
+    const life = new PredictionLife(spec, {
+      status: "pending",
+      updated_at: spec.created_at,
+      attempt: null,
+      attempts: 0,
+      lost: 0,
+      waiting_since: spec.created_at,
+      dispatches: 0,
+      dispatched_at: spec.created_at,
+      cancel_requested_at: null,
+      completed_at: null,
+      setup_seconds: null,
+      execution_seconds: null,
+      error: null,
+      metrics: null,
+      output: "none",
+    });
+    const prediction = presentPrediction(spec, life.state);
+    life.#events.push({ event: "status", data: { status: "pending", prediction } });
+    return life;
+  }
+
+  get terminal(): boolean {
+    return isTerminal(this.state.status);
+  }
+
+  /** True while no runner works on it or is about to. */
+  get waiting(): boolean {
+    return !this.terminal && this.state.attempt === null;
+  }
+
+  /** The events of the transitions since the last call, in order. */
+  takeEvents(): LogEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  /** Opens the next attempt, or answers null when none is wanted: finished, or already at work. */
+  openAttempt(secret: string, now: number): Attempt | null {
+    if (!this.waiting) return null;
+    const number = ++this.state.attempts;
+    this.state.attempt = {
+      number,
+      secret,
+      opened_at: now,
+      started_at: null,
+      ready_at: null,
+      heard_at: null,
+      grace: false,
+    };
+    return this.state.attempt;
+  }
+
+  /** Takes back an attempt whose runner was never heard. It does not count as lost. */
+  closeAttempt(number: number, now: number): boolean {
+    const { attempt } = this.state;
+    if (attempt?.number !== number || attempt.started_at !== null) return false;
+    this.#wait(now);
+    return true;
+  }
+
+  /** A dispatch is on its way. */
+  dispatched(now: number): void {
+    this.state.dispatches += 1;
+    this.state.dispatched_at = now;
+  }
+
+  /** Whether this is the attempt that may speak for the prediction. */
+  owns(number: number): boolean {
+    return !this.terminal && this.state.attempt?.number === number;
+  }
+
+  /** The runner of the current attempt is heard for the first time. */
+  start(now: number): void {
+    const { attempt } = this.state;
+    if (this.terminal || !attempt || attempt.started_at !== null) return;
+    attempt.started_at = now;
+    this.state.status = "started";
+    this.state.updated_at = now;
+    this.#events.push({ event: "status", data: { status: "started", attempt: attempt.number } });
+  }
+
+  /** The container is ready: the time of the run counts from here. Answers whether that is new. */
+  ready(now: number): boolean {
+    const { attempt } = this.state;
+    if (!attempt || attempt.ready_at !== null) return false;
+    attempt.ready_at = now;
+    return true;
+  }
+
+  mergeMetrics(metrics: Metrics): void {
+    this.state.metrics = { ...this.state.metrics, ...metrics };
+  }
+
+  /** The runner's last word. A cancel that came too late to stop the model changes nothing. */
+  finish(result: Finish, now: number): void {
+    if (this.terminal) return;
+    this.state.setup_seconds = result.setup_seconds ?? null;
+    this.state.execution_seconds = result.execution_seconds ?? null;
+    this.state.output = result.output;
+    switch (result.status) {
+      case "succeeded":
+        return this.#end("succeeded", now);
+      case "canceled":
+        // A runner that stops what nobody cancelled has failed it.
+        if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
+        return this.fail(
+          "internal",
+          "The runner stopped the prediction, though nobody had asked.",
+          now,
+        );
+      case "failed": {
+        const { source, message, detail } = result.error ?? {
+          source: "internal" as const,
+          message: "The runner gave no reason.",
+        };
+        return this.fail(source, message, now, detail ?? null);
+      }
+    }
+  }
+
+  /** The runner hands the job back. `produced`: output of it was already seen. */
+  release(produced: boolean, now: number): void {
+    if (this.terminal) return;
+    if (this.state.cancel_requested_at !== null) this.#end("canceled", now);
+    else if (produced)
+      this.fail("internal", "The runner gave it up after it had begun to answer.", now);
+    else this.#wait(now);
+  }
+
+  /** The lease of the attempt has ended. `produced`: output of it was already seen. */
+  lose(produced: boolean, now: number): void {
+    if (this.terminal || !this.state.attempt) return;
+    this.state.lost += 1;
+    if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
+    if (produced) {
+      return this.fail("internal", "The runner was lost after it had begun to answer.", now);
+    }
+    if (this.state.lost >= MAX_LOST) {
+      return this.fail(
+        "internal",
+        `${MAX_LOST} runners in turn were lost at this prediction.`,
+        now,
+      );
+    }
+    this.#wait(now);
+  }
+
+  /**
+   * Asks for the end. At once when no runner has begun; else the runner is told.
+   * @returns false when the prediction is terminal already.
+   */
+  requestCancel(now: number): boolean {
+    if (this.terminal) return false;
+    if (this.state.cancel_requested_at === null) {
+      this.state.cancel_requested_at = now;
+      this.state.updated_at = now;
+    }
+    if (this.state.attempt?.started_at == null) this.#end("canceled", now);
+    return true;
+  }
+
+  /** The runner did not obey a cancel in time: the prediction ends without it. */
+  enforceCancel(now: number): void {
+    if (!this.terminal && this.state.cancel_requested_at !== null) this.#end("canceled", now);
+  }
+
+  fail(
+    source: PredictionError["source"],
+    message: string,
+    now: number,
+    detail: PredictionError["detail"] = null,
+  ): void {
+    if (this.terminal) return;
+    this.state.error = { source, message, detail };
+    this.#events.push({ event: "error", data: this.state.error });
+    this.#end("failed", now);
+  }
+
+  #wait(now: number): void {
+    this.state.attempt = null;
+    this.state.waiting_since = now;
+    this.state.dispatches = 0;
+    this.state.dispatched_at = now;
+    this.state.updated_at = now;
+  }
+
+  #end(status: TaskStatus, now: number): void {
+    this.state.status = status;
+    this.state.completed_at = now;
+    this.state.updated_at = now;
+    this.#events.push({ event: "status", data: { status } });
+  }
+}

@@ -1,0 +1,85 @@
+/** Bindings and variables, parsed once per isolate. */
+import { z } from "zod";
+import type { PoolObject } from "./objects/pool/object.ts";
+import type { PredictionObject } from "./objects/prediction/object.ts";
+import type { ProjectionMessage, WaitingJob } from "./protocol/queue.ts";
+
+export interface Bindings {
+  DB: D1Database;
+  DISPATCH: Queue<WaitingJob>;
+  PROJECTION: Queue<ProjectionMessage>;
+  PREDICTION: DurableObjectNamespace<PredictionObject>;
+  POOL: DurableObjectNamespace<PoolObject>;
+  /** Built with itty-durable, which speaks fetch: objects/runner/stub.ts is its only door. */
+  RUNNER: DurableObjectNamespace;
+}
+
+declare global {
+  namespace Cloudflare {
+    interface Env extends Bindings {}
+  }
+}
+
+const count = z.coerce.number().int().positive();
+
+const variables = z.object({
+  IMAGE_REGISTRY: z.string().min(1),
+  IMAGE_ALLOW_LIST: z
+    .string()
+    .default("")
+    .transform((text) =>
+      text
+        .split(",")
+        .map((item) => item.trim())
+        .filter(Boolean),
+    ),
+  RESOURCE_SHAPE: z.enum(["A", "B"]).default("A"),
+  MAX_WAITING: count.default(1_000),
+  WAIT_SECONDS: count.default(60),
+  QUEUE_TIMEOUT_SECONDS: count.default(3_600),
+  SETUP_TIMEOUT_SECONDS: count.default(1_800),
+  RETENTION_DAYS: z.coerce.number().positive().default(30),
+  WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
+  OPERATOR_TOKEN: z.string().min(16).optional(),
+});
+
+export interface Settings {
+  imageRegistry: string;
+  imageAllowList: string[];
+  resourceShape: "A" | "B";
+  maxWaiting: number;
+  waitSeconds: number;
+  queueTimeoutSeconds: number;
+  setupTimeoutSeconds: number;
+  retentionSeconds: number;
+  webhookAllowInsecure: boolean;
+  operatorToken: string | undefined;
+}
+
+const parsed = new WeakMap<object, Settings>();
+
+/** The variables of this deployment. Throws, naming the variable, when one is malformed. */
+export function settings(env: Bindings): Settings {
+  let found = parsed.get(env);
+  if (!found) {
+    const result = variables.safeParse(env);
+    if (!result.success) {
+      throw new Error(`wrangler.toml [vars] or secrets: ${z.prettifyError(result.error)}`);
+    }
+    const v = result.data;
+    found = {
+      imageRegistry: v.IMAGE_REGISTRY,
+      imageAllowList: v.IMAGE_ALLOW_LIST,
+      resourceShape: v.RESOURCE_SHAPE,
+      maxWaiting: v.MAX_WAITING,
+      waitSeconds: v.WAIT_SECONDS,
+      queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
+      setupTimeoutSeconds: v.SETUP_TIMEOUT_SECONDS,
+      retentionSeconds: v.RETENTION_DAYS * 86_400,
+      webhookAllowInsecure: v.WEBHOOK_ALLOW_INSECURE,
+      operatorToken: v.OPERATOR_TOKEN,
+    };
+    parsed.set(env, found);
+  }
+  return found;
+}

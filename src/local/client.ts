@@ -1,0 +1,70 @@
+/** A client of a deployment, as small as it can be: what `npm start`, tests and bench call it with. */
+import { EventSourceParserStream } from "eventsource-parser/stream";
+
+export class CallFailed extends Error {
+  readonly status: number;
+
+  constructor(method: string, path: string, status: number, body: string) {
+    super(`${method} ${path} answered ${status}: ${body}`);
+    this.status = status;
+  }
+}
+
+export interface Call {
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+export class Client {
+  readonly #url: string;
+  readonly #token: string;
+
+  constructor(url: string, token: string) {
+    this.#url = url;
+    this.#token = token;
+  }
+
+  /** The response, whatever its status. */
+  fetch(method: string, path: string, { body, headers, signal }: Call = {}): Promise<Response> {
+    return fetch(`${this.#url}/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    });
+  }
+
+  /** The body of a success. @throws CallFailed */
+  async call<Body>(
+    schema: { parse(value: unknown): Body },
+    method: string,
+    path: string,
+    call?: Call,
+  ): Promise<Body> {
+    const response = await this.fetch(method, path, call);
+    const text = await response.text();
+    if (!response.ok) throw new CallFailed(method, path, response.status, text);
+    return schema.parse(JSON.parse(text));
+  }
+
+  /** The events of a stream as they come, until it ends. @throws CallFailed */
+  async *events(
+    method: string,
+    path: string,
+    call?: Call,
+  ): AsyncGenerator<{ id: number; event: string; data: unknown }> {
+    const response = await this.fetch(method, path, call);
+    if (!response.ok) throw new CallFailed(method, path, response.status, await response.text());
+    const events = response.body
+      ?.pipeThrough(new TextDecoderStream())
+      .pipeThrough(new EventSourceParserStream());
+    for await (const { id, event, data } of events ?? []) {
+      yield { id: Number(id), event: event ?? "", data: JSON.parse(data) };
+    }
+  }
+}

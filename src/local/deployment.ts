@@ -1,0 +1,104 @@
+/**
+ * A deployment on this machine: the production bundle in workerd, with D1, queues and objects in
+ * a folder. For `npm start`, the tests and the bench: the code is the one that runs deployed.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { unstable_getMiniflareWorkerOptions } from "wrangler";
+import { ROOT } from "./bundle.ts";
+
+export interface DeploymentOptions {
+  /** The bundle's script. */
+  script: string;
+  /** Where the state is kept; absent: nowhere. */
+  stateFolder?: string;
+  /** 0: any free one. */
+  port: number;
+  operatorToken: string;
+  /** Variables that differ from wrangler.toml. */
+  variables?: Record<string, string>;
+}
+
+type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
+
+export interface Deployment {
+  url: string;
+  database(): Promise<Database>;
+  /** Runs the scheduled handler. */
+  scheduled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export class PortTaken extends Error {}
+
+/** workerd with open polls outlives SIGTERM: it is given so long, then it is killed. */
+const STOP_MS = 3_000;
+
+/** @throws PortTaken */
+export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
+  if (options.port !== 0) await assertFree(options.port);
+  const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, "wrangler.toml"));
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      host: "127.0.0.1",
+      port: options.port,
+      cf: false,
+      log: new Log(LogLevel.WARN),
+      ...(options.stateFolder !== undefined && { resourcePersistencePath: options.stateFolder }),
+      workers: [
+        {
+          ...workerOptions,
+          name: "auspex",
+          bindings: Object.assign({}, workerOptions.bindings, options.variables, {
+            OPERATOR_TOKEN: options.operatorToken,
+          }),
+          modulesRoot: "/",
+          modules: [{ type: "ESModule", path: "/worker.js", contents: options.script }],
+        },
+      ],
+    }),
+  );
+  const url = await miniflare.ready;
+  const deployment: Deployment = {
+    url: url.origin,
+    database: () => miniflare.getD1Database("DB"),
+    scheduled: async () => {
+      const worker = await miniflare.getWorker();
+      await worker.scheduled({ cron: "* * * * *" });
+    },
+    stop: () =>
+      Promise.race([miniflare.dispose(), new Promise<void>((done) => setTimeout(done, STOP_MS))]),
+  };
+  await migrate(await deployment.database());
+  return deployment;
+}
+
+/** Applies the migrations that this database has not seen, and notes them as wrangler does. */
+async function migrate(db: Database): Promise<void> {
+  await db.exec(
+    "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)",
+  );
+  const { results } = await db.prepare("SELECT name FROM d1_migrations").all<{ name: string }>();
+  const applied = new Set(results.map(({ name }) => name));
+  const folder = join(ROOT, "migrations");
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
+  for (const file of files.filter((name) => !applied.has(name))) {
+    const text = await readFile(join(folder, file), "utf8");
+    const statements = text.split("--> statement-breakpoint").map((sql) => db.prepare(sql));
+    await db.batch([
+      ...statements,
+      db.prepare("INSERT INTO d1_migrations (name) VALUES (?)").bind(file),
+    ]);
+  }
+}
+
+/** workerd would only say so in a stack trace. */
+function assertFree(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", () => reject(new PortTaken(`Port ${port} is taken.`)));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve()));
+  });
+}

@@ -1,0 +1,70 @@
+/** The real runner as a child process. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ROOT } from "./bundle.ts";
+
+export interface RunnerOptions {
+  url: string;
+  token: string;
+  name: string;
+  hardware: string;
+  slots: number;
+  /** Folder of its own, for what must outlive it. */
+  stateFolder: string;
+  /** The process engine's models; without it the engine is docker. */
+  models?: string;
+  /** More settings, as environment variables. */
+  environment?: Record<string, string>;
+  /** Called with each line that it logs. */
+  onLine?: (line: string) => void;
+}
+
+export interface RunnerProcess {
+  process: ChildProcess;
+  /** Asks it to finish and end; kills it when it has not after `ms`. */
+  stop(ms: number): Promise<void>;
+}
+
+/** In a process group of its own: a Ctrl-C in the terminal is not its business, `stop` is. */
+export function startRunner(options: RunnerOptions): RunnerProcess {
+  const child = spawn(process.execPath, [join(ROOT, "runner/src/main.ts"), "run"], {
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      AUSPEX_URL: options.url,
+      AUSPEX_RUNNER_TOKEN: options.token,
+      AUSPEX_NAME: options.name,
+      AUSPEX_HARDWARE: options.hardware,
+      AUSPEX_SLOTS: String(options.slots),
+      AUSPEX_STATE: options.stateFolder,
+      ...(options.models !== undefined && {
+        AUSPEX_ENGINE: "process",
+        AUSPEX_MODELS: options.models,
+      }),
+      ...options.environment,
+    },
+  });
+  for (const output of [child.stdout, child.stderr]) {
+    output.setEncoding("utf8");
+    output.on("data", (text: string) => {
+      for (const line of text.split("\n")) if (line) options.onLine?.(line);
+    });
+  }
+  return {
+    process: child,
+    async stop(ms) {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, "exit");
+      child.kill("SIGTERM");
+      const timer = new AbortController();
+      const late = sleep(ms, "late", { signal: timer.signal }).catch(() => undefined);
+      if ((await Promise.race([exited, late])) === "late") child.kill("SIGKILL");
+      timer.abort();
+      await exited;
+    },
+  };
+}

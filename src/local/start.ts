@@ -1,0 +1,92 @@
+/**
+ * `npm start`: all of Auspex on this machine. The control plane in workerd, a user, a runner with
+ * the process engine, the example models; then one prediction that streams into the terminal.
+ */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { bundle, ROOT } from "./bundle.ts";
+import { Client } from "./client.ts";
+import { type Deployment, PortTaken, startDeployment } from "./deployment.ts";
+import { type RunnerProcess, startRunner } from "./runner.ts";
+import { publishModels, type Seed, seed } from "./seed.ts";
+import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
+import { farewell, say, showStream, showUsage } from "./terminal.ts";
+
+const USERNAME = "demo";
+const SLOTS = 8;
+const EXAMPLES = join(ROOT, "runner/examples");
+/** What runs is a demonstration: nobody waits long for it at the end. */
+const RUNNER_STOP_MS = 3_000;
+
+const { values } = parseArgs({
+  options: { port: { type: "string", default: process.env.PORT ?? "8787" } },
+});
+
+let deployment: Deployment | undefined;
+let runner: RunnerProcess | undefined;
+let stopping: Promise<never> | undefined;
+
+async function stop(code: number): Promise<never> {
+  await runner?.stop(RUNNER_STOP_MS);
+  await deployment?.stop();
+  process.exit(code);
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    if (stopping) return;
+    farewell();
+    stopping = stop(0);
+  });
+}
+
+/** The user and the tokens of the last start, when the state still knows them. */
+async function seeded(url: string, operator: Client, last: Seed | undefined): Promise<Seed> {
+  if (last && (await new Client(url, last.token).fetch("GET", "/predictions")).ok) return last;
+  return seed(operator, USERNAME);
+}
+
+async function main(): Promise<void> {
+  say("Building the Worker …");
+  const secrets = await readSecrets();
+  const script = await bundle(join(STATE_FOLDER, "bundle"));
+  deployment = await startDeployment({
+    script,
+    port: Number(values.port),
+    stateFolder: join(STATE_FOLDER, "state"),
+    operatorToken: secrets.operatorToken,
+    variables: { WEBHOOK_ALLOW_INSECURE: "true" },
+  });
+  const { url } = deployment;
+  say(`The control plane runs at ${url}`);
+  const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
+  await writeSecrets({ ...secrets, seed: user });
+  runner = startRunner({
+    url,
+    token: user.runnerToken,
+    name: "quickstart",
+    hardware: "cpu",
+    slots: SLOTS,
+    models: EXAMPLES,
+    stateFolder: join(STATE_FOLDER, "runner"),
+    onLine: (line) => /warn|error/i.test(line) && say(`runner: ${line}`),
+  });
+  runner.process.once("exit", (code) => {
+    if (stopping) return;
+    say(`The runner has ended (${code}). Start again with: npm start`);
+    stopping = stop(1);
+  });
+  const client = new Client(url, user.token);
+  await publishModels(client, USERNAME, EXAMPLES);
+  await showStream(client, `${USERNAME}/story`);
+  showUsage(url, user.token, USERNAME);
+}
+
+main().catch(async (error: unknown) => {
+  say(
+    error instanceof PortTaken
+      ? `${error.message} Choose another: npm start -- --port 8788`
+      : String(error),
+  );
+  await stop(1);
+});

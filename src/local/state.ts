@@ -1,0 +1,26 @@
+/** The folder in which `npm start` keeps its state and its secrets, from one start to the next. */
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { ROOT } from "./bundle.ts";
+
+const secrets = z.object({
+  operatorToken: z.string(),
+  seed: z.object({ username: z.string(), token: z.string(), runnerToken: z.string() }).optional(),
+});
+export type Secrets = z.infer<typeof secrets>;
+
+export const STATE_FOLDER = join(ROOT, ".auspex");
+const file = join(STATE_FOLDER, "secrets.json");
+
+/** Those of the last start, or new ones. */
+export async function readSecrets(): Promise<Secrets> {
+  await mkdir(STATE_FOLDER, { recursive: true });
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text !== undefined) return secrets.parse(JSON.parse(text));
+  return { operatorToken: randomBytes(32).toString("hex") };
+}
+
+export const writeSecrets = (value: Secrets) =>
+  writeFile(file, JSON.stringify(value, null, 2), { mode: 0o600 });

@@ -1,0 +1,55 @@
+/** What `npm start` says. */
+import type { Client } from "./client.ts";
+
+const began = performance.now();
+
+export const say = (text: string) => console.log(text);
+
+export const farewell = () => say("\nStopping …");
+
+/** Runs the story model and shows its text as it comes. */
+export async function showStream(client: Client, model: string): Promise<void> {
+  const body = { model, stream: true, input: { prompt: "Alice was", max_tokens: 80, seed: 7 } };
+  say(`\n${model} says:\n`);
+  let first = true;
+  for await (const { event, data } of client.events("POST", "/predictions", { body })) {
+    if (event === "output") {
+      if (first) process.stdout.write("  Alice was");
+      first = false;
+      process.stdout.write(String(data).replaceAll("\n", "\n  "));
+    }
+    if (event === "error") throw new Error(`The prediction failed: ${JSON.stringify(data)}`);
+  }
+  say(
+    `\n\n(from npm start to the end of the text: ${((performance.now() - began) / 1000).toFixed(1)} s)`,
+  );
+}
+
+export function showUsage(url: string, token: string, username: string): void {
+  say(`
+Auspex is up: the control plane in workerd, a runner with three example models.
+
+  address  ${url}
+  token    ${token}
+
+Paste these into another terminal:
+
+  export AUSPEX_TOKEN=${token}
+
+  # one value, waited for
+  curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+    -H 'Content-Type: application/json' -H 'Prefer: wait' \\
+    -d '{"model": "${username}/hello", "input": {"name": "you"}}'
+
+  # text, streamed
+  curl -sN ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+    -H 'Content-Type: application/json' \\
+    -d '{"model": "${username}/story", "input": {"prompt": "The Queen"}, "stream": true}'
+
+  # a run to cancel: its address is in the answer
+  curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+    -H 'Content-Type: application/json' \\
+    -d '{"model": "${username}/sums", "input": {"numbers": [1, 2, 3], "mode": "slow", "seconds": 60}}'
+
+Ctrl-C ends it; what you made is kept in .auspex/ for the next start.`);
+}

@@ -1,0 +1,220 @@
+/**
+ * The pool of one hardware class: the jobs that wait and the runners that wait for them. Waiting
+ * jobs are rows of its SQLite; polls and offers live in memory, because whoever sent them sends
+ * them again (a runner polls anew, a prediction whose attempt nobody took dispatches itself).
+ */
+import { DurableObject } from "cloudflare:workers";
+import { Line } from "../../domain/line.ts";
+import { Placement } from "../../domain/placement.ts";
+import { type Bindings, settings } from "../../env.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
+import { type ClaimRequest, claimRequest } from "../../protocol/runner.ts";
+import type { OfferedJob } from "../prediction/messages.ts";
+import { Waiting } from "./waiting.ts";
+
+/** The longest a poll is held, s. Runners are told so when they begin a session. */
+export const POLL_SECONDS = 30;
+/** How long a runner with room is expected back after its poll was answered. */
+const RETURN_MS = 1_000;
+/** A job whose prediction does not answer is tried again so often; then its own re-dispatch must do. */
+const MAX_TRIES = 5;
+const RETRY_MS = 1_000;
+
+export type OfferAnswer = "taken" | "none" | "full";
+
+interface Offer {
+  offered: OfferedJob;
+  waiting: WaitingJob;
+}
+
+interface Seat {
+  runner_id: string;
+  session: string;
+  free: number;
+  warm: ReadonlySet<string>;
+  images: ReadonlySet<string>;
+  /** Answers the open poll; undefined while the runner is between two polls. */
+  answer: ((jobs: OfferedJob[]) => void) | undefined;
+  /** Until when the runner is expected back, unix ms. */
+  until: number;
+  /** What it will be handed when it is. */
+  held: Offer[];
+}
+
+export class PoolObject extends DurableObject<Bindings> {
+  readonly #placement = new Placement<Seat>();
+  readonly #waiting = new Waiting(this.ctx.storage.sql);
+  readonly #line = new Line();
+  readonly #tries = new Map<string, number>();
+
+  constructor(ctx: DurableObjectState, env: Bindings) {
+    super(ctx, env);
+    for (const job of this.#waiting.all()) this.#line.add(job);
+  }
+
+  /**
+   * The express lane: hands a new job to a runner that waits, or is about to.
+   * @returns `none` when the job should come over the queue, `full` when its account has too many
+   * waiting already.
+   */
+  offer(offered: OfferedJob, waiting: WaitingJob): OfferAnswer {
+    const now = Date.now();
+    const seat = this.#line.empty ? this.#pick(waiting.image, now) : undefined;
+    if (seat) {
+      this.#hand(seat, { offered, waiting });
+      return "taken";
+    }
+    if (this.#line.count(waiting.account_id, now) >= settings(this.env).maxWaiting) return "full";
+    this.#line.announce(waiting, now);
+    return "none";
+  }
+
+  /** Adds jobs to the line. One that is in it already stays where it is. */
+  enqueue(jobs: WaitingJob[]): void {
+    for (const job of jobs) this.#enqueue(job);
+    this.#match();
+  }
+
+  /** Takes a job out that has ended without a runner. */
+  withdraw(objectId: string): void {
+    this.#line.remove(objectId);
+    this.#waiting.remove(objectId);
+  }
+
+  /** How many wait, and for how many runners' room. */
+  depth(): { waiting: number; free: number } {
+    let free = 0;
+    for (const seat of this.#placement.seats) if (seat.answer) free += seat.free;
+    return { waiting: this.#line.size, free };
+  }
+
+  /** A runner's long poll, as a request: its signal tells when the runner has gone. */
+  override async fetch(request: Request): Promise<Response> {
+    const claim = claimRequest.parse(await request.json());
+    if (this.#placement.superseded(claim.runner_id, claim.session)) {
+      return new Response(null, { status: 409 });
+    }
+    return new Response(claimText(await this.#claim(claim, request.signal)), {
+      headers: { "content-type": "application/json" },
+    });
+  }
+
+  #claim(claim: ClaimRequest, signal: AbortSignal): Promise<OfferedJob[]> {
+    return new Promise((resolve) => {
+      const before = this.#placement.get(claim.runner_id);
+      before?.answer?.([]);
+      const seat: Seat = {
+        runner_id: claim.runner_id,
+        session: claim.session,
+        free: claim.free,
+        warm: new Set(claim.warm),
+        images: new Set(claim.images),
+        answer: undefined,
+        until: 0,
+        held: [],
+      };
+      const timer = setTimeout(() => seat.answer?.([]), POLL_SECONDS * 1000);
+      const gone = () => {
+        clearTimeout(timer);
+        seat.answer = undefined;
+        if (this.#placement.get(seat.runner_id) === seat) this.#placement.leave(seat.runner_id);
+      };
+      seat.answer = (jobs) => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", gone);
+        seat.answer = undefined;
+        seat.until = Date.now() + RETURN_MS;
+        resolve(jobs);
+      };
+      signal.addEventListener("abort", gone);
+      this.#placement.seat(seat);
+      const held = before?.session === claim.session ? before.held.splice(0, seat.free) : [];
+      for (const left of before?.held.splice(0) ?? []) this.#replace(left);
+      seat.free -= held.length;
+      if (held.length > 0) seat.answer(held.map(({ offered }) => offered));
+      else this.#match();
+    });
+  }
+
+  #pick(image: string, now: number): Seat | undefined {
+    return (
+      this.#placement.pick(image, (seat) => seat.answer !== undefined) ??
+      this.#placement.pick(image, (seat) => seat.until > now)
+    );
+  }
+
+  #hand(seat: Seat, offer: Offer): void {
+    seat.free -= 1;
+    if (seat.answer) return seat.answer([offer.offered]);
+    if (seat.held.push(offer) > 1) return;
+    setTimeout(() => {
+      for (const left of seat.held.splice(0)) this.#replace(left);
+    }, seat.until - Date.now());
+  }
+
+  /** The runner did not come back for it: another one, or the line. */
+  #replace(offer: Offer): void {
+    const seat = this.#pick(offer.waiting.image, Date.now());
+    if (seat?.answer) return this.#hand(seat, offer);
+    this.#enqueue(offer.waiting, offer.offered.job.attempt);
+  }
+
+  #enqueue(job: WaitingJob, unplaced?: number): void {
+    if (this.#line.has(job)) return;
+    this.#waiting.add(job, unplaced);
+    this.#line.add(job);
+  }
+
+  /** Brings waiting jobs and waiting runners together, for as long as there are both. */
+  #match(): void {
+    const now = Date.now();
+    while (!this.#line.empty) {
+      if (!this.#pick("", now)) return;
+      const job = this.#line.next();
+      const seat = job && this.#pick(job.image, now);
+      if (!job || !seat) return;
+      seat.free -= 1;
+      this.ctx.waitUntil(this.#place(job, seat));
+    }
+  }
+
+  /** Gets the job's attempt from its prediction and hands it to the seat reserved for it. */
+  async #place(job: WaitingJob, seat: Seat): Promise<void> {
+    const stub = this.env.PREDICTION.get(this.env.PREDICTION.idFromString(job.object_id));
+    try {
+      const offered = await stub.openAttempt(this.#waiting.unplaced(job.object_id));
+      seat.free += 1;
+      this.#waiting.remove(job.object_id);
+      this.#tries.delete(job.object_id);
+      // Undefined: cancelled meanwhile, or at work already. The seat goes to the next.
+      if (!offered) return this.#match();
+      const current = this.#placement.get(seat.runner_id) ?? seat;
+      const best =
+        current.answer || current.until > Date.now() ? current : this.#pick(job.image, Date.now());
+      if (best) this.#hand(best, { offered, waiting: job });
+      else this.#enqueue(job, offered.job.attempt);
+    } catch (error) {
+      seat.free += 1;
+      const tries = (this.#tries.get(job.object_id) ?? 0) + 1;
+      console.warn("attempt not opened", { object: job.object_id, tries, error: String(error) });
+      this.#tries.set(job.object_id, tries);
+      if (tries >= MAX_TRIES) {
+        this.#tries.delete(job.object_id);
+        return this.#waiting.remove(job.object_id);
+      }
+      setTimeout(() => {
+        this.#line.add(job);
+        this.#match();
+      }, RETRY_MS * tries);
+    }
+  }
+}
+
+/** A ClaimResponse as text: inputs are passed on as they are. */
+function claimText(jobs: OfferedJob[]): string {
+  const texts = jobs.map(({ job, input }) => {
+    const text = JSON.stringify(job);
+    return input === undefined ? text : `${text.slice(0, -1)},"input":${input}}`;
+  });
+  return `{"jobs":[${texts.join(",")}]}`;
+}

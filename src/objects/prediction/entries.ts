@@ -1,0 +1,120 @@
+/**
+ * What a prediction keeps, in one table (a second one would cost 0.2 ms of every create):
+ *
+ *   id > 0    a frame of the event log, under the id of its first event
+ *   id = 0    the record: spec and state
+ *   id = -1   the input
+ *   id < -1   pieces of texts that are too large for one row
+ *
+ * The table is made by `create`, never by a look: an object that was not created leaves nothing.
+ */
+
+const RECORD = 0;
+const INPUT = -1;
+
+/** UTF-16 units in a row: at most 3 bytes of UTF-8 each, so that a row stays under 1 MB. */
+const ROW_UNITS = 300_000;
+
+/** Stands for a text that lies in the rows `from` down to `to`. JSON never begins like it. */
+const PIECES = /^@(-\d+):(-\d+)$/;
+
+interface Row extends Record<string, SqlStorageValue> {
+  id: number;
+  body: string;
+}
+
+export class Entries {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  exists(): boolean {
+    return this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'entry'").toArray().length > 0;
+  }
+
+  create(record: string, input: string, firstFrame: string): void {
+    this.#sql.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
+    if (input.length <= ROW_UNITS) {
+      const rows = "INSERT INTO entry VALUES (?, ?), (?, ?), (?, ?)";
+      this.#sql.exec(rows, INPUT, input, RECORD, record, 1, firstFrame);
+    } else {
+      this.#sql.exec("INSERT INTO entry VALUES (?, ?), (?, ?)", RECORD, record, 1, firstFrame);
+      this.#insert(INPUT, input);
+    }
+  }
+
+  record(): string {
+    return this.#sql.exec<Row>("SELECT id, body FROM entry WHERE id = ?", RECORD).one().body;
+  }
+
+  saveRecord(record: string): void {
+    this.#sql.exec("UPDATE entry SET body = ? WHERE id = ?", record, RECORD);
+  }
+
+  input(): string {
+    return this.#text(
+      this.#sql.exec<Row>("SELECT id, body FROM entry WHERE id = ?", INPUT).one().body,
+    );
+  }
+
+  append(firstEventId: number, frame: string): void {
+    this.#insert(firstEventId, frame);
+  }
+
+  /** The last frame of the log. */
+  last(): { id: number; body: string } {
+    const row = this.#sql.exec<Row>("SELECT id, body FROM entry ORDER BY id DESC LIMIT 1").one();
+    return { id: row.id, body: this.#text(row.body) };
+  }
+
+  /** The frames from the one that holds `eventId` on; read as they are consumed, without an await between. */
+  *frames(eventId: number): Generator<{ id: number; body: string }> {
+    const rows = this.#sql.exec<Row>(
+      "SELECT id, body FROM entry WHERE id >= (SELECT max(id) FROM entry WHERE id <= ?) AND id > 0 ORDER BY id",
+      Math.max(eventId, 1),
+    );
+    for (const { id, body } of rows) yield { id, body: this.#text(body) };
+  }
+
+  #insert(id: number, text: string): void {
+    this.#sql.exec(
+      "INSERT INTO entry VALUES (?, ?)",
+      id,
+      text.length <= ROW_UNITS ? text : this.#split(text),
+    );
+  }
+
+  #split(text: string): string {
+    const lowest = this.#sql.exec<{ id: number }>("SELECT min(id) AS id FROM entry").one().id;
+    const from = Math.min(lowest, INPUT) - 1;
+    let id = from;
+    for (let start = 0; start < text.length; id--) {
+      const end = cut(text, start + ROW_UNITS);
+      this.#sql.exec("INSERT INTO entry VALUES (?, ?)", id, text.slice(start, end));
+      start = end;
+    }
+    return `@${from}:${id + 1}`;
+  }
+
+  #text(body: string): string {
+    const [, from, to] = PIECES.exec(body) ?? [];
+    if (from === undefined || to === undefined) return body;
+    const rows = this.#sql.exec<Row>(
+      "SELECT id, body FROM entry WHERE id BETWEEN ? AND ? ORDER BY id DESC",
+      Number(to),
+      Number(from),
+    );
+    return rows
+      .toArray()
+      .map((row) => row.body)
+      .join("");
+  }
+}
+
+/** An end that does not tear a surrogate pair apart: half of one would not survive UTF-8. */
+function cut(text: string, end: number): number {
+  const unit = text.charCodeAt(end - 1);
+  return end < text.length && unit >= 0xd800 && unit <= 0xdbff ? end - 1 : end;
+}

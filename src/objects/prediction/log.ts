@@ -1,0 +1,134 @@
+/** The event log: frames of numbered events, each one row. */
+import { encodeEvent } from "../../domain/sse.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { LogEvent } from "../../protocol/event.ts";
+import type { Entries } from "./entries.ts";
+
+/** What is known of the log as a whole; kept in each row, so that the last one tells all. */
+export interface Totals {
+  /** The last attempt that reported, and the sequence number of its last frame. */
+  attempt: number;
+  seq: number;
+  /** How many `output` events this attempt has reported. */
+  outputs: number;
+  output_bytes: number;
+  logs_bytes: number;
+}
+
+const NOTHING: Totals = { attempt: 0, seq: 0, outputs: 0, output_bytes: 0, logs_bytes: 0 };
+
+interface Frame extends Totals {
+  events: LogEvent[];
+}
+
+export interface Encoded {
+  /** The id of the last event in it. */
+  last: number;
+  bytes: Uint8Array;
+}
+
+/** Bytes of one step of a replay: what is held in memory of a log of any length. */
+const PAGE_BYTES = 256 * 1024;
+
+const encoder = new TextEncoder();
+
+export class EventLog {
+  readonly #entries: Entries;
+  #totals: Totals;
+  #last: number;
+
+  private constructor(entries: Entries, last: number, totals: Totals) {
+    this.#entries = entries;
+    this.#last = last;
+    this.#totals = totals;
+  }
+
+  /** The row that a new log begins with. */
+  static firstFrame(events: LogEvent[]): string {
+    const frame: Frame = { ...NOTHING, events };
+    return JSON.stringify(frame);
+  }
+
+  /** The log that consists of that row. */
+  static first(entries: Entries, events: LogEvent[]): EventLog {
+    return new EventLog(entries, events.length, NOTHING);
+  }
+
+  static load(entries: Entries): EventLog {
+    const { id, body } = entries.last();
+    const { events, ...totals }: Frame = JSON.parse(body);
+    return new EventLog(entries, id + events.length - 1, totals);
+  }
+
+  /** The id of the last event. */
+  get last(): number {
+    return this.#last;
+  }
+
+  get totals(): Readonly<Totals> {
+    return this.#totals;
+  }
+
+  /** The last sequence number kept of an attempt. */
+  seqOf(attempt: number): number {
+    return this.#totals.attempt === attempt ? this.#totals.seq : 0;
+  }
+
+  /** What the totals will be with a frame of `events` by this attempt. */
+  totalsWith(attempt: number, seq: number, events: LogEvent[]): Totals {
+    const next = { ...this.#totals, attempt, seq };
+    if (attempt !== this.#totals.attempt) next.outputs = 0;
+    for (const { event, data } of events) {
+      if (event === "output") {
+        next.outputs += 1;
+        next.output_bytes += jsonBytes(data);
+      } else if (event === "logs") next.logs_bytes += data.length;
+    }
+    return next;
+  }
+
+  /** Appends one row; gives what subscribers are sent. */
+  append(events: LogEvent[], totals: Totals = this.#totals): Encoded {
+    const first = this.#last + 1;
+    const frame: Frame = { ...totals, events };
+    this.#entries.append(first, JSON.stringify(frame));
+    this.#totals = totals;
+    this.#last = first + events.length - 1;
+    return { last: this.#last, bytes: encoder.encode(encode(first, events)) };
+  }
+
+  /** The next step of a replay after the event `after`; undefined at the end of the log. */
+  page(after: number): Encoded | undefined {
+    if (after >= this.#last) return undefined;
+    let text = "";
+    let last = after;
+    for (const { id, body } of this.#entries.frames(after + 1)) {
+      const { events }: Frame = JSON.parse(body);
+      const skip = Math.max(0, after + 1 - id);
+      text += encode(id + skip, events.slice(skip));
+      last = id + events.length - 1;
+      if (text.length >= PAGE_BYTES) break;
+    }
+    return { last, bytes: encoder.encode(text) };
+  }
+
+  /** The values of the `output` events of one attempt, as JSON texts. */
+  outputs(attempt: number): string[] {
+    const found: string[] = [];
+    for (const { body } of this.#entries.frames(1)) {
+      const frame: Frame = JSON.parse(body);
+      if (frame.attempt !== attempt) continue;
+      for (const { event, data } of frame.events) {
+        if (event === "output") found.push(JSON.stringify(data));
+      }
+    }
+    return found;
+  }
+}
+
+const encode = (first: number, events: LogEvent[]) =>
+  events.map(({ event, data }, n) => encodeEvent(first + n, event, data)).join("");
+
+/** Near enough, and free for the usual case of a short text. */
+const jsonBytes = (value: Json) =>
+  typeof value === "string" ? value.length : JSON.stringify(value).length;

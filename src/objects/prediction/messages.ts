@@ -1,0 +1,70 @@
+/** What a prediction says to the pool and to the queues. */
+import { formatLease } from "../../domain/lease.ts";
+import type { Attempt } from "../../domain/prediction.ts";
+import type { ProjectionMessage, WaitingJob } from "../../protocol/queue.ts";
+import type { Job } from "../../protocol/runner.ts";
+import type { PredictionRecord } from "./record.ts";
+
+/** A job on its way to a runner; the input stays text, for it is only passed on. */
+export interface OfferedJob {
+  job: Omit<Job, "input">;
+  input: string | undefined;
+}
+
+/** Above this a runner fetches the input itself: the pool is one object for all. */
+const INLINE_INPUT_BYTES = 1024 * 1024;
+
+export function jobOf(
+  record: PredictionRecord,
+  attempt: Attempt,
+  objectId: string,
+  input = record.input(),
+): OfferedJob {
+  const { spec } = record.life;
+  const lease = formatLease({ attempt: attempt.number, objectId, secret: attempt.secret });
+  return {
+    job: {
+      prediction_id: spec.id,
+      attempt: attempt.number,
+      lease,
+      model: spec.model,
+      image: spec.image,
+      interface: spec.interface,
+      variables: spec.variables,
+      limits: spec.limits,
+    },
+    input: input.length <= INLINE_INPUT_BYTES ? input : undefined,
+  };
+}
+
+export function waitingJobOf({ life: { spec } }: PredictionRecord, objectId: string): WaitingJob {
+  return {
+    object_id: objectId,
+    account_id: spec.account_id,
+    hardware: spec.hardware,
+    image: `${spec.image.repository}@${spec.image.digest}`,
+  };
+}
+
+export function projectionOf(record: PredictionRecord, objectId: string): ProjectionMessage {
+  const { spec, state } = record.life;
+  return {
+    id: spec.id,
+    object_id: objectId,
+    user_id: spec.account_id,
+    model_id: spec.model_id,
+    model_owner: spec.model.owner,
+    model_name: spec.model.name,
+    version_number: spec.model.version_number,
+    stream: spec.stream,
+    status: state.status,
+    created_at: spec.created_at,
+    updated_at: state.updated_at,
+    setup_time: state.setup_seconds,
+    execution_time: state.execution_seconds,
+    error: state.error,
+    metrics: state.metrics,
+    data_removed: false,
+    revision: record.log.last,
+  };
+}

@@ -1,0 +1,48 @@
+/** The only door to prediction objects. */
+import type { Bindings } from "../../env.ts";
+import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
+import { LEASE_HEADER } from "../../protocol/runner.ts";
+
+export type PredictionStub = ReturnType<typeof predictionAt>;
+
+/** A new object, whose first use costs no look-up round the world. */
+export const newPredictionId = (env: Bindings) => env.PREDICTION.newUniqueId();
+
+/** The object that stands for an account's Idempotency-Key. */
+export const keyedPredictionId = (env: Bindings, name: string) => env.PREDICTION.idFromName(name);
+
+export const predictionAt = (env: Bindings, id: DurableObjectId) => env.PREDICTION.get(id);
+
+/** undefined for what is not the id of a prediction object of this deployment. */
+export function predictionWithId(env: Bindings, objectId: string): PredictionStub | undefined {
+  try {
+    return predictionAt(env, env.PREDICTION.idFromString(objectId));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The row of a prediction as it should be; undefined when there is no such object any more. */
+export async function projectionAt(stub: PredictionStub): Promise<ProjectionMessage | undefined> {
+  const row = await stub.project();
+  return row && projectionMessage.parse(row);
+}
+
+/**
+ * The event stream after the event `after`; closed when nothing comes for `idle` seconds.
+ * @returns 204 when there is nothing more and never will be, 404 when the log is gone.
+ */
+export function openStream(stub: PredictionStub, after: number, idle?: number): Promise<Response> {
+  const query = new URLSearchParams({
+    after: String(after),
+    ...(idle !== undefined && { idle: String(idle) }),
+  });
+  return stub.fetch(`https://prediction/stream?${query}`);
+}
+
+/** Connects a runner. Only the lease and the upgrade go through, nothing else of its request. */
+export function openChannel(stub: PredictionStub, lease: string): Promise<Response> {
+  return stub.fetch("https://prediction/channel", {
+    headers: { upgrade: "websocket", [LEASE_HEADER]: lease },
+  });
+}

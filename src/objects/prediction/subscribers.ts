@@ -1,0 +1,148 @@
+/**
+ * The readers of one prediction's stream. The log is the buffer: a reader that keeps up is handed
+ * each frame as it is written, the same bytes for all; one that lags is handed nothing until it
+ * asks again, and then reads on from the log. So a slow reader costs 32 KiB, whatever it misses.
+ */
+import { HEARTBEAT } from "../../domain/sse.ts";
+import type { Encoded } from "./log.ts";
+
+const HEARTBEAT_SECONDS = 15;
+/** A reader that takes nothing for so long is gone: it may come back and resume. */
+const STALLED_SECONDS = 60;
+const BUFFER_BYTES = 32 * 1024;
+
+const heartbeat = new TextEncoder().encode(HEARTBEAT);
+
+export interface Source {
+  /** What follows the event `after`, or undefined at the end. */
+  page(after: number): Encoded | undefined;
+  /** The id of the last event that there will ever be, once that is known. */
+  end(): number | undefined;
+}
+
+interface Subscriber {
+  controller: ReadableStreamDefaultController<Uint8Array>;
+  position: number;
+  /** Handed each frame as it comes; false while it reads from the log. */
+  live: boolean;
+  /** When it was last given an event, and when it last took anything. */
+  eventAt: number;
+  tookAt: number;
+  idleSeconds: number | undefined;
+}
+
+export class Subscribers {
+  readonly #source: Source;
+  readonly #all = new Set<Subscriber>();
+  #timer: number | null = null;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /**
+   * @param after the id of the last event that the reader has.
+   * @param idleSeconds the stream is closed when no event comes for so long.
+   */
+  subscribe(after: number, idleSeconds: number | undefined): ReadableStream<Uint8Array> {
+    let subscriber: Subscriber;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const now = Date.now();
+          subscriber = {
+            controller,
+            position: after,
+            live: false,
+            eventAt: now,
+            tookAt: now,
+            idleSeconds,
+          };
+          this.#all.add(subscriber);
+          this.#schedule();
+        },
+        pull: () => this.#pull(subscriber),
+        cancel: () => {
+          this.#remove(subscriber);
+        },
+      },
+      { highWaterMark: BUFFER_BYTES, size: (chunk) => chunk.byteLength },
+    );
+  }
+
+  publish({ last, bytes }: Encoded): void {
+    const now = Date.now();
+    for (const subscriber of this.#all) {
+      if (!subscriber.live) continue;
+      if ((subscriber.controller.desiredSize ?? 0) <= 0) {
+        subscriber.live = false;
+        continue;
+      }
+      subscriber.controller.enqueue(bytes);
+      subscriber.position = last;
+      subscriber.eventAt = now;
+    }
+    if (this.#source.end() === last) for (const reader of [...this.#all]) this.#endIfDone(reader);
+  }
+
+  /** Called when the reader has room: it has taken what it was given. */
+  #pull(subscriber: Subscriber): void {
+    subscriber.tookAt = Date.now();
+    if (subscriber.live) return;
+    const page = this.#source.page(subscriber.position);
+    if (page) {
+      subscriber.controller.enqueue(page.bytes);
+      subscriber.position = page.last;
+      subscriber.eventAt = subscriber.tookAt;
+    } else subscriber.live = true;
+    this.#endIfDone(subscriber);
+  }
+
+  #endIfDone(subscriber: Subscriber): void {
+    const end = this.#source.end();
+    if (end !== undefined && subscriber.position >= end) this.#close(subscriber);
+  }
+
+  #close(subscriber: Subscriber): void {
+    if (this.#remove(subscriber)) subscriber.controller.close();
+  }
+
+  #remove(subscriber: Subscriber): boolean {
+    const removed = this.#all.delete(subscriber);
+    if (this.#all.size === 0) {
+      clearTimeout(this.#timer);
+      this.#timer = null;
+    }
+    return removed;
+  }
+
+  /** One timer for all: the next heartbeat, or the first idle limit before it. */
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    const now = Date.now();
+    let wait = HEARTBEAT_SECONDS * 1000;
+    for (const { idleSeconds, eventAt } of this.#all) {
+      if (idleSeconds !== undefined) wait = Math.min(wait, eventAt + idleSeconds * 1000 - now);
+    }
+    this.#timer = setTimeout(() => this.#beat(), Math.max(wait, 10));
+  }
+
+  #beat(): void {
+    const now = Date.now();
+    for (const subscriber of [...this.#all]) {
+      const { controller, eventAt, tookAt, idleSeconds } = subscriber;
+      const idle = idleSeconds !== undefined && now - eventAt >= idleSeconds * 1000;
+      if (idle) this.#close(subscriber);
+      else if ((controller.desiredSize ?? 0) > 0) controller.enqueue(heartbeat);
+      else if (now - tookAt >= STALLED_SECONDS * 1000) {
+        this.#remove(subscriber);
+        controller.error(new Error("The reader took nothing for too long. Resume with after_id."));
+      }
+    }
+    if (this.#all.size > 0) this.#schedule();
+  }
+}

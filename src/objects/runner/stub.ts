@@ -1,0 +1,46 @@
+/**
+ * The only door to runner objects. itty-durable's router obeys whatever URL and headers reach it,
+ * so a request is always made here, from a method name of ours: a client's never gets through.
+ * Arguments travel in a header: they are escaped to ASCII, and the protocol bounds their size.
+ */
+import { z } from "zod";
+import type { Bindings } from "../../env.ts";
+import type { SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
+import type { Presence } from "./object.ts";
+
+const presence: z.ZodType<Presence | null> = z
+  .object({
+    name: z.string(),
+    hardware: z.string(),
+    version: z.string(),
+    engine: z.string(),
+    session: z.string(),
+    draining: z.boolean(),
+    state: z.enum(["ready", "draining", "stopped"]),
+    slots: z.number(),
+    running: z.array(z.string()),
+    last_seen_at: z.number(),
+  })
+  .nullable();
+
+export function runnerAt(env: Bindings, runnerId: string) {
+  const call = async (method: "begin" | "report" | "drain" | "look", ...args: unknown[]) => {
+    const response = await env.RUNNER.getByName(runnerId).fetch(
+      `https://runner/do/call/${method}`,
+      {
+        headers: { "do-content": ascii(JSON.stringify(args)) },
+      },
+    );
+    if (!response.ok) throw new Error(`runner object: ${method} answered ${response.status}`);
+    return presence.parse(await response.json());
+  };
+  return {
+    begin: (session: string, request: SessionRequest) => call("begin", session, request),
+    report: ({ load: _, warm: __, ...telemetry }: TelemetryRequest) => call("report", telemetry),
+    drain: (draining: boolean) => call("drain", draining),
+    look: () => call("look"),
+  };
+}
+
+const ascii = (json: string) =>
+  json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -1,0 +1,126 @@
+/**
+ * What a runner calls, in the order in which it does. All of it is authenticated by a runner
+ * token (`Authorization: Bearer ausr_…`); the runner only ever calls out.
+ *
+ * 1. POST /v1/runner/sessions: says who and what it is, once per start.
+ * 2. POST /v1/runner/jobs/claim: long poll with the number of free slots.
+ * 3. GET /v1/runner/channel, once per job (see channel.ts); GET /v1/runner/input when the job
+ *    carries no input.
+ * 4. POST /v1/runner/telemetry: every `telemetry_seconds`; the answer says whether to drain.
+ */
+import { z } from "zod";
+import { digest, json, uuid } from "./common.ts";
+
+/** Rises when a change breaks older runners. */
+export const RUNNER_PROTOCOL = 1;
+
+/** The header that carries the lease of a job on channel and input requests. */
+export const LEASE_HEADER = "x-auspex-lease";
+
+export const containerInterface = z.enum(["cog", "vendora"]);
+export type ContainerInterface = z.infer<typeof containerInterface>;
+
+export const machine = z.object({
+  cpus: z.number().int().positive(),
+  memory_gb: z.number().positive(),
+  gpus: z.array(z.object({ name: z.string().max(200), memory_gb: z.number().nonnegative() })),
+});
+export type Machine = z.infer<typeof machine>;
+
+export const sessionRequest = z.object({
+  protocol: z.number().int(),
+  /** Unique within the runner token; the host name by default. */
+  name: z.string().min(1).max(100),
+  hardware: z.string().min(1).max(63),
+  version: z.string().max(50),
+  engine: z.enum(["docker", "process"]),
+  slots: z.number().int().min(1).max(1_000),
+  machine,
+});
+export type SessionRequest = z.infer<typeof sessionRequest>;
+
+export const sessionResponse = z.object({
+  runner_id: uuid,
+  /** A UUIDv7: of two sessions of one runner, the later one sorts higher and wins. */
+  session: uuid,
+  settings: z.object({
+    poll_seconds: z.number(),
+    ping_seconds: z.number(),
+    lease_seconds: z.number(),
+    /** The shortest time between two frames of one channel, ms. */
+    flush_ms: z.number(),
+    telemetry_seconds: z.number(),
+  }),
+});
+export type SessionResponse = z.infer<typeof sessionResponse>;
+export type RunnerSettings = SessionResponse["settings"];
+
+/** `repository@sha256:…`: what identifies an image, on the wire and on the box. */
+const imageReference = z.string().max(400);
+
+export const claimRequest = z.object({
+  runner_id: uuid,
+  session: uuid,
+  hardware: z.string().min(1).max(63),
+  free: z.number().int().min(1).max(1_000),
+  /** Images with a container up that has room. */
+  warm: z.array(imageReference).max(200),
+  /** Images on the box. */
+  images: z.array(imageReference).max(500),
+});
+export type ClaimRequest = z.infer<typeof claimRequest>;
+
+export const image = z.object({ repository: z.string().max(300), digest });
+export type Image = z.infer<typeof image>;
+
+/** What the runner holds to. Deadlines are not among them: the prediction keeps those and cancels. */
+export const limits = z.object({
+  /** How long a container may stand idle before the runner stops it. */
+  idle_seconds: z.number().nonnegative(),
+  /** How many predictions one container runs at a time. */
+  max_concurrency: z.number().int().positive(),
+  /** Bytes of JSON in all `output` events together. */
+  output_bytes: z.number().int().positive(),
+  /** Bytes of all `logs` events together; what is beyond is cut, and the log says so. */
+  logs_bytes: z.number().int().positive(),
+});
+export type Limits = z.infer<typeof limits>;
+
+export const job = z.object({
+  prediction_id: uuid,
+  attempt: z.number().int().min(1),
+  /** Opaque; proves that this attempt was handed to this runner. */
+  lease: z.string(),
+  model: z.object({ owner: z.string(), name: z.string(), version_number: z.number().int() }),
+  image,
+  interface: containerInterface,
+  variables: z.record(z.string(), z.string()),
+  limits,
+  /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */
+  input: z.record(z.string(), json).optional(),
+});
+export type Job = z.infer<typeof job>;
+
+export const claimResponse = z.object({ jobs: z.array(job) });
+export type ClaimResponse = z.infer<typeof claimResponse>;
+
+export const inputResponse = z.object({ input: z.record(z.string(), json) });
+
+export const telemetryRequest = z.object({
+  runner_id: uuid,
+  session: uuid,
+  state: z.enum(["ready", "draining", "stopped"]),
+  slots: z.number().int().nonnegative(),
+  running: z.array(uuid).max(1_000),
+  warm: z.array(imageReference).max(200),
+  load: z.object({
+    /** One-minute load average. */
+    cpu: z.number().nonnegative(),
+    memory_used_gb: z.number().nonnegative(),
+    gpus: z.array(z.object({ used: z.number(), memory_used_gb: z.number() })).optional(),
+  }),
+});
+export type TelemetryRequest = z.infer<typeof telemetryRequest>;
+
+export const telemetryResponse = z.object({ draining: z.boolean() });
+export type TelemetryResponse = z.infer<typeof telemetryResponse>;

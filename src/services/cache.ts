@@ -1,0 +1,30 @@
+/** What an isolate remembers: nothing in it is older than 10 s, so that a revoked token is dead by then. */
+import { LRUCache } from "lru-cache";
+
+const TTL_MS = 10_000;
+
+/**
+ * @param load finds a value by key. What is not found is not remembered: a thing just made is
+ * found at once.
+ */
+export function remembered<Key extends string, Value extends object, Source>(
+  max: number,
+  load: (source: Source, key: Key) => Promise<Value | undefined>,
+) {
+  const cache = new LRUCache<Key, Value>({ max, ttl: TTL_MS });
+  return {
+    async get(source: Source, key: Key): Promise<Value | undefined> {
+      const hit = cache.get(key);
+      if (hit) return hit;
+      const value = await load(source, key);
+      if (value) cache.set(key, value);
+      return value;
+    },
+    forget: (key: Key) => void cache.delete(key),
+    clear: () => cache.clear(),
+  };
+}
+
+/** What never changes once it is known. */
+export const immutable = <Value extends object | string>(max: number) =>
+  new LRUCache<string, Value>({ max });

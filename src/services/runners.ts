@@ -1,0 +1,163 @@
+/** What runners may ask: a session, jobs, a channel, an input, to be seen. */
+import { v7 as uuid } from "uuid";
+import { LEASE_SECONDS } from "../domain/deadlines.ts";
+import { parseLease } from "../domain/lease.ts";
+import { notFound, ProblemError } from "../errors.ts";
+import { POLL_SECONDS } from "../objects/pool/object.ts";
+import { claimJobs } from "../objects/pool/stub.ts";
+import { openChannel, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
+import { runnerAt } from "../objects/runner/stub.ts";
+import type { RunnerState } from "../protocol/operator.ts";
+import {
+  type ClaimRequest,
+  RUNNER_PROTOCOL,
+  type SessionRequest,
+  type SessionResponse,
+  type TelemetryRequest,
+  type TelemetryResponse,
+} from "../protocol/runner.ts";
+import { findRunner, listRunners, saveRunner } from "../storage/tokens.ts";
+import { remembered } from "./cache.ts";
+import type { Services } from "./services.ts";
+import type { RunnerCaller } from "./tokens.ts";
+
+const PING_SECONDS = 10;
+const FLUSH_MS = 30;
+const TELEMETRY_SECONDS = 30;
+/** A runner that has said nothing for so long is shown as offline. */
+const OFFLINE_MS = 3 * TELEMETRY_SECONDS * 1000;
+
+const superseded = () =>
+  new ProblemError(
+    "session_superseded",
+    "Another process runs under this runner's name. Give each its own --name, or stop one.",
+  );
+
+const runnerIds = remembered(10_000, ({ db }: Services, id: string) => findRunner(db, id));
+
+/** @throws ProblemError outdated_runner, forbidden */
+export async function beginSession(
+  { env, db }: Services,
+  caller: RunnerCaller,
+  request: SessionRequest,
+): Promise<SessionResponse> {
+  if (request.protocol !== RUNNER_PROTOCOL) {
+    throw new ProblemError(
+      "outdated_runner",
+      `This deployment speaks runner protocol ${RUNNER_PROTOCOL}, the runner ${request.protocol}: install the auspex-runner of this deployment's version.`,
+    );
+  }
+  mayServe(caller, request.hardware);
+  const now = Date.now();
+  const { id } = await saveRunner(db, {
+    id: uuid(),
+    token_id: caller.token_id,
+    name: request.name,
+    hardware: request.hardware,
+    created_at: now,
+    updated_at: now,
+  });
+  const session = uuid();
+  await runnerAt(env, id).begin(session, request);
+  return {
+    runner_id: id,
+    session,
+    settings: {
+      poll_seconds: POLL_SECONDS,
+      ping_seconds: PING_SECONDS,
+      lease_seconds: LEASE_SECONDS,
+      flush_ms: FLUSH_MS,
+      telemetry_seconds: TELEMETRY_SECONDS,
+    },
+  };
+}
+
+/** @throws ProblemError forbidden, not_found (no such runner: begin a session), session_superseded */
+export async function claim(
+  services: Services,
+  caller: RunnerCaller,
+  request: ClaimRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  mayServe(caller, request.hardware);
+  await ownRunner(services, caller, request.runner_id);
+  const response = await claimJobs(services.env, request, signal);
+  if (!response) throw superseded();
+  return response;
+}
+
+/** @throws ProblemError not_found (begin a session), session_superseded */
+export async function report(
+  services: Services,
+  caller: RunnerCaller,
+  request: TelemetryRequest,
+): Promise<TelemetryResponse> {
+  await ownRunner(services, caller, request.runner_id);
+  const presence = await runnerAt(services.env, request.runner_id).report(request);
+  if (!presence) throw notFound("The runner's session");
+  if (presence.session !== request.session) throw superseded();
+  return { draining: presence.draining };
+}
+
+/** @throws ProblemError not_found */
+export function connect({ env }: Services, lease: string): Promise<Response> {
+  return openChannel(leased(env, lease), lease);
+}
+
+/** @throws ProblemError not_found when the attempt has ended */
+export async function readInput({ env }: Services, lease: string): Promise<string> {
+  const input = await leased(env, lease).input(lease);
+  if (input === undefined) throw notFound("An attempt with this lease");
+  return `{"input":${input}}`;
+}
+
+/** @throws ProblemError not_found */
+export async function drainRunner(
+  services: Services,
+  id: string,
+  draining: boolean,
+): Promise<RunnerState> {
+  const row = await findRunner(services.db, id);
+  const presence = row && (await runnerAt(services.env, id).drain(draining));
+  if (!presence) throw notFound(`The runner '${id}'`);
+  return { id, ...seen(presence) };
+}
+
+export async function showRunners({ env, db }: Services): Promise<RunnerState[]> {
+  const rows = await listRunners(db);
+  const all = await Promise.all(
+    rows.map(async ({ id }) => ({ id, presence: await runnerAt(env, id).look() })),
+  );
+  return all.flatMap(({ id, presence }) => (presence ? [{ id, ...seen(presence) }] : []));
+}
+
+type Seen = NonNullable<Awaited<ReturnType<ReturnType<typeof runnerAt>["look"]>>>;
+
+function seen({ session: _, last_seen_at, ...presence }: Seen): Omit<RunnerState, "id"> {
+  const offline = Date.now() - last_seen_at > OFFLINE_MS;
+  return {
+    ...presence,
+    state: offline ? "offline" : presence.state,
+    last_seen_at: new Date(last_seen_at).toISOString(),
+  };
+}
+
+function mayServe(caller: RunnerCaller, hardware: string): void {
+  if (caller.hardware.includes(hardware)) return;
+  throw new ProblemError(
+    "forbidden",
+    `This runner token serves ${caller.hardware.join(", ")}, not '${hardware}'.`,
+  );
+}
+
+async function ownRunner(services: Services, caller: RunnerCaller, id: string): Promise<void> {
+  const row = await runnerIds.get(services, id);
+  if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
+}
+
+function leased(env: Services["env"], text: string): PredictionStub {
+  const lease = parseLease(text);
+  const stub = lease && predictionWithId(env, lease.objectId);
+  if (!stub) throw notFound("An attempt with this lease");
+  return stub;
+}

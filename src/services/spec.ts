@@ -1,0 +1,63 @@
+/** What a new prediction is, from what was asked, of which version, with which settings. */
+import { v7 as uuid } from "uuid";
+import type { PredictionSpec } from "../domain/prediction.ts";
+import type { Preference } from "../domain/prefer.ts";
+import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
+import type { ContainerInterface } from "../protocol/runner.ts";
+import type { Target } from "./catalogue.ts";
+import type { Services } from "./services.ts";
+import type { Caller } from "./tokens.ts";
+
+const DEFAULT_HARDWARE = "cpu";
+const TIMEOUT_SECONDS = 1_800;
+const IDLE_SECONDS = 300;
+const CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };
+const OUTPUT_BYTES = 16 * 1024 * 1024;
+const LOGS_BYTES = 10 * 1024 * 1024;
+
+export function specOf(
+  { settings }: Services,
+  caller: Caller,
+  { model, owner, version }: Target,
+  request: CreatePredictionOfVersion,
+  {
+    origin,
+    prefer,
+    requestHash,
+  }: { origin: string; prefer: Preference; requestHash: string | null },
+): PredictionSpec {
+  const { configuration } = version;
+  const id = uuid();
+  const now = Date.now();
+  const spoken = configuration.interface ?? "cog";
+  return {
+    id,
+    url: `${origin}/v1/predictions/${id}`,
+    account_id: caller.user_id,
+    model_id: model.id,
+    model: { owner: owner.username, name: model.name, version_number: version.number },
+    hardware: configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE,
+    image: {
+      repository:
+        configuration.image ?? `${settings.imageRegistry}/${owner.username}/${model.name}`,
+      digest: version.container_image_digest,
+    },
+    interface: spoken,
+    variables: {},
+    limits: {
+      idle_seconds: configuration.idle_seconds ?? IDLE_SECONDS,
+      max_concurrency: configuration.max_concurrency ?? CONCURRENCY[spoken],
+      output_bytes: OUTPUT_BYTES,
+      logs_bytes: LOGS_BYTES,
+    },
+    stream: request.stream,
+    webhook: request.webhook ?? null,
+    created_at: now,
+    timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
+    setup_timeout_seconds: settings.setupTimeoutSeconds,
+    queue_timeout_seconds: settings.queueTimeoutSeconds,
+    retention_seconds: settings.retentionSeconds,
+    cancel_at: prefer.cancel && prefer.wait !== undefined ? now + prefer.wait * 1000 : null,
+    request_hash: requestHash,
+  };
+}

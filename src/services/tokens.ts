@@ -1,0 +1,96 @@
+/** Who is calling: access tokens, runner tokens, the operator's. */
+
+import { v7 as uuid } from "uuid";
+import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secret.ts";
+import { ProblemError } from "../errors.ts";
+import type { Scope } from "../protocol/operator.ts";
+import { findRunnerToken, findToken, insertRunnerToken, insertToken } from "../storage/tokens.ts";
+import { remembered } from "./cache.ts";
+import type { Services } from "./services.ts";
+
+export interface Caller {
+  token_id: string;
+  user_id: string;
+  username: string;
+  scopes: Scope[];
+}
+
+export interface RunnerCaller {
+  token_id: string;
+  /** The hardware whose pools it may serve. */
+  hardware: string[];
+}
+
+const access = remembered(10_000, ({ db }: Services, hash: string) => findToken(db, hash));
+const runner = remembered(10_000, ({ db }: Services, hash: string) => findRunnerToken(db, hash));
+
+const denied = () =>
+  new ProblemError("unauthenticated", "The access token is unknown, expired or revoked.");
+
+/** @throws ProblemError unauthenticated */
+export async function authenticate(services: Services, token: string): Promise<Caller> {
+  const found = isToken(token, "aus") && (await access.get(services, await sha256(token)));
+  if (!found || (found.expires_at !== null && found.expires_at <= Date.now())) throw denied();
+  return {
+    token_id: found.id,
+    user_id: found.user_id,
+    username: found.username,
+    scopes: found.scopes,
+  };
+}
+
+/** @throws ProblemError unauthenticated */
+export async function authenticateRunner(services: Services, token: string): Promise<RunnerCaller> {
+  const found = isToken(token, "ausr") && (await runner.get(services, await sha256(token)));
+  if (!found) throw new ProblemError("unauthenticated", "The runner token is unknown or revoked.");
+  return { token_id: found.id, hardware: found.hardware };
+}
+
+/** @throws ProblemError unauthenticated */
+export function authenticateOperator({ settings }: Services, token: string): void {
+  if (!settings.operatorToken) {
+    throw new ProblemError(
+      "unauthenticated",
+      "This deployment has no operator token yet: wrangler secret put OPERATOR_TOKEN",
+    );
+  }
+  if (!sameText(token, settings.operatorToken)) {
+    throw new ProblemError("unauthenticated", "The operator token is wrong.");
+  }
+}
+
+/** The answer is the only place where the token is ever shown. */
+export async function createToken(
+  { db }: Services,
+  userId: string,
+  request: { name: string; scopes: Scope[]; expires_at: number | null },
+): Promise<{ id: string; token: string }> {
+  const token = newToken("aus");
+  const id = uuid();
+  await insertToken(db, {
+    ...request,
+    id,
+    user_id: userId,
+    hash: await sha256(token),
+    prefix: tokenPrefix(token),
+    created_at: Date.now(),
+  });
+  return { id, token };
+}
+
+/** The answer is the only place where the token is ever shown. */
+export async function createRunnerToken(
+  { db }: Services,
+  request: { name: string; hardware: string[] },
+): Promise<{ id: string; token: string }> {
+  const token = newToken("ausr");
+  const id = uuid();
+  await insertRunnerToken(db, {
+    ...request,
+    id,
+    hash: await sha256(token),
+    prefix: tokenPrefix(token),
+    created_at: Date.now(),
+  });
+  return { id, token };
+}

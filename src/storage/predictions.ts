@@ -1,0 +1,91 @@
+import { and, asc, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
+import type { TaskStatus } from "../protocol/prediction.ts";
+import type { ProjectionMessage } from "../protocol/queue.ts";
+import type { Database } from "./database.ts";
+import { predictions } from "./schema.ts";
+
+export type PredictionRow = typeof predictions.$inferSelect;
+
+/** The row of a new prediction, unless its projection was faster. */
+export const insertPrediction = (db: Database, row: ProjectionMessage) =>
+  db
+    .insert(predictions)
+    .values({ ...row, checked_at: row.created_at })
+    .onConflictDoNothing();
+
+export const deletePrediction = (db: Database, userId: string, id: string) =>
+  db.delete(predictions).where(and(eq(predictions.user_id, userId), eq(predictions.id, id)));
+
+/** Brings a row up to date; one that has seen later events stands. */
+const project = (db: Database, row: ProjectionMessage) =>
+  db
+    .insert(predictions)
+    .values({ ...row, checked_at: row.updated_at })
+    .onConflictDoUpdate({
+      target: [predictions.user_id, predictions.id],
+      set: {
+        status: row.status,
+        updated_at: row.updated_at,
+        setup_time: row.setup_time,
+        execution_time: row.execution_time,
+        error: row.error,
+        metrics: row.metrics,
+        data_removed: row.data_removed,
+        revision: row.revision,
+        checked_at: row.updated_at,
+      },
+      setWhere: sql`${predictions.revision} < ${row.revision}
+        OR (${predictions.revision} = ${row.revision} AND ${predictions.data_removed} < ${row.data_removed})`,
+    });
+
+export async function projectPredictions(db: Database, rows: ProjectionMessage[]): Promise<void> {
+  const [first, ...rest] = rows.map((row) => project(db, row));
+  if (first) await db.batch([first, ...rest]);
+}
+
+export const findPrediction = (db: Database, userId: string, id: string) =>
+  db
+    .select()
+    .from(predictions)
+    .where(and(eq(predictions.user_id, userId), eq(predictions.id, id)))
+    .get();
+
+export interface PredictionQuery {
+  userId: string;
+  statuses: TaskStatus[];
+  /** Keyset: rows older or newer than the one with this id. */
+  older?: string;
+  newer?: string;
+  limit: number;
+}
+
+/** Newest first; with `newer` oldest first, from the cursor up. Ids are UUIDv7: they sort by time. */
+export const listPredictions = (db: Database, query: PredictionQuery) =>
+  db
+    .select()
+    .from(predictions)
+    .where(
+      and(
+        eq(predictions.user_id, query.userId),
+        query.statuses.length > 0 ? inArray(predictions.status, query.statuses) : undefined,
+        query.older ? lt(predictions.id, query.older) : undefined,
+        query.newer ? gt(predictions.id, query.newer) : undefined,
+      ),
+    )
+    .orderBy(query.newer ? asc(predictions.id) : desc(predictions.id))
+    .limit(query.limit)
+    .all();
+
+/** Rows that are not terminal and have not been looked at since `before`; marks them as looked at. */
+export const takeOverdue = (db: Database, before: number, now: number, limit: number) =>
+  db
+    .update(predictions)
+    .set({ checked_at: now })
+    .where(
+      sql`(${predictions.user_id}, ${predictions.id}) IN (
+        SELECT user_id, id FROM predictions
+        WHERE status IN ('pending', 'started') AND checked_at < ${before}
+        ORDER BY checked_at LIMIT ${limit})`,
+    )
+    .returning()
+    .all();

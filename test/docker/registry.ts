@@ -1,0 +1,131 @@
+// A real registry on loopback, which Docker accepts without TLS, so that tests pull by digest
+// what they pushed. It is Debian's docker-registry; the base image is made by base.sh.
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const examples = fileURLToPath(new URL("../../runner/examples", import.meta.url));
+const base = fileURLToPath(new URL("base.sh", import.meta.url));
+
+export interface Pushed {
+  /** What an image is called without its digest: `localhost:PORT/owner/name`. */
+  repository: string;
+  digest: string;
+}
+
+export interface Registry {
+  /** `localhost:PORT` */
+  host: string;
+  /** Builds an example, pushes it as `owner/name` and leaves nothing of it with the daemon. */
+  push(name: string, owner?: string): Promise<Pushed>;
+  stop(): Promise<void>;
+}
+
+/** Runs the docker client and returns what it printed. */
+export async function docker(...args: string[]): Promise<string> {
+  // BuildKit is a plugin that Debian's docker.io does not bring.
+  const env = { ...process.env, DOCKER_BUILDKIT: "0" };
+  const { stdout } = await run("docker", args, { env });
+  return stdout.trim();
+}
+
+/** Builds an example with its own Dockerfile and returns the tag. */
+export async function buildExample(name: string, tag = `auspex-test/${name}`): Promise<string> {
+  await run(base);
+  await docker("build", "--quiet", "--tag", tag, join(examples, name));
+  return tag;
+}
+
+export async function startRegistry(): Promise<Registry> {
+  const folder = await mkdtemp(join(tmpdir(), "auspex-registry-"));
+  const port = await freePort();
+  const host = `localhost:${port}`;
+  const config = join(folder, "config.yml");
+  await writeFile(config, configuration(port, join(folder, "data")));
+  const child = spawn("docker-registry", ["serve", config], { stdio: "ignore" });
+
+  async function stop(): Promise<void> {
+    if (isRunning(child)) {
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+    }
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  async function push(name: string, owner = "examples"): Promise<Pushed> {
+    const path = `${owner}/${name}`;
+    const repository = `${host}/${path}`;
+    await buildExample(name, repository);
+    try {
+      await docker("push", "--quiet", repository);
+    } finally {
+      await docker("image", "rm", repository);
+    }
+    return { repository, digest: await digestOf(port, path) };
+  }
+
+  try {
+    await ready(child, port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { host, push, stop };
+}
+
+function configuration(port: number, root: string): string {
+  return JSON.stringify({
+    version: 0.1,
+    log: { level: "error", accesslog: { disabled: true } },
+    storage: { filesystem: { rootdirectory: root } },
+    http: { addr: `127.0.0.1:${port}` },
+  });
+}
+
+/** The digest under which the registry keeps the newest image of a repository. */
+async function digestOf(port: number, path: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}/v2/${path}/manifests/latest`, {
+    method: "HEAD",
+    headers: { accept: "application/vnd.docker.distribution.manifest.v2+json" },
+  });
+  const digest = response.headers.get("docker-content-digest");
+  if (!response.ok || digest === null) throw new Error(`No ${path} in the registry`);
+  return digest;
+}
+
+async function ready(child: ChildProcess, port: number): Promise<void> {
+  let failure = new Error("docker-registry did not answer within 10 s");
+  child.on("error", (error) => {
+    failure = error;
+  });
+  const deadline = Date.now() + 10_000;
+  while (Date.now() < deadline && isRunning(child)) {
+    const answered = await fetch(`http://127.0.0.1:${port}/v2/`).catch(() => undefined);
+    if (answered?.ok) return;
+    await sleep(20);
+  }
+  throw failure;
+}
+
+/** A child that could not be started has no process id. */
+function isRunning(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw new Error("No free port");
+  return address.port;
+}

@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Agent } from "../../runner/src/agent.ts";
+import { ControlPlane } from "../../runner/src/client.ts";
+import type { Executor } from "../../runner/src/executor.ts";
+import {
+  claimRequest,
+  type Job,
+  sessionRequest,
+  telemetryRequest,
+} from "../../src/protocol/runner.ts";
+import { type Answer, FakeControlPlane } from "./fake-control-plane.ts";
+import { fakeExecutor, jobOrder, settings, silentLog } from "./samples.ts";
+
+const DONE = { status: "succeeded", output: "none" } as const;
+const RUNNER_ID = "01990000-0000-7000-8000-aaaaaaaaaaaa";
+const SESSION = "01990000-0000-7000-8000-bbbbbbbbbbbb";
+const registered = { body: { runner_id: RUNNER_ID, session: SESSION, settings } };
+
+let plane: FakeControlPlane;
+let queue: Job[];
+let states: string[];
+let polls: number[];
+let claim: (free: number) => Answer | undefined;
+/** Settles open polls at the end of a test, and wakes the one that waits for a job. */
+let wake: () => void;
+
+beforeEach(async () => {
+  plane = await FakeControlPlane.start();
+  [queue, states, polls] = [[], [], []];
+  claim = () => undefined;
+  wake = () => {};
+  plane.endpoints.set("/v1/runner/sessions", (body) => {
+    sessionRequest.parse(body);
+    return registered;
+  });
+  plane.endpoints.set("/v1/runner/telemetry", (body) => {
+    states.push(telemetryRequest.parse(body).state);
+    return { body: { draining: false } };
+  });
+  plane.endpoints.set("/v1/runner/jobs/claim", async (body) => {
+    const { free } = claimRequest.parse(body);
+    polls.push(free);
+    const answer = claim(free);
+    if (answer) return answer;
+    if (queue.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+    return { body: { jobs: queue.splice(0, free) } };
+  });
+});
+
+afterEach(() => plane.stop());
+
+function agent(run: Executor["run"], slots = 2) {
+  const [stop, kill] = [new AbortController(), new AbortController()];
+  const it = new Agent({
+    runner: { name: "box", hardware: "cpu", engine: "process", slots },
+    machine: { cpus: 1, memory_gb: 1, gpus: [] },
+    drainSeconds: 600,
+    controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),
+    executor: fakeExecutor(run),
+    log: silentLog,
+    stop: stop.signal,
+    kill: kill.signal,
+  });
+  return { run: it.run(), stop, kill };
+}
+
+function give(): ReturnType<FakeControlPlane["prediction"]> {
+  const order = jobOrder();
+  const prediction = plane.prediction(order.lease);
+  queue.push(order);
+  wake();
+  return prediction;
+}
+
+test("runs what it is given, and drains: what runs finishes, what starts goes back", async () => {
+  const gate = Promise.withResolvers<void>();
+  const runs: string[] = [];
+  const it = agent(async ({ prediction_id }, sink, { abandon }) => {
+    const first = runs.push(prediction_id) === 1;
+    if (first) {
+      sink.output("begun");
+      await gate.promise;
+      return DONE;
+    }
+    await new Promise((resolve) => abandon.addEventListener("abort", resolve));
+    return { status: "canceled", output: "none" };
+  });
+  const running = give();
+  await running.until(() => running.frames.length === 1);
+  const starting = give();
+  await starting.until(() => starting.frames.length === 1);
+  it.stop.abort();
+  await starting.until(() => starting.releases.length === 1);
+  gate.resolve();
+  await it.run;
+  expect(running.finish?.status).toBe("succeeded");
+  expect(polls.slice(0, 2)).toEqual([2, 1]);
+  expect(states.at(-1)).toBe("stopped");
+});
+
+test("killed, it ends what runs", async () => {
+  const it = agent(async (_order, sink, { abandon }) => {
+    sink.output("half");
+    await new Promise((resolve) => abandon.addEventListener("abort", resolve));
+    return { status: "canceled", output: "none" };
+  });
+  const prediction = give();
+  await prediction.until(() => prediction.frames.length === 1);
+  it.stop.abort();
+  it.kill.abort();
+  await it.run;
+  expect(prediction.finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+});
+
+test.each([
+  [401, "does not accept the runner token"],
+  [403, "may not do this"],
+  [426, "does not fit"],
+])("HTTP %i at the registration ends it in words", async (status, words) => {
+  plane.endpoints.set("/v1/runner/sessions", () => ({ status }));
+  await expect(agent(async () => DONE).run).rejects.toThrow(words);
+});
+
+test("superseded by another process, it finishes its work and ends", async () => {
+  const gate = Promise.withResolvers<void>();
+  const it = agent(async (_order, sink) => {
+    sink.output("begun");
+    await gate.promise;
+    return DONE;
+  });
+  claim = () => (polls.length === 2 ? { status: 409 } : undefined);
+  const prediction = give();
+  await prediction.until(() => prediction.frames.length === 1);
+  gate.resolve();
+  await it.run;
+  expect(prediction.finish?.status).toBe("succeeded");
+});
+
+test("a session that is unknown is begun again", async () => {
+  // No waiting: a delay is a random part of its bound.
+  vi.spyOn(Math, "random").mockReturnValue(-0.99);
+  let sessions = 0;
+  const second = Promise.withResolvers<void>();
+  plane.endpoints.set("/v1/runner/sessions", () => {
+    if (++sessions === 2) second.resolve();
+    return registered;
+  });
+  claim = () => (sessions === 1 ? { status: 404 } : undefined);
+  const it = agent(async () => DONE);
+  await second.promise;
+  vi.restoreAllMocks();
+  it.stop.abort();
+  await it.run;
+});
+
+test("a drain that the operator orders stops the polls until it is lifted", async () => {
+  let draining = true;
+  plane.endpoints.set("/v1/runner/sessions", () => ({
+    body: { ...registered.body, settings: { ...settings, telemetry_seconds: 0.005 } },
+  }));
+  plane.endpoints.set("/v1/runner/telemetry", (body) => {
+    states.push(telemetryRequest.parse(body).state);
+    return { body: { draining } };
+  });
+  const it = agent(async () => DONE);
+  await vi.waitFor(() => expect(states).toContain("draining"), { interval: 1 });
+  const before = polls.length;
+  draining = false;
+  await vi.waitFor(() => expect(polls.length).toBe(before + 1), { interval: 1 });
+  it.stop.abort();
+  await it.run;
+  expect(states.slice(0, 2)).toEqual(["ready", "draining"]);
+});

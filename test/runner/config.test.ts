@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { engineOptions, readConfig } from "../../runner/src/config.ts";
+import { help } from "../../runner/src/help.ts";
+import { SETTING_NAMES, variableOf } from "../../runner/src/settings.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "auspex-config-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: unknown): string {
+  const target = path.join(folder, name);
+  writeFileSync(target, typeof content === "string" ? content : JSON.stringify(content));
+  return target;
+}
+
+const environment = {
+  AUSPEX_URL: "https://auspex.test/",
+  AUSPEX_RUNNER_TOKEN: "ausr_secret1",
+  AUSPEX_HARDWARE: "cpu",
+};
+
+test("defaults", () => {
+  expect(readConfig({ name: "box" }, environment)).toEqual({
+    url: "https://auspex.test",
+    token: "ausr_secret1",
+    hardware: "cpu",
+    name: "box",
+    slots: 1,
+    engine: "docker",
+    gpus: "image",
+    drain_seconds: 600,
+    log_level: "info",
+    log_format: "text",
+  });
+});
+
+test("flags beat the environment, which beats the file; empty variables are none", () => {
+  const config = file("a.json", { hardware: "file", name: "file", slots: 2, egress: false });
+  const variables = { ...environment, AUSPEX_SLOTS: "3", AUSPEX_NAME: "variable", AUSPEX_GPUS: "" };
+  const given = readConfig({ config, slots: "4", "log-format": "json" }, variables);
+  expect(given).toMatchObject({
+    hardware: "cpu",
+    name: "variable",
+    slots: 4,
+    egress: false,
+    gpus: "image",
+    log_format: "json",
+  });
+});
+
+test("the token from a file", () => {
+  const flags = { "token-file": file("token", "ausr_fromfile\n") };
+  const config = readConfig(flags, { ...environment, AUSPEX_RUNNER_TOKEN: undefined });
+  expect(config.token).toBe("ausr_fromfile");
+  expect(config).not.toHaveProperty("token_file");
+});
+
+test("what the engines are given", () => {
+  const docker = readConfig(
+    { "memory-gb": "2", capabilities: "CHOWN, SETUID", "read-only": "yes" },
+    environment,
+  );
+  expect(engineOptions(docker)).toMatchObject({
+    kind: "docker",
+    sandbox: {
+      memory_bytes: 2 * 1024 ** 3,
+      pids: 4_096,
+      capabilities: ["CHOWN", "SETUID"],
+      readonly_rootfs: true,
+      egress: true,
+    },
+  });
+  const process = readConfig({ engine: "process", models: "/models", state: "/s" }, environment);
+  expect(engineOptions(process)).toEqual({ kind: "process", models: "/models", state: "/s" });
+});
+
+test.each([
+  [
+    "a missing setting",
+    {},
+    { AUSPEX_HARDWARE: undefined },
+    "hardware (--hardware, AUSPEX_HARDWARE): is missing",
+  ],
+  [
+    "a missing token",
+    {},
+    { AUSPEX_RUNNER_TOKEN: "" },
+    "token (--token-file, AUSPEX_RUNNER_TOKEN): is missing",
+  ],
+  ["no number", { slots: "many" }, {}, "slots (--slots, AUSPEX_SLOTS):"],
+  [
+    "no address",
+    {},
+    { AUSPEX_URL: "ftp://x" },
+    "url (--url, AUSPEX_URL): is no http or https address",
+  ],
+  ["process engine without models", { engine: "process" }, {}, "models (--models, AUSPEX_MODELS)"],
+  ["no such file", { config: "/nowhere.json" }, {}, "/nowhere.json"],
+])("says what is wrong: %s", (_name, flags, variables, message) => {
+  expect(() => readConfig(flags, { ...environment, ...variables })).toThrow(message);
+});
+
+test("says which setting of the file it does not know", () => {
+  const config = file("b.json", { hardwear: "x" });
+  expect(() => readConfig({ config }, environment)).toThrow(/hardwear/);
+});
+
+test("no message repeats a token", () => {
+  const secret = "aus_usertoken";
+  const broken = file("c.json", `{"token": "${secret}",}`);
+  for (const act of [
+    () => readConfig({}, { ...environment, AUSPEX_RUNNER_TOKEN: secret }),
+    () => readConfig({ config: broken }, environment),
+    () => readConfig({ "token-file": file("bad", secret) }, environment),
+  ]) {
+    expect(act).toThrow();
+    expect(act).not.toThrow(new RegExp(secret));
+  }
+});
+
+test("the help names every setting", () => {
+  for (const name of SETTING_NAMES) expect(help()).toContain(variableOf(name));
+});

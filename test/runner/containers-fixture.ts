@@ -1,0 +1,195 @@
+/** A real executor over model folders in a temporary directory, and a look at what it left. */
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createExecutor } from "../../runner/src/containers/create.ts";
+import { listModels } from "../../runner/src/engines/folder.ts";
+import type { EngineOptions } from "../../runner/src/engines/options.ts";
+import type { Executor, RunnableJob, RunSignals, Sink } from "../../runner/src/executor.ts";
+import type { Timing } from "../../runner/src/interfaces/interface.ts";
+import type { Log } from "../../runner/src/log.ts";
+import type { Json } from "../../src/protocol/common.ts";
+import type { ReportedEvent } from "../../src/protocol/event.ts";
+import type { Image } from "../../src/protocol/runner.ts";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Short enough for tests, long enough for a machine with two busy cores. */
+export const QUICK: Partial<Timing> = {
+  cancelGrace: 300,
+  healthPoll: 50,
+  exitNotice: 500,
+  stopGrace: 2_000,
+};
+
+export const silent: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  with: () => silent,
+};
+
+export interface Recorded extends Sink {
+  events: ReportedEvent[];
+  /** The data of all events of one kind. */
+  of(event: ReportedEvent["event"]): unknown[];
+  /** Resolves at the first event of that kind. */
+  first(event: ReportedEvent["event"]): Promise<void>;
+}
+
+export function record(): Recorded {
+  const events: ReportedEvent[] = [];
+  const waiting: { event: string; resolve: () => void }[] = [];
+  const push = (event: ReportedEvent) => {
+    events.push(event);
+    for (const one of waiting) if (one.event === event.event) one.resolve();
+  };
+  return {
+    events,
+    of: (event) => events.filter((one) => one.event === event).map(({ data }) => data),
+    first(event) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (events.some((one) => one.event === event)) resolve();
+      waiting.push({ event, resolve });
+      return promise;
+    },
+    setup: (data) => push({ event: "setup", data }),
+    output: (data) => push({ event: "output", data }),
+    logs: (data) => push({ event: "logs", data }),
+    metrics: (data) => push({ event: "metrics", data }),
+  };
+}
+
+export function makeJob(
+  image: Image,
+  input: Record<string, Json>,
+  more: Partial<Pick<RunnableJob, "variables" | "interface">> & {
+    limits?: Partial<RunnableJob["limits"]>;
+  } = {},
+): RunnableJob {
+  return {
+    prediction_id: randomUUID(),
+    attempt: 1,
+    lease: "lease",
+    model: { owner: "test", name: "model", version_number: 1 },
+    interface: "cog",
+    variables: {},
+    image,
+    input,
+    ...more,
+    limits: {
+      idle_seconds: 60,
+      max_concurrency: 1,
+      output_bytes: 100_000,
+      logs_bytes: 100_000,
+      ...more.limits,
+    },
+  };
+}
+
+export function signals(): RunSignals & { abortCancel(): void; abortAbandon(): void } {
+  const [cancel, abandon] = [new AbortController(), new AbortController()];
+  return {
+    cancel: cancel.signal,
+    abandon: abandon.signal,
+    abortCancel: () => cancel.abort(),
+    abortAbandon: () => abandon.abort(),
+  };
+}
+
+export interface Box {
+  executor: Executor;
+  directory: string;
+  models: string;
+  image(name: string): Promise<Image>;
+  /** Pids of the processes that run in a model folder of this box. */
+  processes(): number[];
+  run(
+    name: string,
+    input: Record<string, Json>,
+    more?: Parameters<typeof makeJob>[2],
+    stop?: RunSignals,
+  ): { sink: Recorded; finish: ReturnType<Executor["run"]> };
+  close(): Promise<void>;
+}
+
+/** `liar` and the examples, as folders of this box alone. */
+export async function openBox(slots = 4, timing: Partial<Timing> = QUICK): Promise<Box> {
+  const directory = mkdtempSync(join(tmpdir(), "auspex-box-"));
+  const models = join(directory, "models");
+  cpSync(here("../../runner/examples"), models, { recursive: true });
+  addModel(models, "liar", here("containers-liar.mjs"));
+  const engine: EngineOptions = { kind: "process", models, state: join(directory, "state") };
+  const executor = createExecutor({ name: "test", slots, engine, log: silent, timing });
+  await executor.open();
+  const images = new Map<string, Image>();
+  for (const { manifest, digest } of await listModels(models)) {
+    images.set(manifest.name, { repository: `registry.test/${manifest.name}`, digest });
+  }
+  return {
+    executor,
+    directory,
+    models,
+    async image(name) {
+      const image = images.get(name);
+      if (!image) throw new Error(`no model ${name}`);
+      return image;
+    },
+    processes: () => processesIn(models),
+    run(name, input, more = {}, stop = signals()) {
+      const sink = record();
+      const image = images.get(name) ?? { repository: name, digest: `sha256:${"0".repeat(64)}` };
+      return { sink, finish: executor.run(makeJob(image, input, more), sink, stop) };
+    },
+    async close() {
+      await executor.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+export function addModel(models: string, name: string, script: string): void {
+  const folder = join(models, name);
+  mkdirSync(folder, { recursive: true });
+  cpSync(script, join(folder, "model.mjs"));
+  const schemas = { prediction: { input: {}, output: {} } };
+  const manifest = { name, interface: "cog", command: ["node", "model.mjs"], schemas };
+  writeFileSync(join(folder, "auspex.json"), JSON.stringify(manifest));
+}
+
+export function processesIn(directory: string): number[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => workingDirectory(pid).startsWith(directory));
+}
+
+function workingDirectory(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return "";
+  }
+}
+
+/** Docker is asked once; CI requires it, so that its absence cannot pass for success. */
+export const dockerIsUp = process.env.AUSPEX_REQUIRE_DOCKER === "1" || answers();
+
+function answers(): boolean {
+  try {
+    execFileSync("docker", ["info"], { stdio: "ignore", timeout: 5_000 });
+    return true;
+  } catch {
+    return false;
+  }
+}

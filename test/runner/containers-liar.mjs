@@ -1,0 +1,111 @@
+// A server that speaks just enough Cog to misbehave: variables say how it starts, `mode` how it runs.
+
+import http from "node:http";
+
+const { PORT, HOST, SETUP, ITERATOR, WEBHOOK_AUTH_TOKEN: token } = process.env;
+const running = new Set();
+let looks = 0;
+
+process.stdout.write("the liar is up\n");
+if (SETUP === "exit") process.exit(3);
+
+function health() {
+  looks += 1;
+  if (SETUP === "fail") return { status: "SETUP_FAILED", setup: { logs: "no weights\n" } };
+  if (SETUP === "slow" && looks < 3) {
+    return { status: "STARTING", setup: { logs: "step\n".repeat(looks) } };
+  }
+  return { status: running.size > 0 ? "BUSY" : "READY", setup: { logs: "" } };
+}
+
+const Output = ITERATOR ? { type: "array", "x-cog-array-type": "iterator" } : {};
+
+/** Reports as they are; resolves with the receiver's status, 0 when it hung up. */
+function post(url, body, authorization = `Bearer ${token}`) {
+  return new Promise((resolve) => {
+    const headers = { "content-type": "application/json", authorization };
+    const request = http.request(url, { method: "POST", headers }, (response) => {
+      response.resume().on("end", () => resolve(response.statusCode));
+    });
+    request.on("error", () => resolve(0));
+    request.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+}
+
+const modes = {
+  async wrongId(_id, url) {
+    await post(url, { id: "another", status: "succeeded", output: "stolen" });
+  },
+  async garbage(_id, url) {
+    await post(url, "<html>");
+  },
+  async huge(id, url) {
+    await post(url, { id, status: "succeeded", output: "x".repeat(8_000_000) });
+  },
+  async silent(id) {
+    running.delete(id);
+  },
+  async hang() {},
+  async selfCanceled(id, url) {
+    await post(url, { id, status: "canceled" });
+  },
+  async disorder(id, url) {
+    await post(url, { id, status: "processing", output: ["a", "b"], logs: "one\ntwo\n" });
+    await post(url, { id, status: "processing", output: ["a"], logs: "one\n" });
+    const output = ["a", "b", "c"];
+    const metrics = { predict_time: 0.5, note: "not a number" };
+    await post(url, { id, status: "succeeded", output, logs: "one\ntwo\nthree\n", metrics });
+    await post(url, { id, status: "failed", output: [...output, "d"], error: "too late" });
+  },
+  async impostor(id, url) {
+    const report = { id, status: "succeeded", output: "forged" };
+    const statuses = [await post(url, report, "Bearer wrong"), await post(`${url}x`, report)];
+    await post(url, { id, status: "succeeded", output: statuses });
+  },
+  async crash() {
+    process.stdout.write("segmentation fault\n");
+    process.exit(139);
+  },
+  async fail(id, url) {
+    running.delete(id);
+    await post(url, { id, status: "failed", error: "no" });
+  },
+  async pid(id, url) {
+    running.delete(id);
+    await post(url, { id, status: "succeeded", output: process.pid });
+  },
+  async environment(id, url) {
+    running.delete(id);
+    await post(url, { id, status: "succeeded", output: Object.keys(process.env).sort() });
+  },
+};
+
+const refusals = {
+  full: [409, { detail: "Already running a prediction" }],
+  invalid: [422, { detail: [{ loc: ["body", "input", "name"], msg: "too long", type: "x" }] }],
+  sync: [200, { status: "succeeded", output: "done" }],
+  broken: [500, { error: "oops" }],
+};
+
+http
+  .createServer(async (request, response) => {
+    const reply = (status, body) => response.writeHead(status).end(JSON.stringify(body));
+    const [, , id, cancel] = request.url.split("/");
+    if (request.url === "/health-check") {
+      if (SETUP === "old") return reply(404, {});
+      if (SETUP === "garbage") return reply(200, ["?"]);
+      return reply(200, health());
+    }
+    if (request.url === "/openapi.json") return reply(200, { components: { schemas: { Output } } });
+    if (request.url === "/shutdown") process.exit(0);
+    if (cancel) return reply(200, {});
+    const chunks = await request.toArray();
+    const { input, webhook } = JSON.parse(Buffer.concat(chunks).toString());
+    if (input.mode === "hangUp") return request.socket.destroy();
+    const refusal = refusals[input.mode];
+    if (refusal) return reply(...refusal);
+    running.add(id);
+    reply(202, { id, status: "starting" });
+    await modes[input.mode](id, webhook);
+  })
+  .listen(Number(PORT), HOST);

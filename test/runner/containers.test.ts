@@ -1,0 +1,270 @@
+/** The life of containers, over an engine and an interface in memory: time is the test's. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ContainerParts } from "../../runner/src/containers/container.ts";
+import { external } from "../../runner/src/containers/failure.ts";
+import { Fleet } from "../../runner/src/containers/fleet.ts";
+import { runJob } from "../../runner/src/containers/run.ts";
+import type { Engine, Exit, Launch, RunningContainer } from "../../runner/src/engines/engine.ts";
+import { PullProgress } from "../../runner/src/engines/pull-progress.ts";
+import type { Outcome, ServerInterface } from "../../runner/src/interfaces/interface.ts";
+import { DEFAULT_TIMING } from "../../runner/src/interfaces/interface.ts";
+import type { SetupProgress } from "../../src/protocol/event.ts";
+import { makeJob, record, signals, silent } from "./containers-fixture.ts";
+
+const imageOf = (name: string) => ({ repository: name, digest: `sha256:${"0".repeat(64)}` });
+const referenceOf = (name: string) => `${name}@sha256:${"0".repeat(64)}`;
+
+class FakeContainer implements RunningContainer {
+  readonly address = new URL("http://127.0.0.1:9");
+  readonly #exit = Promise.withResolvers<Exit>();
+  readonly exited = this.#exit.promise;
+  readonly launch: Launch;
+  forgotten = 0;
+
+  constructor(launch: Launch) {
+    this.launch = launch;
+  }
+
+  forget(): void {
+    this.forgotten += 1;
+  }
+
+  exit(description: string): void {
+    this.#exit.resolve({ description, logs: "" });
+  }
+
+  async stop(): Promise<void> {
+    this.exit("was stopped");
+  }
+
+  async kill(): Promise<void> {
+    this.exit("was killed");
+  }
+}
+
+/** Runs end when the test says so; a start that is `held` waits for its release. */
+function world(slots: number) {
+  const started: FakeContainer[] = [];
+  const runs: { container: FakeContainer; end: (outcome?: Partial<Outcome>) => void }[] = [];
+  let held: Promise<void> | undefined;
+  const engine: Engine = {
+    open: async () => new URL("http://127.0.0.1:9"),
+    images: async () => [],
+    async pull(_image, report) {
+      report({ phase: "pulling", progress: 0.5 });
+      await held;
+    },
+    async start(launch) {
+      const container = new FakeContainer(launch);
+      started.push(container);
+      return container;
+    },
+    close: async () => {},
+  };
+  const server: ServerInterface = {
+    environment: () => ({}),
+    async connect({ gone }, report) {
+      report("loading\n");
+      const container = started.at(-1);
+      if (!container) throw external("nothing has started");
+      return {
+        run({ stop }) {
+          const { promise, resolve } = Promise.withResolvers<Outcome>();
+          const end = (outcome: Partial<Outcome> = {}) =>
+            resolve({
+              finish: { status: "succeeded", output: "none" },
+              container: "kept",
+              ...outcome,
+            });
+          const failed = { status: "failed", output: "none" } as const;
+          gone.addEventListener("abort", () => end({ finish: failed, container: "retired" }));
+          stop.addEventListener("abort", () =>
+            end({ finish: { status: "canceled", output: "none" } }),
+          );
+          runs.push({ container, end });
+          return promise;
+        },
+        shutdown: async () => {},
+        close() {},
+      };
+    },
+  };
+  const fleet = new Fleet(slots);
+  const parts: ContainerParts = { engine, server, timing: DEFAULT_TIMING, log: silent };
+  return {
+    fleet,
+    started,
+    runs,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+    run(name: string, more?: Parameters<typeof makeJob>[2], stop = signals()) {
+      const sink = record();
+      const job = makeJob(imageOf(name), {}, more);
+      return { sink, finish: runJob(fleet, parts, job, sink, stop) };
+    },
+    running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
+  };
+}
+
+let w: ReturnType<typeof world>;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  w = world(2);
+});
+afterEach(async () => {
+  await w.fleet.close();
+  expect(w.fleet.warm()).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+  vi.useRealTimers();
+});
+
+const failure: Outcome["finish"] = { status: "failed", output: "none" };
+
+describe("a container", () => {
+  it("is started once for jobs that share it, and each hears all of its setup", async () => {
+    const release = w.hold();
+    const limits = { max_concurrency: 2 };
+    const first = w.run("a", { limits });
+    const second = w.run("a", { limits });
+    await second.sink.first("setup");
+    release();
+    await w.running(2);
+    expect(w.started).toHaveLength(1);
+    for (const { sink } of [first, second]) {
+      const phases = sink.of("setup").map((data) => (data as SetupProgress).phase);
+      expect(phases).toEqual(["pulling", "starting", "starting", "ready"]);
+    }
+    for (const run of w.runs) run.end();
+    await Promise.all([first.finish, second.finish]);
+  });
+
+  it("is another one when there is no room, and for other variables", async () => {
+    w = world(3);
+    void w.run("a");
+    void w.run("a");
+    void w.run("a", { variables: { STYLE: "plain" } });
+    await w.running(3);
+    expect(w.started).toHaveLength(3);
+    expect(w.fleet.warm()).toEqual([]);
+  });
+
+  it("is used again while warm, without the words of the run before", async () => {
+    const first = w.run("a");
+    await w.running(1);
+    w.runs[0]?.end();
+    await first.finish;
+    expect(w.fleet.warm()).toEqual([referenceOf("a")]);
+    const { sink } = w.run("a");
+    await w.running(2);
+    expect(w.started).toHaveLength(1);
+    expect(w.started[0]?.forgotten).toBe(1);
+    expect(sink.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
+  });
+
+  it("stops when it has been idle for its time, not before", async () => {
+    const { finish } = w.run("a", { limits: { idle_seconds: 300 } });
+    await w.running(1);
+    w.runs[0]?.end();
+    await finish;
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(w.fleet.warm()).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(w.fleet.warm()).toEqual([]);
+    expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
+  });
+
+  it("goes when room is needed, the one that was used longest ago first", async () => {
+    for (const [index, name] of ["a", "b", "a"].entries()) {
+      const { finish } = w.run(name);
+      await w.running(index + 1);
+      w.runs[index]?.end();
+      await finish;
+    }
+    void w.run("c");
+    await w.running(4);
+    expect(w.started.map(({ launch }) => launch.image.repository)).toEqual(["a", "b", "c"]);
+    expect(w.fleet.warm()).toEqual([referenceOf("a")]);
+  });
+
+  it("is waited for when all are busy", async () => {
+    const busy = [w.run("a"), w.run("b")];
+    await w.running(2);
+    const stop = signals();
+    const waiting = w.run("c");
+    const canceled = w.run("d", {}, stop);
+    stop.abortCancel();
+    expect(await canceled.finish).toMatchObject({ status: "canceled" });
+    w.runs[0]?.end();
+    await busy[0]?.finish;
+    await w.running(3);
+    expect(waiting.sink.events).not.toEqual([]);
+  });
+
+  it("is gone after a crash, and the next job gets a new one", async () => {
+    const { finish } = w.run("a");
+    await w.running(1);
+    w.started[0]?.exit("exited with code 1");
+    expect(await finish).toMatchObject({ status: "failed" });
+    void w.run("a");
+    await w.running(2);
+    expect(w.started).toHaveLength(2);
+  });
+
+  it("is given up after three failures in a row, not after two and a success", async () => {
+    const outcomes = [failure, failure, undefined, failure, failure, failure];
+    for (const [index, finish] of outcomes.entries()) {
+      const run = w.run("a");
+      await w.running(index + 1);
+      w.runs[index]?.end(finish ? { finish } : {});
+      await run.finish;
+      expect(w.started).toHaveLength(1);
+    }
+    await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
+    void w.run("a");
+    await w.running(7);
+    expect(w.started).toHaveLength(2);
+  });
+
+  it("is killed when its run did not stop", async () => {
+    const { finish } = w.run("a");
+    await w.running(1);
+    w.runs[0]?.end({ container: "killed" });
+    await finish;
+    expect(await w.started[0]?.exited).toMatchObject({ description: "was killed" });
+  });
+
+  it("is not started for a job that was canceled while it was pulled", async () => {
+    const release = w.hold();
+    const stop = signals();
+    const { sink, finish } = w.run("a", {}, stop);
+    await sink.first("setup");
+    stop.abortCancel();
+    expect(await finish).toEqual({ status: "canceled", output: "none" });
+    release();
+    await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
+    expect(w.started).toEqual([]);
+  });
+});
+
+it("pull progress is summed up, never falls, and comes four times a second at most", () => {
+  const reports: SetupProgress[] = [];
+  let now = 0;
+  const progress = new PullProgress(
+    (report) => reports.push(report),
+    () => now,
+  );
+  const add = (at: number, id: string, status: string, current?: number, total?: number) => {
+    now = at;
+    progress.add({ id, status, progressDetail: { current, total } });
+  };
+  add(0, "a", "Pulling fs layer");
+  add(100, "a", "Downloading", 50, 100);
+  add(300, "a", "Download complete");
+  add(600, "b", "Downloading", 0, 300);
+  add(900, "b", "Pull complete");
+  add(1_200, "a", "Pull complete");
+  expect(reports.map(({ progress: part }) => part)).toEqual([undefined, 0.5, 0.5, 0.875, 1]);
+});

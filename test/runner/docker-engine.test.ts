@@ -1,0 +1,247 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { createExecutor } from "../../runner/src/containers/create.ts";
+import { checkEngine } from "../../runner/src/engines/check.ts";
+import { hasReference, imageFacts } from "../../runner/src/engines/image.ts";
+import type { Sandbox } from "../../runner/src/engines/options.ts";
+import type { Executor } from "../../runner/src/executor.ts";
+import type { Image } from "../../src/protocol/runner.ts";
+import { docker, type Registry, startRegistry } from "../docker/registry.ts";
+import { dockerIsUp, makeJob, QUICK, record, signals, silent } from "./containers-fixture.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+describe("an image", () => {
+  it("is known by repository and digest together", () => {
+    const names = ["registry.test/ada/m@sha256:1", "hello@sha256:2"];
+    expect(hasReference(names, "registry.test/ada/m@sha256:1")).toBe(true);
+    expect(hasReference(names, "registry.test/eve/m@sha256:1")).toBe(false);
+    expect(hasReference(names, "docker.io/library/hello@sha256:2")).toBe(true);
+    expect(hasReference(names, "registry.test/library/hello@sha256:2")).toBe(false);
+  });
+
+  it("says by its labels whether Cog built it and whether it wants a GPU", () => {
+    const config = JSON.stringify({ build: { gpu: true } });
+    const labels = { "run.cog.version": "0.17.0", "run.cog.config": config };
+    expect(imageFacts(labels)).toEqual({ cog: true, gpu: true });
+    expect(imageFacts({ "org.cogmodel.version": "0.1" })).toEqual({ cog: true, gpu: false });
+    expect(imageFacts({})).toEqual({ cog: false, gpu: false });
+    expect(() => imageFacts({ "run.cog.weight.a": "x" })).toThrow("managed weights");
+    expect(() => imageFacts({ ...labels, "run.cog.config": "{" })).toThrow("run.cog.config");
+  });
+});
+
+describe.runIf(dockerIsUp)("the Docker engine", () => {
+  const folder = mkdtempSync(join(tmpdir(), "auspex-docker-"));
+  const images: Record<string, Image> = {};
+  let registry: Registry;
+  let name: string;
+  let executor: Executor;
+
+  /** Builds on the example `hello`: its server, and another model. */
+  async function push(model: string, script: string, labels: string[] = []): Promise<void> {
+    const context = join(folder, model);
+    cpSync(here("../../runner/examples/hello"), context, { recursive: true });
+    cpSync(here(script), join(context, "model.mjs"));
+    const output = {};
+    const manifest = { name: model, schemas: { prediction: { input: {}, output } } };
+    writeFileSync(join(context, "auspex.json"), JSON.stringify(manifest));
+    const repository = `${registry.host}/test/${model}`;
+    const flags = labels.flatMap((label) => ["--label", label]);
+    await docker("build", "--quiet", "--tag", repository, ...flags, context);
+    await docker("push", "--quiet", repository);
+    const [reference = ""] = JSON.parse(
+      await docker("image", "inspect", "--format", "{{json .RepoDigests}}", repository),
+    );
+    images[model] = { repository, digest: reference.split("@")[1] };
+  }
+
+  function open(sandbox: Partial<Sandbox> = {}): Executor {
+    const engine = { kind: "docker", sandbox } as const;
+    return createExecutor({ name, slots: 2, engine, log: silent, timing: QUICK });
+  }
+
+  function run(image: Image | undefined, input = {}, stop = signals()) {
+    if (!image) throw new Error("no such image");
+    const sink = record();
+    return { sink, finish: executor.run(makeJob(image, input), sink, stop) };
+  }
+
+  const containers = () => docker("ps", "-aq", "--filter", `label=auspex.runner=${name}`);
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    images.hello = await registry.push("hello");
+    images.sums = await registry.push("sums");
+    await push("liar", "containers-liar.mjs");
+    await push("probe", "containers-probe.mjs");
+    await push("weights", "containers-liar.mjs", ["run.cog.weight.a=x"]);
+  }, 120_000);
+
+  afterAll(async () => {
+    await registry.stop();
+    rmSync(folder, { recursive: true });
+    const references = await docker("images", "-q", `${registry.host}/*/*`);
+    if (references) await docker("image", "rm", "--force", ...new Set(references.split("\n")));
+  });
+
+  beforeEach(async () => {
+    name = `test-${randomBytes(4).toString("hex")}`;
+    executor = open();
+    await executor.open();
+  });
+
+  afterEach(async () => {
+    await executor.close();
+    expect(await containers()).toBe("");
+    expect(await docker("network", "ls", "-q", "--filter", `name=auspex-${name}`)).toBe("");
+  });
+
+  it("pulls by digest with progress, runs, and uses the container again", async () => {
+    const { sink, finish } = run(images.hello, { name: "Ada" });
+    expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
+    expect(sink.of("output")).toEqual(["Hello, Ada!"]);
+    const setup = JSON.stringify(sink.of("setup"));
+    expect(setup).toMatch(/pulling.*starting.*ready/);
+    const before = await containers();
+    await run(images.hello).finish;
+    expect(await containers()).toBe(before);
+    const reference = `${images.hello?.repository}@${images.hello?.digest}`;
+    expect(executor.warm()).toEqual([reference]);
+    await vi.waitFor(() => expect(executor.images()).toContain(reference));
+  });
+
+  it("does not run an image on the box for whoever knows its digest only", async () => {
+    const stolen = { repository: `${registry.host}/eve/probe`, digest: images.probe?.digest ?? "" };
+    const { finish } = run(stolen);
+    const message = expect.stringContaining("cannot be pulled");
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: { source: "external", message },
+    });
+  });
+
+  it("refuses managed weights", async () => {
+    const { finish } = run(images.weights);
+    const message = expect.stringContaining("managed weights");
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: { source: "external", message },
+    });
+  });
+
+  it("tells of a crash with the container's last words", async () => {
+    const { finish } = run(images.liar, { mode: "crash" });
+    const message = expect.stringMatching(/exited with code 139:\n[\s\S]*segmentation fault/);
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: { source: "external", message },
+    });
+  });
+
+  it("kills a container that does not stop", async () => {
+    const stop = signals();
+    const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
+    const { sink, finish } = run(images.sums, input, stop);
+    await sink.first("logs");
+    stop.abortCancel();
+    expect(await finish).toMatchObject({ status: "canceled" });
+    expect(await containers()).toBe("");
+  });
+
+  it("sweeps what an earlier life of the same runner left, and nothing else", async () => {
+    const repository = images.probe?.repository ?? "";
+    const left = (runner: string) =>
+      docker("run", "-d", "--label", `auspex.runner=${runner}`, repository);
+    const [mine, other] = [await left(name), await left(`${name}-other`)];
+    const next = open();
+    await next.open();
+    const ids = (await docker("ps", "-aq", "--no-trunc")).split("\n");
+    expect(ids).not.toContain(mine);
+    expect(ids).toContain(other);
+    await docker("rm", "--force", other);
+    await next.close();
+  });
+
+  const facts = z.object({
+    capabilities: z.number(),
+    noNewPrivileges: z.string(),
+    pids: z.string(),
+    memory: z.string(),
+    reached: z.record(z.string(), z.string()),
+  });
+
+  async function look(targets: [string, number][] = []) {
+    const { sink, finish } = run(images.probe, { targets });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    return facts.parse(sink.of("output")[0]);
+  }
+
+  it("keeps a container in its limits", async () => {
+    await executor.close();
+    executor = open({ pids: 64, memory_bytes: 256 * 1024 ** 2 });
+    await executor.open();
+    const seen = await look();
+    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, SETGID 6, SETUID 7, NET_BIND_SERVICE 10.
+    const allowed = [0, 1, 3, 6, 7, 10].reduce((mask, bit) => mask + 2 ** bit, 0);
+    expect(seen).toMatchObject({ capabilities: allowed, noNewPrivileges: "1" });
+    expect(seen).toMatchObject({ pids: "64", memory: String(256 * 1024 ** 2) });
+  });
+
+  it("keeps a container from this machine, its neighbours and the metadata service", async () => {
+    const server = createServer((socket) => socket.destroy()).listen(0, "0.0.0.0");
+    await once(server, "listening");
+    const address = server.address();
+    const port = address !== null && typeof address === "object" ? address.port : 0;
+    // Idle, and its container still up: the probe's neighbour.
+    await run(images.liar, { mode: "pid" }).finish;
+    const addressOf = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
+    const neighbour = await docker("inspect", "--format", addressOf, await containers());
+    const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    const mine = own.filter(({ family, internal }) => family === "IPv4" && !internal);
+    const targets: [string, number][] = [
+      ["host", port],
+      ...mine.map(({ address: host }): [string, number] => [host, port]),
+      ["169.254.169.254", 80],
+      ["10.0.0.1", 80],
+      ["192.168.1.1", 80],
+      [neighbour, 5_000],
+    ];
+    const { reached } = await look(targets);
+    for (const [host] of targets) expect([host, reached[host]]).toEqual([host, "ECONNREFUSED"]);
+
+    const script = `require("net").connect(${port}, process.argv[1])
+      .on("connect", () => process.exit(0)).on("error", () => process.exit(1))`;
+    // Without the runner's network the same door is open: the test would notice a closed one.
+    await docker("run", "--rm", "node:24-slim", "node", "-e", script, mine[0]?.address ?? "");
+    server.close();
+  });
+
+  it("keeps a container from everything when told so", async () => {
+    await executor.close();
+    executor = open({ egress: false });
+    await executor.open();
+    const { reached } = await look([["1.1.1.1", 80]]);
+    expect(reached["1.1.1.1"]).toBe("ECONNREFUSED");
+  });
+
+  it("is checked in words", async () => {
+    const findings = await checkEngine({ kind: "docker" });
+    expect(findings.map(({ name: what }) => what)).toEqual([
+      "docker",
+      "docker storage",
+      "nvidia container toolkit",
+      "container firewall",
+    ]);
+    expect(findings.filter(({ ok }) => !ok)).toEqual([]);
+  });
+});

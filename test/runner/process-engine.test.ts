@@ -1,0 +1,161 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { checkEngine } from "../../runner/src/engines/check.ts";
+import { folderDigest, listModels } from "../../runner/src/engines/folder.ts";
+import { signalGroup, spawnGroup } from "../../runner/src/engines/group.ts";
+import { PidFiles } from "../../runner/src/engines/pidfile.ts";
+import { ProcessEngine } from "../../runner/src/engines/process.ts";
+import { addModel, type Box, openBox, processesIn, silent } from "./containers-fixture.ts";
+
+const source = (path: string) => fileURLToPath(new URL(`../../runner/${path}`, import.meta.url));
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "auspex-process-"));
+});
+afterEach(async () => {
+  await vi.waitFor(() => expect(processesIn(directory)).toEqual([]));
+  rmSync(directory, { recursive: true });
+});
+
+describe("the digest of a folder", () => {
+  const write = (name: string, content: string) => writeFileSync(join(directory, name), content);
+
+  it("is that of its files, wherever it lies", async () => {
+    const copy = join(directory, "copy");
+    cpSync(source("examples/hello"), copy, { recursive: true });
+    const digest = await folderDigest(copy);
+    expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(await folderDigest(source("examples/hello"))).toBe(digest);
+    cpSync(source("examples/hello"), join(copy, "node_modules/hello"), { recursive: true });
+    writeFileSync(join(copy, ".env"), "");
+    expect(await folderDigest(copy)).toBe(digest);
+    writeFileSync(join(copy, "model.mjs"), "");
+    expect(await folderDigest(copy)).not.toBe(digest);
+  });
+
+  it("tells names from contents", async () => {
+    write("a", "bc");
+    const one = await folderDigest(directory);
+    rmSync(join(directory, "a"));
+    write("ab", "c");
+    expect(await folderDigest(directory)).not.toBe(one);
+  });
+});
+
+it("lists the models of a folder", async () => {
+  const models = await listModels(source("examples"));
+  expect(models.map(({ manifest }) => manifest.name)).toEqual(["hello", "story", "sums"]);
+});
+
+describe("a process group", () => {
+  it("dies with its runner, even by SIGKILL", async () => {
+    const script = `
+      import { spawnGroup } from ${JSON.stringify(source("src/engines/group.ts"))};
+      const command = ["sh", "-c", "sleep 1000 & sleep 1000"];
+      spawnGroup({ command, directory: ${JSON.stringify(directory)}, environment: process.env });
+      console.log("started");
+    `;
+    const runner = spawn(process.execPath, ["--input-type=module", "-e", script]);
+    await once(runner.stdout, "data");
+    await vi.waitFor(() => expect(processesIn(directory).length).toBeGreaterThanOrEqual(3));
+    runner.kill("SIGKILL");
+    await vi.waitFor(() => expect(processesIn(directory)).toEqual([]));
+  });
+
+  it("is swept by its pid file, unless the pid means another process", async () => {
+    const environment = { PATH: process.env.PATH ?? "" };
+    const group = () => spawnGroup({ command: ["sleep", "1000"], directory, environment });
+    const [left, foreign] = [group(), group()];
+    const ended = once(left, "exit");
+    const files = new PidFiles(join(directory, "processes"));
+    await files.sweep();
+    await files.add(left.pid ?? 0);
+    writeFileSync(join(directory, "processes", String(foreign.pid)), "1");
+    expect(await files.sweep()).toEqual([left.pid]);
+    expect(await ended).toEqual([null, "SIGKILL"]);
+    expect(readdirSync(join(directory, "processes"))).toEqual([]);
+    expect(foreign.exitCode).toBeNull();
+    signalGroup(foreign.pid ?? 0, "SIGKILL");
+  });
+});
+
+describe("the engine", () => {
+  const image = { repository: "r/m", digest: `sha256:${"0".repeat(64)}` };
+  let box: Box;
+  beforeEach(async () => {
+    box = await openBox();
+  });
+  afterEach(async () => {
+    await box.close();
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("names the folder that has no such digest", async () => {
+    const { finish } = box.run("nothing", {});
+    const message = `no folder in ${box.models} has the digest ${image.digest}`;
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: { source: "internal", message },
+    });
+  });
+
+  it("gives a model its variables and little else of the runner's environment", async () => {
+    vi.stubEnv("AUSPEX_TOKEN", "secret");
+    const variables = { STYLE: "plain", WEBHOOK_AUTH_TOKEN: "mine", PORT: "1" };
+    const { sink, finish } = box.run("liar", { mode: "environment" }, { variables });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    vi.unstubAllEnvs();
+    const given = ["COG_THROTTLE_RESPONSE_INTERVAL", "HOME", "HOST", "PATH", "PORT", "STYLE"];
+    const shell = ["OLDPWD", "PWD", "SHLVL", "_"];
+    const [names] = sink.of("output");
+    expect(names).toEqual(expect.arrayContaining([...given, "WEBHOOK_AUTH_TOKEN"]));
+    const extra = [...given, ...shell, "WEBHOOK_AUTH_TOKEN"];
+    expect(extra).toEqual(expect.arrayContaining(Array.isArray(names) ? names : []));
+  });
+
+  it("tells of a command that does not exist", async () => {
+    const models = join(directory, "models");
+    addModel(models, "broken", source("examples/hello/model.mjs"));
+    const manifest = { name: "broken", command: ["no-such-program"] };
+    const schemas = { prediction: { input: {}, output: {} } };
+    writeFileSync(join(models, "broken/auspex.json"), JSON.stringify({ ...manifest, schemas }));
+    const engine = new ProcessEngine({ kind: "process", models, state: directory }, silent);
+    await engine.open(async () => 1);
+    const [found] = await listModels(models);
+    const digest = found?.digest ?? "";
+    const launch = { image: { repository: "r", digest }, environment: {} };
+    const { exited } = await engine.start(launch);
+    const logs = expect.stringContaining("no-such-program");
+    expect(await exited).toEqual({ description: "exited with code 127", logs });
+  });
+
+  it("is checked in words", async () => {
+    const options = { kind: "process", models: box.models, state: directory } as const;
+    const [good] = await checkEngine(options);
+    expect(good).toMatchObject({ ok: true, detail: expect.stringContaining("hello, liar, story") });
+    const [bad] = await checkEngine({ ...options, models: join(directory, "nowhere") });
+    expect(bad).toMatchObject({ ok: false, advice: expect.stringContaining("--models") });
+  });
+});
+
+it("Docker that is not there is told, with advice", async () => {
+  const socket = join(directory, "docker.sock");
+  const [finding] = await checkEngine({ kind: "docker", socket });
+  expect(finding).toMatchObject({ ok: false, name: "docker", advice: expect.any(String) });
+});
+
+it("Docker that answers nonsense is told too", async () => {
+  const socket = join(directory, "docker.sock");
+  const server = createServer((_request, response) => response.end("{}")).listen(socket);
+  const [finding] = await checkEngine({ kind: "docker", socket });
+  server.closeAllConnections();
+  server.close();
+  expect(finding).toMatchObject({ ok: false, name: "docker" });
+});
