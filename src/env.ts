@@ -1,5 +1,6 @@
 /** Bindings and variables, parsed once per isolate. */
 import { z } from "zod";
+import type { Patience } from "./domain/deadlines.ts";
 import type { PoolObject } from "./objects/pool/object.ts";
 import type { PredictionObject } from "./objects/prediction/object.ts";
 import type { ProjectionMessage, WaitingJob } from "./protocol/queue.ts";
@@ -38,6 +39,10 @@ const variables = z.object({
   WAIT_SECONDS: count.default(60),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
   SETUP_TIMEOUT_SECONDS: count.default(1_800),
+  LEASE_SECONDS: count.default(30),
+  CONNECT_SECONDS: count.default(5),
+  CANCEL_SECONDS: count.default(60),
+  TELEMETRY_SECONDS: count.default(30),
   RETENTION_DAYS: z.coerce.number().positive().default(30),
   WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
   OPERATOR_TOKEN: z.string().min(16).optional(),
@@ -51,6 +56,9 @@ export interface Settings {
   waitSeconds: number;
   queueTimeoutSeconds: number;
   setupTimeoutSeconds: number;
+  patience: Patience;
+  /** Between two reports of a runner: how long a drain takes to reach it at most. */
+  telemetrySeconds: number;
   retentionSeconds: number;
   webhookAllowInsecure: boolean;
   operatorToken: string | undefined;
@@ -75,6 +83,12 @@ export function settings(env: Bindings): Settings {
       waitSeconds: v.WAIT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
       setupTimeoutSeconds: v.SETUP_TIMEOUT_SECONDS,
+      patience: {
+        lease_seconds: v.LEASE_SECONDS,
+        connect_seconds: v.CONNECT_SECONDS,
+        cancel_seconds: v.CANCEL_SECONDS,
+      },
+      telemetrySeconds: v.TELEMETRY_SECONDS,
       retentionSeconds: v.RETENTION_DAYS * 86_400,
       webhookAllowInsecure: v.WEBHOOK_ALLOW_INSECURE,
       operatorToken: v.OPERATOR_TOKEN,

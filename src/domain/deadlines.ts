@@ -4,11 +4,16 @@
  */
 import type { PredictionLife } from "./prediction.ts";
 
-export const LEASE_SECONDS = 30;
-/** How long a runner may take from being handed a job to being heard. */
-export const CONNECT_SECONDS = 5;
-/** How long a runner may take to obey a cancel: it has 30 s to kill the container. */
-export const CANCEL_SECONDS = 60;
+/** How long a runner is waited for. */
+export interface Patience {
+  /** From the last time it was heard. */
+  lease_seconds: number;
+  /** From being handed a job to being heard. */
+  connect_seconds: number;
+  /** To obey a cancel: longer than the 30 s that a runner gives the model before it kills it. */
+  cancel_seconds: number;
+}
+
 /** A dispatch that brought no runner is sent again: after 30 s, doubling up to 10 min. */
 const REDISPATCH_SECONDS = { first: 30, most: 600 };
 
@@ -27,6 +32,7 @@ export type Deadline =
 export function deadlines(
   { spec, state, terminal }: PredictionLife,
   heardAt: number | null,
+  patience: Patience,
 ): Deadline[] {
   if (terminal) {
     return [{ what: "retention", at: (state.completed_at ?? 0) + spec.retention_seconds * 1000 }];
@@ -45,14 +51,14 @@ export function deadlines(
     return found;
   }
   if (heardAt === null && attempt.started_at === null) {
-    found.push({ what: "connect", at: attempt.opened_at + CONNECT_SECONDS * 1000 });
+    found.push({ what: "connect", at: attempt.opened_at + patience.connect_seconds * 1000 });
     return found;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;
   const heard = Math.max(heardAt ?? 0, attempt.heard_at ?? 0, startedAt);
-  found.push({ what: "lease", at: heard + LEASE_SECONDS * 1000 });
+  found.push({ what: "lease", at: heard + patience.lease_seconds * 1000 });
   if (state.cancel_requested_at !== null) {
-    found.push({ what: "cancel", at: state.cancel_requested_at + CANCEL_SECONDS * 1000 });
+    found.push({ what: "cancel", at: state.cancel_requested_at + patience.cancel_seconds * 1000 });
   }
   found.push(
     attempt.ready_at === null

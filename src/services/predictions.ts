@@ -5,7 +5,8 @@ import { secondsText } from "../domain/resource.ts";
 import { sha256 } from "../domain/secret.ts";
 import { validateInput } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
-import type { CreateRequest, CreateResult, Snapshot } from "../objects/prediction/object.ts";
+import type { CreateRequest, CreateResult } from "../objects/prediction/object.ts";
+import type { Snapshot } from "../objects/prediction/record.ts";
 import {
   keyedPredictionId,
   newPredictionId,

@@ -8,7 +8,13 @@ import { presentPrediction } from "../../domain/resource.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { Entries } from "./entries.ts";
 import { EventLog } from "./log.ts";
-import type { Snapshot } from "./object.ts";
+
+/** A prediction in its full form, as JSON text: it is large, and only ever passed on. */
+export interface Snapshot {
+  id: string;
+  terminal: boolean;
+  body: string;
+}
 
 export class PredictionRecord {
   readonly life: PredictionLife;

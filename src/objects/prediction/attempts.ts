@@ -1,0 +1,131 @@
+/** What the runner of the current attempt says, and what happens when it says nothing. */
+import { parseLease } from "../../domain/lease.ts";
+import { sameText } from "../../domain/secret.ts";
+import { CLOSE, type EventsFrame, type UpFrame, upFrame } from "../../protocol/channel.ts";
+import type { LogEvent } from "../../protocol/event.ts";
+import { close, fence, send } from "./channels.ts";
+import type { Effects } from "./effects.ts";
+import type { PredictionRecord } from "./record.ts";
+
+/** What is over a limit by more than its envelope can be: the runner keeps the limits exactly. */
+const TOLERANCE = 1.1;
+
+/** The attempt that a lease names, when the lease is right: also of one that has ended. */
+export function attemptOf({ life }: PredictionRecord, leaseText: string): number | undefined {
+  const lease = parseLease(leaseText);
+  const { attempt } = life.state;
+  if (!lease || !attempt || lease.attempt !== attempt.number) return undefined;
+  return sameText(lease.secret, attempt.secret) ? attempt.number : undefined;
+}
+
+export class Attempts {
+  readonly #effects: Effects;
+
+  constructor(effects: Effects) {
+    this.#effects = effects;
+  }
+
+  connect(record: PredictionRecord | undefined, leaseText: string): Response {
+    const attempt = record && attemptOf(record, leaseText);
+    if (!attempt) return new Response("The attempt has ended.", { status: 409 });
+    const { channels } = this.#effects;
+    const { life, log } = record;
+    const response = channels.accept(attempt, log.seqOf(attempt), Date.now());
+    // Terminal by this runner's own finish, whose ack was lost: it sees so by the welcome.
+    if (life.terminal) channels.fence(`the prediction is ${life.state.status}`);
+    else if (life.state.cancel_requested_at !== null) this.#effects.tellCancel(record, "canceled");
+    return response;
+  }
+
+  receive(
+    record: PredictionRecord | undefined,
+    socket: WebSocket,
+    message: string | ArrayBuffer,
+  ): void {
+    const { channels } = this.#effects;
+    if (!record) return fence(socket, "the prediction is gone");
+    const attempt = channels.attemptOf(socket);
+    const frame = parseFrame(message);
+    if (!frame) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");
+    const kept = record.log.seqOf(attempt);
+    if (frame.type === "events" && frame.seq <= kept)
+      return send(socket, { type: "ack", seq: kept });
+    if (!record.life.owns(attempt)) return fence(socket, `attempt ${attempt} has ended`);
+    const now = Date.now();
+    channels.heard(now);
+    if (frame.type === "release") return this.#release(record, now);
+    if (frame.seq !== kept + 1) {
+      return close(socket, CLOSE.badFrame, `frame ${kept + 1} comes next, not ${frame.seq}`);
+    }
+    this.#report(record, frame, attempt, now);
+    send(socket, { type: "ack", seq: frame.seq });
+  }
+
+  /** A channel broke: the lease goes on for a while from here. */
+  disconnected(record: PredictionRecord | undefined, socket: WebSocket): void {
+    const attempt = record?.life.state.attempt;
+    if (!record?.life.owns(this.#effects.channels.attemptOf(socket)) || !attempt) return;
+    attempt.heard_at = Date.now();
+    record.save();
+  }
+
+  leaseEnded(record: PredictionRecord, now: number): void {
+    const { life } = record;
+    const { attempt } = life.state;
+    const { channels } = this.#effects;
+    if (!attempt) return;
+    if (channels.heardAt(attempt.number) === null && attempt.heard_at === null && !attempt.grace) {
+      // The object was restarted, and the channel with it: its runner gets one lease to return.
+      attempt.grace = true;
+      attempt.heard_at = now;
+      return record.save();
+    }
+    life.lose(record.produced, now);
+    if (!life.waiting) return this.#effects.commit(record);
+    channels.fence("the lease has ended");
+    this.#effects.dispatch(record, now);
+  }
+
+  #release(record: PredictionRecord, now: number): void {
+    record.life.release(record.produced, now);
+    if (!record.life.waiting) return this.#effects.commit(record);
+    this.#effects.channels.fence("handed back");
+    this.#effects.dispatch(record, now);
+  }
+
+  #report(record: PredictionRecord, frame: EventsFrame, attempt: number, now: number): void {
+    const { life, log } = record;
+    const { limits } = life.spec;
+    life.start(now);
+    const events: LogEvent[] = life.takeEvents();
+    const started = events.length > 0;
+    let changed = started || frame.finish !== undefined;
+    for (const reported of frame.events) {
+      if (reported.event === "metrics") life.mergeMetrics(reported.data);
+      if (reported.event === "setup" && reported.data.phase === "ready") life.ready(now);
+      changed ||= reported.event === "metrics" || reported.event === "setup";
+    }
+    events.push(...frame.events);
+    const totals = log.totalsWith(attempt, frame.seq, frame.events);
+    const { output_bytes, logs_bytes } = totals;
+    if (
+      output_bytes > limits.output_bytes * TOLERANCE ||
+      logs_bytes > limits.logs_bytes * TOLERANCE
+    ) {
+      life.fail("internal", "The runner sent more than a prediction may have.", now);
+      return this.#effects.commit(record);
+    }
+    if (frame.finish) life.finish(frame.finish, now);
+    this.#effects.commit(record, { events, totals, changed, finished: frame.finish !== undefined });
+    if (started) this.#effects.projectStarted(record);
+  }
+}
+
+function parseFrame(message: string | ArrayBuffer): UpFrame | undefined {
+  if (typeof message !== "string") return undefined;
+  try {
+    return upFrame.parse(JSON.parse(message));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * What follows from a change of a prediction: it is written, its readers and waiters are told, its
+ * row is projected, its next dispatch sent, its alarm set.
+ */
+import { type Deadline, deadlines, earliest } from "../../domain/deadlines.ts";
+import type { Bindings } from "../../env.ts";
+import type { LogEvent } from "../../protocol/event.ts";
+import { poolOf } from "../pool/stub.ts";
+import { Channels } from "./channels.ts";
+import type { Totals } from "./log.ts";
+import { projectionOf, waitingJobOf } from "./messages.ts";
+import type { PredictionRecord } from "./record.ts";
+import type { Subscribers } from "./subscribers.ts";
+import { Waiters } from "./waiters.ts";
+
+/** A run that ends within this needs no row that says `started`. */
+const STARTED_PROJECTION_MS = 2_000;
+export const RETRY_MS = 10_000;
+
+export interface Commit {
+  /** What a runner has reported, with the totals of the log that includes it. */
+  events?: LogEvent[];
+  totals?: Totals;
+  /** Whether the record has changed, beside the log. */
+  changed?: boolean;
+  /** Whether it is the runner itself that ended it: it learns so by its ack. */
+  finished?: boolean;
+}
+
+export class Effects {
+  readonly channels: Channels;
+  readonly waiters = new Waiters();
+  readonly #ctx: DurableObjectState;
+  readonly #env: Bindings;
+  readonly #subscribers: Subscribers;
+  /** What the alarm is set to, as far as this instance knows. */
+  #alarmAt = Number.POSITIVE_INFINITY;
+
+  constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers) {
+    this.#ctx = ctx;
+    this.#env = env;
+    this.#subscribers = subscribers;
+    this.channels = new Channels(ctx);
+  }
+
+  /** Writes what has changed, in one transaction, and lets everything follow from it. */
+  commit(
+    record: PredictionRecord,
+    { events = [], totals, changed = true, finished = false }: Commit = {},
+  ): void {
+    const { life, log } = record;
+    const all = [...events, ...life.takeEvents()];
+    const ended = life.terminal && all.length > 0;
+    if (ended) all.push({ event: "done", data: record.present() });
+    if (changed) record.save();
+    const encoded = all.length > 0 ? log.append(all, totals) : undefined;
+    this.arm(record);
+    if (encoded) this.#subscribers.publish(encoded);
+    if (!ended) return;
+    this.waiters.release();
+    this.#ctx.waitUntil(this.project(record).catch(() => this.retry()));
+    if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
+    if (life.state.dispatches > 0) this.#withdraw(record);
+  }
+
+  tellCancel({ life }: PredictionRecord, reason: string): void {
+    const { attempt } = life.state;
+    if (attempt && !life.terminal) this.channels.tell(attempt.number, { type: "cancel", reason });
+  }
+
+  /** Asks the dispatch queue for a runner. A message that is lost is sent again by the alarm. */
+  dispatch(record: PredictionRecord, now: number): void {
+    record.life.dispatched(now);
+    this.commit(record);
+    this.#ctx.waitUntil(
+      this.#env.DISPATCH.send(waitingJobOf(record, this.#objectId)).catch((error) =>
+        console.warn("dispatch not sent", { id: record.life.spec.id, error: String(error) }),
+      ),
+    );
+  }
+
+  /** Sends the row as it should be. */
+  async project(record: PredictionRecord, dataRemoved = false): Promise<void> {
+    await this.#env.PROJECTION.send({
+      ...projectionOf(record, this.#objectId),
+      data_removed: dataRemoved,
+    });
+  }
+
+  /** The row of a run that lasts says `started`. */
+  projectStarted(record: PredictionRecord): void {
+    setTimeout(() => {
+      if (record.life.state.status !== "started") return;
+      this.#ctx.waitUntil(this.project(record).catch(() => {}));
+    }, STARTED_PROJECTION_MS);
+  }
+
+  /** The first deadline that has passed. */
+  due(record: PredictionRecord, now: number): Deadline | undefined {
+    return deadlines(record.life, this.#heardAt(record)).find(({ at }) => at <= now);
+  }
+
+  /** Sets the alarm when it would come too late, and for good at the end: an early one sets itself anew. */
+  arm(record: PredictionRecord): void {
+    const at = earliest(deadlines(record.life, this.#heardAt(record)));
+    if (at === this.#alarmAt || (at > this.#alarmAt && !record.life.terminal)) return;
+    this.#alarmAt = at;
+    this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
+  }
+
+  /** The alarm has gone off, or there is none any more. */
+  disarmed(): void {
+    this.#alarmAt = Number.POSITIVE_INFINITY;
+  }
+
+  retry(): Promise<void> {
+    return this.#ctx.storage.setAlarm(Date.now() + RETRY_MS);
+  }
+
+  /** Takes it out of the pool's line, where it may still stand. */
+  #withdraw({ life }: PredictionRecord): void {
+    const pool = poolOf(this.#env, life.spec.hardware);
+    this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));
+  }
+
+  #heardAt({ life }: PredictionRecord): number | null {
+    const { attempt } = life.state;
+    return attempt && this.channels.heardAt(attempt.number);
+  }
+
+  get #objectId(): string {
+    return this.#ctx.id.toString();
+  }
+}

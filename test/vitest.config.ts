@@ -1,0 +1,54 @@
+/** Four projects: rules (pure), worker (in workerd), runner (the agent), journey (real processes). */
+import { fileURLToPath } from "node:url";
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineConfig } from "vitest/config";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+export default defineConfig({
+  root,
+  test: {
+    projects: [
+      {
+        root,
+        test: { name: "rules", include: ["test/domain/**/*.test.ts", "test/protocol/**/*.test.ts"] },
+      },
+      {
+        root,
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: `${root}wrangler.toml` },
+            miniflare: {
+              bindings: {
+                OPERATOR_TOKEN: "an-operator-token-for-tests",
+                WEBHOOK_ALLOW_INSECURE: "true",
+                MAX_WAITING: "20",
+                MIGRATIONS: await readD1Migrations(`${root}migrations`),
+              },
+            },
+          })),
+        ],
+        test: {
+          name: "worker",
+          include: ["test/worker/**/*.test.ts"],
+          setupFiles: ["test/worker/support/setup.ts"],
+          // Without bundling, vitest does not resolve the imports inside itty-durable.
+          deps: { optimizer: { ssr: { enabled: true, include: ["itty-durable"] } } },
+        },
+      },
+      {
+        root,
+        test: { name: "runner", include: ["test/runner/**/*.test.ts"], testTimeout: 30_000 },
+      },
+      {
+        root,
+        test: {
+          name: "journey",
+          include: ["test/journey/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,15 @@
+/** What the tests have beside the bindings of src/env.ts. */
+import type { D1Migration } from "cloudflare:test";
+import type * as worker from "../../../src/worker.ts";
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      OPERATOR_TOKEN: string;
+      MIGRATIONS: D1Migration[];
+    }
+    interface GlobalProps {
+      mainModule: typeof worker;
+    }
+  }
+}
