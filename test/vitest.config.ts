@@ -45,6 +45,7 @@ export default defineConfig({
         test: {
           name: "journey",
           include: ["test/journey/**/*.test.ts"],
+          globalSetup: "test/journey/global-setup.ts",
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

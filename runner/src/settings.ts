@@ -51,6 +51,9 @@ export const settings = z.strictObject({
   drain_seconds: count(0, 86_400)
     .default(600)
     .describe("how long running work may take on after SIGTERM (600)"),
+  cancel_seconds: count(1, 3_600)
+    .default(30)
+    .describe("how long a cancelled model may take to stop before it is killed (30)"),
   log_level: z
     .enum(LEVELS)
     .default("info")

@@ -153,8 +153,9 @@ export class PredictionLife {
   /** Takes back an attempt whose runner was never heard. It does not count as lost. */
   closeAttempt(number: number, now: number): boolean {
     const { attempt } = this.state;
-    if (attempt?.number !== number || attempt.started_at !== null) return false;
-    this.#wait(now);
+    if (this.terminal || attempt?.number !== number || attempt.started_at !== null) return false;
+    // Nobody has taken it yet: hand-outs to nobody must not put off the end of the queue time.
+    this.#wait(now, this.state.waiting_since);
     return true;
   }
 
@@ -276,9 +277,9 @@ export class PredictionLife {
     this.#end("failed", now);
   }
 
-  #wait(now: number): void {
+  #wait(now: number, since = now): void {
     this.state.attempt = null;
-    this.state.waiting_since = now;
+    this.state.waiting_since = since;
     this.state.dispatches = 0;
     this.state.dispatched_at = now;
     this.state.updated_at = now;

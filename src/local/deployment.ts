@@ -36,9 +36,7 @@ export class PortTaken extends Error {}
 /** workerd with open polls outlives SIGTERM: it is given so long, then it is killed. */
 const STOP_MS = 3_000;
 
-/** @throws PortTaken */
 export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
-  if (options.port !== 0) await assertFree(options.port);
   const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, "wrangler.toml"));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -94,8 +92,8 @@ async function migrate(db: Database): Promise<void> {
   }
 }
 
-/** workerd would only say so in a stack trace. */
-function assertFree(port: number): Promise<void> {
+/** workerd would only say so in a stack trace. @throws PortTaken */
+export function assertFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", () => reject(new PortTaken(`Port ${port} is taken.`)));

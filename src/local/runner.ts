@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ROOT } from "./bundle.ts";
 
@@ -49,10 +50,7 @@ export function startRunner(options: RunnerOptions): RunnerProcess {
     },
   });
   for (const output of [child.stdout, child.stderr]) {
-    output.setEncoding("utf8");
-    output.on("data", (text: string) => {
-      for (const line of text.split("\n")) if (line) options.onLine?.(line);
-    });
+    createInterface({ input: output }).on("line", (line) => options.onLine?.(line));
   }
   return {
     process: child,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle, ROOT } from "./bundle.ts";
 import { Client } from "./client.ts";
-import { type Deployment, PortTaken, startDeployment } from "./deployment.ts";
+import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
 import { publishModels, type Seed, seed } from "./seed.ts";
 import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
@@ -22,22 +22,28 @@ const { values } = parseArgs({
   options: { port: { type: "string", default: process.env.PORT ?? "8787" } },
 });
 
+const port = Number(values.port);
+
 let deployment: Deployment | undefined;
 let runner: RunnerProcess | undefined;
 let stopping: Promise<never> | undefined;
 
+/** Both at once: a Ctrl-C has reached workerd too, and Miniflare would start it again. */
 async function stop(code: number): Promise<never> {
-  await runner?.stop(RUNNER_STOP_MS);
-  await deployment?.stop();
+  await Promise.all([deployment?.stop(), runner?.stop(RUNNER_STOP_MS)]);
   process.exit(code);
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    if (stopping) return;
-    farewell();
-    stopping = stop(0);
-  });
+/** Ours alone: Miniflare's own handler would end the process at once, with the runner still at work. */
+function handleSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.removeAllListeners(signal);
+    process.on(signal, () => {
+      if (stopping) return;
+      farewell();
+      stopping = stop(0);
+    });
+  }
 }
 
 /** The user and the tokens of the last start, when the state still knows them. */
@@ -47,16 +53,19 @@ async function seeded(url: string, operator: Client, last: Seed | undefined): Pr
 }
 
 async function main(): Promise<void> {
+  handleSignals();
+  await assertFree(port);
   say("Building the Worker …");
   const secrets = await readSecrets();
   const script = await bundle(join(STATE_FOLDER, "bundle"));
   deployment = await startDeployment({
     script,
-    port: Number(values.port),
+    port,
     stateFolder: join(STATE_FOLDER, "state"),
     operatorToken: secrets.operatorToken,
     variables: { WEBHOOK_ALLOW_INSECURE: "true" },
   });
+  handleSignals();
   const { url } = deployment;
   say(`The control plane runs at ${url}`);
   const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
@@ -85,7 +94,7 @@ async function main(): Promise<void> {
 main().catch(async (error: unknown) => {
   say(
     error instanceof PortTaken
-      ? `${error.message} Choose another: npm start -- --port 8788`
+      ? `${error.message} Choose another: npm start -- --port ${port + 1}`
       : String(error),
   );
   await stop(1);

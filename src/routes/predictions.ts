@@ -182,14 +182,15 @@ predictionRoutes.openapi(cancel, async (c) => {
 
 predictionRoutes.openapi(stream, async (c) => {
   const { prefer, "last-event-id": lastEventId } = c.req.valid("header");
-  const idle = parsePrefer(prefer, { max: MAX_IDLE_SECONDS });
+  const { waitSeconds } = c.var.services.settings;
+  const { wait: idle } = parsePrefer(prefer, { default: waitSeconds, max: MAX_IDLE_SECONDS });
   // What a reconnecting EventSource says is later than what its address was made with.
   const after = Number(
     /^\d{1,15}$/.exec(lastEventId ?? "")?.[0] ?? c.req.valid("query").after_id ?? 0,
   );
   const { prediction_id } = c.req.valid("param");
-  const log = await streamPrediction(c.var.services, c.var.caller, prediction_id, after, idle.wait);
-  return eventStream(log, preferenceApplied({ ...idle, cancel: false }));
+  const log = await streamPrediction(c.var.services, c.var.caller, prediction_id, after, idle);
+  return eventStream(log, preferenceApplied({ wait: idle, cancel: false }));
 });
 
 async function begin(
@@ -200,10 +201,12 @@ async function begin(
 ) {
   const { services, caller } = c.var;
   const waitSeconds = services.settings.waitSeconds;
-  const prefer = parsePrefer(headers.prefer, {
+  const asked = parsePrefer(headers.prefer, {
     default: waitSeconds,
     max: request.stream ? MAX_IDLE_SECONDS : waitSeconds,
   });
+  // On a stream the wait is an idle limit: whoever leaves it never stops the work.
+  const prefer = { ...asked, cancel: asked.cancel && !request.stream };
   if (request.webhook) checkWebhook(services, request.webhook);
   const { snapshot, stub } = await createPrediction(services, caller, reference, request, {
     origin: new URL(c.req.url).origin,

@@ -1,6 +1,5 @@
 /** What runners may ask: a session, jobs, a channel, an input, to be seen. */
 import { v7 as uuid } from "uuid";
-import { LEASE_SECONDS } from "../domain/deadlines.ts";
 import { parseLease } from "../domain/lease.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import { POLL_SECONDS } from "../objects/pool/object.ts";
@@ -21,11 +20,11 @@ import { remembered } from "./cache.ts";
 import type { Services } from "./services.ts";
 import type { RunnerCaller } from "./tokens.ts";
 
-const PING_SECONDS = 10;
+/** So many pings fit into a lease: two may be lost. */
+const PINGS = 3;
 const FLUSH_MS = 30;
-const TELEMETRY_SECONDS = 30;
-/** A runner that has said nothing for so long is shown as offline. */
-const OFFLINE_MS = 3 * TELEMETRY_SECONDS * 1000;
+/** A runner whose last so many reports are missing is shown as offline. */
+const OFFLINE_REPORTS = 3;
 
 const superseded = () =>
   new ProblemError(
@@ -37,7 +36,7 @@ const runnerIds = remembered(10_000, ({ db }: Services, id: string) => findRunne
 
 /** @throws ProblemError outdated_runner, forbidden */
 export async function beginSession(
-  { env, db }: Services,
+  { env, db, settings }: Services,
   caller: RunnerCaller,
   request: SessionRequest,
 ): Promise<SessionResponse> {
@@ -64,10 +63,10 @@ export async function beginSession(
     session,
     settings: {
       poll_seconds: POLL_SECONDS,
-      ping_seconds: PING_SECONDS,
-      lease_seconds: LEASE_SECONDS,
+      ping_seconds: settings.patience.lease_seconds / PINGS,
+      lease_seconds: settings.patience.lease_seconds,
       flush_ms: FLUSH_MS,
-      telemetry_seconds: TELEMETRY_SECONDS,
+      telemetry_seconds: settings.telemetrySeconds,
     },
   };
 }
@@ -120,21 +119,25 @@ export async function drainRunner(
   const row = await findRunner(services.db, id);
   const presence = row && (await runnerAt(services.env, id).drain(draining));
   if (!presence) throw notFound(`The runner '${id}'`);
-  return { id, ...seen(presence) };
+  return { id, ...seen(services, presence) };
 }
 
-export async function showRunners({ env, db }: Services): Promise<RunnerState[]> {
+export async function showRunners(services: Services): Promise<RunnerState[]> {
+  const { env, db } = services;
   const rows = await listRunners(db);
   const all = await Promise.all(
     rows.map(async ({ id }) => ({ id, presence: await runnerAt(env, id).look() })),
   );
-  return all.flatMap(({ id, presence }) => (presence ? [{ id, ...seen(presence) }] : []));
+  return all.flatMap(({ id, presence }) => (presence ? [{ id, ...seen(services, presence) }] : []));
 }
 
 type Seen = NonNullable<Awaited<ReturnType<ReturnType<typeof runnerAt>["look"]>>>;
 
-function seen({ session: _, last_seen_at, ...presence }: Seen): Omit<RunnerState, "id"> {
-  const offline = Date.now() - last_seen_at > OFFLINE_MS;
+function seen(
+  { settings }: Services,
+  { session: _, last_seen_at, ...presence }: Seen,
+): Omit<RunnerState, "id"> {
+  const offline = Date.now() - last_seen_at > OFFLINE_REPORTS * settings.telemetrySeconds * 1000;
   return {
     ...presence,
     state: offline ? "offline" : presence.state,

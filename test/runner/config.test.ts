@@ -34,6 +34,7 @@ test("defaults", () => {
     engine: "docker",
     gpus: "image",
     drain_seconds: 600,
+    cancel_seconds: 30,
     log_level: "info",
     log_format: "text",
   });

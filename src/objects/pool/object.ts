@@ -189,8 +189,8 @@ export class PoolObject extends DurableObject<Bindings> {
       // Undefined: cancelled meanwhile, or at work already. The seat goes to the next.
       if (!offered) return this.#match();
       const current = this.#placement.get(seat.runner_id) ?? seat;
-      const best =
-        current.answer || current.until > Date.now() ? current : this.#pick(job.image, Date.now());
+      const usable = current.free > 0 && (current.answer || current.until > Date.now());
+      const best = usable ? current : this.#pick(job.image, Date.now());
       if (best) this.#hand(best, { offered, waiting: job });
       else this.#enqueue(job, offered.job.attempt);
     } catch (error) {

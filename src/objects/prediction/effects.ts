@@ -3,7 +3,7 @@
  * row is projected, its next dispatch sent, its alarm set.
  */
 import { type Deadline, deadlines, earliest } from "../../domain/deadlines.ts";
-import type { Bindings } from "../../env.ts";
+import { type Bindings, settings } from "../../env.ts";
 import type { LogEvent } from "../../protocol/event.ts";
 import { poolOf } from "../pool/stub.ts";
 import { Channels } from "./channels.ts";
@@ -60,7 +60,7 @@ export class Effects {
     this.waiters.release();
     this.#ctx.waitUntil(this.project(record).catch(() => this.retry()));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
-    if (life.state.dispatches > 0) this.#withdraw(record);
+    if (life.state.dispatches > 0 && !life.state.attempt) this.#withdraw(record);
   }
 
   tellCancel({ life }: PredictionRecord, reason: string): void {
@@ -97,12 +97,12 @@ export class Effects {
 
   /** The first deadline that has passed. */
   due(record: PredictionRecord, now: number): Deadline | undefined {
-    return deadlines(record.life, this.#heardAt(record)).find(({ at }) => at <= now);
+    return this.#deadlines(record).find(({ at }) => at <= now);
   }
 
   /** Sets the alarm when it would come too late, and for good at the end: an early one sets itself anew. */
   arm(record: PredictionRecord): void {
-    const at = earliest(deadlines(record.life, this.#heardAt(record)));
+    const at = earliest(this.#deadlines(record));
     if (at === this.#alarmAt || (at > this.#alarmAt && !record.life.terminal)) return;
     this.#alarmAt = at;
     this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
@@ -123,9 +123,10 @@ export class Effects {
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));
   }
 
-  #heardAt({ life }: PredictionRecord): number | null {
+  #deadlines({ life }: PredictionRecord): Deadline[] {
     const { attempt } = life.state;
-    return attempt && this.channels.heardAt(attempt.number);
+    const heardAt = attempt && this.channels.heardAt(attempt.number);
+    return deadlines(life, heardAt, settings(this.#env).patience);
   }
 
   get #objectId(): string {

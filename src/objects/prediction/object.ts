@@ -30,7 +30,8 @@ export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
   readonly #subscribers = new Subscribers({
     page: (after) => this.#load()?.log.page(after),
-    end: () => (this.#record?.life.terminal ? this.#record.log.last : undefined),
+    last: () => this.#load()?.log.last ?? 0,
+    ended: () => this.#load()?.life.terminal ?? true,
   });
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers);
   readonly #attempts = new Attempts(this.#effects);

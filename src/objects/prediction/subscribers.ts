@@ -16,8 +16,10 @@ const heartbeat = new TextEncoder().encode(HEARTBEAT);
 export interface Source {
   /** What follows the event `after`, or undefined at the end. */
   page(after: number): Encoded | undefined;
-  /** The id of the last event that there will ever be, once that is known. */
-  end(): number | undefined;
+  /** The id of the last event. */
+  last(): number;
+  /** Whether no other can follow. */
+  ended(): boolean;
 }
 
 interface Subscriber {
@@ -77,16 +79,16 @@ export class Subscribers {
   publish({ last, bytes }: Encoded): void {
     const now = Date.now();
     for (const subscriber of this.#all) {
-      if (!subscriber.live) continue;
-      if ((subscriber.controller.desiredSize ?? 0) <= 0) {
-        subscriber.live = false;
-        continue;
+      const room = (subscriber.controller.desiredSize ?? 0) > 0;
+      if (!room) subscriber.live = false;
+      else if (!subscriber.live) this.#pull(subscriber);
+      else {
+        subscriber.controller.enqueue(bytes);
+        subscriber.position = last;
+        subscriber.eventAt = now;
       }
-      subscriber.controller.enqueue(bytes);
-      subscriber.position = last;
-      subscriber.eventAt = now;
     }
-    if (this.#source.end() === last) for (const reader of [...this.#all]) this.#endIfDone(reader);
+    if (this.#source.ended()) for (const reader of [...this.#all]) this.#endIfDone(reader);
   }
 
   /** Called when the reader has room: it has taken what it was given. */
@@ -98,13 +100,13 @@ export class Subscribers {
       subscriber.controller.enqueue(page.bytes);
       subscriber.position = page.last;
       subscriber.eventAt = subscriber.tookAt;
-    } else subscriber.live = true;
+    } else subscriber.live = subscriber.position === this.#source.last();
     this.#endIfDone(subscriber);
   }
 
   #endIfDone(subscriber: Subscriber): void {
-    const end = this.#source.end();
-    if (end !== undefined && subscriber.position >= end) this.#close(subscriber);
+    const { position } = subscriber;
+    if (this.#source.ended() && position >= this.#source.last()) this.#close(subscriber);
   }
 
   #close(subscriber: Subscriber): void {

@@ -1,0 +1,94 @@
+/** What is measured on: a deployment of a script, and on ours a user, the models and a runner. */
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { ROOT } from "../../src/local/bundle.ts";
+import { Client } from "../../src/local/client.ts";
+import { type Deployment, startDeployment } from "../../src/local/deployment.ts";
+import { type RunnerProcess, startRunner } from "../../src/local/runner.ts";
+import { publishModels, type Seed, seed } from "../../src/local/seed.ts";
+import { predictionWithIO } from "../../src/protocol/prediction.ts";
+
+const OPERATOR_TOKEN = "the-operator-token-of-the-bench";
+export const USERNAME = "bench";
+const MODELS = join(ROOT, "test/bench/models");
+/** Room for the hundred predictions of the memory part, and for 32 at a time elsewhere. */
+const SLOTS = 128;
+const RUNNER_STOP_MS = 2_000;
+
+/** Only on loopback, only for minutes: fewer things to wait for at the end. */
+export const startBare = (script: string, variables: Record<string, string> = {}) =>
+  startDeployment({ script, port: 0, operatorToken: OPERATOR_TOKEN, variables });
+
+export interface Bed {
+  deployment: Deployment;
+  operator: Client;
+  client: Client;
+  seed: Seed;
+  runner: RunnerProcess;
+  stop(): Promise<void>;
+}
+
+/** @param variables what differs from wrangler.toml */
+export async function startBed(script: string, variables?: Record<string, string>): Promise<Bed> {
+  const deployment = await startBare(script, variables);
+  const operator = new Client(deployment.url, OPERATOR_TOKEN);
+  const user = await seed(operator, USERNAME);
+  const client = new Client(deployment.url, user.token);
+  await publishModels(client, USERNAME, MODELS);
+  const stateFolder = await mkdtemp(join(tmpdir(), "auspex-bench-"));
+  const runner = startRunner({
+    url: deployment.url,
+    token: user.runnerToken,
+    name: "bench",
+    hardware: "cpu",
+    slots: SLOTS,
+    models: MODELS,
+    stateFolder,
+    environment: { AUSPEX_LOG_LEVEL: "warn" },
+    onLine: (line) => console.error(`runner: ${line}`),
+  });
+  return {
+    deployment,
+    operator,
+    client,
+    seed: user,
+    runner,
+    async stop() {
+      await runner.stop(RUNNER_STOP_MS);
+      await deployment.stop();
+      await rm(stateFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A no-op prediction, from the call to the answer that carries its output. */
+export async function noop(client: Client): Promise<void> {
+  const body = { model: `${USERNAME}/noop`, input: {} };
+  const headers = { prefer: "wait" };
+  const { status } = await client.call(predictionWithIO, "POST", "/predictions", { body, headers });
+  if (status !== "succeeded") throw new Error(`a no-op prediction is ${status}`);
+}
+
+/** A Worker of the bench, bundled as wrangler does it. */
+export async function bundleWorker(name: "floor" | "counting"): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(ROOT, "test/bench/worker", `${name}.ts`)],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2024",
+    conditions: ["workerd", "worker", "browser"],
+    external: ["cloudflare:*", "node:*"],
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+/** Ends a child process of the bench. */
+export async function end(child: RunnerProcess["process"]): Promise<void> {
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}

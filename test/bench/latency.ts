@@ -1,0 +1,117 @@
+/** End-to-end time of a no-op prediction next to the floor, in turn on the same machine. */
+import { fork } from "node:child_process";
+import { join } from "node:path";
+import { ROOT } from "../../src/local/bundle.ts";
+import { type Bed, bundleWorker, end, noop, startBare } from "./bed.ts";
+import { median } from "./statistics.ts";
+import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
+
+/** Requests of a round: about half a second each way. */
+const REQUESTS = { 1: 40, 8: 120, 32: 192 };
+const MOST_AT_1 = 1.5;
+const LEAST_AT_32 = 0.65;
+
+interface Round {
+  /** Median of its requests, ms. */
+  latency: number;
+  /** Requests per second. */
+  throughput: number;
+}
+
+export async function measureLatency({ client }: Bed, rounds: number): Promise<Table> {
+  const floor = await startFloor();
+  try {
+    const rows: string[][] = [];
+    const verdicts: Verdict[] = [];
+    const calls = [() => noop(client), floor.call] as const;
+    for (const call of calls) await round(call, 32, REQUESTS[32]);
+    for (const concurrency of [1, 8, 32] as const) {
+      const [ours, bare] = await inTurn(calls, concurrency, rounds);
+      const slower = ours.latency / bare.latency;
+      const share = ours.throughput / bare.throughput;
+      rows.push([
+        String(concurrency),
+        ms(ours.latency),
+        ms(bare.latency),
+        times(slower),
+        perSecond(ours.throughput),
+        perSecond(bare.throughput),
+        times(share),
+      ]);
+      if (concurrency === 1) {
+        verdicts.push({ what: "time at 1", value: slower, bound: { most: MOST_AT_1 } });
+      }
+      if (concurrency === 32) {
+        verdicts.push({ what: "throughput at 32", value: share, bound: { least: LEAST_AT_32 } });
+      }
+    }
+    return {
+      title: "A no-op prediction, end to end (Prefer: wait, warm container, process engine)",
+      head: ["at a time", "Auspex", "floor", "ratio", "Auspex", "floor", "ratio"],
+      rows,
+      notes: [
+        "floor: a bare Worker makes an object with one row, which wakes a long poll; its client answers by POST",
+      ],
+      verdicts,
+    };
+  } finally {
+    await floor.stop();
+  }
+}
+
+async function startFloor() {
+  const deployment = await startBare(await bundleWorker("floor"));
+  const runner = fork(join(ROOT, "test/bench/floor-runner.ts"), [deployment.url]);
+  return {
+    async call() {
+      const response = await fetch(`${deployment.url}/run`, { method: "POST" });
+      if ((await response.text()) !== "ok") throw new Error("the floor gave way");
+    },
+    async stop() {
+      await end(runner);
+      await deployment.stop();
+    },
+  };
+}
+
+/** Rounds A B A B …, so that what else the machine does hits both; medians over the rounds. */
+async function inTurn(
+  calls: readonly [() => Promise<void>, () => Promise<void>],
+  concurrency: 1 | 8 | 32,
+  count: number,
+): Promise<[Round, Round]> {
+  const rounds: [Round[], Round[]] = [[], []];
+  for (let n = 0; n < count; n++) {
+    for (const side of [0, 1] as const) {
+      rounds[side].push(await round(calls[side], concurrency, REQUESTS[concurrency]));
+    }
+  }
+  const typical = (all: Round[]): Round => ({
+    latency: median(all.map(({ latency }) => latency)),
+    throughput: median(all.map(({ throughput }) => throughput)),
+  });
+  return [typical(rounds[0]), typical(rounds[1])];
+}
+
+async function round(
+  call: () => Promise<void>,
+  concurrency: number,
+  requests: number,
+): Promise<Round> {
+  const took: number[] = [];
+  let left = requests;
+  const began = performance.now();
+  await Promise.all(
+    Array.from({ length: concurrency }, async () => {
+      while (left-- > 0) {
+        const asked = performance.now();
+        await call();
+        took.push(performance.now() - asked);
+      }
+    }),
+  );
+  return {
+    latency: median(took),
+    throughput: (took.length * 1000) / (performance.now() - began),
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * The floor: the least that a service of this shape can do, on the very same configuration (the
+ * classes have the names of ours, so that wrangler.toml fits). A request makes one SQLite-backed
+ * object with one row, the object wakes one long poll, whoever polled answers with one POST.
+ *
+ *   POST /run          makes an object; answers when it was answered
+ *   POST /poll         long poll; answers with the ids of objects that wait
+ *   POST /answer/:id
+ *   POST /object       the id of a new object, for the two that follow
+ *   GET  /channel/:id  WebSocket: each message goes to all readers as it is, and is acknowledged
+ *   GET  /stream/:id   a reader
+ */
+import { DurableObject } from "cloudflare:workers";
+
+interface Env {
+  PREDICTION: DurableObjectNamespace<PredictionObject>;
+  POOL: DurableObjectNamespace<PoolObject>;
+}
+
+const encoder = new TextEncoder();
+const END = "end";
+
+export class PredictionObject extends DurableObject<Env> {
+  readonly #answered = Promise.withResolvers<string>();
+  readonly #readers = new Set<ReadableStreamDefaultController<Uint8Array>>();
+
+  async run(): Promise<string> {
+    this.ctx.storage.sql.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
+    this.ctx.storage.sql.exec("INSERT INTO entry VALUES (1, 'one row')");
+    await this.env.POOL.getByName("pool").offer(this.ctx.id.toString());
+    return this.#answered.promise;
+  }
+
+  answer(text: string): void {
+    this.#answered.resolve(text);
+  }
+
+  override fetch(request: Request): Response {
+    if (request.headers.get("upgrade") !== "websocket") return new Response(this.#read());
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.ctx.acceptWebSocket(server);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+
+  override webSocketMessage(socket: WebSocket, message: string): void {
+    const bytes = encoder.encode(message);
+    for (const reader of this.#readers) {
+      if (message === END) reader.close();
+      else reader.enqueue(bytes);
+    }
+    socket.send("ack");
+  }
+
+  #read(): ReadableStream<Uint8Array> {
+    return new ReadableStream({
+      start: (controller) => {
+        this.#readers.add(controller);
+        controller.enqueue(encoder.encode(": welcome\n\n"));
+      },
+    });
+  }
+}
+
+export class PoolObject extends DurableObject<Env> {
+  #waiting: string[] = [];
+  #poll: ((ids: string[]) => void) | undefined;
+
+  offer(id: string): void {
+    this.#waiting.push(id);
+    this.#match();
+  }
+
+  poll(): Promise<string[]> {
+    return new Promise((resolve) => {
+      this.#poll = resolve;
+      this.#match();
+    });
+  }
+
+  #match(): void {
+    if (!this.#poll || this.#waiting.length === 0) return;
+    this.#poll(this.#waiting);
+    this.#waiting = [];
+    this.#poll = undefined;
+  }
+}
+
+export class RunnerObject extends DurableObject<Env> {}
+
+export default {
+  async fetch(request: Request, env: Env): Promise<Response> {
+    const [, action, id] = new URL(request.url).pathname.split("/");
+    const stub = () =>
+      env.PREDICTION.get(
+        id ? env.PREDICTION.idFromString(id) : env.PREDICTION.newUniqueId(),
+      );
+    switch (action) {
+      case "run":
+        return new Response(await stub().run());
+      case "poll":
+        return Response.json(await env.POOL.getByName("pool").poll());
+      case "answer":
+        await stub().answer(await request.text());
+        return new Response(null, { status: 204 });
+      case "object":
+        return new Response(env.PREDICTION.newUniqueId().toString());
+      case "channel":
+      case "stream":
+        return stub().fetch(request);
+      default:
+        return new Response(null, { status: 404 });
+    }
+  },
+} satisfies ExportedHandler<Env>;

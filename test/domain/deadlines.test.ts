@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import { type Deadline, deadlines as deadlinesOf, earliest } from "../../src/domain/deadlines.ts";
+import { PredictionLife, type PredictionSpec } from "../../src/domain/prediction.ts";
+import { NOW, SECRET, specWith } from "./samples.ts";
+
+const PATIENCE = { lease_seconds: 30, connect_seconds: 5, cancel_seconds: 60 };
+
+const deadlines = (of: PredictionLife, heardAt: number | null) => deadlinesOf(of, heardAt, PATIENCE);
+
+const at = (all: Deadline[]) => Object.fromEntries(all.map((d) => [d.what, (d.at - NOW) / 1000]));
+
+const life = (changes?: Partial<PredictionSpec>) => PredictionLife.create(specWith(changes));
+
+function running(changes?: Partial<PredictionSpec>) {
+  const started = life(changes);
+  started.openAttempt(SECRET, NOW);
+  started.start(NOW + 1_000);
+  return started;
+}
+
+describe("while it waits", () => {
+  test("the queue time and the next dispatch", () => {
+    const waiting = life();
+    waiting.dispatched(NOW);
+    expect(at(deadlines(waiting, null))).toEqual({ queue: 3_600, redispatch: 30 });
+  });
+
+  test("each dispatch is sent again later than the one before, at most after ten minutes", () => {
+    const waiting = life();
+    const delays = Array.from({ length: 7 }, () => {
+      waiting.dispatched(NOW);
+      return at(deadlines(waiting, null)).redispatch;
+    });
+    expect(delays).toEqual([30, 60, 120, 240, 480, 600, 600]);
+  });
+
+  test("the wait that its creator allowed, until a cancel is recorded", () => {
+    const waiting = life({ cancel_at: NOW + 7_000 });
+    expect(at(deadlines(waiting, null)).wait).toBe(7);
+    const asked = running({ cancel_at: NOW + 7_000 });
+    expect(at(deadlines(asked, null)).wait).toBe(7);
+    asked.requestCancel(NOW + 7_000);
+    expect(at(deadlines(asked, null))).not.toHaveProperty("wait");
+  });
+});
+
+describe("while a runner has it", () => {
+  test("5 s to connect, from being handed out", () => {
+    const offered = life();
+    offered.openAttempt(SECRET, NOW + 2_000);
+    expect(at(deadlines(offered, null))).toEqual({ connect: 7 });
+  });
+
+  test("connected and not heard: lease and setup, no connect", () => {
+    const offered = life();
+    offered.openAttempt(SECRET, NOW);
+    expect(at(deadlines(offered, NOW + 3_000))).toEqual({ lease: 33, setup: 600 });
+  });
+
+  test("the lease follows the last sign of life, on the channel or of the broken one", () => {
+    const started = running();
+    expect(at(deadlines(started, null)).lease).toBe(31);
+    expect(at(deadlines(started, NOW + 20_000)).lease).toBe(50);
+    if (started.state.attempt) started.state.attempt.heard_at = NOW + 40_000;
+    expect(at(deadlines(started, NOW + 20_000)).lease).toBe(70);
+  });
+
+  test("setup until the container is ready, the run from then", () => {
+    const started = running();
+    expect(at(deadlines(started, NOW))).toMatchObject({ setup: 601 });
+    started.ready(NOW + 100_000);
+    const found = at(deadlines(started, NOW));
+    expect(found).toMatchObject({ run: 1_900 });
+    expect(found).not.toHaveProperty("setup");
+  });
+
+  test("a cancel is enforced after 60 s", () => {
+    const started = running();
+    started.requestCancel(NOW + 10_000);
+    expect(at(deadlines(started, NOW)).cancel).toBe(70);
+  });
+});
+
+test("once it has ended only retention is left", () => {
+  const ended = running();
+  ended.finish({ status: "succeeded", output: "none" }, NOW + 5_000);
+  expect(at(deadlines(ended, NOW))).toEqual({ retention: 86_405 });
+});
+
+test("the earliest is the alarm", () => {
+  expect(earliest([{ what: "queue", at: 9 }, { what: "redispatch", at: 3 }])).toBe(3);
+});

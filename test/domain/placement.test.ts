@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { Placement, type Seat } from "../../src/domain/placement.ts";
+
+const seat = (runner_id: string, free: number, has: { warm?: string[]; images?: string[] } = {}): Seat => ({
+  runner_id,
+  session: "019a0000-0000-7000-8000-000000000001",
+  free,
+  warm: new Set(has.warm),
+  images: new Set(has.images),
+});
+
+function placementOf(...seats: Seat[]): Placement<Seat> {
+  const placement = new Placement<Seat>();
+  for (const one of seats) placement.seat(one);
+  return placement;
+}
+
+const all = () => true;
+
+test("warm first, then who has the image, then any", () => {
+  const placement = placementOf(
+    seat("cold", 1_000),
+    seat("image", 500, { images: ["x"] }),
+    seat("warm", 1, { warm: ["x"] }),
+  );
+  const picked = () => placement.pick("x", all)?.runner_id;
+  expect(picked()).toBe("warm");
+  placement.leave("warm");
+  expect(picked()).toBe("image");
+  placement.leave("image");
+  expect(picked()).toBe("cold");
+  placement.leave("cold");
+  expect(picked()).toBeUndefined();
+});
+
+test("of equals the one with the most room", () => {
+  expect(placementOf(seat("a", 1), seat("b", 3), seat("c", 2)).pick("x", all)?.runner_id).toBe("b");
+});
+
+test("nobody without room, however warm, and nobody who may not", () => {
+  const full = seat("full", 0, { warm: ["x"] });
+  expect(placementOf(full, seat("over", -1), seat("b", 1)).pick("x", all)?.runner_id).toBe("b");
+  expect(placementOf(seat("a", 9), seat("b", 1)).pick("x", (s) => s.runner_id === "b")?.runner_id).toBe("b");
+});
+
+test("of two sessions of one runner the later holds", () => {
+  const placement = placementOf({ ...seat("a", 1), session: "019a0000-0000-7000-8000-000000000005" });
+  expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000004")).toBe(true);
+  expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000005")).toBe(false);
+  expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000006")).toBe(false);
+  expect(placement.superseded("b", "019a0000-0000-7000-8000-000000000004")).toBe(false);
+});
+
+test("a runner has one seat", () => {
+  const placement = placementOf(seat("a", 1), seat("a", 5));
+  expect([...placement.seats]).toHaveLength(1);
+  expect(placement.get("a")?.free).toBe(5);
+});

@@ -1,0 +1,279 @@
+/** Every transition of a prediction's life, one by one. */
+import { describe, expect, test } from "vitest";
+import { MAX_LOST, PredictionLife } from "../../src/domain/prediction.ts";
+import { NOW, SECRET, specWith } from "./samples.ts";
+
+function pending() {
+  const life = PredictionLife.create(specWith());
+  life.takeEvents();
+  return life;
+}
+
+function offered() {
+  const life = pending();
+  life.openAttempt(SECRET, NOW + 1);
+  return life;
+}
+
+function started() {
+  const life = offered();
+  life.start(NOW + 2);
+  life.takeEvents();
+  return life;
+}
+
+function ended() {
+  const life = started();
+  life.finish({ status: "succeeded", output: "value" }, NOW + 3);
+  life.takeEvents();
+  return life;
+}
+
+const names = (life: PredictionLife) =>
+  life.takeEvents().map(({ event, data }) => {
+    const status = typeof data === "object" && data !== null && "status" in data ? data.status : "";
+    return status ? `${event} ${status}` : event;
+  });
+
+test("it begins pending, and its first event carries the resource", () => {
+  const life = PredictionLife.create(specWith());
+  expect(life.state.status).toBe("pending");
+  expect(life.waiting).toBe(true);
+  expect(life.takeEvents()).toMatchObject([
+    { event: "status", data: { status: "pending", prediction: { id: life.spec.id, error: null } } },
+  ]);
+  expect(life.takeEvents()).toEqual([]);
+});
+
+describe("attempts", () => {
+  test("are numbered from 1, one at a time", () => {
+    const life = pending();
+    expect(life.openAttempt(SECRET, NOW)?.number).toBe(1);
+    expect(life.openAttempt(SECRET, NOW)).toBeNull();
+    expect(life.waiting).toBe(false);
+    expect(life.owns(1)).toBe(true);
+    expect(life.owns(2)).toBe(false);
+  });
+
+  test("that nobody took are closed without counting as lost", () => {
+    const life = offered();
+    expect(life.closeAttempt(1, NOW + 5)).toBe(true);
+    expect(life.waiting).toBe(true);
+    expect(life.state.lost).toBe(0);
+    expect(life.openAttempt(SECRET, NOW + 6)?.number).toBe(2);
+    expect(life.owns(1)).toBe(false);
+  });
+
+  test("that have begun, or are others, are not closed", () => {
+    expect(started().closeAttempt(1, NOW + 5)).toBe(false);
+    expect(offered().closeAttempt(2, NOW + 5)).toBe(false);
+  });
+
+  test("that were offered when the prediction ended are not closed: terminal states never move", () => {
+    const life = offered();
+    life.requestCancel(NOW + 2);
+    const before = structuredClone(life.state);
+    expect(life.closeAttempt(1, NOW + 5)).toBe(false);
+    expect(life.state).toEqual(before);
+  });
+
+  test("that nobody took do not put off the end of the queue time", () => {
+    const life = offered();
+    const since = life.state.waiting_since;
+    life.closeAttempt(1, NOW + 5_000);
+    expect(life.state.waiting_since).toBe(since);
+  });
+
+  test("are not opened any more once it has ended", () => {
+    expect(ended().openAttempt(SECRET, NOW + 9)).toBeNull();
+  });
+});
+
+describe("start", () => {
+  test("happens once per attempt and says which", () => {
+    const life = offered();
+    life.start(NOW + 2);
+    life.start(NOW + 3);
+    expect(life.takeEvents()).toEqual([{ event: "status", data: { status: "started", attempt: 1 } }]);
+    expect(life.state).toMatchObject({ status: "started", updated_at: NOW + 2 });
+    expect(life.state.attempt?.started_at).toBe(NOW + 2);
+  });
+
+  test("needs an attempt", () => {
+    const life = pending();
+    life.start(NOW + 2);
+    expect(life.state.status).toBe("pending");
+    expect(names(life)).toEqual([]);
+  });
+
+  test("is followed by ready, which is new only once", () => {
+    const life = started();
+    expect(life.ready(NOW + 4)).toBe(true);
+    expect(life.ready(NOW + 5)).toBe(false);
+    expect(life.state.attempt?.ready_at).toBe(NOW + 4);
+    expect(pending().ready(NOW)).toBe(false);
+  });
+});
+
+describe("finish", () => {
+  test("succeeds with its times and the kind of output", () => {
+    const life = started();
+    life.finish({ status: "succeeded", output: "items", setup_seconds: 0.5, execution_seconds: 2 }, NOW + 9);
+    expect(life.state).toMatchObject({
+      status: "succeeded",
+      completed_at: NOW + 9,
+      setup_seconds: 0.5,
+      execution_seconds: 2,
+      output: "items",
+      error: null,
+    });
+    expect(names(life)).toEqual(["status succeeded"]);
+  });
+
+  test("fails with the runner's error, or says that there was none", () => {
+    const life = started();
+    const error = { source: "external", message: "boom", detail: { line: 3 } } as const;
+    life.finish({ status: "failed", output: "none", error }, NOW + 9);
+    expect(life.state.error).toEqual(error);
+    expect(names(life)).toEqual(["error", "status failed"]);
+
+    const silent = started();
+    silent.finish({ status: "failed", output: "none" }, NOW + 9);
+    expect(silent.state.error).toMatchObject({ source: "internal", detail: null });
+  });
+
+  test("is canceled only when somebody had asked", () => {
+    const asked = started();
+    asked.requestCancel(NOW + 3);
+    asked.finish({ status: "canceled", output: "none" }, NOW + 4);
+    expect(asked.state.status).toBe("canceled");
+
+    const unasked = started();
+    unasked.finish({ status: "canceled", output: "none" }, NOW + 4);
+    expect(unasked.state).toMatchObject({ status: "failed", error: { source: "internal" } });
+  });
+
+  test("stands when a cancel came too late to stop the model", () => {
+    const life = started();
+    life.requestCancel(NOW + 3);
+    life.finish({ status: "succeeded", output: "value" }, NOW + 4);
+    expect(life.state.status).toBe("succeeded");
+  });
+
+  test("changes nothing a second time", () => {
+    const life = ended();
+    const before = structuredClone(life.state);
+    life.finish({ status: "failed", output: "none" }, NOW + 9);
+    life.fail("internal", "late", NOW + 9);
+    life.lose(true, NOW + 9);
+    life.release(true, NOW + 9);
+    life.enforceCancel(NOW + 9);
+    expect(life.requestCancel(NOW + 9)).toBe(false);
+    expect(life.state).toEqual(before);
+    expect(names(life)).toEqual([]);
+  });
+});
+
+describe("a lost lease", () => {
+  test("before output leads to another attempt, at most three times", () => {
+    const life = pending();
+    for (let lost = 1; lost <= MAX_LOST; lost++) {
+      expect(life.terminal).toBe(false);
+      life.openAttempt(SECRET, NOW);
+      life.start(NOW);
+      life.lose(false, NOW + 30);
+      expect(life.state.lost).toBe(lost);
+    }
+    expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
+  });
+
+  test("keeps the status: no status moves back", () => {
+    const life = started();
+    life.lose(false, NOW + 30);
+    expect(life.state.status).toBe("started");
+    expect(life.waiting).toBe(true);
+    expect(life.state.waiting_since).toBe(NOW + 30);
+  });
+
+  test("after output fails it", () => {
+    const life = started();
+    life.lose(true, NOW + 30);
+    expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
+  });
+
+  test("of a cancelled prediction ends it as canceled, never run again", () => {
+    for (const produced of [true, false]) {
+      const life = started();
+      life.requestCancel(NOW + 3);
+      life.lose(produced, NOW + 30);
+      expect(life.state).toMatchObject({ status: "canceled", error: null });
+    }
+  });
+
+  test("means nothing while nobody has it", () => {
+    const life = pending();
+    life.lose(false, NOW + 30);
+    expect(life.state.lost).toBe(0);
+  });
+});
+
+describe("cancel", () => {
+  test("of what no runner has begun is at once", () => {
+    for (const life of [pending(), offered()]) {
+      expect(life.requestCancel(NOW + 3)).toBe(true);
+      expect(life.state).toMatchObject({ status: "canceled", completed_at: NOW + 3 });
+      expect(names(life)).toEqual(["status canceled"]);
+    }
+  });
+
+  test("of what runs is recorded, once, and can be enforced", () => {
+    const life = started();
+    expect(life.requestCancel(NOW + 3)).toBe(true);
+    expect(life.requestCancel(NOW + 4)).toBe(true);
+    expect(life.state).toMatchObject({ status: "started", cancel_requested_at: NOW + 3 });
+    life.enforceCancel(NOW + 63_000);
+    expect(life.state.status).toBe("canceled");
+  });
+
+  test("is not enforced on what nobody cancelled", () => {
+    const life = started();
+    life.enforceCancel(NOW + 3);
+    expect(life.state.status).toBe("started");
+  });
+
+  test("between two attempts is at once", () => {
+    const life = started();
+    life.lose(false, NOW + 30);
+    life.requestCancel(NOW + 31);
+    expect(life.state.status).toBe("canceled");
+  });
+});
+
+describe("a hand-back", () => {
+  test("waits again without counting", () => {
+    const life = started();
+    life.release(false, NOW + 4);
+    expect(life.waiting).toBe(true);
+    expect(life.state.lost).toBe(0);
+  });
+
+  test("after output fails it: another run would answer twice", () => {
+    const life = started();
+    life.release(true, NOW + 4);
+    expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
+  });
+
+  test("of a cancelled prediction ends it", () => {
+    const life = started();
+    life.requestCancel(NOW + 3);
+    life.release(false, NOW + 4);
+    expect(life.state.status).toBe("canceled");
+  });
+});
+
+test("metrics are merged, the later value of a name stands", () => {
+  const life = started();
+  life.mergeMetrics({ input_tokens: 3, output_tokens: 1 });
+  life.mergeMetrics({ output_tokens: 9 });
+  expect(life.state.metrics).toEqual({ input_tokens: 3, output_tokens: 9 });
+});

@@ -1,0 +1,15 @@
+// Yields `before`, waits for the file `.<gate>` beside it, yields `after`.
+
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import manifest from "./auspex.json" with { type: "json" };
+import { serve } from "./cog.mjs";
+
+serve(manifest, {
+  async *predict({ before, gate, after }, { signal, log }) {
+    log(`waits at ${gate}`);
+    yield* before;
+    while (!existsSync(`.${gate}`)) await sleep(20, undefined, { signal });
+    yield* after;
+  },
+});

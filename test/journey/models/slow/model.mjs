@@ -1,0 +1,15 @@
+// Its setup waits for the file `.setup` beside it.
+
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import manifest from "./auspex.json" with { type: "json" };
+import { serve } from "./cog.mjs";
+
+serve(manifest, {
+  async setup({ log }) {
+    log("loading weights");
+    while (!existsSync(".setup")) await sleep(20);
+    log("weights loaded");
+  },
+  predict: () => "ready at last",
+});

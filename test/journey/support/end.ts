@@ -1,0 +1,87 @@
+/** What must be true of every prediction at its end, whatever it went through. */
+import { expect, vi } from "vitest";
+import type { Client } from "../../../src/local/client.ts";
+import { pageOf } from "../../../src/protocol/common.ts";
+import {
+  type Prediction,
+  type PredictionWithIO,
+  prediction,
+  predictionWithIO,
+  type TaskStatus,
+} from "../../../src/protocol/prediction.ts";
+import type { Event, Watch } from "./watch.ts";
+import type { World } from "./world.ts";
+
+const page = pageOf(prediction);
+/** The most that a page has. */
+const PAGE_SIZE = 50;
+const TERMINAL: unknown[] = ["succeeded", "failed", "canceled"];
+
+/** Waits for the end of a prediction and checks all that can be seen of it. */
+export async function endOf(
+  world: World,
+  watch: Watch,
+  status: TaskStatus,
+): Promise<PredictionWithIO> {
+  await watch.ended;
+  const full = await world.client.call(predictionWithIO, "GET", `/predictions/${watch.id}`);
+  expect(full).toMatchObject({ status, data_removed: false });
+  expect(full.error === null).toBe(status !== "failed");
+  checkLog(watch.events, full);
+  await checkReplays(world, watch);
+  world.ended.push(full);
+  return full;
+}
+
+/** One log: gapless from 1, one terminal status, `done` last. */
+function checkLog(events: Event[], full: PredictionWithIO): void {
+  expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+  const of = (name: string) => events.filter(({ event }) => event === name);
+  const statuses = of("status").map(({ data }) => statusIn(data));
+  expect(statuses[0]).toBe("pending");
+  expect(statuses.filter((one) => TERMINAL.includes(one))).toEqual([full.status]);
+  expect(statuses.at(-1)).toBe(full.status);
+  expect(of("done")).toEqual([events.at(-1)]);
+  expect(events.at(-1)?.data).toEqual(listed(full));
+  expect(of("error").map(({ data }) => data)).toEqual(full.error ? [full.error] : []);
+}
+
+/** Whoever reads it again sees the same; whoever has seen all is told to stop. */
+async function checkReplays(world: World, watch: Watch): Promise<void> {
+  const replay = world.watch(watch.id);
+  await replay.ended;
+  expect(replay.events).toEqual(watch.events);
+  const middle = Math.floor(watch.events.length / 2);
+  const path = `/predictions/${watch.id}/stream`;
+  const rest: Event[] = [];
+  const headers = { "last-event-id": String(middle) };
+  for await (const event of world.client.events("GET", path, { headers })) rest.push(event);
+  expect(rest).toEqual(watch.events.slice(middle));
+  const after = await world.client.fetch("GET", `${path}?after_id=${watch.events.length}`);
+  expect(after.status).toBe(204);
+}
+
+/** The rows of the index come to say the same, a projection batch (1 s) later. */
+export async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<void> {
+  expect(ended.length).toBeLessThanOrEqual(PAGE_SIZE);
+  const path = `/predictions?page_size=${PAGE_SIZE}`;
+  const rows = async () => {
+    const { items } = await client.call(page, "GET", path);
+    const byId = new Map(items.map((item) => [item.id, item]));
+    for (const full of ended) expect(byId.get(full.id)).toEqual(listed(full));
+  };
+  await vi.waitFor(rows, { timeout: 10_000, interval: 50 });
+}
+
+/** As lists and `done` have it. */
+function listed({
+  input: _,
+  output: __,
+  data_removed: ___,
+  ...rest
+}: PredictionWithIO): Prediction {
+  return rest;
+}
+
+const statusIn = (data: unknown) =>
+  typeof data === "object" && data !== null && "status" in data ? data.status : undefined;

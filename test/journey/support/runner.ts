@@ -1,0 +1,78 @@
+/** A real runner of a world: its process, its own copy of the models, what it says. */
+import { EventEmitter, once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/local/runner.ts";
+import { processesIn } from "./processes.ts";
+
+/** A cancelled model has so long to stop before its container is killed. */
+const CANCEL_SECONDS = 1;
+
+export class Runner {
+  readonly name: string;
+  readonly lines: string[] = [];
+  readonly #changes = new EventEmitter();
+  readonly #process: RunnerProcess;
+  readonly #models: string | undefined;
+
+  constructor(options: RunnerOptions) {
+    this.name = options.name;
+    this.#models = options.models;
+    this.#process = startRunner({
+      ...options,
+      environment: { AUSPEX_CANCEL_SECONDS: String(CANCEL_SECONDS), ...options.environment },
+      onLine: (line) => {
+        this.lines.push(line);
+        this.#changes.emit("line");
+      },
+    });
+  }
+
+  /** Resolves when it has said so. */
+  async says(pattern: RegExp): Promise<void> {
+    while (!this.lines.some((line) => pattern.test(line))) await once(this.#changes, "line");
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#process.process.kill(name);
+  }
+
+  get ended(): boolean {
+    const { exitCode, signalCode } = this.#process.process;
+    return exitCode !== null || signalCode !== null;
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.#process.process, "exit");
+    this.signal("SIGKILL");
+    await exited;
+  }
+
+  /** Opens a gate of a model (test/journey/models): hidden files are no part of its digest. */
+  open(model: string, gate: string): void {
+    writeFileSync(join(this.#folder(), model, `.${gate}`), "");
+  }
+
+  /** The processes of its models, or of one of them. */
+  processes(model = ""): number[] {
+    return processesIn(join(this.#folder(), model));
+  }
+
+  /** Ends it, and looks that it did so well and left nothing. */
+  async finish(): Promise<void> {
+    const { process } = this.#process;
+    if (!this.ended) {
+      await this.#process.stop(20_000);
+      expect([this.name, process.exitCode, process.signalCode]).toEqual([this.name, 0, null]);
+    }
+    const trouble = this.lines.filter((line) => /unhandled|uncaught| error /i.test(line));
+    expect(trouble).toEqual([]);
+    if (this.#models !== undefined) await vi.waitFor(() => expect(this.processes()).toEqual([]));
+  }
+
+  #folder(): string {
+    if (this.#models === undefined) throw new Error(`${this.name} has no model folders`);
+    return this.#models;
+  }
+}

@@ -1,0 +1,82 @@
+/** A reader of one prediction's events, from the first to the last, through whatever breaks. */
+import { EventEmitter, once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CallFailed, type Client } from "../../../src/local/client.ts";
+
+export interface Event {
+  id: number;
+  event: string;
+  data: unknown;
+}
+
+/** Between two tries while the control plane is away, ms. */
+const RETRY_MS = 50;
+
+export class Watch {
+  readonly id: string;
+  readonly events: Event[] = [];
+  /** How often the stream broke, and was taken up again behind the last event. */
+  breaks = 0;
+  /** Resolved by the clean end of the stream; rejects when the control plane refuses it. */
+  readonly ended: Promise<void>;
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #changes = new EventEmitter();
+
+  /** @param signal ends it, whatever it is at. */
+  constructor(client: Client, id: string, signal: AbortSignal) {
+    this.id = id;
+    this.#client = client;
+    this.#signal = signal;
+    this.ended = this.#follow();
+    this.ended.catch(() => {});
+  }
+
+  /** The first event that is so: one of the past, or one to come. */
+  async until(wanted: (event: Event) => boolean): Promise<Event> {
+    for (;;) {
+      const found = this.events.find(wanted);
+      if (found) return found;
+      const over = this.ended.then(() => {
+        const seen = JSON.stringify(this.events.map(({ event, data }) => [event, data]));
+        if (!this.events.some(wanted)) throw new Error(`It ended without: ${seen}`);
+      });
+      await Promise.race([once(this.#changes, "event"), over]);
+    }
+  }
+
+  first(name: string): Promise<Event> {
+    return this.until(({ event }) => event === name);
+  }
+
+  started(attempt = 1): Promise<Event> {
+    return this.until(
+      ({ event, data }) => event === "status" && isStart(data) && data.attempt === attempt,
+    );
+  }
+
+  dataOf(name: string): unknown[] {
+    return this.events.filter(({ event }) => event === name).map(({ data }) => data);
+  }
+
+  async #follow(): Promise<void> {
+    for (;;) {
+      const path = `/predictions/${this.id}/stream?after_id=${this.events.at(-1)?.id ?? 0}`;
+      try {
+        for await (const event of this.#client.events("GET", path, { signal: this.#signal })) {
+          this.events.push(event);
+          this.#changes.emit("event");
+        }
+        return;
+      } catch (error) {
+        const refused = error instanceof CallFailed && error.status < 500;
+        if (refused || this.#signal.aborted) throw error;
+        this.breaks++;
+        await sleep(RETRY_MS, undefined, { signal: this.#signal });
+      }
+    }
+  }
+}
+
+const isStart = (data: unknown): data is { status: "started"; attempt: number } =>
+  typeof data === "object" && data !== null && "attempt" in data;

@@ -1,0 +1,196 @@
+/** A world of its own for one file of journeys: a deployment with fresh state, a user, models, runners. */
+import { randomBytes } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, inject, vi } from "vitest";
+import { z } from "zod";
+import { ROOT } from "../../../src/local/bundle.ts";
+import { Client } from "../../../src/local/client.ts";
+import { type Deployment, startDeployment } from "../../../src/local/deployment.ts";
+import type { RunnerOptions } from "../../../src/local/runner.ts";
+import { publishModels, type Seed, seed } from "../../../src/local/seed.ts";
+import { runnerState } from "../../../src/protocol/operator.ts";
+import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
+import { Cable } from "./cable.ts";
+import { checkRows } from "./end.ts";
+import { workerdPid } from "./processes.ts";
+import { Runner } from "./runner.ts";
+import { Watch } from "./watch.ts";
+
+const OPERATOR_TOKEN = "an-operator-token-for-journeys";
+export const USERNAME = "ada";
+
+/** Short enough not to sleep half a minute, long enough for a machine with two busy cores, s. */
+export const LEASE_SECONDS = 3;
+const PATIENCE = {
+  LEASE_SECONDS: String(LEASE_SECONDS),
+  CONNECT_SECONDS: "1",
+  CANCEL_SECONDS: "8",
+  TELEMETRY_SECONDS: "1",
+};
+
+export interface WorldOptions {
+  variables?: Record<string, string>;
+  /** Instead of the examples and the models of the journeys, as folders for the process engine. */
+  publish?: (owner: Client) => Promise<void>;
+}
+
+export class World {
+  readonly client: Client;
+  readonly operator: Client;
+  /** The predictions whose ends were looked at. */
+  readonly ended: PredictionWithIO[] = [];
+  readonly #deployment: Deployment;
+  readonly #seed: Seed;
+  readonly #folder: string;
+  readonly #models: string | undefined;
+  readonly #runners: Runner[] = [];
+  readonly #cables: Cable[] = [];
+  readonly #over = new AbortController();
+
+  static async open({ variables, publish }: WorldOptions = {}): Promise<World> {
+    const folder = mkdtempSync(join(tmpdir(), "auspex-journey-"));
+    const deployment = await startDeployment({
+      script: await readFile(inject("worker"), "utf8"),
+      stateFolder: join(folder, "state"),
+      port: 0,
+      operatorToken: OPERATOR_TOKEN,
+      variables: { ...PATIENCE, ...variables },
+    });
+    const seeds = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);
+    const owner = new Client(deployment.url, seeds.token);
+    const models = publish ? undefined : assembleModels(join(folder, "models"));
+    if (models === undefined) await publish?.(owner);
+    else await publishModels(owner, USERNAME, models);
+    return new World(deployment, seeds, folder, models);
+  }
+
+  private constructor(
+    deployment: Deployment,
+    seeds: Seed,
+    folder: string,
+    models: string | undefined,
+  ) {
+    this.#deployment = deployment;
+    this.#seed = seeds;
+    this.#folder = folder;
+    this.#models = models;
+    this.client = new Client(deployment.url, seeds.token);
+    this.operator = new Client(deployment.url, OPERATOR_TOKEN);
+  }
+
+  /** Starts a runner; its models are a copy of its own. Resolves when it has registered. */
+  async runner(name: string, options: Partial<RunnerOptions> = {}): Promise<Runner> {
+    // Names of containers and networks are the machine's, not the world's.
+    const unique = `${name}-${randomBytes(4).toString("hex")}`;
+    const stateFolder = join(this.#folder, unique);
+    const models = this.#models && join(stateFolder, "models");
+    if (this.#models && models) cpSync(this.#models, models, { recursive: true });
+    const runner = new Runner({
+      url: this.#deployment.url,
+      token: this.#seed.runnerToken,
+      name: unique,
+      hardware: "cpu",
+      slots: 4,
+      stateFolder,
+      ...(models !== undefined && { models }),
+      ...options,
+    });
+    this.#runners.push(runner);
+    await runner.says(/ registered /);
+    return runner;
+  }
+
+  /** A cable to the Worker that can be pulled. */
+  async cable(): Promise<Cable> {
+    const cable = await Cable.open(this.#deployment.url);
+    this.#cables.push(cable);
+    return cable;
+  }
+
+  /** The user behind such a cable. */
+  clientOver(cable: Cable): Client {
+    return new Client(cable.url, this.#seed.token);
+  }
+
+  /** Creates a prediction and watches it. */
+  async create(
+    model: string,
+    input: Record<string, unknown>,
+    headers: Record<string, string> = {},
+  ): Promise<Watch> {
+    const body = { model: `${USERNAME}/${model}`, input };
+    const { id } = await this.client.call(predictionWithIO, "POST", "/predictions", {
+      body,
+      headers,
+    });
+    return this.watch(id);
+  }
+
+  watch(id: string): Watch {
+    return new Watch(this.client, id, this.#over.signal);
+  }
+
+  /** @returns the status of the answer. */
+  async cancel(id: string): Promise<number> {
+    return (await this.client.fetch("POST", `/predictions/${id}/cancel`)).status;
+  }
+
+  get(id: string) {
+    return this.client.call(predictionWithIO, "GET", `/predictions/${id}`);
+  }
+
+  async runnerStates() {
+    const answer = z.object({ items: z.array(runnerState) });
+    return (await this.operator.call(answer, "GET", "/operator/runners")).items;
+  }
+
+  /** Kills the control plane with -9; Miniflare starts it again on the same port and state. */
+  killControlPlane(): void {
+    const pid = workerdPid();
+    if (pid === undefined) throw new Error("no workerd is running");
+    process.kill(pid, "SIGKILL");
+  }
+
+  /** Ends these runners, and looks that they ended well and left nothing. */
+  async retire(...runners: Runner[]): Promise<void> {
+    await Promise.all(runners.map((runner) => runner.finish()));
+    for (const runner of runners) this.#runners.splice(this.#runners.indexOf(runner), 1);
+  }
+
+  retireAll(): Promise<void> {
+    for (const cable of this.#cables.splice(0)) cable.close();
+    return this.retire(...this.#runners);
+  }
+
+  /** Looks that nothing is left, that all ended well, and that the index knows all ends. */
+  async close(): Promise<void> {
+    try {
+const rs=[...this.#runners];console.log("closing",performance.now());await this.retireAll();const L=()=>rs.map((r)=>r.lines.join("\n")).join("\n");
+console.log("retired", performance.now(), L());
+      await checkRows(this.client, this.ended);console.log("rows", performance.now());
+    } finally {
+      this.#over.abort();
+      for (const runner of this.#runners) runner.signal("SIGKILL");
+      await this.#deployment.stop();
+      await vi.waitFor(() => expect(workerdPid()).toBeUndefined());
+      rmSync(this.#folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** The examples and the models of the journeys in one folder; all of them speak by the same cog.mjs. */
+function assembleModels(folder: string): string {
+  const examples = join(ROOT, "runner/examples");
+  mkdirSync(folder);
+  for (const source of [examples, join(ROOT, "test/journey/models")]) {
+    for (const name of readdirSync(source)) {
+      if (!existsSync(join(source, name, "auspex.json"))) continue;
+      cpSync(join(source, name), join(folder, name), { recursive: true });
+      cpSync(join(examples, "hello/cog.mjs"), join(folder, name, "cog.mjs"));
+    }
+  }
+  return folder;
+}

@@ -1,0 +1,157 @@
+/** The wire, pinned: who changes what is written here breaks runners that are out there. */
+import { describe, expect, test } from "vitest";
+import { CLOSE, downFrame, type DownFrame, PING, PONG, upFrame, type UpFrame } from "../../src/protocol/channel.ts";
+import { projectionMessage, waitingJob } from "../../src/protocol/queue.ts";
+import { claimRequest, claimResponse, LEASE_HEADER, RUNNER_PROTOCOL } from "../../src/protocol/runner.ts";
+
+const id = "019a0000-0000-7000-8000-000000000001";
+
+test("the channel's words and numbers", () => {
+  expect({ PING, PONG, CLOSE, LEASE_HEADER, RUNNER_PROTOCOL }).toMatchInlineSnapshot(`
+    {
+      "CLOSE": {
+        "badFrame": 4400,
+        "fenced": 4409,
+        "replaced": 4410,
+      },
+      "LEASE_HEADER": "x-auspex-lease",
+      "PING": "ping",
+      "PONG": "pong",
+      "RUNNER_PROTOCOL": 1,
+    }
+  `);
+});
+
+describe("frames", () => {
+  const up: UpFrame[] = [
+    {
+      type: "events",
+      seq: 1,
+      events: [
+        { event: "setup", data: { phase: "pulling", progress: 0.5 } },
+        { event: "output", data: { any: ["json", null] } },
+        { event: "logs", data: "line\n" },
+        { event: "metrics", data: { output_tokens: 3 } },
+      ],
+    },
+    {
+      type: "events",
+      seq: 2,
+      events: [],
+      finish: {
+        status: "failed",
+        output: "none",
+        error: { source: "external", message: "boom", detail: null },
+        setup_seconds: 1.5,
+        execution_seconds: 0,
+      },
+    },
+    { type: "release", reason: "shutting down" },
+  ];
+  const down: DownFrame[] = [
+    { type: "welcome", seq: 0 },
+    { type: "ack", seq: 2 },
+    { type: "cancel", reason: "canceled by its owner" },
+    { type: "fenced", reason: "attempt 1 has ended" },
+  ];
+
+  test.each(up)("up: $type", (frame) => {
+    expect(upFrame.parse(JSON.parse(JSON.stringify(frame)))).toEqual(frame);
+  });
+
+  test.each(down)("down: $type", (frame) => {
+    expect(downFrame.parse(JSON.parse(JSON.stringify(frame)))).toEqual(frame);
+  });
+
+  test.each([
+    {},
+    { type: "hello" },
+    { type: "events", seq: 0, events: [] },
+    { type: "events", seq: 1.5, events: [] },
+    { type: "events", seq: 1 },
+    { type: "events", seq: 1, events: [{ event: "status", data: { status: "succeeded" } }] },
+    { type: "events", seq: 1, events: [{ event: "done", data: {} }] },
+    { type: "events", seq: 1, events: [{ event: "output" }] },
+    { type: "events", seq: 1, events: [{ event: "logs", data: 5 }] },
+    { type: "events", seq: 1, events: [{ event: "metrics", data: { tokens: "3" } }] },
+    { type: "events", seq: 1, events: [], finish: { status: "started", output: "none" } },
+    { type: "events", seq: 1, events: [], finish: { status: "succeeded", output: "all" } },
+    { type: "release" },
+  ])("refused: %j", (frame) => {
+    expect(upFrame.safeParse(frame).success).toBe(false);
+  });
+});
+
+describe("messages", () => {
+  test("of the dispatch queue", () => {
+    const message = { object_id: "0f".repeat(32), account_id: id, hardware: "cpu", image: "r@sha256:aa" };
+    expect(waitingJob.parse(message)).toEqual(message);
+    expect(Object.keys(waitingJob.shape)).toMatchInlineSnapshot(`
+      [
+        "object_id",
+        "account_id",
+        "hardware",
+        "image",
+      ]
+    `);
+  });
+
+  test("of the projection queue", () => {
+    expect(Object.keys(projectionMessage.shape)).toMatchInlineSnapshot(`
+      [
+        "id",
+        "object_id",
+        "user_id",
+        "model_id",
+        "model_owner",
+        "model_name",
+        "version_number",
+        "stream",
+        "status",
+        "created_at",
+        "updated_at",
+        "setup_time",
+        "execution_time",
+        "error",
+        "metrics",
+        "data_removed",
+        "revision",
+      ]
+    `);
+  });
+});
+
+describe("a claim", () => {
+  const claim = { runner_id: id, session: id, hardware: "cpu", free: 1, warm: [], images: [] };
+
+  test("is the least that a runner says", () => {
+    expect(claimRequest.parse(claim)).toEqual(claim);
+  });
+
+  test.each([
+    { ...claim, free: 0 },
+    { ...claim, free: 1.5 },
+    { ...claim, runner_id: "me" },
+    { ...claim, hardware: "" },
+    { ...claim, warm: Array.from({ length: 201 }, () => "x") },
+  ])("refused: %j", (bad) => {
+    expect(claimRequest.safeParse(bad).success).toBe(false);
+  });
+
+  test("is answered with jobs", () => {
+    const job = {
+      prediction_id: id,
+      attempt: 1,
+      lease: `1.${"0f".repeat(32)}.${id}`,
+      model: { owner: "ada", name: "story", version_number: 1 },
+      image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
+      interface: "cog" as const,
+      variables: {},
+      limits: { idle_seconds: 300, max_concurrency: 1, output_bytes: 16_777_216, logs_bytes: 10_485_760 },
+      input: { prompt: "hi" },
+    };
+    expect(claimResponse.parse({ jobs: [job] })).toEqual({ jobs: [job] });
+    const { input: _, ...large } = job;
+    expect(claimResponse.parse({ jobs: [large] })).toEqual({ jobs: [large] });
+  });
+});
