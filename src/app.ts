@@ -12,6 +12,8 @@ import { servicesOf } from "./services/services.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
+
 const api = routes()
   .use(requestId({ limitLength: 128 }))
   .use(
@@ -33,6 +35,11 @@ const api = routes()
     }),
   )
   .use(async (c, next) => {
+    const type = c.req.header("content-type");
+    if (type !== undefined && c.req.raw.body !== null && !JSON_TYPE.test(type)) {
+      const detail = `Send JSON: 'Content-Type: application/json', not '${type.slice(0, 100)}'.`;
+      throw new ProblemError("unsupported_media_type", detail);
+    }
     c.set("services", servicesOf(c.env));
     await next();
   });

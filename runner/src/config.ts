@@ -53,6 +53,7 @@ export function engineOptions(config: Config): EngineOptions {
     kind: "docker",
     socket: config.docker_socket,
     gpus: config.gpus,
+    firewall: config.firewall,
     sandbox: sandboxOf(config),
   };
 }

@@ -47,6 +47,10 @@ export const settings = z.strictObject({
   capabilities: list.optional().describe("capabilities that containers keep"),
   read_only: yesOrNo.optional().describe("root file system of containers is read-only (no)"),
   egress: yesOrNo.optional().describe("containers reach the public internet (yes)"),
+  firewall: z
+    .enum(["required", "off"])
+    .default("required")
+    .describe("off: containers may reach this machine and its private network (required)"),
   dns: list.optional().describe("public resolvers for containers"),
   drain_seconds: count(0, 86_400)
     .default(600)

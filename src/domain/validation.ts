@@ -38,7 +38,7 @@ function typeOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
       // zod keeps the input out of its issues; its message alone says that there was none.
-      return issue.message.endsWith("received undefined") ? "missing" : `${issue.expected}_type`;
+      return issue.message.endsWith("received undefined") ? "missing" : typeError(issue.expected);
     case "too_small":
       return (
         LENGTHS[issue.origin]?.[0] ?? (issue.inclusive ? "greater_than_equal" : "greater_than")
@@ -55,6 +55,17 @@ function typeOf(issue: z.core.$ZodIssue): string {
       return "value_error";
   }
 }
+
+const TYPE_NAMES: Record<string, string> = {
+  array: "list",
+  boolean: "bool",
+  integer: "int",
+  number: "float",
+  object: "dict",
+  record: "dict",
+};
+
+const typeError = (expected: string) => `${TYPE_NAMES[expected] ?? expected}_type`;
 
 const SCHEMA_TYPES: Record<string, string> = {
   required: "missing",
@@ -94,9 +105,10 @@ function fromSchema(unit: OutputUnit): ValidationIssue {
     .slice(1)
     .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
   const missing = unit.keyword === "required" && /"([^"]+)"/.exec(unit.error)?.[1];
+  const expected = unit.keyword === "type" && /Expected "(\w+)"/.exec(unit.error)?.[1];
   return {
     loc: ["body", "input", ...path, ...(missing ? [missing] : [])],
     msg: unit.error,
-    type: SCHEMA_TYPES[unit.keyword] ?? "value_error",
+    type: expected ? typeError(expected) : (SCHEMA_TYPES[unit.keyword] ?? "value_error"),
   };
 }

@@ -33,6 +33,7 @@ test("defaults", () => {
     slots: 1,
     engine: "docker",
     gpus: "image",
+    firewall: "required",
     drain_seconds: 600,
     cancel_seconds: 30,
     log_level: "info",

@@ -4,7 +4,7 @@ import { access } from "node:fs/promises";
 import Dockerode from "dockerode";
 import { z } from "zod";
 import type { Finding } from "../finding.ts";
-import { firewallProblem } from "./firewall.ts";
+import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
 import { listModels } from "./folder.ts";
 import {
   DEFAULT_SOCKET,
@@ -33,7 +33,7 @@ async function checkDocker(options: DockerOptions): Promise<Finding[]> {
     const found = info.parse(await new Dockerode({ socketPath, timeout: 5_000 }).info());
     const findings = [checkVersion(found), checkStorage(found)];
     if (options.gpus !== "never") findings.push(checkGpus(found, options.gpus === "always"));
-    return [...findings, await checkFirewall()];
+    return [...findings, await checkFirewall(options.firewall === "off")];
   } catch (error) {
     const detail = `Docker does not answer at ${socketPath}: ${String(error)}`;
     const advice = "start Docker, give this user access to its socket, or use --engine process";
@@ -62,14 +62,14 @@ function checkGpus({ Runtimes }: Info, needed: boolean): Finding {
   return { ok: !needed, name, detail, advice };
 }
 
-async function checkFirewall(): Promise<Finding> {
+async function checkFirewall(off: boolean): Promise<Finding> {
   const name = "container firewall";
+  if (off) return { ok: true, name, detail: `switched off: ${UNFENCED}` };
   const problem = await firewallProblem();
   if (problem === undefined) {
     return { ok: true, name, detail: "containers reach the public internet only" };
   }
-  const detail = `containers can reach this machine and its private network: ${problem}`;
-  return { ok: false, name, detail, advice: "run the runner as root with iptables installed" };
+  return { ok: false, name, detail: `${UNFENCED}: ${problem}`, advice: UNFENCED_ADVICE };
 }
 
 async function checkProcess({ models }: ProcessOptions): Promise<Finding[]> {

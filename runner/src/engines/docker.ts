@@ -11,7 +11,13 @@ import {
   type RunningContainer,
   referenceOf,
 } from "./engine.ts";
-import { firewallProblem, lowerFirewall, raiseFirewall } from "./firewall.ts";
+import {
+  firewallProblem,
+  lowerFirewall,
+  raiseFirewall,
+  UNFENCED,
+  UNFENCED_ADVICE,
+} from "./firewall.ts";
 import { hasReference, imageFacts } from "./image.ts";
 import { closeNetwork, type Network, openNetwork } from "./network.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "./options.ts";
@@ -31,6 +37,7 @@ export class DockerEngine implements Engine {
   readonly #gpus: NonNullable<DockerOptions["gpus"]>;
   readonly #port: number;
   readonly #sandbox: Sandbox;
+  readonly #firewall: NonNullable<DockerOptions["firewall"]>;
   readonly #log: Log;
   #network: Network | undefined;
   /** What containers find under HOST_NAME. */
@@ -42,6 +49,7 @@ export class DockerEngine implements Engine {
     this.#runner = runner;
     this.#gpus = options.gpus ?? "image";
     this.#port = options.port ?? 5_000;
+    this.#firewall = options.firewall ?? "required";
     this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
     this.#log = log;
   }
@@ -52,17 +60,20 @@ export class DockerEngine implements Engine {
     this.#network = network;
     this.#hostAddress = network.gateway;
     const port = await this.#listen(listen, network.gateway);
-    const problem = await firewallProblem();
-    if (problem === undefined) {
-      const { bridge, gateway } = network;
-      const { egress } = this.#sandbox;
-      await raiseFirewall({ bridge, gateway, receiverPort: port, egress });
-      this.#firewalled = true;
-    } else {
-      const reason = { reason: problem };
-      this.#log.warn("containers can reach this machine and its private network", reason);
-    }
+    await this.#fence(network, port);
     return new URL(`http://${HOST_NAME}:${port}`);
+  }
+
+  async #fence({ bridge, gateway }: Network, receiverPort: number): Promise<void> {
+    if (this.#firewall === "off") {
+      this.#log.warn("containers can reach this machine and its private network");
+      return;
+    }
+    const problem = await firewallProblem();
+    if (problem !== undefined) throw internal(`${UNFENCED}: ${problem}. ${UNFENCED_ADVICE}`);
+    const { egress } = this.#sandbox;
+    await raiseFirewall({ bridge, gateway, receiverPort, egress });
+    this.#firewalled = true;
   }
 
   /** Where Docker runs in a VM the gateway is not here, but Docker leads to the loopback address. */

@@ -31,6 +31,10 @@ const HOOKS = ["INPUT", "DOCKER-USER"];
 /** Another program may hold the lock of iptables: wait for it for up to 5 s. */
 const WAIT = ["-w", "5"];
 
+export const UNFENCED = "containers could reach this machine and its private network";
+export const UNFENCED_ADVICE =
+  "Run the runner as root with iptables installed, or, where all models are trusted, with --firewall off.";
+
 export interface Rules {
   /** The bridge that the containers hang on; also the name of the rules. */
   bridge: string;

@@ -35,6 +35,11 @@ export interface DockerOptions {
   /** What containers are told to listen on. */
   port?: number;
   sandbox?: Partial<Sandbox>;
+  /**
+   * `required`: no container starts without the rules that keep it off this machine and its
+   * private network. `off`: for machines that cannot have them, and models that are trusted.
+   */
+  firewall?: "required" | "off";
 }
 
 export type EngineOptions = ProcessOptions | DockerOptions;
