@@ -11,7 +11,10 @@ export default defineConfig({
     projects: [
       {
         root,
-        test: { name: "rules", include: ["test/domain/**/*.test.ts", "test/protocol/**/*.test.ts"] },
+        test: {
+          name: "rules",
+          include: ["test/domain/**/*.test.ts", "test/protocol/**/*.test.ts"],
+        },
       },
       {
         root,
@@ -19,6 +22,10 @@ export default defineConfig({
           cloudflareTest(async () => ({
             wrangler: { configPath: `${root}wrangler.toml` },
             miniflare: {
+              queueConsumers: {
+                "auspex-dispatch": { maxBatchSize: 100, maxBatchTimeout: 0 },
+                "auspex-projection": { maxBatchSize: 100, maxBatchTimeout: 0.05 },
+              },
               bindings: {
                 OPERATOR_TOKEN: "an-operator-token-for-tests",
                 WEBHOOK_ALLOW_INSECURE: "true",
@@ -30,6 +37,7 @@ export default defineConfig({
         ],
         test: {
           name: "worker",
+          isolate: false,
           include: ["test/worker/**/*.test.ts"],
           setupFiles: ["test/worker/support/setup.ts"],
           // Without bundling, vitest does not resolve the imports inside itty-durable.
@@ -46,6 +54,9 @@ export default defineConfig({
           name: "journey",
           include: ["test/journey/**/*.test.ts"],
           globalSetup: "test/journey/global-setup.ts",
+          // After the others, which would disturb its clocks; two at a time, for they wait more than they work.
+          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -106,9 +106,11 @@ export class Agent {
     try {
       await Promise.race([polls, beats]);
       log.info("draining", { running: this.#jobs.ids.length });
+      // Before anything is handed back: it must not come here again.
+      await telemetry.leave("draining");
       const deadline = AbortSignal.any([kill, AbortSignal.timeout(drainSeconds * 1000)]);
       await Promise.race([this.#drain(deadline), beats]);
-      await telemetry.farewell();
+      await telemetry.leave("stopped");
       return false;
     } catch (error) {
       switch (statusOf(error)) {
@@ -152,7 +154,7 @@ export class Agent {
   #telemetry({ runner_id, session, settings }: SessionResponse, poller: Poller): Telemetry {
     const { runner, machine, controlPlane, executor, log, stop } = this.#options;
     let paused = false;
-    return new Telemetry({
+    const telemetry = new Telemetry({
       intervalMs: settings.telemetry_seconds * 1000,
       state: (): RunnerState => ({
         runner_id,
@@ -168,11 +170,13 @@ export class Agent {
         if (draining === paused) return;
         paused = draining;
         log.info(draining ? "asked to take no more work" : "taking work again");
-        if (draining) poller.pause();
-        else poller.resume();
+        if (!draining) return poller.resume();
+        poller.pause();
+        void telemetry.leave("draining");
       },
       log,
     });
+    return telemetry;
   }
 
   #drain(deadline: AbortSignal): Promise<void> {

@@ -57,7 +57,9 @@ export class ControlPlane {
   }
 
   async claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
-    const call = { body, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
+    // A job is small and waited for: to compress it costs more than to send it.
+    const headers = { "accept-encoding": "identity" };
+    const call = { body, headers, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
     return (await this.#call("/v1/runner/jobs/claim", claimResponse, call)).jobs;
   }
 

@@ -16,8 +16,8 @@ export interface TelemetryOptions {
   log: Log;
 }
 
-/** The last word of a runner that stops must not hold it up. */
-const FAREWELL_TIMEOUT_MS = 2_000;
+/** A runner that stops must not be held up by saying so. */
+const LEAVE_TIMEOUT_MS = 2_000;
 
 export class Telemetry {
   readonly #options: TelemetryOptions;
@@ -42,10 +42,13 @@ export class Telemetry {
     }
   }
 
-  /** Says that this runner has stopped. Nothing depends on it: presence ends by itself. */
-  async farewell(): Promise<void> {
-    const state = { ...this.#options.state(), state: "stopped" as const };
-    await this.#report(state, AbortSignal.timeout(FAREWELL_TIMEOUT_MS)).catch(() => undefined);
+  /**
+   * Says at once that this runner takes no more work, so that none is handed to the poll that it
+   * has just given up. Unheard, such a job is handed out again after a while, and presence ends.
+   */
+  async leave(state: "draining" | "stopped"): Promise<void> {
+    const signal = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
+    await this.#report({ ...this.#options.state(), state }, signal).catch(() => undefined);
   }
 
   async #report(state: RunnerState, signal: AbortSignal): Promise<TelemetryResponse> {

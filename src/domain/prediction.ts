@@ -19,6 +19,13 @@ import { presentPrediction } from "./resource.ts";
 /** Attempts that may be lost after they had begun, before the prediction is given up. */
 export const MAX_LOST = 3;
 
+/** Times it may be handed back: a fleet that is restarted box by box may well do so some times. */
+export const MAX_RELEASED = 10;
+
+/** What is kept of them: both travel in the record, in the row and in queue messages of 128 KB. */
+const MAX_METRICS = 100;
+const MAX_DETAIL_CHARS = 16_384;
+
 /** What was asked for. Never changes. */
 export interface PredictionSpec {
   id: string;
@@ -64,8 +71,9 @@ export interface PredictionState {
   attempt: Attempt | null;
   /** How many attempts have been opened: the number of the last one. */
   attempts: number;
-  /** How many of them began and were lost. */
+  /** How many of them began and were lost, and how many were handed back. */
   lost: number;
+  released: number;
   /** Since when it waits for a runner, how often its dispatch has been sent since, and when. */
   waiting_since: number;
   dispatches: number;
@@ -102,6 +110,7 @@ export class PredictionLife {
       attempt: null,
       attempts: 0,
       lost: 0,
+      released: 0,
       waiting_since: spec.created_at,
       dispatches: 0,
       dispatched_at: spec.created_at,
@@ -189,7 +198,8 @@ export class PredictionLife {
   }
 
   mergeMetrics(metrics: Metrics): void {
-    this.state.metrics = { ...this.state.metrics, ...metrics };
+    const all = Object.entries({ ...this.state.metrics, ...metrics });
+    this.state.metrics = Object.fromEntries(all.slice(0, MAX_METRICS));
   }
 
   /** The runner's last word. A cancel that came too late to stop the model changes nothing. */
@@ -222,10 +232,15 @@ export class PredictionLife {
   /** The runner hands the job back. `produced`: output of it was already seen. */
   release(produced: boolean, now: number): void {
     if (this.terminal) return;
-    if (this.state.cancel_requested_at !== null) this.#end("canceled", now);
-    else if (produced)
-      this.fail("internal", "The runner gave it up after it had begun to answer.", now);
-    else this.#wait(now);
+    this.state.released += 1;
+    if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
+    if (produced) {
+      return this.fail("internal", "The runner gave it up after it had begun to answer.", now);
+    }
+    if (this.state.released >= MAX_RELEASED) {
+      return this.fail("internal", `It was handed back by ${MAX_RELEASED} runners in turn.`, now);
+    }
+    this.#wait(now);
   }
 
   /** The lease of the attempt has ended. `produced`: output of it was already seen. */
@@ -272,7 +287,7 @@ export class PredictionLife {
     detail: PredictionError["detail"] = null,
   ): void {
     if (this.terminal) return;
-    this.state.error = { source, message, detail };
+    this.state.error = { source, message, detail: bounded(detail) };
     this.#events.push({ event: "error", data: this.state.error });
     this.#end("failed", now);
   }
@@ -291,4 +306,12 @@ export class PredictionLife {
     this.state.updated_at = now;
     this.#events.push({ event: "status", data: { status } });
   }
+}
+
+/** A detail that is too large says so in its place. */
+function bounded(detail: PredictionError["detail"]): PredictionError["detail"] {
+  const { length } = JSON.stringify(detail);
+  return length <= MAX_DETAIL_CHARS
+    ? detail
+    : `The detail had ${length} characters of JSON; ${MAX_DETAIL_CHARS} are kept at most.`;
 }

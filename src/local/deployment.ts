@@ -26,8 +26,8 @@ type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 export interface Deployment {
   url: string;
   database(): Promise<Database>;
-  /** Runs the scheduled handler. */
-  scheduled(): Promise<void>;
+  /** Runs the scheduled handler, as at that time. */
+  scheduled(at?: Date): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -62,9 +62,9 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   const deployment: Deployment = {
     url: url.origin,
     database: () => miniflare.getD1Database("DB"),
-    scheduled: async () => {
+    scheduled: async (at = new Date()) => {
       const worker = await miniflare.getWorker();
-      await worker.scheduled({ cron: "* * * * *" });
+      await worker.scheduled({ cron: "* * * * *", scheduledTime: at });
     },
     stop: () =>
       Promise.race([miniflare.dispose(), new Promise<void>((done) => setTimeout(done, STOP_MS))]),

@@ -39,7 +39,8 @@ export async function publishModels(
   );
 }
 
-async function publishModel(
+/** Publishes one model, with the digest of its folder or of its image. */
+export async function publishModel(
   owner: Client,
   username: string,
   { manifest, digest }: ModelFolder,

@@ -32,7 +32,9 @@ export const routes = () =>
   new OpenAPIHono<App>({
     defaultHook: (result) => {
       if (!result.success)
-        throw new ValidationFailure(issuesOf(result.error, WHERE[result.target]));
+        throw new ValidationFailure(
+          issuesOf(result.error, WHERE[result.target], "data" in result ? result.data : undefined),
+        );
     },
   });
 
@@ -45,7 +47,7 @@ export async function bodyOf<Schema extends z.ZodType>(
     throw malformedJson();
   });
   const result = schema.safeParse(body);
-  if (!result.success) throw new ValidationFailure(issuesOf(result.error, "body"));
+  if (!result.success) throw new ValidationFailure(issuesOf(result.error, "body", body));
   return result.data;
 }
 

@@ -15,9 +15,9 @@ import {
   predictionWithIO,
   taskStatus,
 } from "../protocol/prediction.ts";
+import { createPrediction } from "../services/create-prediction.ts";
 import {
   cancelPrediction,
-  createPrediction,
   getPrediction,
   listOwnPredictions,
   streamPrediction,

@@ -4,6 +4,12 @@ import { LRUCache } from "lru-cache";
 const TTL_MS = 10_000;
 
 /**
+ * By default the cache remembers the time and sets a timer to forget it again; here that timer
+ * dies with the request that set it, the time stands still, and nothing expires ever after.
+ */
+const clock = { ttlResolution: 0, perf: { now: () => Date.now() } };
+
+/**
  * @param load finds a value by key. What is not found is not remembered: a thing just made is
  * found at once.
  */
@@ -11,7 +17,7 @@ export function remembered<Key extends string, Value extends object, Source>(
   max: number,
   load: (source: Source, key: Key) => Promise<Value | undefined>,
 ) {
-  const cache = new LRUCache<Key, Value>({ max, ttl: TTL_MS });
+  const cache = new LRUCache<Key, Value>({ max, ttl: TTL_MS, ...clock });
   return {
     async get(source: Source, key: Key): Promise<Value | undefined> {
       const hit = cache.get(key);

@@ -1,5 +1,6 @@
 /** Users, models and versions, as far as publishing and calling a model needs them. */
 import { v7 as uuid } from "uuid";
+import { checkSchema } from "../domain/json-schema.ts";
 import { invalid } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { CreateModel, CreateVersion } from "../protocol/model.ts";
@@ -143,6 +144,9 @@ export async function createVersion(
   if (found.model.owner_id !== caller.user_id) {
     throw new ProblemError("forbidden", `Only its owner publishes versions of '${owner}/${name}'.`);
   }
+  const { input, output } = request.schemas.prediction;
+  checkSchema(input, ["body", "schemas", "prediction", "input"]);
+  checkSchema(output, ["body", "schemas", "prediction", "output"]);
   const configuration = request.configuration ?? found.version?.configuration ?? {};
   if (configuration.image && !mayUseImage(services, caller, configuration.image)) {
     throw invalid(

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { parseLease } from "../domain/lease.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import { POLL_SECONDS } from "../objects/pool/object.ts";
-import { claimJobs } from "../objects/pool/stub.ts";
+import { claimJobs, poolOf } from "../objects/pool/stub.ts";
 import { openChannel, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
 import { runnerAt } from "../objects/runner/stub.ts";
 import type { RunnerState } from "../protocol/operator.ts";
@@ -95,6 +95,9 @@ export async function report(
   const presence = await runnerAt(services.env, request.runner_id).report(request);
   if (!presence) throw notFound("The runner's session");
   if (presence.session !== request.session) throw superseded();
+  if (request.state !== "ready") {
+    await poolOf(services.env, presence.hardware).leave(request.runner_id, request.session);
+  }
   return { draining: presence.draining };
 }
 

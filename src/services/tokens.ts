@@ -21,15 +21,20 @@ export interface RunnerCaller {
   hardware: string[];
 }
 
-const access = remembered(10_000, ({ db }: Services, hash: string) => findToken(db, hash));
-const runner = remembered(10_000, ({ db }: Services, hash: string) => findRunnerToken(db, hash));
+/** By the token itself: checksum and hash are only worked out when it is looked up. */
+const access = remembered(10_000, async ({ db }: Services, token: string) =>
+  isToken(token, "aus") ? findToken(db, await sha256(token)) : undefined,
+);
+const runner = remembered(10_000, async ({ db }: Services, token: string) =>
+  isToken(token, "ausr") ? findRunnerToken(db, await sha256(token)) : undefined,
+);
 
 const denied = () =>
   new ProblemError("unauthenticated", "The access token is unknown, expired or revoked.");
 
 /** @throws ProblemError unauthenticated */
 export async function authenticate(services: Services, token: string): Promise<Caller> {
-  const found = isToken(token, "aus") && (await access.get(services, await sha256(token)));
+  const found = await access.get(services, token);
   if (!found || (found.expires_at !== null && found.expires_at <= Date.now())) throw denied();
   return {
     token_id: found.id,
@@ -41,7 +46,7 @@ export async function authenticate(services: Services, token: string): Promise<C
 
 /** @throws ProblemError unauthenticated */
 export async function authenticateRunner(services: Services, token: string): Promise<RunnerCaller> {
-  const found = isToken(token, "ausr") && (await runner.get(services, await sha256(token)));
+  const found = await runner.get(services, token);
   if (!found) throw new ProblemError("unauthenticated", "The runner token is unknown or revoked.");
   return { token_id: found.id, hardware: found.hardware };
 }

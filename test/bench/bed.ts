@@ -14,8 +14,8 @@ import { predictionWithIO } from "../../src/protocol/prediction.ts";
 const OPERATOR_TOKEN = "the-operator-token-of-the-bench";
 export const USERNAME = "bench";
 const MODELS = join(ROOT, "test/bench/models");
-/** Room for the hundred predictions of the memory part, and for 32 at a time elsewhere. */
-const SLOTS = 128;
+/** Room for the 400 predictions of the memory part, and for 32 at a time elsewhere. */
+const SLOTS = 512;
 const RUNNER_STOP_MS = 2_000;
 
 /** Only on loopback, only for minutes: fewer things to wait for at the end. */

@@ -3,6 +3,7 @@ import { fork } from "node:child_process";
 import { join } from "node:path";
 import { ROOT } from "../../src/local/bundle.ts";
 import { type Bed, bundleWorker, end, noop, startBare } from "./bed.ts";
+import type { Effort } from "./effort.ts";
 import { median } from "./statistics.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 
@@ -18,15 +19,16 @@ interface Round {
   throughput: number;
 }
 
-export async function measureLatency({ client }: Bed, rounds: number): Promise<Table> {
+export async function measureLatency({ client }: Bed, effort: Effort): Promise<Table> {
   const floor = await startFloor();
   try {
     const rows: string[][] = [];
     const verdicts: Verdict[] = [];
     const calls = [() => noop(client), floor.call] as const;
-    for (const call of calls) await round(call, 32, REQUESTS[32]);
+    // Code is compiled while it runs: the first requests are slower than all that follow.
+    for (const call of calls) await round(call, 32, 2 * REQUESTS[32] * effort.requests);
     for (const concurrency of [1, 8, 32] as const) {
-      const [ours, bare] = await inTurn(calls, concurrency, rounds);
+      const [ours, bare] = await inTurn(calls, concurrency, effort);
       const slower = ours.latency / bare.latency;
       const share = ours.throughput / bare.throughput;
       rows.push([
@@ -78,12 +80,14 @@ async function startFloor() {
 async function inTurn(
   calls: readonly [() => Promise<void>, () => Promise<void>],
   concurrency: 1 | 8 | 32,
-  count: number,
+  effort: Effort,
 ): Promise<[Round, Round]> {
   const rounds: [Round[], Round[]] = [[], []];
-  for (let n = 0; n < count; n++) {
+  for (let n = 0; n < effort.rounds; n++) {
     for (const side of [0, 1] as const) {
-      rounds[side].push(await round(calls[side], concurrency, REQUESTS[concurrency]));
+      rounds[side].push(
+        await round(calls[side], concurrency, REQUESTS[concurrency] * effort.requests),
+      );
     }
   }
   const typical = (all: Round[]): Round => ({

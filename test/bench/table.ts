@@ -29,7 +29,14 @@ export function print({ title, head, rows, notes = [], verdicts = [] }: Table): 
       .map((cell, n) => (n === 0 ? cell.padEnd(widths[n] ?? 0) : cell.padStart(widths[n] ?? 0)))
       .join("  ");
   const rule = widths.map((width) => "-".repeat(width)).join("  ");
-  const text = [`\n${title}\n`, line(head), rule, ...rows.map(line), ...notes, ...verdicts.map(say)];
+  const text = [
+    `\n${title}\n`,
+    line(head),
+    rule,
+    ...rows.map(line),
+    ...notes,
+    ...verdicts.map(say),
+  ];
   console.log(text.join("\n"));
 }
 

@@ -5,7 +5,8 @@ import { NOW, SECRET, specWith } from "./samples.ts";
 
 const PATIENCE = { lease_seconds: 30, connect_seconds: 5, cancel_seconds: 60 };
 
-const deadlines = (of: PredictionLife, heardAt: number | null) => deadlinesOf(of, heardAt, PATIENCE);
+const deadlines = (of: PredictionLife, heardAt: number | null) =>
+  deadlinesOf(of, heardAt, PATIENCE);
 
 const at = (all: Deadline[]) => Object.fromEntries(all.map((d) => [d.what, (d.at - NOW) / 1000]));
 
@@ -88,5 +89,10 @@ test("once it has ended only retention is left", () => {
 });
 
 test("the earliest is the alarm", () => {
-  expect(earliest([{ what: "queue", at: 9 }, { what: "redispatch", at: 3 }])).toBe(3);
+  expect(
+    earliest([
+      { what: "queue", at: 9 },
+      { what: "redispatch", at: 3 },
+    ]),
+  ).toBe(3);
 });

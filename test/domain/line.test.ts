@@ -61,16 +61,24 @@ test("a job can be taken out", () => {
 });
 
 test("whatever is added and removed, each job comes out once", () => {
-  const step = fc.tuple(fc.constantFrom("add", "remove", "next"), fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3 }));
+  const step = fc.tuple(
+    fc.constantFrom("add", "remove", "next"),
+    fc.integer({ min: 0, max: 3 }),
+    fc.integer({ min: 0, max: 3 }),
+  );
   fc.assert(
     fc.property(fc.array(step), (steps) => {
       const line = new Line();
       const inside = new Set<string>();
       for (const [what, account, number] of steps) {
         const id = `${account}.${number}`;
-        if (what === "add") inside.add(id) && line.add(job(`${account}`, id));
-        else if (what === "remove") line.remove(id), inside.delete(id);
-        else {
+        if (what === "add") {
+          inside.add(id);
+          line.add(job(`${account}`, id));
+        } else if (what === "remove") {
+          inside.delete(id);
+          line.remove(id);
+        } else {
           const next = line.next();
           expect(next !== undefined).toBe(inside.size > 0);
           if (next) expect(inside.delete(next.object_id)).toBe(true);

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { Placement, type Seat } from "../../src/domain/placement.ts";
 
-const seat = (runner_id: string, free: number, has: { warm?: string[]; images?: string[] } = {}): Seat => ({
+const seat = (
+  runner_id: string,
+  free: number,
+  has: { warm?: string[]; images?: string[] } = {},
+): Seat => ({
   runner_id,
   session: "019a0000-0000-7000-8000-000000000001",
   free,
@@ -40,11 +44,16 @@ test("of equals the one with the most room", () => {
 test("nobody without room, however warm, and nobody who may not", () => {
   const full = seat("full", 0, { warm: ["x"] });
   expect(placementOf(full, seat("over", -1), seat("b", 1)).pick("x", all)?.runner_id).toBe("b");
-  expect(placementOf(seat("a", 9), seat("b", 1)).pick("x", (s) => s.runner_id === "b")?.runner_id).toBe("b");
+  expect(
+    placementOf(seat("a", 9), seat("b", 1)).pick("x", (s) => s.runner_id === "b")?.runner_id,
+  ).toBe("b");
 });
 
 test("of two sessions of one runner the later holds", () => {
-  const placement = placementOf({ ...seat("a", 1), session: "019a0000-0000-7000-8000-000000000005" });
+  const placement = placementOf({
+    ...seat("a", 1),
+    session: "019a0000-0000-7000-8000-000000000005",
+  });
   expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000004")).toBe(true);
   expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000005")).toBe(false);
   expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000006")).toBe(false);

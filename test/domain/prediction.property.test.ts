@@ -1,12 +1,23 @@
 /** Whatever happens in whatever order: what must stay true of a prediction's life. */
 import fc from "fast-check";
 import { test } from "vitest";
-import { isTerminal, MAX_LOST, PredictionLife, type PredictionState } from "../../src/domain/prediction.ts";
+import {
+  isTerminal,
+  MAX_LOST,
+  PredictionLife,
+  type PredictionState,
+} from "../../src/domain/prediction.ts";
 import type { Finish } from "../../src/protocol/channel.ts";
 import type { TaskStatus } from "../../src/protocol/prediction.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";
 
-const RANK: Record<TaskStatus, number> = { pending: 0, started: 1, succeeded: 2, failed: 2, canceled: 2 };
+const RANK: Record<TaskStatus, number> = {
+  pending: 0,
+  started: 1,
+  succeeded: 2,
+  failed: 2,
+  canceled: 2,
+};
 
 /** What the prediction was seen to do so far. */
 interface Seen {
@@ -42,7 +53,8 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (RANK[state.status] < RANK[seen.status]) throw new Error("the status moved back");
     seen.status = state.status;
     if (seen.terminalEvents !== (life.terminal ? 1 : 0)) throw new Error("not one terminal event");
-    if (seen.end && JSON.stringify(seen.end) !== JSON.stringify(state)) throw new Error("a terminal state moved");
+    if (seen.end && JSON.stringify(seen.end) !== JSON.stringify(state))
+      throw new Error("a terminal state moved");
     if (life.terminal) seen.end ??= structuredClone(state);
     if (state.lost > MAX_LOST) throw new Error("more attempts lost than there may be");
     if (state.attempts < seen.attempts) throw new Error("the number of attempts fell");
@@ -50,14 +62,19 @@ class Step implements fc.Command<Seen, PredictionLife> {
     const owners = range(0, state.attempts + 1).filter((number) => life.owns(number));
     if (owners.length > 1) throw new Error("two attempts own it");
     if (life.terminal && owners.length > 0) throw new Error("somebody owns what has ended");
-    if (owners[0] !== undefined && owners[0] !== state.attempts) throw new Error("an old attempt owns it");
-    if (life.waiting !== (!life.terminal && owners.length === 0)) throw new Error("waits while somebody has it");
-    if ((state.error !== null) !== (state.status === "failed")) throw new Error("an error and no failure, or the reverse");
-    if ((state.completed_at !== null) !== life.terminal) throw new Error("completed_at does not fit");
+    if (owners[0] !== undefined && owners[0] !== state.attempts)
+      throw new Error("an old attempt owns it");
+    if (life.waiting !== (!life.terminal && owners.length === 0))
+      throw new Error("waits while somebody has it");
+    if ((state.error !== null) !== (state.status === "failed"))
+      throw new Error("an error and no failure, or the reverse");
+    if ((state.completed_at !== null) !== life.terminal)
+      throw new Error("completed_at does not fit");
   }
 }
 
-const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
 function taskStatusOf(text: string): TaskStatus {
   if (text in RANK) return text as TaskStatus;
@@ -65,7 +82,8 @@ function taskStatusOf(text: string): TaskStatus {
 }
 
 /** Only the owner may speak: what the object asks before it lets a runner's word through. */
-const spoken = (number: number, act: (life: PredictionLife, now: number) => void) =>
+const spoken =
+  (number: number, act: (life: PredictionLife, now: number) => void) =>
   (life: PredictionLife, now: number) => {
     if (life.owns(number)) act(life, now);
   };
@@ -79,15 +97,37 @@ const result = fc.record<Finish>({
 const steps = [
   fc.constant(new Step("open", (life, now) => void life.openAttempt(SECRET, now))),
   attempt.map((n) => new Step(`close ${n}`, (life, now) => void life.closeAttempt(n, now))),
-  attempt.map((n) => new Step(`start ${n}`, spoken(n, (life, now) => life.start(now)))),
-  attempt.map((n) => new Step(`ready ${n}`, spoken(n, (life, now) => void life.ready(now)))),
+  attempt.map(
+    (n) =>
+      new Step(
+        `start ${n}`,
+        spoken(n, (life, now) => life.start(now)),
+      ),
+  ),
+  attempt.map(
+    (n) =>
+      new Step(
+        `ready ${n}`,
+        spoken(n, (life, now) => void life.ready(now)),
+      ),
+  ),
   fc.tuple(attempt, fc.boolean()).map(
-    ([n, produced]) => new Step(`release ${n} ${produced}`, spoken(n, (life, now) => life.release(produced, now))),
+    ([n, produced]) =>
+      new Step(
+        `release ${n} ${produced}`,
+        spoken(n, (life, now) => life.release(produced, now)),
+      ),
   ),
   fc.tuple(attempt, result).map(
-    ([n, finish]) => new Step(`finish ${n} ${finish.status}`, spoken(n, (life, now) => life.finish(finish, now))),
+    ([n, finish]) =>
+      new Step(
+        `finish ${n} ${finish.status}`,
+        spoken(n, (life, now) => life.finish(finish, now)),
+      ),
   ),
-  fc.boolean().map((produced) => new Step(`lose ${produced}`, (life, now) => life.lose(produced, now))),
+  fc
+    .boolean()
+    .map((produced) => new Step(`lose ${produced}`, (life, now) => life.lose(produced, now))),
   fc.constant(new Step("cancel", (life, now) => void life.requestCancel(now))),
   fc.constant(new Step("enforce", (life, now) => life.enforceCancel(now))),
   fc.constant(new Step("fail", (life, now) => life.fail("internal", "deadline", now))),
@@ -99,7 +139,13 @@ test("in every order: one owner, one end, no way back", () => {
       fc.modelRun(() => {
         const life = PredictionLife.create(specWith());
         life.takeEvents();
-        const model: Seen = { now: NOW, status: "pending", terminalEvents: 0, end: undefined, attempts: 0 };
+        const model: Seen = {
+          now: NOW,
+          status: "pending",
+          terminalEvents: 0,
+          end: undefined,
+          attempts: 0,
+        };
         return { model, real: life };
       }, commands);
     }),
@@ -113,7 +159,13 @@ test("in every order: whoever is waited for ends it", () => {
       const life = PredictionLife.create(specWith());
       fc.modelRun(() => {
         life.takeEvents();
-        const model: Seen = { now: NOW, status: "pending", terminalEvents: 0, end: undefined, attempts: 0 };
+        const model: Seen = {
+          now: NOW,
+          status: "pending",
+          terminalEvents: 0,
+          end: undefined,
+          attempts: 0,
+        };
         return { model, real: life };
       }, commands);
       if (cancel) life.requestCancel(NOW + 99_000);

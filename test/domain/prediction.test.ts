@@ -94,7 +94,9 @@ describe("start", () => {
     const life = offered();
     life.start(NOW + 2);
     life.start(NOW + 3);
-    expect(life.takeEvents()).toEqual([{ event: "status", data: { status: "started", attempt: 1 } }]);
+    expect(life.takeEvents()).toEqual([
+      { event: "status", data: { status: "started", attempt: 1 } },
+    ]);
     expect(life.state).toMatchObject({ status: "started", updated_at: NOW + 2 });
     expect(life.state.attempt?.started_at).toBe(NOW + 2);
   });
@@ -118,7 +120,10 @@ describe("start", () => {
 describe("finish", () => {
   test("succeeds with its times and the kind of output", () => {
     const life = started();
-    life.finish({ status: "succeeded", output: "items", setup_seconds: 0.5, execution_seconds: 2 }, NOW + 9);
+    life.finish(
+      { status: "succeeded", output: "items", setup_seconds: 0.5, execution_seconds: 2 },
+      NOW + 9,
+    );
     expect(life.state).toMatchObject({
       status: "succeeded",
       completed_at: NOW + 9,
@@ -276,4 +281,21 @@ test("metrics are merged, the later value of a name stands", () => {
   life.mergeMetrics({ input_tokens: 3, output_tokens: 1 });
   life.mergeMetrics({ output_tokens: 9 });
   expect(life.state.metrics).toEqual({ input_tokens: 3, output_tokens: 9 });
+});
+
+test("what a runner says of an error and in metrics is bounded: it must fit a row and a message", () => {
+  const life = started();
+  for (let n = 0; n < 300; n++) life.mergeMetrics({ [`m${n}`]: n });
+  life.mergeMetrics({ m0: 7 });
+  expect(Object.keys(life.state.metrics ?? {})).toHaveLength(100);
+  expect(life.state.metrics?.m0).toBe(7);
+  const error = { source: "external", message: "boom", detail: ["x".repeat(1_000_000)] } as const;
+  life.finish(
+    { status: "failed", output: "none", error: { ...error, detail: [...error.detail] } },
+    NOW + 9,
+  );
+  expect(life.state.error).toMatchObject({
+    message: "boom",
+    detail: expect.stringContaining("1000004"),
+  });
 });

@@ -3,15 +3,18 @@ import { formatLease, parseLease } from "../../src/domain/lease.ts";
 import { isToken, newToken, sha256, tokenPrefix } from "../../src/domain/secret.ts";
 
 describe("tokens", () => {
-  test.each(["aus", "ausr"] as const)("of kind %s have their form, and are never the same", (kind) => {
-    const tokens = Array.from({ length: 50 }, () => newToken(kind));
-    expect(new Set(tokens).size).toBe(50);
-    for (const token of tokens) {
-      expect(token).toMatch(new RegExp(`^${kind}_[0-9A-Za-z]{49}$`));
-      expect(isToken(token, kind)).toBe(true);
-      expect(isToken(token, kind === "aus" ? "ausr" : "aus")).toBe(false);
-    }
-  });
+  test.each(["aus", "ausr"] as const)(
+    "of kind %s have their form, and are never the same",
+    (kind) => {
+      const tokens = Array.from({ length: 50 }, () => newToken(kind));
+      expect(new Set(tokens).size).toBe(50);
+      for (const token of tokens) {
+        expect(token).toMatch(new RegExp(`^${kind}_[0-9A-Za-z]{49}$`));
+        expect(isToken(token, kind)).toBe(true);
+        expect(isToken(token, kind === "aus" ? "ausr" : "aus")).toBe(false);
+      }
+    },
+  );
 
   test("with one wrong character anywhere are caught", () => {
     const token = newToken("aus");
@@ -28,11 +31,13 @@ describe("tokens", () => {
     const token = newToken("aus");
     for (let at = 4; at < token.length - 1; at++) {
       const [a = "", b = ""] = [token[at], token[at + 1]];
-      if (a !== b) expect(isToken(token.slice(0, at) + b + a + token.slice(at + 2), "aus")).toBe(false);
+      if (a !== b)
+        expect(isToken(token.slice(0, at) + b + a + token.slice(at + 2), "aus")).toBe(false);
       expect(isToken(token.slice(0, at) + token.slice(at + 1), "aus")).toBe(false);
       expect(isToken(`${token.slice(0, at)}0${token.slice(at)}`, "aus")).toBe(false);
     }
-    for (const text of ["", "aus_", `${token}\n`, ` ${token}`]) expect(isToken(text, "aus")).toBe(false);
+    for (const text of ["", "aus_", `${token}\n`, ` ${token}`])
+      expect(isToken(text, "aus")).toBe(false);
   });
 
   test("show only their kind and six characters", () => {
@@ -41,12 +46,18 @@ describe("tokens", () => {
   });
 
   test("are stored as SHA-256", async () => {
-    expect(await sha256("abc")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    expect(await sha256("abc")).toBe(
+      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    );
   });
 });
 
 describe("leases", () => {
-  const lease = { attempt: 12, objectId: "0f".repeat(32), secret: "0199c0de-0000-4000-8000-000000000000" };
+  const lease = {
+    attempt: 12,
+    objectId: "0f".repeat(32),
+    secret: "0199c0de-0000-4000-8000-000000000000",
+  };
 
   test("are read as they were written", () => {
     expect(parseLease(formatLease(lease))).toEqual(lease);

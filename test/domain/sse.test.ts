@@ -15,7 +15,9 @@ test("no value breaks out of its data line", () => {
     fc.property(fc.jsonValue(), (value) => {
       const [id, event, data, ...rest] = encodeEvent(1, "output", value).split(/\r\n|\r|\n/);
       expect([id, event, ...rest]).toEqual(["id: 1", "event: output", "", ""]);
-      expect(JSON.parse(data?.slice("data: ".length) ?? "")).toEqual(JSON.parse(JSON.stringify(value)));
+      expect(JSON.parse(data?.slice("data: ".length) ?? "")).toEqual(
+        JSON.parse(JSON.stringify(value)),
+      );
     }),
   );
 });

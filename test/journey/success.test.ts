@@ -1,10 +1,17 @@
 /** Lives that go well. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
 import type { Event } from "./support/watch.ts";
 import { USERNAME, World } from "./support/world.ts";
+
+/** The first event of a stream carries the prediction. */
+const firstEvent = z.object({
+  status: z.literal("pending"),
+  prediction: z.object({ id: z.uuid() }),
+});
 
 let world: World;
 let runner: Runner;
@@ -34,7 +41,7 @@ it("streams a story whose pieces are its output", async () => {
   for await (const event of world.client.events("POST", "/predictions", { body })) {
     events.push(event);
   }
-  const { prediction } = expectStart(events[0]?.data);
+  const { prediction } = firstEvent.parse(events[0]?.data);
   const watch = world.watch(prediction.id);
   const full = await endOf(world, watch, "succeeded");
   expect(events).toEqual(watch.events);
@@ -66,7 +73,7 @@ it("goes on when its only reader leaves, waiting or streaming", async () => {
   const call = { body, signal: leave.signal };
   const stream = world.client.events("POST", "/predictions", call);
   const { value } = await stream.next();
-  const streamed = world.watch(expectStart(value?.data).prediction.id);
+  const streamed = world.watch(firstEvent.parse(value?.data).prediction.id);
   const waited = world.client.fetch("POST", "/predictions", {
     body: { ...body, stream: false },
     headers: { prefer: "wait=30", "idempotency-key": "leaver" },
@@ -117,8 +124,3 @@ it("is resumed mid-run through a broken connection, each event exactly once", as
   await endOf(world, whole, "succeeded");
   expect(seen).toEqual(whole.events);
 });
-
-function expectStart(data: unknown): { prediction: { id: string } } {
-  expect(data).toMatchObject({ status: "pending", prediction: { id: expect.any(String) } });
-  return data as { prediction: { id: string } };
-}

@@ -1,8 +1,21 @@
 /** The wire, pinned: who changes what is written here breaks runners that are out there. */
 import { describe, expect, test } from "vitest";
-import { CLOSE, downFrame, type DownFrame, PING, PONG, upFrame, type UpFrame } from "../../src/protocol/channel.ts";
+import {
+  CLOSE,
+  type DownFrame,
+  downFrame,
+  PING,
+  PONG,
+  type UpFrame,
+  upFrame,
+} from "../../src/protocol/channel.ts";
 import { projectionMessage, waitingJob } from "../../src/protocol/queue.ts";
-import { claimRequest, claimResponse, LEASE_HEADER, RUNNER_PROTOCOL } from "../../src/protocol/runner.ts";
+import {
+  claimRequest,
+  claimResponse,
+  LEASE_HEADER,
+  RUNNER_PROTOCOL,
+} from "../../src/protocol/runner.ts";
 
 const id = "019a0000-0000-7000-8000-000000000001";
 
@@ -84,7 +97,12 @@ describe("frames", () => {
 
 describe("messages", () => {
   test("of the dispatch queue", () => {
-    const message = { object_id: "0f".repeat(32), account_id: id, hardware: "cpu", image: "r@sha256:aa" };
+    const message = {
+      object_id: "0f".repeat(32),
+      account_id: id,
+      hardware: "cpu",
+      image: "r@sha256:aa",
+    };
     expect(waitingJob.parse(message)).toEqual(message);
     expect(Object.keys(waitingJob.shape)).toMatchInlineSnapshot(`
       [
@@ -147,7 +165,12 @@ describe("a claim", () => {
       image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
       interface: "cog" as const,
       variables: {},
-      limits: { idle_seconds: 300, max_concurrency: 1, output_bytes: 16_777_216, logs_bytes: 10_485_760 },
+      limits: {
+        idle_seconds: 300,
+        max_concurrency: 1,
+        output_bytes: 16_777_216,
+        logs_bytes: 10_485_760,
+      },
       input: { prompt: "hi" },
     };
     expect(claimResponse.parse({ jobs: [job] })).toEqual({ jobs: [job] });

@@ -4,6 +4,7 @@
  * them again (a runner polls anew, a prediction whose attempt nobody took dispatches itself).
  */
 import { DurableObject } from "cloudflare:workers";
+import { LRUCache } from "lru-cache";
 import { Line } from "../../domain/line.ts";
 import { Placement } from "../../domain/placement.ts";
 import { type Bindings, settings } from "../../env.ts";
@@ -46,6 +47,8 @@ export class PoolObject extends DurableObject<Bindings> {
   readonly #waiting = new Waiting(this.ctx.storage.sql);
   readonly #line = new Line();
   readonly #tries = new Map<string, number>();
+  /** What has ended lately: a dispatch of it that is still on its way finds no place in the line. */
+  readonly #ended = new LRUCache<string, true>({ max: 10_000 });
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
@@ -71,14 +74,27 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** Adds jobs to the line. One that is in it already stays where it is. */
   enqueue(jobs: WaitingJob[]): void {
-    for (const job of jobs) this.#enqueue(job);
+    for (const job of jobs) if (!this.#ended.has(job.object_id)) this.#enqueue(job);
     this.#match();
   }
 
   /** Takes a job out that has ended without a runner. */
   withdraw(objectId: string): void {
+    this.#ended.set(objectId, true);
     this.#line.remove(objectId);
     this.#waiting.remove(objectId);
+  }
+
+  /**
+   * Forgets a runner that takes no more work. Its poll's own end does not always tell: workerd
+   * takes an orderly close (FIN) for no disconnect, and would hand jobs to it for up to 30 s.
+   */
+  leave(runnerId: string, session: string): void {
+    const seat = this.#placement.get(runnerId);
+    if (seat?.session !== session) return;
+    this.#placement.leave(runnerId);
+    seat.answer?.([]);
+    for (const offer of seat.held.splice(0)) this.#replace(offer);
   }
 
   /** How many wait, and for how many runners' room. */
@@ -129,10 +145,12 @@ export class PoolObject extends DurableObject<Bindings> {
       signal.addEventListener("abort", gone);
       this.#placement.seat(seat);
       const held = before?.session === claim.session ? before.held.splice(0, seat.free) : [];
-      for (const left of before?.held.splice(0) ?? []) this.#replace(left);
+      const left = before?.held.splice(0) ?? [];
       seat.free -= held.length;
+      // Answered first: what it has no room for must not find it with an open poll.
       if (held.length > 0) seat.answer(held.map(({ offered }) => offered));
-      else this.#match();
+      for (const offer of left) this.#replace(offer);
+      if (held.length === 0) this.#match();
     });
   }
 

@@ -31,6 +31,13 @@ export class Attempts {
     const { channels } = this.#effects;
     const { life, log } = record;
     const response = channels.accept(attempt, log.seqOf(attempt), Date.now());
+    const current = life.state.attempt;
+    if (current && current.heard_at !== null) {
+      // A channel stands again: when the object is restarted next, there is a lease to return in again.
+      current.heard_at = null;
+      current.grace = false;
+      record.save();
+    }
     // Terminal by this runner's own finish, whose ack was lost: it sees so by the welcome.
     if (life.terminal) channels.fence(`the prediction is ${life.state.status}`);
     else if (life.state.cancel_requested_at !== null) this.#effects.tellCancel(record, "canceled");
@@ -97,15 +104,15 @@ export class Attempts {
     const { life, log } = record;
     const { limits } = life.spec;
     life.start(now);
-    const events: LogEvent[] = life.takeEvents();
-    const started = events.length > 0;
+    const own = life.takeEvents();
+    const started = own.length > 0;
     let changed = started || frame.finish !== undefined;
     for (const reported of frame.events) {
       if (reported.event === "metrics") life.mergeMetrics(reported.data);
       if (reported.event === "setup" && reported.data.phase === "ready") life.ready(now);
       changed ||= reported.event === "metrics" || reported.event === "setup";
     }
-    events.push(...frame.events);
+    const events: LogEvent[] = [...own, ...frame.events];
     const totals = log.totalsWith(attempt, frame.seq, frame.events);
     const { output_bytes, logs_bytes } = totals;
     if (
@@ -113,11 +120,12 @@ export class Attempts {
       logs_bytes > limits.logs_bytes * TOLERANCE
     ) {
       life.fail("internal", "The runner sent more than a prediction may have.", now);
-      return this.#effects.commit(record);
+      return this.#effects.commit(record, { events: own });
     }
     if (frame.finish) life.finish(frame.finish, now);
     this.#effects.commit(record, { events, totals, changed, finished: frame.finish !== undefined });
-    if (started) this.#effects.projectStarted(record);
+    // A timer keeps the object awake, and 2 s of that are $3.20 a million.
+    if (started && !life.terminal) this.#effects.projectStarted(record);
   }
 }
 

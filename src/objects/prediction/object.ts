@@ -28,6 +28,8 @@ export type CancelResult = "accepted" | "terminal" | "unknown";
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
+  /** Whether it could begin: for calls with the same Idempotency-Key that come meanwhile. */
+  #beginning: Promise<boolean> = Promise.resolve(true);
   readonly #subscribers = new Subscribers({
     page: (after) => this.#load()?.log.page(after),
     last: () => this.#load()?.log.last ?? 0,
@@ -42,7 +44,8 @@ export class PredictionObject extends DurableObject<Bindings> {
   async create({ spec, input, wait }: CreateRequest): Promise<CreateResult> {
     const found = this.#load();
     if (found && found.life.spec.request_hash !== spec.request_hash) return { refused: "conflict" };
-    if (!found && !(await this.#begin(spec, input))) return { refused: "full" };
+    if (!found) this.#beginning = this.#begin(spec, input);
+    if (!(await this.#beginning)) return { refused: "full" };
     return (await this.wait(wait)) ?? { refused: "full" };
   }
 
@@ -129,6 +132,8 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   override webSocketClose(socket: WebSocket): void {
+    // Nobody else answers a close, and the runner waits for the answer.
+    socket.close(1000);
     this.#attempts.disconnected(this.#load(), socket);
   }
 

@@ -68,12 +68,11 @@ export class PredictionRecord {
     return { id: this.life.spec.id, terminal: this.life.terminal, body };
   }
 
-  /** JSON text. While it runs, what has come so far of a list. */
+  /** JSON text. Of a list also what has come so far, or came before the run broke off. */
   #output(): string {
-    const { state, terminal } = this.life;
-    if (terminal && state.output === "none") return "null";
+    const { state } = this.life;
     const values = this.log.outputs(state.attempts);
     if (state.output === "value") return values.at(-1) ?? "null";
-    return values.length > 0 || terminal ? `[${values.join(",")}]` : "null";
+    return values.length > 0 || state.output === "items" ? `[${values.join(",")}]` : "null";
   }
 }

@@ -91,9 +91,7 @@ export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     const [, action, id] = new URL(request.url).pathname.split("/");
     const stub = () =>
-      env.PREDICTION.get(
-        id ? env.PREDICTION.idFromString(id) : env.PREDICTION.newUniqueId(),
-      );
+      env.PREDICTION.get(id ? env.PREDICTION.idFromString(id) : env.PREDICTION.newUniqueId());
     switch (action) {
       case "run":
         return new Response(await stub().run());

@@ -4,10 +4,16 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/local/runner.ts";
-import { processesIn } from "./processes.ts";
+import { processesIn } from "../../runner/containers-fixture.ts";
 
 /** A cancelled model has so long to stop before its container is killed. */
 const CANCEL_SECONDS = 1;
+
+/** No journey makes a runner silent for so long. */
+const SAYS_MS = 20_000;
+
+/** What is killed is gone by then. */
+const RESTS_MS = 5_000;
 
 export class Runner {
   readonly name: string;
@@ -31,7 +37,12 @@ export class Runner {
 
   /** Resolves when it has said so. */
   async says(pattern: RegExp): Promise<void> {
-    while (!this.lines.some((line) => pattern.test(line))) await once(this.#changes, "line");
+    const signal = AbortSignal.timeout(SAYS_MS);
+    while (!this.lines.some((line) => pattern.test(line))) {
+      await once(this.#changes, "line", { signal }).catch(() => {
+        throw new Error(`${this.name} has not said ${pattern}:\n${this.lines.join("\n")}`);
+      });
+    }
   }
 
   signal(name: NodeJS.Signals): void {
@@ -59,6 +70,11 @@ export class Runner {
     return processesIn(join(this.#folder(), model));
   }
 
+  /** Resolves when no process of its models, or of one of them, is left. */
+  async rests(model = ""): Promise<void> {
+    await vi.waitFor(() => expect(this.processes(model)).toEqual([]), { timeout: RESTS_MS });
+  }
+
   /** Ends it, and looks that it did so well and left nothing. */
   async finish(): Promise<void> {
     const { process } = this.#process;
@@ -68,7 +84,7 @@ export class Runner {
     }
     const trouble = this.lines.filter((line) => /unhandled|uncaught| error /i.test(line));
     expect(trouble).toEqual([]);
-    if (this.#models !== undefined) await vi.waitFor(() => expect(this.processes()).toEqual([]));
+    if (this.#models !== undefined) await this.rests();
   }
 
   #folder(): string {

@@ -49,10 +49,11 @@ export class Watch {
     return this.until(({ event }) => event === name);
   }
 
-  started(attempt = 1): Promise<Event> {
-    return this.until(
-      ({ event, data }) => event === "status" && isStart(data) && data.attempt === attempt,
-    );
+  /** The numbers of the attempts that have begun, in their order. */
+  get attempts(): number[] {
+    return this.dataOf("status")
+      .filter(isStart)
+      .map(({ attempt }) => attempt);
   }
 
   dataOf(name: string): unknown[] {

@@ -6,6 +6,7 @@ declare global {
   namespace Cloudflare {
     interface Env {
       OPERATOR_TOKEN: string;
+      IMAGE_REGISTRY: string;
       MIGRATIONS: D1Migration[];
     }
     interface GlobalProps {

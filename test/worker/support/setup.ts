@@ -1,6 +1,5 @@
 /** Before each file: its own empty D1, with all tables. */
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeAll } from "vitest";
 
-beforeAll(() => applyD1Migrations(env.DB, env.MIGRATIONS));
+await applyD1Migrations(env.DB, env.MIGRATIONS);

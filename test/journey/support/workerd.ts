@@ -1,9 +1,5 @@
-/** A look at the processes of this machine, by way of /proc. */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-
-/** Pids of the processes that run in a folder or below it. */
-export const processesIn = (folder: string): number[] =>
-  pids().filter((pid) => workingDirectory(pid).startsWith(folder));
+/** The process of the control plane, by way of /proc. */
+import { readdirSync, readFileSync } from "node:fs";
 
 /** The pid of the workerd that this process has started. */
 export function workerdPid(): number | undefined {
@@ -24,14 +20,6 @@ const pids = () =>
 function statOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
-    return "";
-  }
-}
-
-function workingDirectory(pid: number): string {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return "";
   }

@@ -1,0 +1,173 @@
+/** Creating predictions: the object and its row, side by side, once per Idempotency-Key. */
+import { validateInput } from "../domain/json-schema.ts";
+import type { PredictionSpec } from "../domain/prediction.ts";
+import type { Preference } from "../domain/prefer.ts";
+import { sha256 } from "../domain/secret.ts";
+import { ProblemError } from "../errors.ts";
+import type { CreateRequest, CreateResult } from "../objects/prediction/object.ts";
+import type { Snapshot } from "../objects/prediction/record.ts";
+import {
+  keyedPredictionId,
+  newPredictionId,
+  type PredictionStub,
+  predictionAt,
+  projectionAt,
+} from "../objects/prediction/stub.ts";
+import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
+import type { ProjectionMessage } from "../protocol/queue.ts";
+import { deletePrediction, insertPrediction, projectPredictions } from "../storage/predictions.ts";
+import { findTarget } from "./catalogue.ts";
+import { places } from "./predictions.ts";
+import type { Services } from "./services.ts";
+import { specOf } from "./spec.ts";
+import type { Caller } from "./tokens.ts";
+
+export interface CreateOptions {
+  /** Scheme and host that the request came to. */
+  origin: string;
+  validateInput: boolean;
+  prefer: Preference;
+  idempotencyKey?: string;
+}
+
+export interface Created {
+  snapshot: Snapshot;
+  stub: PredictionStub;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * @throws ProblemError not_found, conflict (Idempotency-Key), too_many_requests, unavailable
+ * @throws ValidationFailure for an input that the version's schema refuses
+ */
+export async function createPrediction(
+  services: Services,
+  caller: Caller,
+  reference: string,
+  request: CreatePredictionOfVersion,
+  options: CreateOptions,
+): Promise<Created> {
+  const target = await findTarget(services, caller, reference);
+  if (options.validateInput) validateInput(target.version.schemas.prediction.input, request.input);
+  const key = options.idempotencyKey;
+  const requestHash = key === undefined ? null : await sha256(JSON.stringify([reference, request]));
+  const spec = specOf(services, caller, target, request, { ...options, requestHash });
+  const input = JSON.stringify(request.input);
+  const wait = request.stream ? 0 : (options.prefer.wait ?? 0) * 1000;
+  return key === undefined
+    ? begin(services, { spec, input, wait })
+    : beginOnce(services, { spec, input, wait }, key);
+}
+
+/** The row is written beside the work, not before it; the id leaves only when the row is there. */
+async function begin(services: Services, request: CreateRequest): Promise<Created> {
+  const { env, db } = services;
+  const { spec } = request;
+  const objectId = newPredictionId(env);
+  const creating = predictionAt(env, objectId).create(request);
+  const writing = insertPrediction(db, rowOf(spec, objectId.toString())).catch(async (error) => {
+    // Without a row nobody could find it: it must not run.
+    await predictionAt(env, objectId).cancel();
+    throw error;
+  });
+  const [created, written] = await Promise.allSettled([creating, writing]);
+  // A call that broke off, as a deploy ends one that waits, may have begun it: the object knows.
+  const answer =
+    created.status === "fulfilled" ? created.value : await predictionAt(env, objectId).get();
+  if (!answer || "refused" in answer) {
+    if (written.status === "fulfilled") await deletePrediction(db, spec.account_id, spec.id);
+    throw answer ? refusal(services, answer.refused) : unavailable(created);
+  }
+  if (written.status === "rejected") throw unavailable(written.reason);
+  places.set(`${spec.account_id}:${spec.id}`, objectId.toString());
+  return { snapshot: answer, stub: predictionAt(env, objectId) };
+}
+
+/** What has begun comes again with the same key: nothing is taken back when something breaks. */
+async function beginOnce(
+  services: Services,
+  request: CreateRequest,
+  key: string,
+): Promise<Created> {
+  const { spec, wait } = request;
+  const begun = await findOrBegin(services, request, key).catch((error) => {
+    throw unavailable(error, "Try again with the same Idempotency-Key: it may have begun.");
+  });
+  const { stub, objectId, created } = begun;
+  if ("refused" in created) throw refusal(services, created.refused);
+  places.set(`${spec.account_id}:${created.id}`, objectId);
+  const waiting = wait > 0 && !created.terminal;
+  const snapshot = waiting ? await stub.wait(wait).catch(() => undefined) : created;
+  return { snapshot: snapshot ?? created, stub };
+}
+
+/**
+ * With an Idempotency-Key the object's name is made of account, day and key. A key is remembered
+ * for 24 h: it can have been used first today or yesterday, so yesterday's object is asked first.
+ */
+async function findOrBegin({ env, db }: Services, request: CreateRequest, key: string) {
+  const { spec } = request;
+  const day = Math.floor(spec.created_at / DAY_MS);
+  const idOf = (of: number) => keyedPredictionId(env, `${spec.account_id}:${of}:${key}`);
+  let id = idOf(day - 1);
+  let stub = predictionAt(env, id);
+  let created: CreateResult | undefined = await stub.repeat(
+    spec.request_hash,
+    spec.created_at - DAY_MS,
+  );
+  if (!created) {
+    id = idOf(day);
+    stub = predictionAt(env, id);
+    created = await stub.create({ ...request, wait: 0 });
+  }
+  const objectId = id.toString();
+  if ("refused" in created) return { stub, objectId, created };
+  // The call that began it may have died before its row was written.
+  const row = created.id === spec.id ? rowOf(spec, objectId) : await projectionAt(stub);
+  if (row) await projectPredictions(db, [row]);
+  return { stub, objectId, created };
+}
+
+function refusal({ settings }: Services, reason: "conflict" | "full"): ProblemError {
+  if (reason === "conflict") {
+    return new ProblemError(
+      "conflict",
+      "This Idempotency-Key was used with another request in the last 24 hours.",
+    );
+  }
+  return new ProblemError(
+    "too_many_requests",
+    `You have ${settings.maxWaiting} predictions waiting for this hardware. Wait until some have run.`,
+    { "retry-after": "10" },
+  );
+}
+
+function unavailable(
+  reason: unknown,
+  detail = "The prediction could not be created, and will not run. Try again.",
+): ProblemError {
+  console.error("prediction not created", { error: String(reason) });
+  return new ProblemError("unavailable", detail, { "retry-after": "1" });
+}
+
+/** The row of a prediction that has only just begun. */
+const rowOf = (spec: PredictionSpec, objectId: string): ProjectionMessage => ({
+  id: spec.id,
+  object_id: objectId,
+  user_id: spec.account_id,
+  model_id: spec.model_id,
+  model_owner: spec.model.owner,
+  model_name: spec.model.name,
+  version_number: spec.model.version_number,
+  stream: spec.stream,
+  status: "pending",
+  created_at: spec.created_at,
+  updated_at: spec.created_at,
+  setup_time: null,
+  execution_time: null,
+  error: null,
+  metrics: null,
+  data_removed: false,
+  revision: 1,
+});

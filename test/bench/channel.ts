@@ -1,0 +1,65 @@
+/** The runner's side of a prediction without a runner: a bare channel, to say whatever one likes. */
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import { ControlPlane } from "../../runner/src/client.ts";
+import { model, version } from "../../src/protocol/model.ts";
+import { createHardware, newToken } from "../../src/protocol/operator.ts";
+import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { RUNNER_PROTOCOL } from "../../src/protocol/runner.ts";
+import { type Bed, USERNAME } from "./bed.ts";
+
+/** A hardware class of its own: the real runner has none of its work. */
+const HARDWARE = "channel";
+const NEVER = new AbortController().signal;
+
+export interface OpenPrediction {
+  id: string;
+  /** Welcomed: frame 1 comes next. */
+  socket: WebSocket;
+}
+
+/** Makes what it needs; gives a function that makes a prediction and opens its channel. */
+export async function prepareChannel({ deployment, operator, client }: Bed) {
+  const hardware = { identifier: HARDWARE, name: "None at all" };
+  await operator.call(createHardware, "POST", "/operator/hardware", { body: hardware });
+  const { token } = await operator.call(newToken, "POST", "/operator/runner_tokens", {
+    body: { name: HARDWARE, hardware: [HARDWARE] },
+  });
+  const name = "channel";
+  await client.call(model, "POST", "/models", { body: { name } });
+  await client.call(version, "POST", `/models/${USERNAME}/${name}/versions`, {
+    body: {
+      release_notes: "",
+      schemas: { prediction: { input: {}, output: {}, stream_output: true } },
+      container_image_digest: `sha256:${"0".repeat(64)}`,
+      configuration: { hardware_identifier: HARDWARE },
+    },
+  });
+  const controlPlane = new ControlPlane({ url: deployment.url, token });
+  const machine = { cpus: 1, memory_gb: 1, gpus: [] };
+  const { runner_id, session, settings } = await controlPlane.register(
+    {
+      protocol: RUNNER_PROTOCOL,
+      version: "bench",
+      machine,
+      name,
+      hardware: HARDWARE,
+      engine: "process",
+      slots: 1,
+    },
+    NEVER,
+  );
+  const poll = { runner_id, session, hardware: HARDWARE, free: 1, warm: [], images: [] };
+
+  return async (): Promise<OpenPrediction> => {
+    const claimed = controlPlane.claim(poll, settings.poll_seconds, NEVER);
+    const body = { model: `${USERNAME}/${name}`, input: {} };
+    const { id } = await client.call(predictionWithIO, "POST", "/predictions", { body });
+    const [job] = await claimed;
+    if (job?.prediction_id !== id) throw new Error("the job that was claimed is another one");
+    const { url, headers } = controlPlane.channel(job.lease);
+    const socket = new WebSocket(url, { headers });
+    await once(socket, "message");
+    return { id, socket };
+  };
+}

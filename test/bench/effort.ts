@@ -1,0 +1,16 @@
+/** How much is done for the numbers: enough to trust them, or just enough to see that it works. */
+export interface Effort {
+  /** Times that two things are measured in turn. */
+  rounds: number;
+  /** The share of a round's requests that is made. */
+  requests: number;
+  /** How long tokens are timed, s. */
+  seconds: number;
+  /** Predictions that run while memory is read. */
+  running: number;
+  /** Tokens of the stream whose price is counted. */
+  tokens: number;
+}
+
+export const FULL: Effort = { rounds: 11, requests: 1, seconds: 5, running: 400, tokens: 500 };
+export const QUICK: Effort = { rounds: 1, requests: 0.1, seconds: 1, running: 40, tokens: 150 };

@@ -1,0 +1,113 @@
+/**
+ * Events per second to the subscribers of one prediction, next to a bare object that writes the
+ * same bytes to as many readers. This end speaks the channel itself: no model is that fast.
+ */
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import { encodeEvent } from "../../src/domain/sse.ts";
+import type { ReportedEvent } from "../../src/protocol/event.ts";
+import { type Bed, bundleWorker, startBare } from "./bed.ts";
+import { prepareChannel } from "./channel.ts";
+import type { Effort } from "./effort.ts";
+import { openReader, type Reader } from "./readers.ts";
+import { median } from "./statistics.ts";
+import { perSecond, type Table, times, type Verdict } from "./table.ts";
+
+/**
+ * Of a run, by subscribers: about a second each. A frame holds what a runner gathers in its 30 ms
+ * at the rate that so many subscribers turn out to be served with: 4 events/ms to 100.
+ */
+const SIZES = {
+  1: { frames: 100, events: 512 },
+  100: { frames: 50, events: 128 },
+  1000: { frames: 16, events: 32 },
+};
+type Size = (typeof SIZES)[keyof typeof SIZES];
+const LEAST = 0.7;
+
+export async function measureFanout(bed: Bed, { rounds }: Effort): Promise<Table> {
+  const floor = await startBare(await bundleWorker("floor"));
+  const openPrediction = await prepareChannel(bed);
+  try {
+    const rows: string[][] = [];
+    const verdicts: Verdict[] = [];
+    for (const subscribers of [1, 100, 1000] as const) {
+      const size = SIZES[subscribers];
+      const [ours, bare]: [number[], number[]] = [[], []];
+      for (let n = 0; n < rounds; n++) {
+        const { id, socket } = await openPrediction();
+        const stream = `${bed.deployment.url}/v1/predictions/${id}/stream`;
+        const readers = Array.from({ length: subscribers }, () =>
+          openReader(stream, bed.seed.token),
+        );
+        ours.push(await rate(socket, readers, framesOf(size), size));
+        bare.push(await rateOfFloor(floor.url, subscribers, size));
+      }
+      const share = median(ours) / median(bare);
+      rows.push([
+        String(subscribers),
+        String(size.events),
+        perSecond(median(ours)),
+        perSecond(median(bare)),
+        times(share),
+      ]);
+      const what = `events to ${subscribers}`;
+      verdicts.push({ what, value: share, bound: { least: LEAST } });
+    }
+    return {
+      title: "Events delivered to the subscribers of one prediction",
+      head: ["subscribers", "events a frame", "Auspex", "bare object", "ratio"],
+      rows,
+      notes: ["bare object: hands the same bytes to as many readers, and keeps nothing"],
+      verdicts,
+    };
+  } finally {
+    await floor.stop();
+  }
+}
+
+async function rateOfFloor(url: string, subscribers: number, size: Size): Promise<number> {
+  const id = await (await fetch(`${url}/object`, { method: "POST" })).text();
+  const socket = new WebSocket(`${url.replace("http", "ws")}/channel/${id}`);
+  await once(socket, "open");
+  const readers = Array.from({ length: subscribers }, () => openReader(`${url}/stream/${id}`));
+  const texts = outputs(size).map((events, n) =>
+    events.map(({ event, data }, k) => encodeEvent(n * size.events + k + 1, event, data)).join(""),
+  );
+  return rate(socket, readers, [...texts, "end"], size);
+}
+
+/** Events per second, from the first frame to the end of the last reader's stream. */
+async function rate(
+  socket: WebSocket,
+  readers: Reader[],
+  frames: string[],
+  { frames: count, events }: Size,
+) {
+  await Promise.all(readers.map(({ begun }) => begun));
+  const began = performance.now();
+  for (const frame of frames) {
+    socket.send(frame);
+    await once(socket, "message");
+  }
+  await Promise.all(readers.map(({ ended }) => ended));
+  const seconds = (performance.now() - began) / 1000;
+  socket.close(1000);
+  return (count * events * readers.length) / seconds;
+}
+
+function framesOf(size: Size): string[] {
+  const frames = outputs(size).map((events, n) => ({ type: "events", seq: n + 1, events }));
+  const finish = { status: "succeeded", output: "items" };
+  const last = { type: "events", seq: size.frames + 1, events: [], finish };
+  return [...frames, last].map((frame) => JSON.stringify(frame));
+}
+
+/** The events of each frame. */
+const outputs = ({ frames, events }: Size): ReportedEvent[][] =>
+  Array.from({ length: frames }, (_, frame) =>
+    Array.from({ length: events }, (_, n) => ({
+      event: "output",
+      data: ` token ${frame * events + n}`,
+    })),
+  );

@@ -1,0 +1,52 @@
+/** What Cloudflare bills, and at which list prices (2026-11, beyond what the plan includes). */
+import { z } from "zod";
+
+export const operations = z.object({
+  worker_requests: z.number(),
+  /** Calls of objects and alarms. */
+  object_requests: z.number(),
+  /** WebSocket messages to objects: 20 are billed as one request. */
+  object_messages: z.number(),
+  /** Time that prediction objects have a call or a stream open, ms; with more than one, once. */
+  object_ms: z.number(),
+  object_rows_written: z.number(),
+  d1_rows_read: z.number(),
+  d1_rows_written: z.number(),
+  /** Each message is written, read and deleted. */
+  queue_operations: z.number(),
+});
+export type Operations = z.infer<typeof operations>;
+
+const MILLION = 1e6;
+/** An object is billed as 128 MB, in decimal GB. */
+const OBJECT_GB = 0.128;
+
+/** Dollars for one. */
+const PRICES: Record<keyof Operations, number> = {
+  worker_requests: 0.3 / MILLION,
+  object_requests: 0.15 / MILLION,
+  object_messages: 0.15 / 20 / MILLION,
+  object_ms: (12.5 / MILLION) * (OBJECT_GB / 1000),
+  object_rows_written: 1 / MILLION,
+  d1_rows_read: 0.001 / MILLION,
+  d1_rows_written: 1 / MILLION,
+  queue_operations: 0.4 / MILLION,
+};
+
+export const KINDS = operations.keyof().options;
+
+export const dollars = (counted: Operations, kind: keyof Operations): number =>
+  counted[kind] * PRICES[kind];
+
+/** What counts against the limit of object requests. */
+export const objectRequests = ({ object_requests, object_messages }: Operations): number =>
+  object_requests + object_messages / 20;
+
+export const rowsWritten = ({ object_rows_written, d1_rows_written }: Operations): number =>
+  object_rows_written + d1_rows_written;
+
+/** What was counted between two looks, for each of `count` predictions. */
+export function perPrediction(before: Operations, after: Operations, count: number): Operations {
+  const share = (kind: keyof Operations) => (after[kind] - before[kind]) / count;
+  return operations.parse(Object.fromEntries(KINDS.map((kind) => [kind, share(kind)])));
+}

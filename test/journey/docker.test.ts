@@ -1,0 +1,129 @@
+/** The core of the journeys on real containers, from the examples' own Dockerfiles, pulled by digest. */
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { listModels } from "../../runner/src/engines/folder.ts";
+import { ROOT } from "../../src/local/bundle.ts";
+import { publishModel } from "../../src/local/seed.ts";
+import { docker, type Registry, startRegistry } from "../docker/registry.ts";
+import { dockerIsUp } from "../runner/containers-fixture.ts";
+import { endOf } from "./support/end.ts";
+import type { Runner } from "./support/runner.ts";
+import { USERNAME, World } from "./support/world.ts";
+
+if (!dockerIsUp) console.log("Docker does not answer: the journeys of containers are left out.");
+
+describe.runIf(dockerIsUp)("in containers", () => {
+  let registry: Registry;
+  let world: World;
+  let runner: Runner;
+
+  beforeAll(async () => {
+    registry = await startRegistry();
+    world = await World.open({
+      variables: { IMAGE_REGISTRY: registry.host },
+      publish: async (owner) => {
+        for (const folder of await listModels(join(ROOT, "runner/examples"))) {
+          const { digest } = await registry.push(folder.manifest.name, USERNAME);
+          await publishModel(owner, USERNAME, { ...folder, digest });
+        }
+      },
+    });
+    runner = await world.runner("boxed");
+  });
+
+  afterEach(async () => {
+    if (runner.ended) runner = await world.runner("boxed");
+  });
+
+  afterAll(async () => {
+    try {
+      await world.close();
+      const images = await docker("images", "-q", `${registry.host}/*/*`);
+      if (images !== "") await docker("image", "rm", "--force", ...new Set(images.split("\n")));
+    } finally {
+      await registry.stop();
+    }
+  });
+
+  it("pulls, starts and runs", async () => {
+    const watch = await world.create("hello", { name: "Ada" });
+    const full = await endOf(world, watch, "succeeded");
+    expect(full.output).toBe("Hello, Ada!");
+    expect(JSON.stringify(watch.dataOf("setup"))).toMatch(/pulling.*starting.*ready/);
+  });
+
+  it("streams", async () => {
+    const watch = await world.create("story", { max_tokens: 40, seed: 7, delay_ms: 5 });
+    const full = await endOf(world, watch, "succeeded");
+    expect(full.output).toEqual(watch.dataOf("output"));
+    expect(full.output).toHaveLength(40);
+  });
+
+  it("tells what the model raised", async () => {
+    const watch = await world.create("sums", { numbers: [1], mode: "fail" });
+    const { error } = await endOf(world, watch, "failed");
+    expect(error).toMatchObject({ source: "external", message: "Told to fail" });
+  });
+
+  it("tells the last words of a container that crashes", async () => {
+    const watch = await world.create("sums", { numbers: [1], mode: "crash" });
+    const { error } = await endOf(world, watch, "failed");
+    expect(error?.message).toMatch(/exited with code 1:\n[\s\S]*Told to crash/);
+  });
+
+  it("kills the container of a model that does not obey a cancel", async () => {
+    const input = { numbers: [1], mode: "slow", seconds: 60, ignore_cancel: true };
+    const watch = await world.create("sums", input);
+    await watch.first("logs");
+    expect(await world.cancel(watch.id)).toBe(202);
+    await endOf(world, watch, "canceled");
+    expect(await containersOf(runner, `${USERNAME}/sums`)).toEqual([]);
+  });
+
+  it("runs again elsewhere when its runner is killed, whose next life sweeps what was left", async () => {
+    const watch = await world.create("sums", { numbers: [1, 2], mode: "slow", seconds: 1 });
+    await watch.first("logs");
+    const killed = runner;
+    await killed.kill();
+    expect(await containersOf(killed)).not.toEqual([]);
+    runner = await world.runner("other");
+    const full = await endOf(world, watch, "succeeded");
+    expect(full.output).toMatchObject({ result: 3 });
+    expect(watch.attempts).toHaveLength(2);
+    const again = await world.runner("again", { name: killed.name });
+    await vi.waitFor(async () => expect(await containersOf(killed)).toEqual([]));
+    await world.retire(again);
+    expect(await networksOf(killed)).toEqual([]);
+  });
+
+  it("fails when its runner is killed after output was seen", async () => {
+    const watch = await world.create("story", { max_tokens: 500, delay_ms: 50 });
+    await watch.first("output");
+    const killed = runner;
+    await killed.kill();
+    const { error } = await endOf(world, watch, "failed");
+    expect(error?.source).toBe("internal");
+    await world.retire(await world.runner("again", { name: killed.name }));
+    expect(await containersOf(killed)).toEqual([]);
+  });
+
+  it("leaves no container and no network behind when the runner ends", async () => {
+    await endOf(world, await world.create("hello", {}), "succeeded");
+    expect(await containersOf(runner)).not.toEqual([]);
+    await world.retire(runner);
+    expect(await containersOf(runner)).toEqual([]);
+    expect(await networksOf(runner)).toEqual([]);
+  });
+});
+
+async function containersOf({ name }: Runner, image = ""): Promise<string[]> {
+  const format = '{{.Label "auspex.image"}}';
+  const label = `label=auspex.runner=${name}`;
+  const text = await docker("ps", "--all", "--filter", label, "--format", format);
+  return text.split("\n").filter((line) => line !== "" && line.includes(image));
+}
+
+const networksOf = async ({ name }: Runner): Promise<string[]> =>
+  (await docker("network", "ls", "--quiet", "--filter", `name=auspex-${name}`))
+    .split("\n")
+    .filter(Boolean);

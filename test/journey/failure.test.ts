@@ -1,0 +1,90 @@
+/** Lives that end in a failure: of the model, of its container, of a deadline. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { endOf } from "./support/end.ts";
+import type { Runner } from "./support/runner.ts";
+import { World } from "./support/world.ts";
+
+const QUEUE_SECONDS = 2;
+const SETUP_SECONDS = 4;
+
+let world: World;
+let runner: Runner;
+
+beforeAll(async () => {
+  world = await World.open({
+    variables: {
+      QUEUE_TIMEOUT_SECONDS: String(QUEUE_SECONDS),
+      SETUP_TIMEOUT_SECONDS: String(SETUP_SECONDS),
+    },
+  });
+});
+afterAll(() => world.close());
+
+it("fails when no runner takes it in time", async () => {
+  const full = await endOf(world, await world.create("hello", {}), "failed");
+  expect(full.error).toMatchObject({
+    source: "internal",
+    message: `No runner of hardware 'cpu' took it within ${QUEUE_SECONDS} s.`,
+  });
+  expect(full.setup_time).toBeNull();
+  // Nobody runs it later.
+  runner = await world.runner("one", { slots: 8 });
+});
+
+it("tells what the model raised, and keeps its container", async () => {
+  const watch = await world.create("sums", { numbers: [1], mode: "fail" });
+  const full = await endOf(world, watch, "failed");
+  expect(full.error).toMatchObject({ source: "external", message: "Told to fail" });
+  const before = runner.processes("sums");
+  expect(before).not.toEqual([]);
+  const next = await endOf(world, await world.create("sums", { numbers: [2, 3] }), "succeeded");
+  expect(next.output).toMatchObject({ result: 5 });
+  expect(runner.processes("sums")).toEqual(before);
+});
+
+it("tells the last words of a container that crashes, and has a new one for the next", async () => {
+  const watch = await world.create("sums", { numbers: [1], mode: "crash" });
+  const { error } = await endOf(world, watch, "failed");
+  expect(error?.source).toBe("external");
+  expect(error?.message).toMatch(/exited with code 1:\n[\s\S]*Told to crash/);
+  await endOf(world, await world.create("sums", { numbers: [1] }), "succeeded");
+});
+
+it.for([
+  ["wrong id", "another prediction's state"],
+  ["garbage", "something that is not the state of a prediction"],
+  ["huge", "larger than the limit of 16777216 bytes"],
+])("does not believe a container that lies: %s", async ([lie, words]) => {
+  const { error, output } = await endOf(world, await world.create("liar", { lie }), "failed");
+  expect(error).toMatchObject({
+    source: "external",
+    message: expect.stringContaining(words ?? ""),
+  });
+  expect(output).toBeNull();
+  await runner.rests("liar");
+});
+
+it("tells the logs of a setup that fails", async () => {
+  const watch = await world.create("broken", {});
+  const { error } = await endOf(world, watch, "failed");
+  expect(error?.source).toBe("external");
+  expect(error?.message).toMatch(/setup failed:\nlooking for weights.bin\nError: weights.bin is/);
+  expect(JSON.stringify(watch.dataOf("setup"))).toContain("looking for weights.bin");
+  expect(runner.processes("broken")).toEqual([]);
+});
+
+it.concurrent("ends a run at its deadline, with its container", async () => {
+  const { error } = await endOf(world, await world.create("hasty", {}), "failed");
+  const message = "The model did not finish within 1 s.";
+  expect(error).toMatchObject({ source: "external", message });
+  await runner.rests("hasty");
+});
+
+it.concurrent("ends a setup at its deadline, with its container", async () => {
+  const watch = await world.create("slow", {});
+  const { error } = await endOf(world, watch, "failed");
+  const message = `The container was not ready within ${SETUP_SECONDS} s.`;
+  expect(error).toMatchObject({ source: "external", message });
+  expect(JSON.stringify(watch.dataOf("setup"))).toContain("loading weights");
+  await runner.rests("slow");
+});

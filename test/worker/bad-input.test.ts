@@ -1,0 +1,274 @@
+/** What is wrong is answered clearly, and nothing is created, lost or stuck. */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Answer, Refusal } from "./support/client.ts";
+import { countRows } from "./support/objects.ts";
+import { newClient, newUser, newWorld, unique } from "./support/world.ts";
+
+const world = await newWorld();
+const { client, model, username } = world;
+await client.post("/v1/models", { name: "empty" });
+
+afterEach(async () => {
+  expect(await countRows(world.user_id)).toBe(0);
+  expect(await env.POOL.getByName(world.hardware).depth()).toEqual({ waiting: 0, free: 0 });
+});
+
+const create = (body: unknown, headers?: Record<string, string>) =>
+  client.refused("/v1/predictions", body, headers);
+
+/** A 422 that names the place. */
+function expectInvalid({ status, headers, body }: Answer<Refusal>, ...loc: string[]) {
+  expect(status).toBe(422);
+  expect(headers.get("content-type")).toMatch("application/json");
+  expect(body.detail).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        loc,
+        msg: expect.stringMatching(/./),
+        type: expect.stringMatching(/^[a-z_]+$/),
+      }),
+    ]),
+  );
+}
+
+function expectProblem({ status, headers, body }: Answer<Refusal>, expected: number, type: string) {
+  expect(status).toBe(expected);
+  expect(headers.get("content-type")).toBe("application/problem+json");
+  expect(body).toEqual({
+    type: `urn:auspex:${type}`,
+    title: expect.stringMatching(/./),
+    status: expected,
+    detail: expect.stringMatching(/./),
+    request_id: headers.get("x-request-id"),
+  });
+}
+
+describe("the model", () => {
+  test.each([
+    ["unknown", () => `${username}/nothing`],
+    ["of an unknown owner", () => `${unique("nobody")}/story`],
+    ["version unknown", () => `${model}:7`],
+    ["without versions", () => `${username}/empty`],
+  ])("%s", async (_, name) => {
+    const reference = name();
+    const answer = await create({ model: reference, input: {} });
+    expectProblem(answer, 404, "not_found");
+    expect(answer.body.detail).toContain(reference);
+  });
+
+  test("private, of somebody else: as if it were not there", async () => {
+    const stranger = await world.stranger();
+    const answer = await stranger.refused("/v1/predictions", { model, input: {} });
+    expectProblem(answer, 404, "not_found");
+    const nothing = await stranger.refused("/v1/predictions", {
+      model: `${username}/nothing`,
+      input: {},
+    });
+    expect(answer.body.detail).toBe(nothing.body.detail.toString().replace("nothing", "story"));
+  });
+
+  test.each(["", "story", "a/b/c", "a/b:0", "a/b:-1", "a/b:x", "A/b", "a/b:1:2", 5, null, {}])(
+    "that is no name of one: %j",
+    async (name) => {
+      expectInvalid(await create({ model: name, input: {} }), "body", "model");
+    },
+  );
+
+  test("missing is said so", async () => {
+    const answer = await create({ input: {} });
+    expectInvalid(answer, "body", "model");
+    expect(answer.body.detail).toMatchObject([{ type: "missing" }]);
+  });
+
+  test("in the address", async () => {
+    for (const path of [
+      "versions/0/predictions",
+      "versions/x/predictions",
+      "versions/-1/predictions",
+      "versions/1e99/predictions",
+    ]) {
+      expectInvalid(
+        await client.refused(`/v1/models/${model}/${path}`, { input: {} }),
+        "path",
+        "version_number",
+      );
+    }
+    expectProblem(
+      await client.refused(`/v1/models/${model}/versions/7/predictions`, { input: {} }),
+      404,
+      "not_found",
+    );
+    expectInvalid(
+      await client.refused("/v1/models/UPPER/story/predictions", { input: {} }),
+      "path",
+      "model_owner",
+    );
+  });
+});
+
+describe("the body", () => {
+  test.each(["", "{", "not json", '{"model":}'])("that is not JSON: %j", async (body) => {
+    expectInvalid(await create(body), "body");
+  });
+
+  test.each(["null", "[]", "5", '"text"', "true"])("that is not an object: %s", async (body) => {
+    const answer = await create(body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([{ loc: ["body"] }]);
+  });
+
+  test.each([undefined, null, "text", 5, [], true])(
+    "with an input that is not an object: %j",
+    async (input) => {
+      expectInvalid(await create({ model, input }), "body", "input");
+    },
+  );
+
+  test("with wrong types, each named", async () => {
+    const answer = await create({ model, input: {}, stream: "yes", webhook: { url: 5 } });
+    expectInvalid(answer, "body", "stream");
+    expectInvalid(answer, "body", "webhook", "url");
+  });
+
+  test.each([
+    [{}, "url"],
+    [{ url: "no address" }, "url"],
+    [{ url: "ftp://example.com" }, "url"],
+    [{ url: "javascript:alert(1)" }, "url"],
+    [{ url: `https://example.com/${"x".repeat(3_000)}` }, "url"],
+    [{ url: "https://example.com", secret: "short" }, "secret"],
+    [{ url: "https://example.com", events: ["all"] }, "events"],
+    [{ url: "https://example.com", events: [] }, "events"],
+  ])("with a webhook of %j", async (webhook, where) => {
+    const answer = await create({ model, input: {}, webhook });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([
+      { loc: expect.arrayContaining(["body", "webhook", where]) },
+    ]);
+  });
+
+  test("over 10 MB is a 413, with and without a length", async () => {
+    const body = JSON.stringify({ model, input: { text: "x".repeat(10 * 1024 * 1024) } });
+    expectProblem(await create(body), 413, "too_large");
+    const bytes = new TextEncoder().encode(body);
+    const streamed = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: new Blob([bytes]).stream(),
+    });
+    expect(streamed.status).toBe(413);
+  });
+
+  test("of another content type is a 415", async () => {
+    const response = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "text/plain" },
+      body: JSON.stringify({ model, input: {} }),
+    });
+    expect(response.status).toBe(415);
+  });
+});
+
+describe("headers of garbage", () => {
+  test.each(["wait=soon", "wait=-5", "wait=1.5", "wait=10s"])("Prefer: %s", async (prefer) => {
+    expectInvalid(await create({ model, input: {} }, { prefer }), "header", "prefer");
+  });
+
+  test("a Prefer that is too long", async () => {
+    expectInvalid(
+      await create({ model, input: {} }, { prefer: "x".repeat(2_000) }),
+      "header",
+      "prefer",
+    );
+  });
+
+  test.each(["yes", "1", "TRUE ", "garbage"])("Validate-Input: %s", async (value) => {
+    expectInvalid(
+      await create({ model, input: {} }, { "validate-input": value }),
+      "header",
+      "validate-input",
+    );
+  });
+
+  test("an Idempotency-Key that is too long", async () => {
+    expectInvalid(
+      await create({ model, input: {} }, { "idempotency-key": "x".repeat(256) }),
+      "header",
+      "idempotency-key",
+    );
+  });
+});
+
+describe("lists", () => {
+  test.each([
+    ["statuses=unknown", "statuses"],
+    ["statuses=pending&statuses=nope", "statuses"],
+    ["statuses=pending,failed", "statuses"],
+    [Array(6).fill("statuses=pending").join("&"), "statuses"],
+    ["cursor=garbage", "cursor"],
+    ["cursor=%25", "cursor"],
+    [`cursor=${btoa("{}")}`, "cursor"],
+    [`cursor=${"x".repeat(2_000)}`, "cursor"],
+    ["page_size=4", "page_size"],
+    ["page_size=51", "page_size"],
+    ["page_size=many", "page_size"],
+    ["page_size=5.5", "page_size"],
+  ])("?%s", async (query, where) => {
+    const answer = await client.json<Refusal>("GET", `/v1/predictions?${query}`);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([{ loc: expect.arrayContaining(["query", where]) }]);
+  });
+});
+
+describe("ids", () => {
+  test.each(["x", "123", "019a0000-0000-7000-8000", "..%2f..", "%00"])(
+    "that are no UUID: %s",
+    async (id) => {
+      for (const path of [`/v1/predictions/${id}`, `/v1/predictions/${id}/stream`]) {
+        expectInvalid(await client.json<Refusal>("GET", path), "path", "prediction_id");
+      }
+      expectInvalid(
+        await client.refused(`/v1/predictions/${id}/cancel`, {}),
+        "path",
+        "prediction_id",
+      );
+    },
+  );
+
+  test("of nothing", async () => {
+    const id = crypto.randomUUID();
+    for (const path of [`/v1/predictions/${id}`, `/v1/predictions/${id}/stream`]) {
+      expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
+    }
+    expectProblem(await client.refused(`/v1/predictions/${id}/cancel`, {}), 404, "not_found");
+  });
+
+  test.each(["x", "-1", "1.5", "1e3"])("of an event: after_id=%s", async (after) => {
+    const path = `/v1/predictions/${crypto.randomUUID()}/stream?after_id=${after}`;
+    expectInvalid(await client.json<Refusal>("GET", path), "query", "after_id");
+  });
+});
+
+test("other people's predictions are not there: get, stream, cancel, list", async () => {
+  const other = await newWorld();
+  const id = await other.waiting({ mine: true });
+  expectProblem(await client.json<Refusal>("GET", `/v1/predictions/${id}`), 404, "not_found");
+  expectProblem(
+    await client.json<Refusal>("GET", `/v1/predictions/${id}/stream`),
+    404,
+    "not_found",
+  );
+  expectProblem(await client.refused(`/v1/predictions/${id}/cancel`, {}), 404, "not_found");
+  expect((await client.json("GET", "/v1/predictions")).body).toMatchObject({ items: [] });
+  expect(await other.client.status(id)).toBe("pending");
+});
+
+test("what is nowhere", async () => {
+  expectProblem(await client.json<Refusal>("GET", "/v1/nothing"), 404, "not_found");
+  expectProblem(await client.json<Refusal>("GET", "/"), 404, "not_found");
+  const other = await newUser();
+  expect(
+    (await (await newClient(other.username)).fetch("/v1/predictions", { method: "DELETE" })).status,
+  ).toBe(404);
+});

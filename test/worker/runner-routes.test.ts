@@ -1,0 +1,213 @@
+/** What runners may call, and who may call it; presence and drain. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { tokenPrefix } from "../../src/domain/secret.ts";
+import type { RunnerState } from "../../src/protocol/operator.ts";
+import { Client, ORIGIN } from "./support/client.ts";
+import { FakeRunner, sessionBody } from "./support/runner.ts";
+import { advance, startClock, stopClock } from "./support/time.ts";
+import { newRunnerToken, newUser, newWorld, operator, unique } from "./support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+async function registered(name = unique("box")) {
+  const hardware = unique("hw");
+  const token = await newRunnerToken(hardware);
+  return { hardware, token, name, runner: await FakeRunner.begin(token, hardware, name, 3) };
+}
+
+const telemetry = (runner: FakeRunner, changes: object = {}) =>
+  runner.client.json("POST", "/v1/runner/telemetry", {
+    runner_id: runner.id,
+    session: runner.session,
+    state: "ready",
+    slots: 3,
+    running: [],
+    warm: [],
+    load: { cpu: 0.5, memory_used_gb: 1 },
+    ...changes,
+  });
+
+const drain = (id: string, verb: "drain" | "resume" = "drain") =>
+  operator.json<RunnerState>("POST", `/v1/operator/runners/${id}/${verb}`);
+
+async function shown(id: string): Promise<RunnerState | undefined> {
+  const { body } = await operator.json<{ items: RunnerState[] }>("GET", "/v1/operator/runners");
+  return body.items.find((item) => item.id === id);
+}
+
+describe("who gets in", () => {
+  const paths: [string, string][] = [
+    ["POST", "/v1/runner/sessions"],
+    ["POST", "/v1/runner/jobs/claim"],
+    ["POST", "/v1/runner/telemetry"],
+    ["GET", "/v1/runner/channel"],
+    ["GET", "/v1/runner/input"],
+  ];
+
+  test.each(paths)("%s %s: nobody without a runner's token", async (method, path) => {
+    const { client } = await newUser();
+    const other = await newRunnerToken("cpu");
+    const wrong = other.slice(0, -1) + (other.endsWith("0") ? "1" : "0");
+    for (const token of [undefined, "ausr_x", wrong, client.token, env.OPERATOR_TOKEN]) {
+      expect((await new Client(token).fetch(path, { method })).status).toBe(401);
+    }
+  });
+
+  test("a revoked token within 10 s", async () => {
+    const { runner, token } = await registered();
+    expect((await telemetry(runner)).status).toBe(200);
+    const revoke = env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1 WHERE prefix = ?");
+    await revoke.bind(tokenPrefix(token)).run();
+    advance(10.1);
+    expect((await telemetry(runner)).status).toBe(401);
+  });
+
+  test("not into a pool that the token does not serve, and no job is lost by it", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const { runner } = await registered();
+    const claim = await runner.poll({ hardware: world.hardware });
+    expect(claim.status).toBe(403);
+    expect(await claim.json()).toMatchObject({ type: "urn:auspex:forbidden" });
+    const session = await runner.client.refused(
+      "/v1/runner/sessions",
+      sessionBody(world.hardware, "x"),
+    );
+    expect(session.status).toBe(403);
+    expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  });
+
+  test("not under another token's runner", async () => {
+    const [mine, theirs] = [await registered(), await registered()];
+    expect((await mine.runner.poll({ runner_id: theirs.runner.id })).status).toBe(404);
+    expect((await telemetry(mine.runner, { runner_id: theirs.runner.id })).status).toBe(404);
+    expect((await mine.runner.poll({ runner_id: crypto.randomUUID() })).status).toBe(404);
+  });
+
+  test("not with another version of the protocol", async () => {
+    const { runner, hardware } = await registered();
+    const body = { ...sessionBody(hardware, "x"), protocol: 2 };
+    const { status, body: problem } = await runner.client.refused("/v1/runner/sessions", body);
+    expect(status).toBe(426);
+    expect(problem).toMatchObject({ type: "urn:auspex:outdated_runner" });
+  });
+});
+
+describe("what makes no sense is a 422", () => {
+  test.each([
+    ["/v1/runner/sessions", {}],
+    ["/v1/runner/sessions", "{"],
+    ["/v1/runner/jobs/claim", { free: 0 }],
+    ["/v1/runner/jobs/claim", "null"],
+    ["/v1/runner/telemetry", { state: "asleep" }],
+  ])("%s %j", async (path, body) => {
+    const { runner } = await registered();
+    const answer = await runner.client.refused(path, body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toContainEqual(
+      expect.objectContaining({ msg: expect.stringMatching(/./) }),
+    );
+  });
+});
+
+describe("a session", () => {
+  test("of the same name under the same token is the same runner", async () => {
+    const { runner, token, hardware, name } = await registered();
+    const again = await FakeRunner.begin(token, hardware, name);
+    expect(again.id).toBe(runner.id);
+    expect(again.session > runner.session).toBe(true);
+    const other = await FakeRunner.begin(await newRunnerToken(hardware), hardware, name);
+    expect(other.id).not.toBe(runner.id);
+  });
+
+  test("that was superseded reports in vain", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await FakeRunner.begin(token, hardware, name);
+    const { status, body } = await telemetry(runner);
+    expect(status).toBe(409);
+    expect(body).toMatchObject({ type: "urn:auspex:session_superseded" });
+  });
+
+  test("shows what it said, in any script", async () => {
+    const { runner, hardware, name } = await registered(`büro ${unique("€😀")} "x", y`);
+    const running = [crypto.randomUUID()];
+    await telemetry(runner, { running, state: "ready" });
+    expect(await shown(runner.id)).toEqual({
+      id: runner.id,
+      name,
+      hardware,
+      version: "0.1.0",
+      engine: "process",
+      state: "ready",
+      draining: false,
+      last_seen_at: new Date().toISOString(),
+      slots: 3,
+      running,
+    });
+  });
+
+  test("that has been silent for 90 s is offline", async () => {
+    const { runner } = await registered();
+    advance(90);
+    expect(await shown(runner.id)).toMatchObject({ state: "ready" });
+    advance(1);
+    expect(await shown(runner.id)).toMatchObject({ state: "offline" });
+    await telemetry(runner, { state: "draining" });
+    expect(await shown(runner.id)).toMatchObject({ state: "draining" });
+  });
+});
+
+describe("a drain", () => {
+  test("reaches the runner with its next report, until it is taken back", async () => {
+    const { runner } = await registered();
+    expect((await telemetry(runner)).body).toEqual({ draining: false });
+    expect((await drain(runner.id)).body).toMatchObject({ id: runner.id, draining: true });
+    expect((await telemetry(runner)).body).toEqual({ draining: true });
+    expect((await drain(runner.id, "resume")).body).toMatchObject({ draining: false });
+    expect((await telemetry(runner)).body).toEqual({ draining: false });
+  });
+
+  test("outlives the object's memory, and the runner's process", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await drain(runner.id);
+    await abortAllDurableObjects();
+    expect((await telemetry(runner)).body).toEqual({ draining: true });
+    const again = await FakeRunner.begin(token, hardware, name);
+    expect((await telemetry(again)).body).toEqual({ draining: true });
+  });
+
+  test("of nobody is a 404", async () => {
+    expect((await drain(crypto.randomUUID())).status).toBe(404);
+  });
+});
+
+test("a client's address never reaches the runner object's router", async () => {
+  const { runner } = await registered();
+  await drain(runner.id);
+  for (const path of [
+    "/do/call/destroy",
+    "/do/get-prop/presence",
+    "/v1/do/call/destroy",
+    `/v1/operator/runners/${runner.id}/do/call/destroy`,
+  ]) {
+    const response = await exports.default.fetch(`${ORIGIN}${path}`, {
+      headers: { authorization: `Bearer ${env.OPERATOR_TOKEN}`, "do-content": "[]" },
+    });
+    expect(response.status).toBe(404);
+  }
+  for (const path of ["/v1/runner/do/call/destroy", "/v1/runner/telemetry/do/call/destroy"]) {
+    const { status } = await runner.client.json("GET", path, undefined, { "do-content": "[]" });
+    expect(status).toBe(404);
+  }
+  const sneaky = await runner.client.json(
+    "POST",
+    "/v1/runner/telemetry",
+    {},
+    { "do-content": '["x"]', "do-name": "destroy" },
+  );
+  expect(sneaky.status).toBe(422);
+  expect(await shown(runner.id)).toMatchObject({ draining: true });
+});

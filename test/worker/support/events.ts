@@ -1,0 +1,85 @@
+/** Reads server-sent events. */
+
+export interface ServerEvent {
+  id: number;
+  event: string;
+  data: unknown;
+}
+
+/** Reads one stream, event by event; comments are counted. */
+export class EventReader {
+  comments = 0;
+  readonly #reader: ReadableStreamDefaultReader<string>;
+  /** Whole events that were not asked for yet, and the pieces of the next one. */
+  readonly #blocks: string[] = [];
+  #pieces: string[] = [];
+
+  constructor(body: ReadableStream<Uint8Array> | null) {
+    if (!body) throw new Error("no body to read");
+    this.#reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  }
+
+  /** The next event; undefined at the end. */
+  async next(): Promise<ServerEvent | undefined> {
+    for (;;) {
+      const [block] = this.#blocks.splice(0, 1);
+      if (block?.startsWith(":")) this.comments += 1;
+      else if (block !== undefined) return parse(block);
+      else {
+        const { value, done } = await this.#reader.read();
+        if (done) return undefined;
+        this.#add(value);
+      }
+    }
+  }
+
+  /** Large events come in thousands of pieces: they are joined once. */
+  #add(piece: string): void {
+    const joint = (this.#pieces.at(-1) ?? "").slice(-1) + piece;
+    this.#pieces.push(piece);
+    if (!joint.includes("\n\n")) return;
+    const blocks = this.#pieces.join("").split("\n\n");
+    this.#pieces = [blocks.pop() ?? ""];
+    this.#blocks.push(...blocks);
+  }
+
+  async take(count: number): Promise<ServerEvent[]> {
+    const taken: ServerEvent[] = [];
+    while (taken.length < count) {
+      const event = await this.next();
+      if (!event) throw new Error(`the stream ended after ${taken.length} events`);
+      taken.push(event);
+    }
+    return taken;
+  }
+
+  async rest(): Promise<ServerEvent[]> {
+    const all: ServerEvent[] = [];
+    for (let event = await this.next(); event; event = await this.next()) all.push(event);
+    return all;
+  }
+
+  leave(): Promise<void> {
+    return this.#reader.cancel();
+  }
+}
+
+function parse(block: string): ServerEvent {
+  const fields = new Map(
+    block
+      .split("\n")
+      .map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
+  );
+  return {
+    id: Number(fields.get("id")),
+    event: fields.get("event") ?? "",
+    data: JSON.parse(fields.get("data") ?? "null"),
+  };
+}
+
+/** All events of a stream that ends. */
+export const eventsOf = async (answering: Response | Promise<Response>): Promise<ServerEvent[]> =>
+  new EventReader((await answering).body).rest();
+
+export const named = (events: ServerEvent[], name: string) =>
+  events.filter(({ event }) => event === name).map(({ data }) => data);

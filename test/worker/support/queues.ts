@@ -1,0 +1,24 @@
+/** Delivers messages to the Worker, as the queues do. */
+import {
+  createExecutionContext,
+  createMessageBatch,
+  getQueueResult,
+  type QueueResult,
+} from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import worker from "../../../src/worker.ts";
+
+export async function deliver(
+  queue: "dispatch" | "projection",
+  ...bodies: unknown[]
+): Promise<QueueResult> {
+  const messages = bodies.map((body, n) => ({
+    id: `m${n}`,
+    timestamp: new Date(),
+    attempts: 1,
+    body,
+  }));
+  const batch = createMessageBatch(`auspex-${queue}`, messages);
+  await worker.queue(batch, env);
+  return getQueueResult(batch, createExecutionContext());
+}

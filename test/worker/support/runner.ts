@@ -1,0 +1,211 @@
+/** A runner that speaks the real wire: claims by fetch, reports over the channel. */
+import { exports } from "cloudflare:workers";
+import { type DownFrame, downFrame, type Finish } from "../../../src/protocol/channel.ts";
+import type { ReportedEvent } from "../../../src/protocol/event.ts";
+import {
+  type ClaimRequest,
+  claimResponse,
+  type Job,
+  LEASE_HEADER,
+  RUNNER_PROTOCOL,
+  sessionResponse,
+} from "../../../src/protocol/runner.ts";
+import { Client, ORIGIN } from "./client.ts";
+
+export const sessionBody = (hardware: string, name: string, slots = 1) => ({
+  protocol: RUNNER_PROTOCOL,
+  name,
+  hardware,
+  version: "0.1.0",
+  engine: "process",
+  slots,
+  machine: { cpus: 1, memory_gb: 1, gpus: [] },
+});
+
+export class FakeRunner {
+  readonly client: Client;
+  readonly id: string;
+  readonly session: string;
+  readonly hardware: string;
+  readonly #slots: number;
+
+  private constructor(
+    client: Client,
+    id: string,
+    session: string,
+    hardware: string,
+    slots: number,
+  ) {
+    this.client = client;
+    this.id = id;
+    this.session = session;
+    this.hardware = hardware;
+    this.#slots = slots;
+  }
+
+  /** The same name under the same token is the same runner. */
+  static async begin(
+    token: string,
+    hardware: string,
+    name: string,
+    slots = 1,
+  ): Promise<FakeRunner> {
+    const client = new Client(token);
+    const { status, body } = await client.json(
+      "POST",
+      "/v1/runner/sessions",
+      sessionBody(hardware, name, slots),
+    );
+    if (status !== 200) throw new Error(`session answered ${status}: ${JSON.stringify(body)}`);
+    const { runner_id, session } = sessionResponse.parse(body);
+    return new FakeRunner(client, runner_id, session, hardware, slots);
+  }
+
+  poll(changes: Partial<ClaimRequest> = {}, signal?: AbortSignal): Promise<Response> {
+    const claim: ClaimRequest = {
+      runner_id: this.id,
+      session: this.session,
+      hardware: this.hardware,
+      free: this.#slots,
+      warm: [],
+      images: [],
+      ...changes,
+    };
+    return this.client.fetch("/v1/runner/jobs/claim", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(claim),
+      ...(signal && { signal }),
+    });
+  }
+
+  async claim(changes: Partial<ClaimRequest> = {}): Promise<Job[]> {
+    const response = await this.poll(changes);
+    if (response.status !== 200)
+      throw new Error(`claim answered ${response.status}: ${await response.text()}`);
+    return claimResponse.parse(await response.json()).jobs;
+  }
+
+  /** The next job, of which there must be one. */
+  async take(): Promise<Job> {
+    const [job] = await this.claim();
+    if (!job) throw new Error("the poll was answered without a job");
+    return job;
+  }
+
+  connect(job: Job): Promise<Channel> {
+    return Channel.open(this.client, job.lease);
+  }
+
+  /** Takes the next job and is heard for the first time, with the container ready. */
+  async work(): Promise<{ job: Job; channel: Channel }> {
+    const job = await this.take();
+    const channel = await this.connect(job);
+    await channel.report([{ event: "setup", data: { phase: "ready" } }]);
+    return { job, channel };
+  }
+}
+
+export interface Closed {
+  code: number;
+  reason: string;
+}
+
+export class Channel {
+  readonly socket: WebSocket;
+  /** The sequence number of the last frame that was kept, as it was told when this opened. */
+  welcomed = -1;
+  readonly closed: Promise<Closed>;
+  readonly #frames: DownFrame[] = [];
+  #wake: () => void = () => {};
+  #seq = 0;
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    this.closed = new Promise((resolve) => {
+      socket.addEventListener("close", ({ code, reason }) => {
+        resolve({ code, reason });
+        this.#wake();
+      });
+    });
+    socket.addEventListener("message", ({ data }) => {
+      if (typeof data !== "string" || data === "pong") return;
+      this.#frames.push(downFrame.parse(JSON.parse(data)));
+      this.#wake();
+    });
+    socket.accept();
+  }
+
+  static request(client: Client, lease: string): Promise<Response> {
+    return exports.default.fetch(`${ORIGIN}/v1/runner/channel`, {
+      headers: {
+        upgrade: "websocket",
+        [LEASE_HEADER]: lease,
+        authorization: `Bearer ${client.token}`,
+      },
+    });
+  }
+
+  static async open(client: Client, lease: string): Promise<Channel> {
+    const { status, webSocket } = await Channel.request(client, lease);
+    if (!webSocket) throw new Error(`the channel answered ${status}`);
+    const channel = new Channel(webSocket);
+    const first = await channel.next();
+    if (first.type !== "welcome") throw new Error(`the channel began with ${first.type}`);
+    channel.welcomed = first.seq;
+    channel.#seq = first.seq;
+    return channel;
+  }
+
+  /** The next frame from above. */
+  async next(): Promise<DownFrame> {
+    while (this.#frames.length === 0) {
+      await new Promise<void>((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error("no frame came")), 3_000);
+        this.#wake = () => {
+          clearTimeout(late);
+          if (this.#frames.length > 0 || this.socket.readyState === WebSocket.OPEN) resolve();
+          else reject(new Error("the channel is closed"));
+        };
+      });
+    }
+    const [frame] = this.#frames.splice(0, 1);
+    if (!frame) throw new Error("no frame came");
+    return frame;
+  }
+
+  send(frame: unknown): void {
+    this.socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
+  }
+
+  /** Sends a frame and waits for what comes back, its ack as a rule. */
+  async exchange(frame: unknown): Promise<DownFrame> {
+    this.send(frame);
+    return this.next();
+  }
+
+  /** Sends the next frame, which must be acknowledged. */
+  async report(events: ReportedEvent[], finish?: Finish): Promise<void> {
+    const seq = this.#seq + 1;
+    const answer = await this.exchange({ type: "events", seq, events, ...(finish && { finish }) });
+    if (answer.type !== "ack" || answer.seq !== seq)
+      throw new Error(`frame ${seq} was answered ${JSON.stringify(answer)}`);
+    this.#seq = seq;
+  }
+
+  output(...values: string[]): Promise<void> {
+    return this.report(values.map((data) => ({ event: "output", data })));
+  }
+
+  succeed(...values: string[]): Promise<void> {
+    const events: ReportedEvent[] = values.map((data) => ({ event: "output", data }));
+    return this.report(events, {
+      status: "succeeded",
+      output: values.length > 0 ? "items" : "none",
+    });
+  }
+
+  close(): void {
+    this.socket.close(1000, "done");
+  }
+}

@@ -1,0 +1,43 @@
+/** Time is moved, not slept away: tests share their clock with the objects. */
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { vi } from "vitest";
+import { objectOf } from "./objects.ts";
+
+/** Stops the clock at the present. */
+export const stopClock = () => vi.useFakeTimers({ toFake: ["Date"] });
+
+export const startClock = () => vi.useRealTimers();
+
+export const advance = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000);
+
+/** Moves the clock and lets the alarm of a prediction go off, as it would have by then. */
+export async function passes(seconds: number, predictionId: string): Promise<void> {
+  advance(seconds);
+  await runDurableObjectAlarm(await objectOf(predictionId));
+}
+
+/** No timer that is set meanwhile goes off: an object that waits for one could not be evicted. */
+export async function withoutTimers<T>(act: () => Promise<T>): Promise<T> {
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  try {
+    return await act();
+  } finally {
+    stopClock();
+  }
+}
+
+/** Tries again, every few real milliseconds, until it does not throw. */
+export async function eventually<T>(attempt: () => T | Promise<T>, limitMs = 3_000): Promise<T> {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+      await pause(5);
+    }
+  }
+}
+
+/** Lets what is under way happen. */
+export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
