@@ -1,6 +1,6 @@
 /** Every transition of a prediction's life, one by one. */
 import { describe, expect, test } from "vitest";
-import { MAX_LOST, PredictionLife } from "../../src/domain/prediction.ts";
+import { MAX_LOST, MAX_RELEASED, PredictionLife } from "../../src/domain/prediction.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";
 
 function pending() {
@@ -265,6 +265,17 @@ describe("a hand-back", () => {
   test("after output fails it: another run would answer twice", () => {
     const life = started();
     life.release(true, NOW + 4);
+    expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
+  });
+
+  test("again and again fails it", () => {
+    const life = pending();
+    for (let times = 1; times <= MAX_RELEASED; times++) {
+      expect(life.terminal).toBe(false);
+      life.openAttempt(SECRET, NOW);
+      life.start(NOW);
+      life.release(false, NOW);
+    }
     expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 

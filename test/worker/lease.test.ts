@@ -41,7 +41,11 @@ describe("a runner that is not heard for 30 s", () => {
     const { client, id, channel } = await begun();
     await channel.output("a");
     await passes(31, id);
-    expect(await client.get(id)).toMatchObject({ status: "failed", error: { source: "internal" } });
+    expect(await client.get(id)).toMatchObject({
+      status: "failed",
+      error: { source: "internal" },
+      output: ["a"],
+    });
     expect(await channel.next()).toMatchObject({ type: "fenced" });
   });
 
