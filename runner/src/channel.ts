@@ -13,6 +13,8 @@ import { backoff } from "./retry.ts";
 /** Where the frames' content comes from. */
 export interface Outbox {
   readonly empty: boolean;
+  /** The run has ended: nothing more will come. */
+  readonly finished: boolean;
   /** Holds what somebody waits for: then only the last acknowledgement is waited for. */
   readonly urgent: boolean;
   take(): Portion;
@@ -30,11 +32,25 @@ export type ChannelEnd =
 
 export interface ChannelOptions {
   address: ChannelAddress;
+  /** Sends the only frame of a run, without a connection. */
+  post: (frame: string, signal: AbortSignal) => Promise<DownFrame>;
   settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds" | "flush_ms">;
   outbox: Outbox;
   onCancel: (reason: string) => void;
 }
 
+interface Frame {
+  text: string;
+  finish?: Finish;
+  sends: number;
+}
+
+/**
+ * A run that ends within this is reported by one request on a connection that stands already: to
+ * open a channel for it takes several round trips. One that has output gets its channel at once.
+ */
+const SHORT_RUN_MS = 10;
+const MAX_POST_CHARS = 1024 * 1024;
 /**
  * The prediction is marked as started by its first frame: due 30 ms after the welcome even when
  * it is empty; a run that has ended by then is a single frame.
@@ -53,10 +69,12 @@ export class Channel {
   readonly #options: ChannelOptions;
   #over = false;
   #connection: Connection | undefined;
+  /** A connection or the report of a short run has been begun. */
+  #opened = false;
   #welcome = false;
   #breaks = 0;
   #seq = 0;
-  #unacknowledged: { text: string; finish?: Finish; sends: number } | undefined;
+  #unacknowledged: Frame | undefined;
   #release: string | undefined;
   #welcomedAt = 0;
   #sentAt = 0;
@@ -75,16 +93,37 @@ export class Channel {
 
   open(): void {
     this.#contactAt = performance.now();
-    this.#connect();
+    this.#timer = setTimeout(() => this.#connect(), SHORT_RUN_MS);
   }
 
   /** The outbox has changed. Sent at the end of the turn: an output and its finish are one frame. */
   notify(): void {
-    if (this.#over || !this.#welcome) return;
+    if (this.#over || (this.#opened && !this.#welcome)) return;
     this.#immediate ??= setImmediate(() => {
       this.#immediate = undefined;
-      this.#pump();
+      if (this.#opened) this.#pump();
+      else this.#begin();
     });
+  }
+
+  /** Before there is a connection: a run that has ended needs none, one that has output does. */
+  #begin(): void {
+    const { outbox } = this.#options;
+    if (this.#over || this.#opened || !(outbox.urgent || this.#release !== undefined)) return;
+    if (outbox.finished && this.#release === undefined) this.#post(this.#frame());
+    else this.#connect();
+  }
+
+  #post(frame: Frame): void {
+    this.#opened = true;
+    clearTimeout(this.#timer);
+    // What is too long for one request takes the connection, and so does whatever goes wrong here.
+    if (!frame.finish || frame.text.length > MAX_POST_CHARS) return this.#connect();
+    const { post, settings } = this.#options;
+    post(frame.text, AbortSignal.timeout(settings.lease_seconds * 1000)).then(
+      (answer) => this.#receive(answer),
+      () => this.#over || this.#connect(),
+    );
   }
 
   /** Hands the job back, as soon as what is on its way is acknowledged. */
@@ -99,6 +138,8 @@ export class Channel {
   }
 
   #connect(): void {
+    this.#opened = true;
+    clearTimeout(this.#timer);
     const { address, settings } = this.#options;
     const pingMs = settings.ping_seconds * 1000;
     // A ping unanswered until the next one: soon enough to reconnect before the lease runs out.
@@ -173,11 +214,16 @@ export class Channel {
   }
 
   #next(): void {
+    this.#frame();
+    this.#send();
+  }
+
+  #frame(): Frame {
     const portion = this.#options.outbox.take();
     this.#seq++;
     const text = JSON.stringify({ type: "events", seq: this.#seq, ...portion });
     this.#unacknowledged = { text, finish: portion.finish, sends: 0 };
-    this.#send();
+    return this.#unacknowledged;
   }
 
   /** Milliseconds until the next frame is due; undefined when there is none. */

@@ -1,5 +1,6 @@
 /** The control plane as the runner sees it: one typed call per endpoint, one try per call. */
 import { z } from "zod";
+import { downFrame } from "../../src/protocol/channel.ts";
 import { problem, validationError } from "../../src/protocol/common.ts";
 import {
   type ClaimRequest,
@@ -26,8 +27,9 @@ export interface ChannelAddress {
 }
 
 interface Call {
-  /** A request with a body is a POST. */
+  /** A request with a body is a POST; `text` is JSON already. */
   body?: unknown;
+  text?: string;
   headers?: Record<string, string>;
   timeoutMs: number;
   signal: AbortSignal;
@@ -47,6 +49,8 @@ export class ControlPlane {
     this.#base = url.replace(/\/+$/, "");
     this.#headers = {
       authorization: `Bearer ${token}`,
+      // Answers are small and waited for: to compress one costs more than to send it.
+      "accept-encoding": "identity",
       "user-agent": `auspex-runner/${VERSION}`,
     };
   }
@@ -57,9 +61,7 @@ export class ControlPlane {
   }
 
   async claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
-    // A job is small and waited for: to compress it costs more than to send it.
-    const headers = { "accept-encoding": "identity" };
-    const call = { body, headers, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
+    const call = { body, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
     return (await this.#call("/v1/runner/jobs/claim", claimResponse, call)).jobs;
   }
 
@@ -71,6 +73,17 @@ export class ControlPlane {
   report(body: TelemetryRequest, signal: AbortSignal) {
     const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
     return this.#call("/v1/runner/telemetry", telemetryResponse, call);
+  }
+
+  /** The only frame of a short run, as text; the answer is the channel's. */
+  finish(lease: string, frame: string, signal: AbortSignal) {
+    const call = {
+      text: frame,
+      headers: { [LEASE_HEADER]: lease },
+      timeoutMs: CALL_TIMEOUT_MS,
+      signal,
+    };
+    return this.#call("/v1/runner/report", downFrame, call);
   }
 
   channel(lease: string): ChannelAddress {
@@ -95,13 +108,14 @@ export class ControlPlane {
     });
   }
 
-  async #fetch(path: string, { body, headers, timeoutMs, signal }: Call) {
+  async #fetch(path: string, { body, text, headers, timeoutMs, signal }: Call) {
+    const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
       const response = await fetch(`${this.#base}${path}`, {
-        method: body === undefined ? "GET" : "POST",
+        method: content === undefined ? "GET" : "POST",
         headers: { ...this.#headers, "content-type": "application/json", ...headers },
-        body: body === undefined ? undefined : JSON.stringify(body),
+        body: content,
         // The token goes to the configured address and nowhere else.
         redirect: "manual",
         signal: AbortSignal.any([signal, timeout]),

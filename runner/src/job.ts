@@ -16,7 +16,7 @@ import { retry } from "./retry.ts";
 export interface JobOptions {
   order: JobOrder;
   executor: Executor;
-  controlPlane: Pick<ControlPlane, "channel" | "input">;
+  controlPlane: Pick<ControlPlane, "channel" | "finish" | "input">;
   settings: RunnerSettings;
   log: Log;
 }
@@ -48,6 +48,7 @@ export class Job {
     });
     this.#channel = new Channel({
       address: controlPlane.channel(order.lease),
+      post: (frame, signal) => controlPlane.finish(order.lease, frame, signal),
       settings,
       outbox: this.#reporter,
       onCancel: (reason) => {
@@ -62,7 +63,8 @@ export class Job {
     this.#channel.open();
     const work = this.#work();
     const end = await this.#channel.ended;
-    this.#abandon.abort();
+    // With a reason at hand: the one that `abort` makes for itself takes a stack trace.
+    this.#abandon.abort(end.kind);
     await work;
     this.#logEnd(end);
   }

@@ -127,6 +127,12 @@ export class PredictionLife {
     return life;
   }
 
+  /** A new prediction with its first attempt open. */
+  static begin(spec: PredictionSpec, secret: string): [PredictionLife, Attempt] {
+    const life = PredictionLife.create(spec);
+    return [life, life.#open(secret, spec.created_at)];
+  }
+
   get terminal(): boolean {
     return isTerminal(this.state.status);
   }
@@ -145,18 +151,7 @@ export class PredictionLife {
 
   /** Opens the next attempt, or answers null when none is wanted: finished, or already at work. */
   openAttempt(secret: string, now: number): Attempt | null {
-    if (!this.waiting) return null;
-    const number = ++this.state.attempts;
-    this.state.attempt = {
-      number,
-      secret,
-      opened_at: now,
-      started_at: null,
-      ready_at: null,
-      heard_at: null,
-      grace: false,
-    };
-    return this.state.attempt;
+    return this.waiting ? this.#open(secret, now) : null;
   }
 
   /** Takes back an attempt whose runner was never heard. It does not count as lost. */
@@ -290,6 +285,20 @@ export class PredictionLife {
     this.state.error = { source, message, detail: bounded(detail) };
     this.#events.push({ event: "error", data: this.state.error });
     this.#end("failed", now);
+  }
+
+  #open(secret: string, now: number): Attempt {
+    const number = ++this.state.attempts;
+    this.state.attempt = {
+      number,
+      secret,
+      opened_at: now,
+      started_at: null,
+      ready_at: null,
+      heard_at: null,
+      grace: false,
+    };
+    return this.state.attempt;
   }
 
   #wait(now: number, since = now): void {

@@ -4,8 +4,9 @@
  *
  * 1. POST /v1/runner/sessions: says who and what it is, once per start.
  * 2. POST /v1/runner/jobs/claim: long poll with the number of free slots.
- * 3. GET /v1/runner/channel, once per job (see channel.ts); GET /v1/runner/input when the job
- *    carries no input.
+ * 3. GET /v1/runner/channel, once per job (see channel.ts); for a run that has ended before a
+ *    channel was worth opening, POST /v1/runner/report with its only frame, answered as on the
+ *    channel. GET /v1/runner/input when the job carries no input.
  * 4. POST /v1/runner/telemetry: every `telemetry_seconds`; the answer says whether to drain.
  */
 import { z } from "zod";

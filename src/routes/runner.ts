@@ -2,13 +2,14 @@
 import { Hono } from "hono";
 import { ProblemError } from "../errors.ts";
 import { runnersOnly } from "../middleware/authentication.ts";
+import { eventsFrame } from "../protocol/channel.ts";
 import {
   claimRequest,
   LEASE_HEADER,
   sessionRequest,
   telemetryRequest,
 } from "../protocol/runner.ts";
-import { beginSession, claim, connect, readInput, report } from "../services/runners.ts";
+import { beginSession, claim, connect, readInput, report, reportRun } from "../services/runners.ts";
 import { type App, bodyOf } from "./context.ts";
 
 export const runnerRoutes = new Hono<App>()
@@ -25,6 +26,10 @@ export const runnerRoutes = new Hono<App>()
       throw new ProblemError("bad_request", "The channel is a WebSocket.");
     }
     return connect(c.var.services, c.req.header(LEASE_HEADER) ?? "");
+  })
+  .post("/report", async (c) => {
+    const lease = c.req.header(LEASE_HEADER) ?? "";
+    return c.json(await reportRun(c.var.services, lease, await bodyOf(c, eventsFrame)));
   })
   .get("/input", async (c) => {
     const text = await readInput(c.var.services, c.req.header(LEASE_HEADER) ?? "");

@@ -6,6 +6,7 @@ import { POLL_SECONDS } from "../objects/pool/object.ts";
 import { claimJobs, poolOf } from "../objects/pool/stub.ts";
 import { openChannel, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
 import { runnerAt } from "../objects/runner/stub.ts";
+import type { DownFrame, EventsFrame } from "../protocol/channel.ts";
 import type { RunnerState } from "../protocol/operator.ts";
 import {
   type ClaimRequest,
@@ -104,6 +105,20 @@ export async function report(
 /** @throws ProblemError not_found */
 export function connect({ env }: Services, lease: string): Promise<Response> {
   return openChannel(leased(env, lease), lease);
+}
+
+/**
+ * The only frame of a short run. @returns `ack` or `fenced`, as on the channel.
+ * @throws ProblemError not_found, bad_request
+ */
+export async function reportRun(
+  { env }: Services,
+  lease: string,
+  frame: EventsFrame,
+): Promise<DownFrame> {
+  const reply = await leased(env, lease).report(lease, frame);
+  if (reply.type === "refused") throw new ProblemError("bad_request", reply.reason);
+  return reply;
 }
 
 /** @throws ProblemError not_found when the attempt has ended */

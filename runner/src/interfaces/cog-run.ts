@@ -16,6 +16,9 @@ import { Growth } from "./growth.ts";
 import type { Answer } from "./http.ts";
 import type { Connection, Outcome, Run } from "./interface.ts";
 
+/** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
+const OVER = "over";
+
 const CREATE_MS = 5_000;
 const CANCEL_MS = 1_000;
 const HEALTH_MS = 2_000;
@@ -208,7 +211,7 @@ export class CogRun {
 
   #settle(finish: Finish, container: Outcome["container"]): void {
     if (this.#over.signal.aborted) return;
-    this.#over.abort();
+    this.#over.abort(OVER);
     const since = this.#requested;
     const times =
       since === undefined ? {} : { execution_seconds: (performance.now() - since) / 1e3 };

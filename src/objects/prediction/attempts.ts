@@ -1,7 +1,13 @@
 /** What the runner of the current attempt says, and what happens when it says nothing. */
 import { parseLease } from "../../domain/lease.ts";
 import { sameText } from "../../domain/secret.ts";
-import { CLOSE, type EventsFrame, type UpFrame, upFrame } from "../../protocol/channel.ts";
+import {
+  CLOSE,
+  type DownFrame,
+  type EventsFrame,
+  type UpFrame,
+  upFrame,
+} from "../../protocol/channel.ts";
 import type { LogEvent } from "../../protocol/event.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
@@ -17,6 +23,11 @@ export function attemptOf({ life }: PredictionRecord, leaseText: string): number
   if (!lease || !attempt || lease.attempt !== attempt.number) return undefined;
   return sameText(lease.secret, attempt.secret) ? attempt.number : undefined;
 }
+
+/** What a frame is answered with; nothing is said to a hand-back. */
+export type Reply =
+  | Extract<DownFrame, { type: "ack" | "fenced" }>
+  | { type: "refused"; reason: string };
 
 export class Attempts {
   readonly #effects: Effects;
@@ -49,23 +60,41 @@ export class Attempts {
     socket: WebSocket,
     message: string | ArrayBuffer,
   ): void {
-    const { channels } = this.#effects;
-    if (!record) return fence(socket, "the prediction is gone");
-    const attempt = channels.attemptOf(socket);
     const frame = parseFrame(message);
     if (!frame) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");
+    const reply = this.#take(record, this.#effects.channels.attemptOf(socket), frame);
+    switch (reply?.type) {
+      case "refused":
+        return close(socket, CLOSE.badFrame, reply.reason);
+      case "fenced":
+        return fence(socket, reply.reason);
+      case "ack":
+        return send(socket, reply);
+    }
+  }
+
+  /** The one frame of a run that has ended before a channel was worth opening. */
+  report(record: PredictionRecord | undefined, leaseText: string, frame: EventsFrame): Reply {
+    const attempt = record && attemptOf(record, leaseText);
+    if (!attempt) return { type: "fenced", reason: "the attempt has ended" };
+    return this.#take(record, attempt, frame) ?? { type: "ack", seq: frame.seq };
+  }
+
+  #take(record: PredictionRecord | undefined, attempt: number, frame: UpFrame): Reply | undefined {
+    if (!record) return { type: "fenced", reason: "the prediction is gone" };
     const kept = record.log.seqOf(attempt);
-    if (frame.type === "events" && frame.seq <= kept)
-      return send(socket, { type: "ack", seq: kept });
-    if (!record.life.owns(attempt)) return fence(socket, `attempt ${attempt} has ended`);
+    if (frame.type === "events" && frame.seq <= kept) return { type: "ack", seq: kept };
+    if (!record.life.owns(attempt)) {
+      return { type: "fenced", reason: `attempt ${attempt} has ended` };
+    }
     const now = Date.now();
-    channels.heard(now);
+    this.#effects.channels.heard(now);
     if (frame.type === "release") return this.#release(record, now);
     if (frame.seq !== kept + 1) {
-      return close(socket, CLOSE.badFrame, `frame ${kept + 1} comes next, not ${frame.seq}`);
+      return { type: "refused", reason: `frame ${kept + 1} comes next, not ${frame.seq}` };
     }
     this.#report(record, frame, attempt, now);
-    send(socket, { type: "ack", seq: frame.seq });
+    return { type: "ack", seq: frame.seq };
   }
 
   /** A channel broke: the lease goes on for a while from here. */
@@ -93,9 +122,12 @@ export class Attempts {
     this.#effects.dispatch(record, now);
   }
 
-  #release(record: PredictionRecord, now: number): void {
+  #release(record: PredictionRecord, now: number): undefined {
     record.life.release(record.produced, now);
-    if (!record.life.waiting) return this.#effects.commit(record);
+    if (!record.life.waiting) {
+      this.#effects.commit(record);
+      return;
+    }
     this.#effects.channels.fence("handed back");
     this.#effects.dispatch(record, now);
   }

@@ -15,6 +15,7 @@ import { Waiters } from "./waiters.ts";
 
 /** A run that ends within this needs no row that says `started`. */
 const STARTED_PROJECTION_MS = 2_000;
+const PROJECTION_DELAY_MS = 20;
 export const RETRY_MS = 10_000;
 
 export interface Commit {
@@ -58,7 +59,7 @@ export class Effects {
     if (encoded) this.#subscribers.publish(encoded);
     if (!ended) return;
     this.waiters.release();
-    this.#ctx.waitUntil(this.project(record).catch(() => this.retry()));
+    this.#ctx.waitUntil(this.#projectEnd(record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
     if (life.state.dispatches > 0 && !life.state.attempt) this.#withdraw(record);
   }
@@ -72,8 +73,12 @@ export class Effects {
   dispatch(record: PredictionRecord, now: number): void {
     record.life.dispatched(now);
     this.commit(record);
+    this.sendDispatch(record);
+  }
+
+  sendDispatch(record: PredictionRecord): void {
     this.#ctx.waitUntil(
-      this.#env.DISPATCH.send(waitingJobOf(record, this.#objectId)).catch((error) =>
+      this.#env.DISPATCH.send(waitingJobOf(record.life.spec, this.#objectId)).catch((error) =>
         console.warn("dispatch not sent", { id: record.life.spec.id, error: String(error) }),
       ),
     );
@@ -85,6 +90,12 @@ export class Effects {
       ...projectionOf(record, this.#objectId),
       data_removed: dataRemoved,
     });
+  }
+
+  /** Those who wait for the end come first: a row that is 20 ms late is not noticed. */
+  async #projectEnd(record: PredictionRecord): Promise<void> {
+    await scheduler.wait(PROJECTION_DELAY_MS);
+    await this.project(record).catch(() => this.retry());
   }
 
   /** The row of a run that lasts says `started`. */

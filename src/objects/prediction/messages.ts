@@ -1,6 +1,6 @@
 /** What a prediction says to the pool and to the queues. */
 import { formatLease } from "../../domain/lease.ts";
-import type { Attempt } from "../../domain/prediction.ts";
+import type { Attempt, PredictionSpec } from "../../domain/prediction.ts";
 import type { ProjectionMessage, WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
 import type { PredictionRecord } from "./record.ts";
@@ -15,12 +15,11 @@ export interface OfferedJob {
 const INLINE_INPUT_BYTES = 1024 * 1024;
 
 export function jobOf(
-  record: PredictionRecord,
+  spec: PredictionSpec,
   attempt: Attempt,
   objectId: string,
-  input = record.input(),
+  input: string,
 ): OfferedJob {
-  const { spec } = record.life;
   const lease = formatLease({ attempt: attempt.number, objectId, secret: attempt.secret });
   return {
     job: {
@@ -37,7 +36,7 @@ export function jobOf(
   };
 }
 
-export function waitingJobOf({ life: { spec } }: PredictionRecord, objectId: string): WaitingJob {
+export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob {
   return {
     object_id: objectId,
     account_id: spec.account_id,

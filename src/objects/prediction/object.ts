@@ -7,9 +7,10 @@ import { DurableObject } from "cloudflare:workers";
 import type { Deadline } from "../../domain/deadlines.ts";
 import { PredictionLife, type PredictionSpec } from "../../domain/prediction.ts";
 import type { Bindings } from "../../env.ts";
+import type { EventsFrame } from "../../protocol/channel.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";
 import { poolOf } from "../pool/stub.ts";
-import { Attempts, attemptOf } from "./attempts.ts";
+import { Attempts, attemptOf, type Reply } from "./attempts.ts";
 import { Effects } from "./effects.ts";
 import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.ts";
 import { PredictionRecord, type Snapshot } from "./record.ts";
@@ -28,8 +29,8 @@ export type CancelResult = "accepted" | "terminal" | "unknown";
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
-  /** Whether it could begin: for calls with the same Idempotency-Key that come meanwhile. */
-  #beginning: Promise<boolean> = Promise.resolve(true);
+  /** Whether it could begin: waited for by whoever comes while it does. */
+  #beginning: Promise<boolean> | undefined;
   readonly #subscribers = new Subscribers({
     page: (after) => this.#load()?.log.page(after),
     last: () => this.#load()?.log.last ?? 0,
@@ -42,10 +43,10 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   /** Begins a prediction, or finds it: under one Idempotency-Key only the first call begins it. */
   async create({ spec, input, wait }: CreateRequest): Promise<CreateResult> {
-    const found = this.#load();
-    if (found && found.life.spec.request_hash !== spec.request_hash) return { refused: "conflict" };
-    if (!found) this.#beginning = this.#begin(spec, input);
+    this.#beginning ??= this.#beginOrFind(spec, input);
     if (!(await this.#beginning)) return { refused: "full" };
+    const hash = this.#load()?.life.spec.request_hash;
+    if (hash !== undefined && hash !== spec.request_hash) return { refused: "conflict" };
     return (await this.wait(wait)) ?? { refused: "full" };
   }
 
@@ -68,8 +69,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     return this.#load()?.snapshot();
   }
 
-  cancel(): CancelResult {
-    const record = this.#load();
+  async cancel(): Promise<CancelResult> {
+    const record = await this.#begun();
     if (!record) return "unknown";
     const repeated = record.life.state.cancel_requested_at !== null;
     if (!record.life.requestCancel(Date.now())) return "terminal";
@@ -87,7 +88,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   /** `/stream?after=&idle=` for readers, `/channel` for runners. */
   override async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
-    const record = this.#load();
+    const record = await this.#begun();
     if (url.pathname === "/channel") {
       return this.#attempts.connect(record, request.headers.get(LEASE_HEADER) ?? "");
     }
@@ -116,15 +117,20 @@ export class PredictionObject extends DurableObject<Bindings> {
     const attempt = record.life.openAttempt(crypto.randomUUID(), now);
     if (!attempt) return undefined;
     this.#effects.commit(record);
-    return jobOf(record, attempt, this.ctx.id.toString());
+    return jobOf(record.life.spec, attempt, this.ctx.id.toString(), record.input());
   }
 
   // ---- the runner's doors
 
   /** The input of the attempt that a lease names, as JSON text. */
-  input(leaseText: string): string | undefined {
-    const record = this.#load();
+  async input(leaseText: string): Promise<string | undefined> {
+    const record = await this.#begun();
     return record && attemptOf(record, leaseText) ? record.input() : undefined;
+  }
+
+  /** A run's only frame, when it has ended before a channel was worth opening. */
+  async report(leaseText: string, frame: EventsFrame): Promise<Reply> {
+    return this.#attempts.report(await this.#begun(), leaseText, frame);
   }
 
   override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): void {
@@ -206,36 +212,52 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   // ---- beginning and end
 
+  async #beginOrFind(spec: PredictionSpec, input: string): Promise<boolean> {
+    let begun = false;
+    try {
+      // Without a key nothing can have been here before, and there is no database to look into.
+      const found = spec.request_hash !== null && this.#load() !== undefined;
+      begun = found || (await this.#begin(spec, input));
+    } finally {
+      if (!begun) this.#beginning = undefined;
+    }
+    return begun;
+  }
+
   /**
    * Takes the express lane: the first attempt is opened with the prediction itself and offered to
-   * the pool, and only when nobody takes it does the job go through the queue.
+   * the pool, and only when nobody takes it does the job go through the queue. The offer comes
+   * before the writing, so that a runner sets out while the object makes its database; one that
+   * is here first waits for that, and one whose prediction was never written is fenced.
    * @returns false when the pool takes no more waiting jobs of this account.
    */
   async #begin(spec: PredictionSpec, input: string): Promise<boolean> {
-    const life = PredictionLife.create(spec);
-    const attempt = life.openAttempt(crypto.randomUUID(), Date.now());
-    const record = PredictionRecord.create(this.ctx.storage.sql, life, input);
-    this.#record = record;
-    this.#effects.arm(record);
-    if (!attempt) return true;
+    const [life, attempt] = PredictionLife.begin(spec, crypto.randomUUID());
     const objectId = this.ctx.id.toString();
     const answer = await poolOf(this.env, spec.hardware)
-      .offer(jobOf(record, attempt, objectId, input), waitingJobOf(record, objectId))
+      .offer(jobOf(spec, attempt, objectId, input), waitingJobOf(spec, objectId))
       .catch(() => "none" as const);
-    if (answer === "full") {
-      await this.#forget();
-      return false;
-    }
+    if (answer === "full") return false;
     const now = Date.now();
-    if (answer === "none" && life.closeAttempt(attempt.number, now))
-      this.#effects.dispatch(record, now);
+    const dispatched = answer === "none" && life.closeAttempt(attempt.number, now);
+    if (dispatched) life.dispatched(now);
+    this.#record = PredictionRecord.create(this.ctx.storage.sql, life, input);
+    this.#effects.arm(this.#record);
+    if (dispatched) this.#effects.sendDispatch(this.#record);
     return true;
   }
 
   async #forget(): Promise<void> {
     this.#record = undefined;
+    this.#beginning = undefined;
     this.#effects.disarmed();
     await this.ctx.storage.deleteAll();
+  }
+
+  /** The record, for whoever may come while it is being begun. */
+  async #begun(): Promise<PredictionRecord | undefined> {
+    await this.#beginning?.catch(() => false);
+    return this.#load();
   }
 
   #load(): PredictionRecord | undefined {
