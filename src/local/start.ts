@@ -15,6 +15,8 @@ import { farewell, say, showStream, showUsage } from "./terminal.ts";
 const USERNAME = "demo";
 const SLOTS = 8;
 const EXAMPLES = join(ROOT, "runner/examples");
+/** Cron, as in wrangler.toml: nobody else calls it here. */
+const SCHEDULE_MS = 60_000;
 /** What runs is a demonstration: nobody waits long for it at the end. */
 const RUNNER_STOP_MS = 3_000;
 
@@ -68,6 +70,7 @@ async function main(): Promise<void> {
   handleSignals();
   const { url } = deployment;
   say(`The control plane runs at ${url}`);
+  setInterval(() => void deployment?.scheduled(), SCHEDULE_MS).unref();
   const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
   await writeSecrets({ ...secrets, seed: user });
   runner = startRunner({

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Channel } from "../../runner/src/channel.ts";
 import { ControlPlane } from "../../runner/src/client.ts";
@@ -25,8 +26,10 @@ function open(changes: Partial<typeof settings> = {}) {
     onChange: () => channel.notify(),
     onBreach: () => {},
   });
+  const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
   const channel = new Channel({
-    address: new ControlPlane({ url: plane.url, token: "ausr_x" }).channel("l"),
+    address: controlPlane.channel("l"),
+    post: (frame, signal) => controlPlane.finish("l", frame, signal),
     settings: { ...settings, ...changes },
     outbox: reporter,
     onCancel,
@@ -37,10 +40,44 @@ function open(changes: Partial<typeof settings> = {}) {
 
 const outputs = () => prediction.events.map(({ data }) => data);
 
+function endsAtOnce(reporter: Reporter): void {
+  reporter.setup({ phase: "ready" });
+  reporter.output("hello");
+  reporter.finish(DONE);
+}
+
+test("a run that has ended before a channel is worth opening is one request", async () => {
+  const { channel, reporter } = open();
+  endsAtOnce(reporter);
+  expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
+  expect(prediction.frames.map(({ seq, events }) => [seq, events.length])).toEqual([[1, 2]]);
+  expect(prediction).toMatchObject({ reports: 1, connections: 0 });
+});
+
+test("a report that fails takes the channel, with the same frame", async () => {
+  const { channel, reporter } = open();
+  prediction.refuse = 503;
+  endsAtOnce(reporter);
+  await prediction.until(() => prediction.reports === 1);
+  prediction.refuse = undefined;
+  expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
+  expect(prediction.frames.map(({ seq }) => seq)).toEqual([1]);
+  expect(prediction.connections).toBe(1);
+});
+
+test("a report that comes too late is fenced", async () => {
+  const { channel, reporter } = open();
+  prediction.fenced = true;
+  endsAtOnce(reporter);
+  expect(await channel.ended).toEqual({ kind: "fenced", reason: "too late" });
+});
+
 test("a run that ends before the welcome is one frame, and the socket closes with 1000", async () => {
   const { channel, reporter } = open();
   reporter.setup({ phase: "ready" });
   reporter.output("hello");
+  // Output that is not the end at once takes a channel.
+  await turn();
   reporter.finish(DONE);
   expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
   expect(prediction.frames.map(({ events, finish }) => [events.length, finish])).toEqual([
@@ -126,6 +163,8 @@ test("a lost ack of the finish is made good by the welcome", async () => {
     socket.terminate();
     return "mute";
   };
+  reporter.output("hello");
+  await turn();
   reporter.finish(DONE);
   expect(await channel.ended).toMatchObject({ kind: "finished" });
   expect([prediction.received, prediction.connections]).toEqual([[1], 2]);
@@ -174,7 +213,7 @@ test("a frame that breaks every connection is given up", async () => {
     socket.close(CLOSE.badFrame, "what is this");
     return "drop";
   };
-  reporter.finish(DONE);
+  reporter.output("hello");
   expect(await channel.ended).toMatchObject({ kind: "lost" });
   expect(prediction.received.length).toBe(10);
   vi.restoreAllMocks();

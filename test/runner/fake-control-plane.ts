@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type EventsFrame, PING, PONG, upFrame } from "../../src/protocol/channel.ts";
+import { type EventsFrame, eventsFrame, PING, PONG, upFrame } from "../../src/protocol/channel.ts";
 import { LEASE_HEADER } from "../../src/protocol/runner.ts";
 
 export interface Answer {
@@ -24,6 +24,9 @@ export class FakePrediction {
   /** When each frame was kept, ms. */
   readonly times: number[] = [];
   connections = 0;
+  reports = 0;
+  /** Reports are answered `fenced`. */
+  fenced = false;
   pings = 0;
   welcomedAt = 0;
   socket: WebSocket | undefined;
@@ -44,6 +47,18 @@ export class FakePrediction {
     socket.send(JSON.stringify({ type: "welcome", seq: this.frames.length }));
     this.onConnect(socket);
     this.#changed();
+  }
+
+  /** The only frame of a short run, without a connection. */
+  report(body: unknown): Answer {
+    this.reports++;
+    this.#changed();
+    if (this.refuse !== undefined) return { status: this.refuse };
+    const frame = eventsFrame.parse(body);
+    if (this.fenced) return { body: { type: "fenced", reason: "too late" } };
+    this.#store(frame);
+    this.#changed();
+    return { body: { type: "ack", seq: frame.seq } };
   }
 
   tell(frame: object): void {
@@ -82,11 +97,14 @@ export class FakePrediction {
   #keep(frame: EventsFrame, socket: WebSocket): void {
     this.received.push(frame.seq);
     const verdict = frame.seq <= this.frames.length ? "keep" : this.onFrame(frame, socket);
-    if (verdict !== "drop" && frame.seq === this.frames.length + 1) {
-      this.frames.push(frame);
-      this.times.push(performance.now());
-    }
+    if (verdict !== "drop") this.#store(frame);
     if (verdict === "keep") socket.send(JSON.stringify({ type: "ack", seq: frame.seq }));
+  }
+
+  #store(frame: EventsFrame): void {
+    if (frame.seq !== this.frames.length + 1) return;
+    this.frames.push(frame);
+    this.times.push(performance.now());
   }
 
   #changed(): void {
@@ -112,6 +130,10 @@ export class FakeControlPlane {
         return;
       }
       plane.#sockets.handleUpgrade(request, socket, head, (ws) => prediction.accept(ws));
+    });
+    plane.endpoints.set("/v1/runner/report", (body, { headers }) => {
+      const prediction = plane.predictions.get(String(headers[LEASE_HEADER]));
+      return prediction?.report(body) ?? { status: 404 };
     });
     plane.#http.listen(0, "127.0.0.1");
     await once(plane.#http, "listening");

@@ -37,7 +37,7 @@ const untilStopped: Executor["run"] = async (_job, _sink, { cancel, abandon }) =
   return CANCELED;
 };
 
-test("a no-op is one frame on one connection", async () => {
+test("a no-op is one frame in one request", async () => {
   await jobOf(async ({ input }, sink) => {
     sink.setup({ phase: "ready" });
     sink.output(input.text ?? null);
@@ -54,7 +54,7 @@ test("a no-op is one frame on one connection", async () => {
       finish: { ...DONE, setup_seconds: expect.any(Number), execution_seconds: 0.001 },
     },
   ]);
-  expect(prediction.connections).toBe(1);
+  expect(prediction).toMatchObject({ reports: 1, connections: 0 });
 });
 
 test("fetches an input that the job does not carry, and tries again", async () => {
