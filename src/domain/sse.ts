@@ -2,4 +2,8 @@
 export const HEARTBEAT = ": keep-alive\n\n";
 
 export const encodeEvent = (id: number, event: string, data: unknown) =>
-  `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  encodeJsonEvent(id, event, JSON.stringify(data));
+
+/** @param json the data, as JSON text. */
+export const encodeJsonEvent = (id: number, event: string, json: string) =>
+  `id: ${id}\nevent: ${event}\ndata: ${json}\n\n`;

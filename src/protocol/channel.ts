@@ -16,7 +16,7 @@
  */
 import { z } from "zod";
 import { json } from "./common.ts";
-import { reportedEvent } from "./event.ts";
+import { reportedEvents } from "./event.ts";
 
 export const PING = "ping";
 export const PONG = "pong";
@@ -59,7 +59,7 @@ export type Finish = z.infer<typeof finish>;
 export const eventsFrame = z.object({
   type: z.literal("events"),
   seq: z.number().int().min(1),
-  events: z.array(reportedEvent).max(10_000),
+  events: reportedEvents,
   finish: finish.optional(),
 });
 export type EventsFrame = z.infer<typeof eventsFrame>;

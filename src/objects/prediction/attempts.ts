@@ -8,9 +8,9 @@ import {
   type UpFrame,
   upFrame,
 } from "../../protocol/channel.ts";
-import type { LogEvent } from "../../protocol/event.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
+import { linesOf } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** What is over a limit by more than its envelope can be: the runner keeps the limits exactly. */
@@ -136,7 +136,7 @@ export class Attempts {
     const { life, log } = record;
     const { limits } = life.spec;
     life.start(now);
-    const own = life.takeEvents();
+    const own = linesOf(life.takeEvents());
     const started = own.length > 0;
     let changed = started || frame.finish !== undefined;
     for (const reported of frame.events) {
@@ -144,18 +144,19 @@ export class Attempts {
       if (reported.event === "setup" && reported.data.phase === "ready") life.ready(now);
       changed ||= reported.event === "metrics" || reported.event === "setup";
     }
-    const events: LogEvent[] = [...own, ...frame.events];
-    const totals = log.totalsWith(attempt, frame.seq, frame.events);
+    const reported = linesOf(frame.events);
+    const totals = log.totalsWith(attempt, frame.seq, reported);
     const { output_bytes, logs_bytes } = totals;
     if (
       output_bytes > limits.output_bytes * TOLERANCE ||
       logs_bytes > limits.logs_bytes * TOLERANCE
     ) {
       life.fail("internal", "The runner sent more than a prediction may have.", now);
-      return this.#effects.commit(record, { events: own });
+      return this.#effects.commit(record, { lines: own });
     }
     if (frame.finish) life.finish(frame.finish, now);
-    this.#effects.commit(record, { events, totals, changed, finished: frame.finish !== undefined });
+    const lines = [...own, ...reported];
+    this.#effects.commit(record, { lines, totals, changed, finished: frame.finish !== undefined });
     // A timer keeps the object awake, and 2 s of that are $3.20 a million.
     if (started && !life.terminal) this.#effects.projectStarted(record);
   }

@@ -4,10 +4,9 @@
  */
 import { type Deadline, deadlines, earliest } from "../../domain/deadlines.ts";
 import { type Bindings, settings } from "../../env.ts";
-import type { LogEvent } from "../../protocol/event.ts";
 import { poolOf } from "../pool/stub.ts";
 import { Channels } from "./channels.ts";
-import type { Totals } from "./log.ts";
+import { type Line, linesOf, type Totals } from "./log.ts";
 import { projectionOf, waitingJobOf } from "./messages.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -20,7 +19,7 @@ export const RETRY_MS = 10_000;
 
 export interface Commit {
   /** What a runner has reported, with the totals of the log that includes it. */
-  events?: LogEvent[];
+  lines?: Line[];
   totals?: Totals;
   /** Whether the record has changed, beside the log. */
   changed?: boolean;
@@ -47,12 +46,13 @@ export class Effects {
   /** Writes what has changed, in one transaction, and lets everything follow from it. */
   commit(
     record: PredictionRecord,
-    { events = [], totals, changed = true, finished = false }: Commit = {},
+    { lines = [], totals, changed = true, finished = false }: Commit = {},
   ): void {
     const { life, log } = record;
-    const all = [...events, ...life.takeEvents()];
-    const ended = life.terminal && all.length > 0;
-    if (ended) all.push({ event: "done", data: record.present() });
+    const own = life.takeEvents();
+    const ended = life.terminal && lines.length + own.length > 0;
+    if (ended) own.push({ event: "done", data: record.present() });
+    const all = [...lines, ...linesOf(own)];
     if (changed) record.save();
     const encoded = all.length > 0 ? log.append(all, totals) : undefined;
     this.arm(record);

@@ -1,6 +1,5 @@
 /** The event log: frames of numbered events, each one row. */
-import { encodeEvent } from "../../domain/sse.ts";
-import type { Json } from "../../protocol/common.ts";
+import { encodeJsonEvent } from "../../domain/sse.ts";
 import type { LogEvent } from "../../protocol/event.ts";
 import type { Entries } from "./entries.ts";
 
@@ -16,6 +15,20 @@ export interface Totals {
 }
 
 const NOTHING: Totals = { attempt: 0, seq: 0, outputs: 0, output_bytes: 0, logs_bytes: 0 };
+
+/** An event whose data is text once and for all: it is stored, counted and sent as that. */
+export interface Line {
+  event: LogEvent["event"];
+  json: string;
+  /** What counts towards the limits: a text by its length, without what JSON escapes in it. */
+  size: number;
+}
+
+export const linesOf = (events: LogEvent[]): Line[] =>
+  events.map(({ event, data }) => {
+    const json = JSON.stringify(data);
+    return { event, json, size: typeof data === "string" ? data.length : json.length };
+  });
 
 interface Frame extends Totals {
   events: LogEvent[];
@@ -74,27 +87,26 @@ export class EventLog {
     return this.#totals.attempt === attempt ? this.#totals.seq : 0;
   }
 
-  /** What the totals will be with a frame of `events` by this attempt. */
-  totalsWith(attempt: number, seq: number, events: LogEvent[]): Totals {
+  /** What the totals will be with a frame of `lines` by this attempt. */
+  totalsWith(attempt: number, seq: number, lines: Line[]): Totals {
     const next = { ...this.#totals, attempt, seq };
     if (attempt !== this.#totals.attempt) next.outputs = 0;
-    for (const { event, data } of events) {
+    for (const { event, size } of lines) {
       if (event === "output") {
         next.outputs += 1;
-        next.output_bytes += jsonBytes(data);
-      } else if (event === "logs") next.logs_bytes += data.length;
+        next.output_bytes += size;
+      } else if (event === "logs") next.logs_bytes += size;
     }
     return next;
   }
 
   /** Appends one row; gives what subscribers are sent. */
-  append(events: LogEvent[], totals: Totals = this.#totals): Encoded {
+  append(lines: Line[], totals: Totals = this.#totals): Encoded {
     const first = this.#last + 1;
-    const frame: Frame = { ...totals, events };
-    this.#entries.append(first, JSON.stringify(frame));
+    this.#entries.append(first, frameText(totals, lines));
     this.#totals = totals;
-    this.#last = first + events.length - 1;
-    return { last: this.#last, bytes: encoder.encode(encode(first, events)) };
+    this.#last = first + lines.length - 1;
+    return { last: this.#last, bytes: encoder.encode(encode(first, lines)) };
   }
 
   /** The next step of a replay after the event `after`; undefined at the end of the log. */
@@ -105,7 +117,7 @@ export class EventLog {
     for (const { id, body } of this.#entries.frames(after + 1)) {
       const { events }: Frame = JSON.parse(body);
       const skip = Math.max(0, after + 1 - id);
-      text += encode(id + skip, events.slice(skip));
+      text += encode(id + skip, linesOf(events.slice(skip)));
       last = id + events.length - 1;
       if (text.length >= PAGE_BYTES) break;
     }
@@ -126,9 +138,11 @@ export class EventLog {
   }
 }
 
-const encode = (first: number, events: LogEvent[]) =>
-  events.map(({ event, data }, n) => encodeEvent(first + n, event, data)).join("");
+const encode = (first: number, lines: Line[]) =>
+  lines.map(({ event, json }, n) => encodeJsonEvent(first + n, event, json)).join("");
 
-/** Near enough, and free for the usual case of a short text. */
-const jsonBytes = (value: Json) =>
-  typeof value === "string" ? value.length : JSON.stringify(value).length;
+/** A Frame as JSON text, of texts that are there already. */
+function frameText(totals: Totals, lines: Line[]): string {
+  const events = lines.map(({ event, json }) => `{"event":"${event}","data":${json}}`);
+  return `${JSON.stringify(totals).slice(0, -1)},"events":[${events.join(",")}]}`;
+}
