@@ -1,6 +1,6 @@
 /** The prediction resource, from its live state. */
 import type { Prediction } from "../protocol/prediction.ts";
-import type { PredictionSpec, PredictionState } from "./prediction.ts";
+import type { PredictionSpec, PredictionState } from "./prediction-state.ts";
 
 export const secondsText = (seconds: number | null) =>
   seconds === null ? null : seconds.toFixed(3);

@@ -1,7 +1,8 @@
 /** Creating predictions: the object and its row, side by side, once per Idempotency-Key. */
 import { validateInput } from "../domain/json-schema.ts";
-import type { PredictionSpec } from "../domain/prediction.ts";
+import { initialState, type PredictionSpec } from "../domain/prediction-state.ts";
 import type { Preference } from "../domain/prefer.ts";
+import { projection } from "../domain/projection.ts";
 import { sha256 } from "../domain/secret.ts";
 import { ProblemError } from "../errors.ts";
 import type { CreateRequest, CreateResult } from "../objects/prediction/object.ts";
@@ -14,7 +15,6 @@ import {
   projectionAt,
 } from "../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
-import type { ProjectionMessage } from "../protocol/queue.ts";
 import { deletePrediction, insertPrediction, projectPredictions } from "../storage/predictions.ts";
 import { findTarget } from "./catalogue.ts";
 import { places } from "./predictions.ts";
@@ -151,23 +151,6 @@ function unavailable(
   return new ProblemError("unavailable", detail, { "retry-after": "1" });
 }
 
-/** The row of a prediction that has only just begun. */
-const rowOf = (spec: PredictionSpec, objectId: string): ProjectionMessage => ({
-  id: spec.id,
-  object_id: objectId,
-  user_id: spec.account_id,
-  model_id: spec.model_id,
-  model_owner: spec.model.owner,
-  model_name: spec.model.name,
-  version_number: spec.model.version_number,
-  stream: spec.stream,
-  status: "pending",
-  created_at: spec.created_at,
-  updated_at: spec.created_at,
-  setup_time: null,
-  execution_time: null,
-  error: null,
-  metrics: null,
-  data_removed: false,
-  revision: 1,
-});
+/** The row of a prediction that has only just begun: event 1 is all there is. */
+const rowOf = (spec: PredictionSpec, objectId: string) =>
+  projection(spec, initialState(spec), objectId, 1);

@@ -1,6 +1,6 @@
 /** What a new prediction is, from what was asked, of which version, with which settings. */
 import { v7 as uuid } from "uuid";
-import type { PredictionSpec } from "../domain/prediction.ts";
+import type { PredictionSpec } from "../domain/prediction-state.ts";
 import type { Preference } from "../domain/prefer.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
 import type { ContainerInterface } from "../protocol/runner.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Deadline, deadlines as deadlinesOf, earliest } from "../../src/domain/deadlines.ts";
-import { PredictionLife, type PredictionSpec } from "../../src/domain/prediction.ts";
+import { PredictionLife } from "../../src/domain/prediction.ts";
+import type { PredictionSpec } from "../../src/domain/prediction-state.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";
 
 const PATIENCE = { lease_seconds: 30, connect_seconds: 5, cancel_seconds: 60 };

@@ -1,12 +1,8 @@
 /** Whatever happens in whatever order: what must stay true of a prediction's life. */
 import fc from "fast-check";
 import { test } from "vitest";
-import {
-  isTerminal,
-  MAX_LOST,
-  PredictionLife,
-  type PredictionState,
-} from "../../src/domain/prediction.ts";
+import { MAX_LOST, PredictionLife } from "../../src/domain/prediction.ts";
+import { isTerminal, type PredictionState } from "../../src/domain/prediction-state.ts";
 import type { Finish } from "../../src/protocol/channel.ts";
 import type { TaskStatus } from "../../src/protocol/prediction.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";

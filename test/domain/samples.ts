@@ -1,5 +1,5 @@
 /** A prediction's specification, for tests of the rules. */
-import type { PredictionSpec } from "../../src/domain/prediction.ts";
+import type { PredictionSpec } from "../../src/domain/prediction-state.ts";
 
 export const NOW = Date.UTC(2026, 10, 20);
 export const SECRET = "0199c0de-0000-4000-8000-000000000000";

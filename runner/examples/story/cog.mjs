@@ -21,12 +21,12 @@ const current = new AsyncLocalStorage();
  * @typedef {{ signal: AbortSignal, log: Log, metric: (name: string, value: number) => void }} Context
  * @typedef {object} Model
  * @property {(context: { log: Log }) => unknown} [setup] runs once, before the first prediction
- * @property {(input: any, context: Context) => unknown} predict an async generator streams
+ * @property {(input: object, context: Context) => unknown} predict an async generator streams
  */
 
 /**
  * Serves a model; `manifest` is the parsed auspex.json, the only place where its schemas are.
- * @param {any} manifest
+ * @param {object} manifest
  * @param {Model} model
  */
 export function serve(manifest, model) {

@@ -1,7 +1,8 @@
 /** What a prediction says to the pool and to the queues. */
 import { formatLease } from "../../domain/lease.ts";
-import type { Attempt, PredictionSpec } from "../../domain/prediction.ts";
-import type { ProjectionMessage, WaitingJob } from "../../protocol/queue.ts";
+import type { Attempt, PredictionSpec } from "../../domain/prediction-state.ts";
+import { projection } from "../../domain/projection.ts";
+import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -45,25 +46,5 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
   };
 }
 
-export function projectionOf(record: PredictionRecord, objectId: string): ProjectionMessage {
-  const { spec, state } = record.life;
-  return {
-    id: spec.id,
-    object_id: objectId,
-    user_id: spec.account_id,
-    model_id: spec.model_id,
-    model_owner: spec.model.owner,
-    model_name: spec.model.name,
-    version_number: spec.model.version_number,
-    stream: spec.stream,
-    status: state.status,
-    created_at: spec.created_at,
-    updated_at: state.updated_at,
-    setup_time: state.setup_seconds,
-    execution_time: state.execution_seconds,
-    error: state.error,
-    metrics: state.metrics,
-    data_removed: false,
-    revision: record.log.last,
-  };
-}
+export const projectionOf = ({ life, log }: PredictionRecord, objectId: string) =>
+  projection(life.spec, life.state, objectId, log.last);

@@ -5,7 +5,8 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import type { Deadline } from "../../domain/deadlines.ts";
-import { PredictionLife, type PredictionSpec } from "../../domain/prediction.ts";
+import { PredictionLife } from "../../domain/prediction.ts";
+import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import type { Bindings } from "../../env.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";

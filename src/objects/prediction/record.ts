@@ -1,9 +1,6 @@
 /** All of one prediction in the hand: its life, its log, and where both are kept. */
-import {
-  PredictionLife,
-  type PredictionSpec,
-  type PredictionState,
-} from "../../domain/prediction.ts";
+import { PredictionLife } from "../../domain/prediction.ts";
+import type { PredictionSpec, PredictionState } from "../../domain/prediction-state.ts";
 import { presentPrediction } from "../../domain/resource.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { Entries } from "./entries.ts";

@@ -1,0 +1,90 @@
+/** What a prediction is and what has become of it: what its object keeps. */
+import type { Finish } from "../protocol/channel.ts";
+import type { Metrics } from "../protocol/event.ts";
+import type { PredictionError, TaskStatus, Webhook } from "../protocol/prediction.ts";
+import type { ContainerInterface, Image, Limits } from "../protocol/runner.ts";
+
+/** What was asked for. Never changes. */
+export interface PredictionSpec {
+  id: string;
+  url: string;
+  account_id: string;
+  model_id: string;
+  model: { owner: string; name: string; version_number: number };
+  hardware: string;
+  image: Image;
+  interface: ContainerInterface;
+  variables: Record<string, string>;
+  limits: Limits;
+  stream: boolean;
+  webhook: Webhook | null;
+  created_at: number;
+  timeout_seconds: number;
+  setup_timeout_seconds: number;
+  queue_timeout_seconds: number;
+  retention_seconds: number;
+  /** When to cancel what is not finished (`Prefer: wait=n, cancel`). */
+  cancel_at: number | null;
+  /** Tells a repeated create with the same Idempotency-Key from another one. */
+  request_hash: string | null;
+}
+
+export interface Attempt {
+  number: number;
+  secret: string;
+  opened_at: number;
+  /** When its runner was first heard; null while it has only been handed out. */
+  started_at: number | null;
+  /** When its container was ready for the model to run. */
+  ready_at: number | null;
+  /** When its runner was last heard, as of its last broken channel; see `grace`. */
+  heard_at: number | null;
+  /** True once it was given a lease of its own because the object itself had restarted. */
+  grace: boolean;
+}
+
+export interface PredictionState {
+  status: TaskStatus;
+  updated_at: number;
+  attempt: Attempt | null;
+  /** How many attempts have been opened: the number of the last one. */
+  attempts: number;
+  /** How many of them began and were lost, and how many were handed back. */
+  lost: number;
+  released: number;
+  /** Since when it waits for a runner, how often its dispatch has been sent since, and when. */
+  waiting_since: number;
+  dispatches: number;
+  dispatched_at: number;
+  cancel_requested_at: number | null;
+  completed_at: number | null;
+  setup_seconds: number | null;
+  execution_seconds: number | null;
+  error: PredictionError | null;
+  metrics: Metrics | null;
+  /** How the `output` events make up the output. */
+  output: Finish["output"];
+}
+
+const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
+
+export const isTerminal = (status: TaskStatus) => TERMINAL.includes(status);
+
+export const initialState = (spec: PredictionSpec): PredictionState => ({
+  status: "pending",
+  updated_at: spec.created_at,
+  attempt: null,
+  attempts: 0,
+  lost: 0,
+  released: 0,
+  waiting_since: spec.created_at,
+  dispatches: 0,
+  dispatched_at: spec.created_at,
+  cancel_requested_at: null,
+  completed_at: null,
+  setup_seconds: null,
+  execution_seconds: null,
+  error: null,
+  metrics: null,
+  output: "none",
+});
