@@ -49,7 +49,7 @@ interface Frame {
  * A run that ends within this is reported by one request on a connection that stands already: to
  * open a channel for it takes several round trips. One that has output gets its channel at once.
  */
-const SHORT_RUN_MS = 10;
+const SHORT_RUN_MS = 25;
 const MAX_POST_CHARS = 1024 * 1024;
 /**
  * The prediction is marked as started by its first frame: due 30 ms after the welcome even when
