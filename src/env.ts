@@ -34,7 +34,6 @@ const variables = z.object({
         .map((item) => item.trim())
         .filter(Boolean),
     ),
-  RESOURCE_SHAPE: z.enum(["A", "B"]).default("A"),
   MAX_WAITING: count.default(1_000),
   WAIT_SECONDS: count.default(60),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
@@ -51,7 +50,6 @@ const variables = z.object({
 export interface Settings {
   imageRegistry: string;
   imageAllowList: string[];
-  resourceShape: "A" | "B";
   maxWaiting: number;
   waitSeconds: number;
   queueTimeoutSeconds: number;
@@ -78,7 +76,6 @@ export function settings(env: Bindings): Settings {
     found = {
       imageRegistry: v.IMAGE_REGISTRY,
       imageAllowList: v.IMAGE_ALLOW_LIST,
-      resourceShape: v.RESOURCE_SHAPE,
       maxWaiting: v.MAX_WAITING,
       waitSeconds: v.WAIT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,

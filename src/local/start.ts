@@ -70,7 +70,8 @@ async function main(): Promise<void> {
   handleSignals();
   const { url } = deployment;
   say(`The control plane runs at ${url}`);
-  setInterval(() => void deployment?.scheduled(), SCHEDULE_MS).unref();
+  // One that fails, as while workerd restarts, is made up for by the next.
+  setInterval(() => deployment?.scheduled().catch(() => {}), SCHEDULE_MS).unref();
   const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
   await writeSecrets({ ...secrets, seed: user });
   runner = startRunner({
@@ -95,6 +96,7 @@ async function main(): Promise<void> {
 }
 
 main().catch(async (error: unknown) => {
+  if (stopping) return;
   say(
     error instanceof PortTaken
       ? `${error.message} Choose another: npm start -- --port ${port + 1}`

@@ -91,7 +91,6 @@ export const model = z.object({
   description: z.string(),
   overview: z.string(),
   owner,
-  predictions_count: z.number().int(),
   source_url: z.string().nullable(),
   license_url: z.string().nullable(),
   paper_url: z.string().nullable(),

@@ -84,7 +84,6 @@ function presentModel({
     description: row.description,
     overview: row.overview,
     owner: { id: owner.id, username: owner.username, avatar_url: owner.avatar_url },
-    predictions_count: 0,
     source_url: row.source_url,
     license_url: row.license_url,
     paper_url: row.paper_url,

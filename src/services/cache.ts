@@ -27,7 +27,6 @@ export function remembered<Key extends string, Value extends object, Source>(
       return value;
     },
     forget: (key: Key) => void cache.delete(key),
-    clear: () => cache.clear(),
   };
 }
 

@@ -37,6 +37,17 @@ describe("a runner that is not heard for 30 s", () => {
     ]);
   });
 
+  test("before output: the next attempt has the whole limit of logs again", async () => {
+    const { client, id, channel, runner } = await begun();
+    const logs = { event: "logs", data: "x".repeat(6 * 1024 * 1024) } as const;
+    await channel.report([logs]);
+    await passes(31, id);
+    const second = await runner.work();
+    await second.channel.report([logs]);
+    await second.channel.succeed("a");
+    expect(await client.status(id)).toBe("succeeded");
+  });
+
   test("after output: it has failed, for another run would answer twice", async () => {
     const { client, id, channel } = await begun();
     await channel.output("a");

@@ -8,13 +8,14 @@ export interface Totals {
   /** The last attempt that reported, and the sequence number of its last frame. */
   attempt: number;
   seq: number;
-  /** How many `output` events this attempt has reported. */
+  /** What it has reported: `output` events, their bytes, and those of its logs. */
   outputs: number;
   output_bytes: number;
   logs_bytes: number;
 }
 
-const NOTHING: Totals = { attempt: 0, seq: 0, outputs: 0, output_bytes: 0, logs_bytes: 0 };
+const NOTHING_REPORTED = { outputs: 0, output_bytes: 0, logs_bytes: 0 };
+const NOTHING: Totals = { attempt: 0, seq: 0, ...NOTHING_REPORTED };
 
 /** An event whose data is text once and for all: it is stored, counted and sent as that. */
 export interface Line {
@@ -25,10 +26,15 @@ export interface Line {
 }
 
 export const linesOf = (events: LogEvent[]): Line[] =>
-  events.map(({ event, data }) => {
-    const json = JSON.stringify(data);
-    return { event, json, size: typeof data === "string" ? data.length : json.length };
+  events.map((reported) => {
+    const json = JSON.stringify(reported.data);
+    return { event: reported.event, json, size: sizeOf(reported, json) };
   });
+
+function sizeOf({ event, data }: LogEvent, json: string): number {
+  if (event === "setup") return data.logs?.length ?? 0;
+  return typeof data === "string" ? data.length : json.length;
+}
 
 interface Frame extends Totals {
   events: LogEvent[];
@@ -40,8 +46,8 @@ export interface Encoded {
   bytes: Uint8Array;
 }
 
-/** Bytes of one step of a replay: what is held in memory of a log of any length. */
-const PAGE_BYTES = 256 * 1024;
+/** One step of a replay ends with the frame that passes this: what a reader that lags costs. */
+const PAGE_BYTES = 32 * 1024;
 
 const encoder = new TextEncoder();
 
@@ -90,12 +96,13 @@ export class EventLog {
   /** What the totals will be with a frame of `lines` by this attempt. */
   totalsWith(attempt: number, seq: number, lines: Line[]): Totals {
     const next = { ...this.#totals, attempt, seq };
-    if (attempt !== this.#totals.attempt) next.outputs = 0;
+    // The limits are those of one attempt: its runner knows nothing of the one before.
+    if (attempt !== this.#totals.attempt) Object.assign(next, NOTHING_REPORTED);
     for (const { event, size } of lines) {
       if (event === "output") {
         next.outputs += 1;
         next.output_bytes += size;
-      } else if (event === "logs") next.logs_bytes += size;
+      } else if (event === "logs" || event === "setup") next.logs_bytes += size;
     }
     return next;
   }

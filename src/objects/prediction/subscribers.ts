@@ -1,7 +1,8 @@
 /**
  * The readers of one prediction's stream. The log is the buffer: a reader that keeps up is handed
  * each frame as it is written, the same bytes for all; one that lags is handed nothing until it
- * asks again, and then reads on from the log. So a slow reader costs 32 KiB, whatever it misses.
+ * asks again, and then reads on from the log. So a slow reader costs 32 KiB and a frame, whatever
+ * it misses.
  */
 import { HEARTBEAT } from "../../domain/sse.ts";
 import type { Encoded } from "./log.ts";
