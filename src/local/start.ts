@@ -17,6 +17,7 @@ const SLOTS = 8;
 const EXAMPLES = join(ROOT, "runner/examples");
 /** Cron, as in wrangler.toml: nobody else calls it here. */
 const SCHEDULE_MS = 60_000;
+const PARENT_CHECK_MS = 500;
 /** What runs is a demonstration: nobody waits long for it at the end. */
 const RUNNER_STOP_MS = 3_000;
 
@@ -48,6 +49,15 @@ function handleSignals(): void {
   }
 }
 
+/** A signal to npm ends the shell between it and us, and does not get here: its end is noticed. */
+function endWithNpm(): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const shell = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== shell) process.kill(process.pid, "SIGTERM");
+  }, PARENT_CHECK_MS).unref();
+}
+
 /** The user and the tokens of the last start, when the state still knows them. */
 async function seeded(url: string, operator: Client, last: Seed | undefined): Promise<Seed> {
   if (last && (await new Client(url, last.token).fetch("GET", "/predictions")).ok) return last;
@@ -56,6 +66,7 @@ async function seeded(url: string, operator: Client, last: Seed | undefined): Pr
 
 async function main(): Promise<void> {
   handleSignals();
+  endWithNpm();
   await assertFree(port);
   say("Building the Worker …");
   const secrets = await readSecrets();
