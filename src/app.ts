@@ -1,25 +1,31 @@
 /** The API: what every request goes through, and the list of route groups. */
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
+import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
-import { answerError, notFound, ProblemError } from "./errors.ts";
+import { answerError, ProblemError } from "./errors.ts";
+import { uncached } from "./middleware/conditional.ts";
+import { catalogueRoutes } from "./routes/catalogue.ts";
 import { routes } from "./routes/context.ts";
+import { documented } from "./routes/documentation.tsx";
+import { fleetRoutes } from "./routes/fleet.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { predictionRoutes } from "./routes/predictions.ts";
 import { runnerRoutes } from "./routes/runner.ts";
+import { userRoutes } from "./routes/users.ts";
+import { versionRoutes } from "./routes/versions.ts";
 import { servicesOf } from "./services/services.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i;
-
 const api = routes()
   .use(requestId({ limitLength: 128 }))
+  .use(uncached)
   .use(
     cors({
       origin: "*",
-      exposeHeaders: ["x-request-id", "location", "preference-applied", "retry-after"],
+      exposeHeaders: ["x-request-id", "location", "preference-applied", "retry-after", "etag"],
       maxAge: 86_400,
     }),
   )
@@ -35,21 +41,36 @@ const api = routes()
     }),
   )
   .use(async (c, next) => {
-    const type = c.req.header("content-type");
-    if (type !== undefined && c.req.raw.body !== null && !JSON_TYPE.test(type)) {
-      const detail = `Send JSON: 'Content-Type: application/json', not '${type.slice(0, 100)}'.`;
-      throw new ProblemError("unsupported_media_type", detail);
-    }
     c.set("services", servicesOf(c.env));
     await next();
   });
 
+api.use(
+  methodNotAllowed({
+    app: api,
+    onMethodNotAllowed: (c, methods) => {
+      const allow = methods.join(", ");
+      const detail = `${c.req.method} is not for this address, which takes ${allow}.`;
+      return answerError(new ProblemError("method_not_allowed", detail, { allow }), c);
+    },
+  }),
+);
+
 api.onError(answerError);
-api.notFound((c) => answerError(notFound(`${c.req.method} ${c.req.path}`), c));
+api.notFound((c) => {
+  const detail = `There is nothing at ${c.req.path.slice(0, 200)}. All addresses are listed at /docs.`;
+  return answerError(new ProblemError("not_found", detail), c);
+});
 
 api.route("/v1", predictionRoutes);
 api.route("/v1", modelRoutes);
+api.route("/v1", versionRoutes);
+api.route("/v1", userRoutes);
+api.route("/v1", catalogueRoutes);
 api.route("/v1", operatorRoutes);
+api.route("/v1", fleetRoutes);
 api.route("/v1", runnerRoutes);
+
+documented(api);
 
 export const app = api;

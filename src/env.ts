@@ -4,6 +4,7 @@ import type { Patience } from "./domain/deadlines.ts";
 import type { PoolObject } from "./objects/pool/object.ts";
 import type { PredictionObject } from "./objects/prediction/object.ts";
 import type { ProjectionMessage, WaitingJob } from "./protocol/queue.ts";
+import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
 export interface Bindings {
   DB: D1Database;
@@ -13,6 +14,9 @@ export interface Bindings {
   POOL: DurableObjectNamespace<PoolObject>;
   /** Built with itty-durable, which speaks fetch: objects/runner/stub.ts is its only door. */
   RUNNER: DurableObjectNamespace;
+  RATE_LIMIT_ADDRESS: RateLimit;
+  RATE_LIMIT_TOKEN: RateLimit;
+  RATE_LIMIT_PREDICTIONS: RateLimit;
 }
 
 declare global {
@@ -43,6 +47,8 @@ const variables = z.object({
   CANCEL_SECONDS: count.default(60),
   TELEMETRY_SECONDS: count.default(30),
   RETENTION_DAYS: z.coerce.number().positive().default(30),
+  RATE_LIMITS: z.enum(["on", "off"]).default("on"),
+  RESOURCE_SHAPE: resourceShape.default("A"),
   WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
   OPERATOR_TOKEN: z.string().min(16).optional(),
 });
@@ -58,6 +64,8 @@ export interface Settings {
   /** Between two reports of a runner: how long a drain takes to reach it at most. */
   telemetrySeconds: number;
   retentionSeconds: number;
+  rateLimits: boolean;
+  resourceShape: ResourceShape;
   webhookAllowInsecure: boolean;
   operatorToken: string | undefined;
 }
@@ -87,6 +95,8 @@ export function settings(env: Bindings): Settings {
       },
       telemetrySeconds: v.TELEMETRY_SECONDS,
       retentionSeconds: v.RETENTION_DAYS * 86_400,
+      rateLimits: v.RATE_LIMITS === "on",
+      resourceShape: v.RESOURCE_SHAPE,
       webhookAllowInsecure: v.WEBHOOK_ALLOW_INSECURE,
       operatorToken: v.OPERATOR_TOKEN,
     };

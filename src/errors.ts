@@ -10,6 +10,7 @@ const PROBLEMS = {
   unauthenticated: [401, "Authentication required"],
   forbidden: [403, "Not allowed"],
   not_found: [404, "Not found"],
+  method_not_allowed: [405, "Method not allowed"],
   conflict: [409, "Conflict"],
   session_superseded: [409, "Session superseded"],
   too_large: [413, "Too large"],
@@ -34,6 +35,8 @@ export class ProblemError extends Error {
   }
 }
 
+export const conflict = (detail: string) => new ProblemError("conflict", detail);
+
 export const notFound = (what: string) => new ProblemError("not_found", `${what} was not found.`);
 
 function problemResponse(code: ProblemCode, detail: string, requestId: string): Response {
@@ -55,22 +58,61 @@ const validationResponse = ({ issues }: ValidationFailure) =>
   Response.json({ detail: issues }, { status: 422 });
 
 /** Hono's one `onError`. What is unexpected is logged whole and answered without detail. */
-export function answerError(error: Error, c: Context): Response {
+export async function answerError(error: Error, c: Context): Promise<Response> {
   const requestId: string = c.get("requestId");
   if (error instanceof ValidationFailure) return validationResponse(error);
-  // Thrown by Hono's validator where the body does not parse.
   if (error instanceof HTTPException && error.status === 400)
-    return validationResponse(malformedJson());
-  if (error instanceof ProblemError) {
-    const response = problemResponse(error.code, error.message, requestId);
-    for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);
-    if (error.code === "unauthenticated") response.headers.set("www-authenticate", "Bearer");
+    return validationResponse(malformedJson(await parseErrorOf(c)));
+  const problem = problemOf(error, c);
+  if (problem) {
+    const response = problemResponse(problem.code, problem.message, requestId);
+    for (const [name, value] of Object.entries(problem.headers)) response.headers.set(name, value);
+    if (problem.code === "unauthenticated") response.headers.set("www-authenticate", "Bearer");
     return response;
   }
-  console.error("unexpected error", { requestId, error: error.stack ?? String(error) });
+  console.error("unexpected error", { requestId, ...traceOf(error) });
   return problemResponse(
     "internal",
     "Something went wrong on our side. Try again, and give the operator this request_id if it stays.",
     requestId,
   );
 }
+
+/** What Hono's validator found is not JSON: it keeps the body, but not what was wrong with it. */
+const parseErrorOf = (c: Context): Promise<unknown> =>
+  c.req.json().then(undefined, (error) => error);
+
+function problemOf(error: Error, c: Context): ProblemError | undefined {
+  if (error instanceof ProblemError) return error;
+  // The media type of a body, held against those that the route declares.
+  if (error instanceof HTTPException && error.status === 415) {
+    const type = c.req.header("content-type");
+    const sent = type === undefined ? "nothing" : `'${type.slice(0, 100)}'`;
+    const detail = `Send JSON and say so: 'Content-Type: application/json', not ${sent}.`;
+    return new ProblemError("unsupported_media_type", detail);
+  }
+  if (hasMessage(error, BROKEN_REFERENCE))
+    return conflict("Something that this names was deleted meanwhile. Look again, then try again.");
+  if (hasMessage(error, PASSING)) {
+    console.warn("unavailable", { requestId: c.get("requestId"), ...traceOf(error) });
+    const detail = "The database is busy or restarting. Try again in a few seconds.";
+    return new ProblemError("unavailable", detail, { "retry-after": "5" });
+  }
+  return undefined;
+}
+
+/** The errors of D1 that its documentation calls overload or a restart: they pass by themselves. */
+const PASSING =
+  /D1_ERROR: .*(overloaded|reset because its code was updated|caused object to be reset|Network connection lost|transient issue)/;
+
+/** What was there when it was looked up is not there any more. */
+const BROKEN_REFERENCE = /D1_ERROR: FOREIGN KEY constraint failed/;
+
+/** drizzle wraps what D1 threw, as the cause of an error of its own. */
+const hasMessage = (error: unknown, message: RegExp): boolean =>
+  error instanceof Error && (message.test(error.message) || hasMessage(error.cause, message));
+
+const traceOf = ({ stack, message, cause }: Error) => ({
+  error: stack ?? message,
+  ...(cause !== undefined && { cause: String(cause) }),
+});

@@ -26,10 +26,17 @@ export default defineConfig({
                 "auspex-dispatch": { maxBatchSize: 100, maxBatchTimeout: 0 },
                 "auspex-projection": { maxBatchSize: 100, maxBatchTimeout: 0.05 },
               },
+              // What is reached soon: a test turns them on for itself.
+              ratelimits: {
+                RATE_LIMIT_ADDRESS: { namespace_id: "7301", simple: { limit: 5, period: 10 } },
+                RATE_LIMIT_TOKEN: { namespace_id: "7302", simple: { limit: 8, period: 10 } },
+                RATE_LIMIT_PREDICTIONS: { namespace_id: "7303", simple: { limit: 6, period: 10 } },
+              },
               bindings: {
                 OPERATOR_TOKEN: "an-operator-token-for-tests",
                 WEBHOOK_ALLOW_INSECURE: "true",
                 MAX_WAITING: "20",
+                RATE_LIMITS: "off",
                 MIGRATIONS: await readD1Migrations(`${root}migrations`),
               },
             },

@@ -1,45 +1,17 @@
 /** JSON Schema, 2020-12: whether a version's schema can be used, and whether an input fits it. */
-import { dereference, type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
-import type { Json, ValidationIssue } from "../protocol/common.ts";
-import { invalid, typeError, ValidationFailure } from "./validation.ts";
+import { dereference, type Schema, validate } from "@cfworker/json-schema";
+import type { Json } from "../protocol/common.ts";
+import { schemaIssues } from "./json-schema-issues.ts";
+import { invalid, type Loc, tooDeep, ValidationFailure } from "./validation.ts";
 
 type JsonSchema = Record<string, Json>;
-
-const TYPES: Record<string, string> = {
-  required: "missing",
-  false: "extra_forbidden",
-  minimum: "greater_than_equal",
-  maximum: "less_than_equal",
-  exclusiveMinimum: "greater_than",
-  exclusiveMaximum: "less_than",
-  minLength: "string_too_short",
-  maxLength: "string_too_long",
-  pattern: "string_pattern_mismatch",
-  minItems: "too_short",
-  maxItems: "too_long",
-  enum: "enum",
-};
-
-/** More would not help anybody. */
-const MAX_ISSUES = 20;
-
-/** Keywords that only say that something below them failed. */
-const BRANCHES = new Set([
-  "properties",
-  "additionalProperties",
-  "items",
-  "prefixItems",
-  "additionalItems",
-  "$ref",
-  "allOf",
-]);
 
 /**
  * Refuses a schema that would fail whatever is held against it.
  * @param loc where in the request it stands
  * @throws ValidationFailure for a `$ref` that leads nowhere and a `pattern` that is none
  */
-export function checkSchema(schema: JsonSchema, loc: ["body", ...string[]]): void {
+export function checkSchema(schema: JsonSchema, loc: Loc): void {
   try {
     // dereference leaves marks in what it walks.
     const all = dereference(structuredClone(schema));
@@ -54,6 +26,7 @@ export function checkSchema(schema: JsonSchema, loc: ["body", ...string[]]): voi
       for (const pattern of patternsOf(part)) new RegExp(pattern, "u");
     }
   } catch (error) {
+    if (error instanceof RangeError) throw tooDeep(loc);
     throw invalid(loc, error instanceof Error ? error.message : String(error));
   }
 }
@@ -63,18 +36,17 @@ export function checkSchema(schema: JsonSchema, loc: ["body", ...string[]]): voi
  * @throws ValidationFailure with `loc` from `["body", "input"]` down
  */
 export function validateInput(schema: JsonSchema, input: Json): void {
-  const result = attempt(schema, input);
-  if (result.valid) return;
-  const leaves = result.errors.filter(({ keyword }) => !BRANCHES.has(keyword));
-  throw new ValidationFailure(leaves.slice(0, MAX_ISSUES).map(issueOf));
+  const lookup = dereference(schema);
+  const { valid, errors } = attempt(schema, input, lookup);
+  if (!valid) throw new ValidationFailure(schemaIssues(errors, { schema, lookup, input }));
 }
 
-function attempt(schema: JsonSchema, input: Json) {
+function attempt(schema: Schema, input: Json, lookup: ReturnType<typeof dereference>) {
   try {
-    return new Validator(schema, "2020-12", false).validate(input);
+    return validate(input, schema, "2020-12", lookup, false);
   } catch (error) {
     // A recursive schema follows the input as deep as it goes: until the stack ends.
-    if (error instanceof RangeError) throw invalid(["body", "input"], "it is nested too deep");
+    if (error instanceof RangeError) throw tooDeep(["body", "input"]);
     throw error;
   }
 }
@@ -85,17 +57,3 @@ const patternsOf = ({ pattern, patternProperties }: Schema) => [
 ];
 
 const fragmentOf = (place: string) => place.slice(place.indexOf("#"));
-
-function issueOf({ keyword, error, instanceLocation }: OutputUnit): ValidationIssue {
-  const path = instanceLocation
-    .split("/")
-    .slice(1)
-    .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
-  const missing = keyword === "required" && /"([^"]+)"/.exec(error)?.[1];
-  const expected = keyword === "type" && /Expected "(\w+)"/.exec(error)?.[1];
-  return {
-    loc: ["body", "input", ...path, ...(missing ? [missing] : [])],
-    msg: keyword === "false" ? "this is not an input of the model" : error,
-    type: expected ? typeError(expected) : (TYPES[keyword] ?? "value_error"),
-  };
-}

@@ -1,5 +1,5 @@
 /** The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>`, `cancel`; all else is ignored. */
-import { ValidationFailure } from "./validation.ts";
+import { invalid } from "./validation.ts";
 
 export interface Preference {
   /** What was asked for, s, cut to the maximum; the default for a bare `wait`. */
@@ -52,11 +52,9 @@ const splitOutsideQuotes = (header: string) =>
 const unquote = (value: string) => /^"(.*)"$/.exec(value)?.[1]?.replace(/\\(.)/g, "$1") ?? value;
 
 const badWait = (value: string) =>
-  new ValidationFailure([
-    {
-      loc: ["header", "prefer"],
-      msg: "wait takes a whole number of seconds, as in 'Prefer: wait=10'",
-      type: "int_parsing",
-      input: value,
-    },
-  ]);
+  invalid(
+    ["header", "prefer"],
+    "wait takes a whole number of seconds, as in 'Prefer: wait=10'",
+    "int_parsing",
+    value,
+  );

@@ -1,6 +1,53 @@
-/** What is wrong with a request, in the form of a 422 (types named as pydantic names them). */
-import type { z } from "zod";
+/** What is wrong with a request, in the form of a 422: types, texts and contexts as pydantic v2 has them. */
 import type { ValidationIssue } from "../protocol/common.ts";
+
+/** The closed list of types. `{name}` is filled in from the context. */
+const TEXTS = {
+  bool_parsing: "Input should be a valid boolean: 'true' or 'false'",
+  bool_type: "Input should be a valid boolean",
+  date_parsing: "Input should be a valid date, as in 2026-01-31",
+  datetime_parsing: "Input should be a valid datetime in UTC, as in 2026-01-31T12:00:00Z",
+  dict_type: "Input should be an object",
+  enum: "Input should be {expected}",
+  extra_forbidden: "Extra inputs are not permitted",
+  finite_number: "Input should be a finite number",
+  float_parsing: "Input should be a valid number, unable to parse string as a number",
+  float_type: "Input should be a valid number",
+  greater_than: "Input should be greater than {gt}",
+  greater_than_equal: "Input should be greater than or equal to {ge}",
+  int_from_float: "Input should be a valid integer, got a number with a fractional part",
+  int_parsing: "Input should be a valid integer, unable to parse string as an integer",
+  int_type: "Input should be a valid integer",
+  json_invalid: "The body is not valid JSON: {error}",
+  less_than: "Input should be less than {lt}",
+  less_than_equal: "Input should be less than or equal to {le}",
+  list_type: "Input should be a valid array",
+  literal_error: "Input should be {expected}",
+  missing: "Field required",
+  multiple_of: "Input should be a multiple of {multiple_of}",
+  none_required: "Input should be null",
+  recursion_loop: "Input is nested too deep",
+  string_pattern_mismatch: "String should match pattern '{pattern}'",
+  string_too_long: "String should have at most {max_length} characters",
+  string_too_short: "String should have at least {min_length} characters",
+  string_type: "Input should be a valid string",
+  time_parsing: "Input should be a valid time, as in 12:00:00",
+  too_long: "{field_type} should have at most {max_length} items",
+  too_short: "{field_type} should have at least {min_length} items",
+  union_tag_invalid: "Input should have '{discriminator}' {expected_tags}",
+  url_parsing: "Input should be a valid URL, as in https://example.com/path",
+  url_scheme: "URL scheme should be {expected_schemes}",
+  uuid_parsing: "Input should be a valid UUID",
+  value_error: "{error}",
+} as const;
+
+export type IssueType = keyof typeof TEXTS;
+
+/** A problem without its place. */
+export type Fault = Pick<ValidationIssue, "type" | "msg" | "ctx">;
+
+type Where = "body" | "query" | "path" | "header";
+export type Loc = [Where, ...string[]];
 
 export class ValidationFailure extends Error {
   readonly issues: ValidationIssue[];
@@ -11,71 +58,109 @@ export class ValidationFailure extends Error {
   }
 }
 
-type Where = "body" | "query" | "path" | "header";
+/** More would not help anybody. */
+export const MAX_ISSUES = 20;
+
+/** @param ctx what the text needs and more that helps; absent where the type says it all. */
+export function fault(type: IssueType, ctx?: Record<string, unknown>): Fault {
+  const msg = TEXTS[type].replace(/\{(\w+)\}/g, (_, name: string) => String(ctx?.[name]));
+  return ctx ? { type, msg, ctx } : { type, msg };
+}
+
+/** @param value what stands there: repeated to the caller when it is short and no secret. */
+export const issueAt = (loc: Loc, { type, msg, ctx }: Fault, value?: unknown): ValidationIssue => ({
+  type,
+  loc,
+  msg,
+  ...(!loc.some((part) => SECRET.test(part)) && repeatable(value) && { input: value }),
+  ...(ctx && { ctx }),
+});
 
 /** One problem of the request, thrown where no schema found it. */
-export const invalid = (loc: [Where, ...string[]], msg: string, type = "value_error") =>
-  new ValidationFailure([{ loc, msg, type }]);
+export const invalid = (loc: Loc, msg: string, type: IssueType = "value_error", value?: unknown) =>
+  new ValidationFailure([issueAt(loc, { type, msg }, value)]);
 
-export const malformedJson = () => invalid(["body"], "the body is not JSON", "json_invalid");
+/** @param error as JSON.parse threw it */
+export const malformedJson = (error: unknown) =>
+  new ValidationFailure([
+    issueAt(
+      ["body"],
+      fault("json_invalid", { error: error instanceof Error ? error.message : "" }),
+    ),
+  ]);
+
+export const tooDeep = (loc: Loc) => new ValidationFailure([issueAt(loc, fault("recursion_loop"))]);
+
+const TYPE_FAULTS = new Map<string, IssueType>([
+  ["array", "list_type"],
+  ["boolean", "bool_type"],
+  ["int", "int_type"],
+  ["integer", "int_type"],
+  ["null", "none_required"],
+  ["number", "float_type"],
+  ["object", "dict_type"],
+  ["record", "dict_type"],
+  ["string", "string_type"],
+]);
+
+/** @param expected the type as zod or JSON Schema calls it, which the value is not of */
+export function wrongType(expected: string, value: unknown): Fault {
+  if (typeof value === "number" && !Number.isFinite(value)) return fault("finite_number");
+  const type = TYPE_FAULTS.get(expected);
+  if (type === "int_type" && typeof value === "number") return fault("int_from_float");
+  return type ? fault(type) : fault("value_error", { error: `Input should be: ${expected}` });
+}
+
+/** `'a', 'b' or 'c'`: the values that would do. */
+export function alternatives(values: readonly unknown[]): string {
+  const texts = values.map((value) =>
+    typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value)),
+  );
+  const last = texts.pop() ?? "nothing";
+  return texts.length > 0 ? `${texts.join(", ")} or ${last}` : last;
+}
 
 /**
- * What zod found.
- * @param where the part of the request that it looked at, and `value` what it was.
+ * Of a union that nothing fits, the branch that was most likely meant.
+ * @param branches what is wrong with the value for each
+ * @param depth the length of the value's own `loc`
  */
-export function issuesOf(error: z.core.$ZodError, where: Where, value: unknown): ValidationIssue[] {
-  return error.issues.map((issue) => {
-    const loc = [where, ...issue.path.map(String)];
-    return isAbsent(value, issue.path)
-      ? { loc, msg: "required", type: "missing" }
-      : { loc, msg: issue.message, type: typeOf(issue) };
-  });
+export function likeliest(branches: ValidationIssue[][], depth: number): ValidationIssue[] {
+  const ofAnotherType = ({ loc, type }: ValidationIssue) =>
+    loc.length === depth && (type.endsWith("_type") || type === "none_required");
+  // Another type altogether is the worst fit; a wrong literal mostly tells the branches apart.
+  const misfit = (branch: ValidationIssue[]) =>
+    branch.reduce((sum, issue) => {
+      if (ofAnotherType(issue)) return sum + 100;
+      return sum + (issue.type === "literal_error" || issue.type === "enum" ? 10 : 1);
+    }, 0);
+  const [best = []] = branches.toSorted((a, b) => misfit(a) - misfit(b));
+  const [first] = best;
+  if (!first || !ofAnotherType(first)) return best;
+  const texts = new Set(
+    branches
+      .flat()
+      .filter(ofAnotherType)
+      .map(({ msg }) => msg),
+  );
+  return [{ ...first, msg: [...texts].join(", or: ") }];
 }
 
-/** zod keeps the input out of its issues, so that absence must be looked for. */
-function isAbsent(value: unknown, path: PropertyKey[]): boolean {
-  let at: unknown = value;
-  for (const key of path) {
-    if (typeof at !== "object" || at === null) return true;
-    at = Reflect.get(at, key);
+const SECRET = /secret|token|password|authorization|variables/i;
+
+const MAX_INPUT_CHARACTERS = 1_000;
+
+const repeatable = (value: unknown) =>
+  value !== undefined && roomAfter(value, MAX_INPUT_CHARACTERS) >= 0;
+
+/** Stops as soon as it knows: what is repeated may be 10 MB, and nested as deep as that allows. */
+function roomAfter(value: unknown, room: number): number {
+  if (typeof value === "string") return room - value.length - 2;
+  if (typeof value !== "object" || value === null) return room - String(value).length;
+  let left = room - 2;
+  for (const key in value) {
+    if (left < 0 || SECRET.test(key)) return -1;
+    left = roomAfter(Reflect.get(value, key), left - key.length - 4);
   }
-  return at === undefined;
+  return left;
 }
-
-const LENGTHS: Record<string, [string, string]> = {
-  string: ["string_too_short", "string_too_long"],
-  array: ["too_short", "too_long"],
-};
-
-function typeOf(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case "invalid_type":
-      return typeError(issue.expected);
-    case "too_small":
-      return (
-        LENGTHS[issue.origin]?.[0] ?? (issue.inclusive ? "greater_than_equal" : "greater_than")
-      );
-    case "too_big":
-      return LENGTHS[issue.origin]?.[1] ?? (issue.inclusive ? "less_than_equal" : "less_than");
-    case "invalid_value":
-      return "enum";
-    case "invalid_format":
-      return issue.format === "regex" ? "string_pattern_mismatch" : `${issue.format}_parsing`;
-    case "unrecognized_keys":
-      return "extra_forbidden";
-    default:
-      return "value_error";
-  }
-}
-
-const TYPE_NAMES: Record<string, string> = {
-  array: "list",
-  boolean: "bool",
-  integer: "int",
-  number: "float",
-  object: "dict",
-  record: "dict",
-};
-
-/** The name of the type of a value that is not `expected`. */
-export const typeError = (expected: string) => `${TYPE_NAMES[expected] ?? expected}_type`;

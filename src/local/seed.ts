@@ -1,7 +1,8 @@
 /** What a new deployment needs before its first prediction, over its own API. */
 import { listModels, type ModelFolder } from "../../runner/src/engines/folder.ts";
 import { model, version } from "../protocol/model.ts";
-import { createHardware, newToken, user } from "../protocol/operator.ts";
+import { newToken } from "../protocol/operator.ts";
+import { user } from "../protocol/user.ts";
 import { CallFailed, type Client } from "./client.ts";
 
 export interface Seed {
@@ -12,10 +13,6 @@ export interface Seed {
 
 /** A user with a token, and a runner token for `cpu`. */
 export async function seed(operator: Client, username: string): Promise<Seed> {
-  const hardware = { identifier: "cpu", name: "CPU" };
-  await unlessThere(
-    operator.call(createHardware, "POST", "/operator/hardware", { body: hardware }),
-  );
   await unlessThere(operator.call(user, "POST", "/operator/users", { body: { username } }));
   const [access, runner] = await Promise.all([
     operator.call(newToken, "POST", `/operator/users/${username}/tokens`, {

@@ -76,7 +76,7 @@ async function main(): Promise<void> {
     port,
     stateFolder: join(STATE_FOLDER, "state"),
     operatorToken: secrets.operatorToken,
-    variables: { WEBHOOK_ALLOW_INSECURE: "true" },
+    variables: { WEBHOOK_ALLOW_INSECURE: "true", RATE_LIMITS: "off" },
   });
   handleSignals();
   const { url } = deployment;

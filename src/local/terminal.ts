@@ -29,8 +29,9 @@ export function showUsage(url: string, token: string, username: string): void {
   say(`
 Auspex is up: the control plane in workerd, a runner with three example models.
 
-  address  ${url}
-  token    ${token}
+  address    ${url}
+  token      ${token}
+  reference  ${url}/docs
 
 Paste these into another terminal:
 

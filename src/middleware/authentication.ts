@@ -1,42 +1,81 @@
-/** Bearer tokens: of users, of runners, of the operator. */
+/** Bearer tokens: of users, of runners, of the operator; and how often each may ask. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { ProblemError } from "../errors.ts";
 import type { Scope } from "../protocol/operator.ts";
 import type { App } from "../routes/context.ts";
-import { authenticate, authenticateOperator, authenticateRunner } from "../services/tokens.ts";
+import type { Services } from "../services/services.ts";
+import {
+  authenticate,
+  authenticateOperator,
+  authenticateRunner,
+  type Caller,
+} from "../services/tokens.ts";
+import { limitAddress, limitRate } from "./rate-limit.ts";
 
 /** Lets in users whose token has one of the scopes. */
 export const authenticated = (...scopes: [Scope, ...Scope[]]) =>
   createMiddleware<App>(async (c, next) => {
-    const caller = await authenticate(c.var.services, bearer(c));
-    if (!scopes.some((scope) => caller.scopes.includes(scope))) {
-      throw new ProblemError(
-        "forbidden",
-        `This needs a token with the scope ${scopes.join(" or ")}.`,
-      );
-    }
+    const caller = await identify(c, authenticate);
+    await limitRate(c, "token", caller.token_id);
+    requireScope(caller, scopes);
     c.set("caller", caller);
     await next();
   });
 
-/** Lets in everybody, but nobody with a bad token. */
+/**
+ * Lets in users who may create predictions. It is their account that is limited, whatever its
+ * tokens, and that alone: on the hot path one question is asked, not two.
+ */
+export const creating = createMiddleware<App>(async (c, next) => {
+  const caller = await identify(c, authenticate);
+  await limitRate(c, "predictions", caller.user_id);
+  requireScope(caller, ["predict"]);
+  c.set("caller", caller);
+  await next();
+});
+
+/** Lets in everybody, but nobody with a bad token. Who may not read sees what nobody sees. */
 export const anybody = createMiddleware<App>(async (c, next) => {
-  if (c.req.header("authorization") !== undefined) {
-    c.set("caller", await authenticate(c.var.services, bearer(c)));
+  if (c.req.header("authorization") === undefined) {
+    await limitAddress(c);
+  } else {
+    const caller = await identify(c, authenticate);
+    await limitRate(c, "token", caller.token_id);
+    if (caller.scopes.includes("read")) c.set("caller", caller);
   }
   await next();
 });
 
+/** Lets in runners: without a limit, for a fleet behind one address polls, reports and reconnects at once. */
 export const runnersOnly = createMiddleware<App>(async (c, next) => {
-  c.set("runner", await authenticateRunner(c.var.services, bearer(c)));
+  c.set("runner", await identify(c, authenticateRunner));
   await next();
 });
 
+/** Lets in the operator: without a limit, for scripts set up a whole deployment in one go. */
 export const operatorOnly = createMiddleware<App>(async (c, next) => {
-  authenticateOperator(c.var.services, bearer(c));
+  await identify(c, authenticateOperator);
   await next();
 });
+
+/** Whose token it is. One that is nobody's counts against the address: guessing is limited. */
+async function identify<Who>(
+  c: Context<App>,
+  whoHas: (services: Services, token: string) => Who | Promise<Who>,
+): Promise<Who> {
+  try {
+    return await whoHas(c.var.services, bearer(c));
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "unauthenticated") await limitAddress(c);
+    throw error;
+  }
+}
+
+function requireScope(caller: Caller, scopes: Scope[]): void {
+  if (scopes.some((scope) => caller.scopes.includes(scope))) return;
+  throw new ProblemError("forbidden", `This needs a token with the scope ${scopes.join(" or ")}.`);
+}
 
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];

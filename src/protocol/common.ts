@@ -4,13 +4,25 @@ import { z } from "zod";
 export const uuid = z.uuid();
 export const timestamp = z.iso.datetime();
 
+/** A web address that is shown to people. */
+export const link = z.url({ protocol: /^https?$/ }).max(2_048);
+
+/** A named schema, or null: a union, since `nullable` of a `$ref` says neither in OpenAPI. */
+export const orNull = <T extends z.ZodType>(schema: T) => z.union([schema, z.null()]);
+
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 /**
  * Any JSON value: what a model takes and gives. All bodies come from JSON.parse, so that only
  * absence can be wrong: walking 16 MB of output to learn that it is JSON would be work for nothing.
  */
-export const json = z.custom<Json>((value) => value !== undefined, "required");
+export const json = z
+  .custom<Json>((value) => value !== undefined, "required")
+  .meta({
+    id: "Json",
+    description: "Any JSON value",
+    type: ["string", "number", "boolean", "null", "array", "object"],
+  });
 
 /** A slug: usernames and model names. */
 export const slug = z
@@ -27,39 +39,102 @@ export const modelReference = z
     "<model_owner>/<model_name> or <model_owner>/<model_name>:<version_number>",
   );
 
+/** A repository of images: a registry and a path, without tag and digest. */
+export const repository = z
+  .string()
+  .max(255)
+  .regex(
+    /^(?:[a-zA-Z0-9.-]+(?::\d{1,5})?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/,
+    "a repository without a tag, as in ghcr.io/ada/story",
+  );
+
 /** The digest of a container image, or of a model folder (process engine). */
 export const digest = z.string().regex(/^sha256:[a-f0-9]{64}$/, "sha256: and 64 hex digits");
 
-export const pageSize = (max: number) => z.coerce.number().int().min(5).max(max).default(25);
+/** A whole number in an address: digits and nothing else, which coercion is too kind for. */
+export const integerText = (min: number, max: number) =>
+  z.preprocess(
+    (value) => (typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
+    z.int().min(min).max(max),
+  );
+
+/** A query parameter that may be given several times. */
+export const repeated = <T extends z.ZodType>(item: T, max: number) =>
+  z
+    .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(item).max(max))
+    .default([]);
+
+/** The query parameters of every list. */
+export const pageQuery = (max = 50) =>
+  z.object({
+    cursor: z.string().max(1_000).optional().meta({
+      description: "`next_cursor` or `previous_cursor` of a page, unchanged",
+    }),
+    page_size: integerText(5, max).default(25).meta({ description: "Items on a page" }),
+  });
+
+export const sortDirection = z.enum(["asc", "desc"]).default("asc");
+
+/** What is searched for. */
+export const searchQuery = pageQuery().extend({
+  q: z
+    .string()
+    .min(1)
+    .max(50)
+    .meta({ description: "Words, or beginnings of words", example: "whisper" }),
+});
+
+/** The body of an answer that has nothing to say. */
+export const nothing = z.object({}).meta({ id: "Nothing", description: "An empty object" });
 
 /** The envelope of every list. */
 export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item),
-    next_cursor: z.string().nullable(),
-    previous_cursor: z.string().nullable(),
-    next_url: z.url().nullable(),
-    previous_url: z.url().nullable(),
+    next_cursor: z.string().nullable().meta({
+      description: "Asks for the page after this one; null at the end of the list",
+      example: "MDE5ODBjM2U",
+    }),
+    previous_cursor: z.string().nullable().meta({
+      description: "Asks for the page before this one; null at the beginning",
+      example: null,
+    }),
+    next_url: z.url().nullable().meta({
+      description: "The whole address of the page after this one",
+      example: "https://auspex.example.com/v1/models?cursor=MDE5ODBjM2U",
+    }),
+    previous_url: z.url().nullable().meta({
+      description: "The whole address of the page before this one",
+      example: null,
+    }),
   });
 
 /** RFC 9457, the body of every error but 422. */
-export const problem = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.number().int(),
-  detail: z.string(),
-  request_id: z.string(),
-});
+export const problem = z
+  .object({
+    type: z.string().meta({ description: "Names the kind of problem, for programs" }),
+    title: z.string().meta({ description: "The kind of problem, for people" }),
+    status: z.int().meta({ description: "The HTTP status" }),
+    detail: z.string().meta({ description: "What is wrong, and what to do" }),
+    request_id: z.string().meta({ description: "As in the header `x-request-id`" }),
+  })
+  .meta({ id: "Problem", description: "Every error but a 422 (RFC 9457)" });
 export type Problem = z.infer<typeof problem>;
 
-export const validationIssue = z.object({
-  loc: z.array(z.string()),
-  msg: z.string(),
-  type: z.string(),
-  input: z.unknown().optional(),
-  ctx: z.record(z.string(), z.unknown()).optional(),
-});
+export const validationIssue = z
+  .object({
+    loc: z.array(z.string()).meta({
+      description: "Where: `body`, `query`, `path` or `header`, then the way to the value",
+    }),
+    msg: z.string().meta({ description: "What is wrong, for people" }),
+    type: z.string().meta({ description: "What is wrong, for programs" }),
+    input: z.unknown().optional().meta({ description: "The value, where it is small" }),
+    ctx: z.record(z.string(), z.unknown()).optional().meta({ description: "The limits it broke" }),
+  })
+  .meta({ id: "ValidationIssue" });
 export type ValidationIssue = z.infer<typeof validationIssue>;
 
 /** The body of a 422. */
-export const validationError = z.object({ detail: z.array(validationIssue) });
+export const validationError = z
+  .object({ detail: z.array(validationIssue) })
+  .meta({ id: "ValidationError", description: "What is wrong with a request, all of it" });

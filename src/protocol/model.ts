@@ -1,100 +1,228 @@
 /** Models and their versions on the wire. */
 import { z } from "zod";
-import { digest, json, slug, timestamp, uuid } from "./common.ts";
+import { categorySlugs, categorySummary, MAX_CATEGORIES } from "./category.ts";
+import {
+  digest,
+  integerText,
+  json,
+  link,
+  orNull,
+  pageQuery,
+  repeated,
+  repository,
+  slug,
+  sortDirection,
+  timestamp,
+  uuid,
+} from "./common.ts";
+import { hardwareSummary } from "./hardware.ts";
 import { containerInterface } from "./runner.ts";
+import { owner } from "./user.ts";
 
-export const visibility = z.enum(["private", "public", "restricted"]);
+export const visibility = z.enum(["private", "public", "restricted"]).meta({
+  id: "ModelVisibility",
+  description:
+    "`private`: there for its owner alone. `public`: seen, used and downloaded by everybody. `restricted`: seen and used by everybody, downloaded by its owner alone.",
+});
 export type Visibility = z.infer<typeof visibility>;
 
-const link = z.url({ protocol: /^https?$/ }).max(2_048);
-
-export const createModel = z.object({
+const settable = z.object({
   name: slug,
-  visibility: visibility.default("private"),
-  description: z.string().max(1_000).default(""),
-  overview: z.string().max(100_000).default(""),
-  source_url: link.nullish(),
-  license_url: link.nullish(),
-  paper_url: link.nullish(),
-  hardware_identifier: z.string().max(63).nullish(),
+  visibility,
+  description: z.string().max(1_000),
+  overview: z.string().max(100_000).meta({ description: "Markdown" }),
+  source_url: link.nullable(),
+  license_url: link.nullable(),
+  paper_url: link.nullable(),
+  cover_image_url: link.nullable(),
+  category_slugs: categorySlugs,
+  hardware_identifier: z
+    .string()
+    .max(63)
+    .nullable()
+    .meta({ description: "What versions run on that do not say" }),
 });
+
+export const createModel = settable
+  .partial()
+  .required({ name: true })
+  .extend({ visibility: visibility.default("private") })
+  .meta({
+    id: "CreateModel",
+    example: { name: "story", visibility: "public", description: "Goes on with a story" },
+  });
 export type CreateModel = z.infer<typeof createModel>;
+
+/** The body of PATCH: only what is sent changes, null clears. */
+export const updateModel = settable
+  .partial()
+  .meta({ id: "UpdateModel", example: { visibility: "restricted", paper_url: null } });
+export type UpdateModel = z.infer<typeof updateModel>;
+
+export const modelSort = z.enum(["created_at", "predictions_count"]);
+export type ModelSort = z.infer<typeof modelSort>;
+
+/** The query of GET /models and GET /models/{model_owner}. */
+export const modelsQuery = (maxPage: number) =>
+  pageQuery(maxPage).extend({
+    sort_by: modelSort.default("created_at").meta({
+      description: "`predictions_count` lists only models that were run at least once",
+    }),
+    sort_direction: sortDirection,
+    category_slugs: repeated(slug, MAX_CATEGORIES).meta({
+      description: "Models in any of these categories",
+    }),
+  });
 
 /** A JSON Schema, 2020-12. */
 export const jsonSchema = z.record(z.string(), json);
 
-export const schemas = z.object({
-  prediction: z.object({
-    input: jsonSchema,
-    output: jsonSchema,
-    stream_output: z.boolean().default(false),
-  }),
+const schemasWith = <Flag extends z.ZodType<boolean>>(stream_output: Flag) =>
+  z.object({ prediction: z.object({ input: jsonSchema, output: jsonSchema, stream_output }) });
+
+const streamOutput = z.boolean().meta({ description: "Whether output comes in parts" });
+
+export const schemas = schemasWith(streamOutput).meta({
+  id: "Schemas",
+  description: "JSON Schemas (2020-12) of input and output",
 });
 export type Schemas = z.infer<typeof schemas>;
 
-export const compatibilities = z.object({
-  vendora_chat_completions: z.boolean().default(false),
-  vendora_images_generations: z.boolean().default(false),
-  vendora_embeddings: z.boolean().default(false),
-  vendora_responses: z.boolean().default(false),
-  vendorb_messages: z.boolean().default(false),
+/** As whoever publishes a version says them. */
+export const newSchemas = schemasWith(streamOutput.default(false)).meta({ id: "NewSchemas" });
+
+const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
+  z.object({
+    vendora_chat_completions: flag,
+    vendora_images_generations: flag,
+    vendora_embeddings: flag,
+    vendora_responses: flag,
+    vendorb_messages: flag,
+  });
+
+export const compatibilities = compatibilitiesWith(z.boolean()).meta({
+  id: "Compatibilities",
+  description: "Which conventions of other vendors it can be called by",
 });
 export type Compatibilities = z.infer<typeof compatibilities>;
 
-export const configuration = z.object({
-  hardware_identifier: z.string().max(63).optional(),
-  variable_names: z
-    .array(z.string().regex(/^[A-Z_][A-Z0-9_]{0,99}$/))
-    .max(100)
-    .optional(),
-  /** A repository, when the image is not in the deployment's own registry. */
-  image: z.string().max(300).optional(),
-  interface: containerInterface.optional(),
-  /** Of a run, from the container being ready. */
-  timeout_seconds: z.number().positive().max(86_400).optional(),
-  max_concurrency: z.number().int().min(1).max(1_000).optional(),
-  idle_seconds: z.number().min(0).max(86_400).optional(),
+const newCompatibilities = compatibilitiesWith(z.boolean().default(false)).meta({
+  id: "NewCompatibilities",
 });
+
+export const configuration = z
+  .object({
+    hardware_identifier: z.string().max(63).optional(),
+    variable_names: z
+      .array(z.string().regex(/^[A-Z_][A-Z0-9_]{0,99}$/))
+      .max(100)
+      .optional(),
+    image: repository.optional().meta({
+      description: "A repository, when the image is not in the deployment's own registry",
+    }),
+    interface: containerInterface.optional().meta({ description: "What the container speaks" }),
+    timeout_seconds: z.number().positive().max(86_400).optional().meta({
+      description: "Of a run, from the container being ready; 1,800 by default",
+    }),
+    max_concurrency: z.int().min(1).max(1_000).optional().meta({
+      description: "Runs at a time in one container; 1 by default, 32 for vendora",
+    }),
+    idle_seconds: z.number().min(0).max(86_400).optional().meta({
+      description: "How long a container without work is kept; 300 by default",
+    }),
+  })
+  .meta({ id: "Configuration" });
 export type Configuration = z.infer<typeof configuration>;
 
-export const createVersion = z.object({
-  release_notes: z.string().max(255),
-  schemas,
-  container_image_digest: digest,
-  compatibilities: compatibilities.prefault({}),
-  /** Omitted: inherited from the version before. */
-  configuration: configuration.optional(),
-});
+export const createVersion = z
+  .object({
+    release_notes: z.string().max(255),
+    schemas: newSchemas,
+    container_image_digest: digest,
+    compatibilities: newCompatibilities.prefault({}),
+    /** Omitted: inherited from the version before. */
+    configuration: configuration.optional(),
+  })
+  .meta({
+    id: "CreateVersion",
+    example: {
+      release_notes: "First version",
+      container_image_digest: `sha256:${"0".repeat(64)}`,
+      schemas: {
+        prediction: {
+          input: {
+            type: "object",
+            properties: { prompt: { type: "string" } },
+            required: ["prompt"],
+          },
+          output: { type: "string" },
+        },
+      },
+    },
+  });
 export type CreateVersion = z.infer<typeof createVersion>;
 
-export const version = z.object({
-  number: z.number().int(),
-  release_notes: z.string(),
-  created_at: timestamp,
-  container_image_digest: digest,
-  schemas,
-  compatibilities,
-  size: z.number().int(),
-  configuration,
-});
+export const versionSummary = z
+  .object({
+    number: z.int(),
+    release_notes: z.string(),
+    created_at: timestamp,
+    container_image_digest: digest,
+  })
+  .meta({ id: "VersionSummary" });
+export type VersionSummary = z.infer<typeof versionSummary>;
+
+export const version = versionSummary
+  .extend({
+    schemas,
+    compatibilities,
+    size: z.int().meta({ description: "Bytes of the image; 0 while it is not known" }),
+    configuration,
+  })
+  .meta({ id: "Version" });
 export type Version = z.infer<typeof version>;
 
-export const owner = z.object({ id: uuid, username: z.string(), avatar_url: z.string() });
+/** As lists have it. */
+export const modelItem = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+    visibility,
+    description: z.string(),
+    owner,
+    predictions_count: z.int(),
+    categories: z.array(categorySummary),
+    cover_image_url: link.nullable(),
+  })
+  .meta({ id: "ModelItem" });
+export type ModelItem = z.infer<typeof modelItem>;
+
+/** As a search finds it. */
+export const foundModel = modelItem
+  .extend({
+    source_url: link.nullable(),
+    license_url: link.nullable(),
+    paper_url: link.nullable(),
+  })
+  .meta({ id: "FoundModel" });
+export type FoundModel = z.infer<typeof foundModel>;
 
 /** The detailed form. */
-export const model = z.object({
-  id: uuid,
-  name: z.string(),
-  created_at: timestamp,
-  updated_at: timestamp,
-  visibility,
-  description: z.string(),
-  overview: z.string(),
-  owner,
-  source_url: z.string().nullable(),
-  license_url: z.string().nullable(),
-  paper_url: z.string().nullable(),
-  hardware: z.object({ identifier: z.string(), name: z.string() }).nullable(),
-  latest_version: version.nullable(),
-});
+export const model = foundModel
+  .extend({
+    overview: z.string(),
+    hardware: orNull(hardwareSummary),
+    latest_version: orNull(version),
+  })
+  .meta({ id: "Model" });
 export type Model = z.infer<typeof model>;
+
+export const oneModel = z.object({
+  model_owner: slug.meta({ example: "demo" }),
+  model_name: slug.meta({ example: "story" }),
+});
+export const oneVersion = oneModel.extend({
+  version_number: integerText(1, 999_999_999).meta({ example: 1 }),
+});

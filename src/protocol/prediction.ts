@@ -1,68 +1,149 @@
 /** Predictions on the wire: the resource, its list, what creates one. */
 import { z } from "zod";
-import { json, modelReference, timestamp, uuid } from "./common.ts";
-import { metrics } from "./event.ts";
+import { json, modelReference, orNull, timestamp, uuid } from "./common.ts";
 
-export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]);
+export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
+  id: "TaskStatus",
+  description:
+    "`pending`: waits for a runner. `started`: a runner has it. `succeeded`, `failed`, `canceled`: it has ended, and stays so.",
+  example: "succeeded",
+});
 export type TaskStatus = z.infer<typeof taskStatus>;
 
-export const predictionError = z.object({
-  source: z.enum(["internal", "external"]),
-  message: z.string(),
-  detail: json.nullable(),
-});
+export const predictionError = z
+  .object({
+    source: z.enum(["internal", "external"]).meta({
+      description: "`external`: the model or its container. `internal`: the service, a lost runner",
+      example: "external",
+    }),
+    message: z.string().meta({ example: "The model ran out of memory." }),
+    detail: json.meta({ description: "Whatever else is known, or null", example: null }),
+  })
+  .meta({ id: "PredictionError", description: "Why it failed" });
 export type PredictionError = z.infer<typeof predictionError>;
 
-/** Decimal seconds as text, `"0.412"`. */
-const secondsText = z.string().regex(/^\d+\.\d{3}$/);
+const metrics = z
+  .object({ input_tokens: z.int().optional(), output_tokens: z.int().optional() })
+  .catchall(z.number())
+  .meta({
+    id: "Metrics",
+    description: "What the model counts: tokens, where it has them, and whatever else it reports",
+    example: { input_tokens: 12, output_tokens: 180 },
+  });
+
+const secondsText = z
+  .string()
+  .regex(/^\d+\.\d{3}$/)
+  .nullable();
 
 /** A prediction as lists have it: without input and output. */
-export const prediction = z.object({
-  id: uuid,
-  model: z.object({ owner: z.string(), name: z.string(), version_number: z.number().int() }),
-  created_at: timestamp,
-  updated_at: timestamp,
-  status: taskStatus,
-  setup_time: secondsText.nullable(),
-  execution_time: secondsText.nullable(),
-  error: predictionError.nullable(),
-  metrics: metrics.nullable(),
-  url: z.url(),
-  stream: z.boolean(),
-});
+export const prediction = z
+  .object({
+    id: uuid,
+    model: z.object({
+      owner: z.string().meta({ example: "demo" }),
+      name: z.string().meta({ example: "story" }),
+      version_number: z.int().meta({ example: 3 }),
+    }),
+    created_at: timestamp,
+    updated_at: timestamp,
+    status: taskStatus,
+    setup_time: secondsText.meta({
+      description: "Decimal seconds from a runner having it to the container being ready",
+      example: "1.204",
+    }),
+    execution_time: secondsText.meta({
+      description: "Decimal seconds that the model ran",
+      example: "0.412",
+    }),
+    error: orNull(predictionError).meta({ description: "Null unless it failed", example: null }),
+    metrics: orNull(metrics).meta({ description: "Null until the model reports any" }),
+    url: z.url().meta({
+      description: "Its own address",
+      example: "https://auspex.example.com/v1/predictions/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+    }),
+    stream: z
+      .boolean()
+      .meta({ description: "Whether it was created with `stream`", example: false }),
+  })
+  .meta({ id: "Prediction", description: "A prediction without its input and output" });
 export type Prediction = z.infer<typeof prediction>;
 
 /** The full form, as create and get answer it. */
-export const predictionWithIO = prediction.extend({
-  input: json.nullable(),
-  output: json.nullable(),
-  /** True once retention has taken input, output and log. */
-  data_removed: z.boolean(),
-});
+export const predictionWithIO = prediction
+  .extend({
+    input: json.meta({
+      description: "As it was given, or null once its data is removed",
+      example: { prompt: "The Queen" },
+    }),
+    output: json.meta({
+      description: "What the model made: null until there is any; a list when it came in parts",
+      example: ["The Queen", " sighed."],
+    }),
+    data_removed: z.boolean().meta({
+      description: "True once retention has taken input, output and events",
+      example: false,
+    }),
+  })
+  .meta({ id: "PredictionWithIO", description: "A prediction in full" });
 export type PredictionWithIO = z.infer<typeof predictionWithIO>;
 
 export const webhookEvent = z.enum(["started", "output", "completed"]);
 
-export const webhook = z.object({
-  url: z.url({ protocol: /^https?$/ }).max(2_048),
-  /** Signs what is delivered. Never shown again. */
-  secret: z.string().min(8).max(256).optional(),
-  /** Which events to deliver; absent means `started` and `completed`. */
-  events: z.array(webhookEvent).min(1).max(3).optional(),
-});
+export const webhook = z
+  .object({
+    url: z
+      .url({ protocol: /^https?$/ })
+      .max(2_048)
+      .meta({
+        description: "Where updates are posted: https",
+        example: "https://example.com/hook",
+      }),
+    secret: z
+      .string()
+      .min(8)
+      .max(256)
+      .optional()
+      .meta({ description: "Signs what is posted. It is never shown again" }),
+    events: z
+      .array(webhookEvent)
+      .min(1)
+      .max(3)
+      .optional()
+      .meta({ description: "What to post; `started` and `completed` when it is left out" }),
+  })
+  .meta({ id: "Webhook", description: "Who is told what becomes of a prediction" });
 export type Webhook = z.infer<typeof webhook>;
 
-const input = z.record(z.string(), json);
+const createOptions = {
+  input: z.record(z.string(), json).meta({
+    description: "What the model takes: see `schemas` of its version",
+    example: { prompt: "The Queen" },
+  }),
+  stream: z
+    .boolean()
+    .default(false)
+    .meta({ description: "Answer with the event stream itself, and ask the model for parts" }),
+  webhook: orNull(webhook).optional(),
+};
 
 /** The body of POST /models/{owner}/{name}/…/predictions. */
-export const createPredictionOfVersion = z.object({
-  input,
-  stream: z.boolean().default(false),
-  webhook: webhook.nullish(),
-});
+export const createPredictionOfVersion = z
+  .object(createOptions)
+  .meta({ id: "CreatePredictionOfVersion", example: { input: { prompt: "The Queen" } } });
 export type CreatePredictionOfVersion = z.infer<typeof createPredictionOfVersion>;
 
 /** The body of POST /predictions. */
-export const createPrediction = createPredictionOfVersion.extend({ model: modelReference });
+export const createPrediction = z
+  .object({
+    model: modelReference.meta({
+      description: "`owner/name` runs the latest version, `owner/name:3` that one",
+    }),
+    ...createOptions,
+  })
+  .meta({
+    id: "CreatePrediction",
+    example: { model: "demo/story", input: { prompt: "The Queen" } },
+  });
 
 export const MAX_STATUSES = 5;

@@ -2,9 +2,11 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { z } from "zod";
-import { issuesOf, malformedJson, ValidationFailure } from "../domain/validation.ts";
+import { malformedJson, ValidationFailure } from "../domain/validation.ts";
+import { issuesOf } from "../domain/zod-issues.ts";
 import type { Bindings } from "../env.ts";
 import { problem, validationError } from "../protocol/common.ts";
+import type { PageRequest } from "../services/pages.ts";
 import type { Services } from "../services/services.ts";
 import type { Caller, RunnerCaller } from "../services/tokens.ts";
 
@@ -43,13 +45,19 @@ export async function bodyOf<Schema extends z.ZodType>(
   c: Context<App>,
   schema: Schema,
 ): Promise<z.infer<Schema>> {
-  const body: unknown = await c.req.json().catch(() => {
-    throw malformedJson();
+  const body: unknown = await c.req.json().catch((error: unknown) => {
+    throw malformedJson(error);
   });
   const result = schema.safeParse(body);
   if (!result.success) throw new ValidationFailure(issuesOf(result.error, "body", body));
   return result.data;
 }
+
+/** What a list is asked for, from its validated query. */
+export const pageRequest = (
+  c: Context<App>,
+  { cursor, page_size }: { cursor?: string | undefined; page_size: number },
+): PageRequest => ({ cursor, size: page_size, url: c.req.url });
 
 export const jsonBody = <Schema extends z.ZodType>(schema: Schema) => ({
   required: true,
@@ -61,7 +69,8 @@ export const jsonAnswer = <Schema extends z.ZodType>(description: string, schema
   content: { "application/json": { schema } },
 });
 
-const problemAnswer = (description: string) => ({
+/** An error that a route explains in particular. */
+export const problemAnswer = (description: string) => ({
   description,
   content: { "application/problem+json": { schema: problem } },
 });

@@ -1,4 +1,38 @@
-/** The headers of a server-sent event stream. */
+/** Server-sent event streams: their headers, and what the document says of them. */
+import { z } from "@hono/zod-openapi";
+
+/** The description of an operation that answers with one. */
+export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\` that rises by one from 1 and one JSON value as \`data\`. Needs the scope \`read\` or \`predict\`.
+
+| Event | Data |
+| --- | --- |
+| \`status\` | \`{"status"}\`, and the number of the \`attempt\`; the first has the \`prediction\` itself |
+| \`setup\` | \`{"phase", "message", "progress", "logs"}\` while the container is pulled and started: \`phase\` is \`pulling\`, \`starting\` or \`ready\`, \`progress\` 0 to 1 where it is known |
+| \`output\` | one value: a part of the output, or the whole of it |
+| \`logs\` | text that the model has printed |
+| \`metrics\` | \`{"input_tokens", "output_tokens"}\` and what else the model counts |
+| \`error\` | the \`error\` of a prediction that failed |
+| \`done\` | the final prediction without input and output; nothing follows |
+
+A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. A prediction that has ended replays to \`done\`; asked again from there the answer is 204, so that an \`EventSource\` stops.`;
+
+const EXAMPLE = `id: 1
+event: status
+data: {"status":"pending"}
+
+id: 2
+event: output
+data: "The Queen"
+
+id: 3
+event: done
+data: {"id":"01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e","status":"succeeded"}
+
+`;
+
+export const eventStreamContent = {
+  "text/event-stream": { schema: z.string(), example: EXAMPLE },
+};
 
 /** @param log the body, or a 204 when there is nothing more. */
 export function eventStream(

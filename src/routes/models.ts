@@ -1,106 +1,161 @@
-/** /v1/models: creating one, its versions, reading it. */
-import { createRoute, z } from "@hono/zod-openapi";
+/** /v1/models: creating, reading, listing, searching, changing and deleting models. */
+import { createRoute } from "@hono/zod-openapi";
 import { anybody, authenticated } from "../middleware/authentication.ts";
-import { slug } from "../protocol/common.ts";
+import { conditional, shareable } from "../middleware/conditional.ts";
+import { nothing, pageOf, searchQuery } from "../protocol/common.ts";
 import {
   createModel as createBody,
-  createVersion as createVersionBody,
+  foundModel,
   model,
-  version,
+  modelItem,
+  modelsQuery,
+  oneModel,
+  updateModel as updateBody,
 } from "../protocol/model.ts";
 import {
   createModel,
-  createVersion,
-  getModel,
-  type ModelWithVersion,
-} from "../services/catalogue.ts";
-import type { VersionRow } from "../storage/versions.ts";
-import { conflictAnswer, errorAnswers, jsonAnswer, jsonBody, routes } from "./context.ts";
+  deleteModel,
+  listModels,
+  readModel,
+  updateModel,
+} from "../services/models.ts";
+import { searchModels } from "../services/search.ts";
+import {
+  conflictAnswer,
+  errorAnswers,
+  jsonAnswer,
+  jsonBody,
+  pageRequest,
+  routes,
+} from "./context.ts";
 
-const oneModel = z.object({ model_owner: slug, model_name: slug });
+const tags = ["Models"];
 
 const create = createRoute({
   method: "post",
   path: "/models",
+  operationId: "createModel",
+  tags,
+  summary: "Create a model",
+  description: "Private unless it says otherwise. Publish a version next: that is what runs.",
   middleware: authenticated("write"),
   request: { body: jsonBody(createBody) },
   responses: { 200: jsonAnswer("The model", model), ...errorAnswers, ...conflictAnswer },
 });
 
+const list = createRoute({
+  method: "get",
+  path: "/models",
+  operationId: "listModels",
+  tags,
+  summary: "List models",
+  description:
+    "Everybody's models that are not private, in the order in which they were created. Sorted by `predictions_count` the order follows the counts once a second.",
+  middleware: [anybody, conditional],
+  request: { query: modelsQuery(100) },
+  responses: { 200: jsonAnswer("Models", pageOf(modelItem)), ...errorAnswers },
+});
+
+const listOfOwner = createRoute({
+  method: "get",
+  path: "/models/{model_owner}",
+  operationId: "listModelsOfOwner",
+  tags,
+  summary: "List the models of a user",
+  description: "Those that are not private: GET /user/models has yours, all of them.",
+  middleware: [anybody, conditional],
+  request: { params: oneModel.pick({ model_owner: true }), query: modelsQuery(50) },
+  responses: { 200: jsonAnswer("Models", pageOf(modelItem)), ...errorAnswers },
+});
+
 const get = createRoute({
   method: "get",
   path: "/models/{model_owner}/{model_name}",
-  middleware: anybody,
+  operationId: "getModel",
+  tags,
+  summary: "Get a model",
+  middleware: [anybody, conditional],
   request: { params: oneModel },
-  responses: { 200: jsonAnswer("The model", model), ...errorAnswers },
+  responses: { 200: jsonAnswer("The model, with its latest version", model), ...errorAnswers },
 });
 
-const publish = createRoute({
-  method: "post",
-  path: "/models/{model_owner}/{model_name}/versions",
+const update = createRoute({
+  method: "patch",
+  path: "/models/{model_owner}/{model_name}",
+  operationId: "updateModel",
+  tags,
+  summary: "Change a model",
+  description:
+    "Only the fields that are sent change; null clears one. After a rename the old address answers 404, and what runs goes on.",
   middleware: authenticated("write"),
-  request: { params: oneModel, body: jsonBody(createVersionBody) },
-  responses: { 200: jsonAnswer("The version", version), ...errorAnswers, ...conflictAnswer },
+  request: { params: oneModel, body: jsonBody(updateBody) },
+  responses: { 200: jsonAnswer("The model as changed", model), ...errorAnswers, ...conflictAnswer },
 });
 
-export const modelRoutes = routes();
-
-modelRoutes.openapi(create, async (c) =>
-  c.json(presentModel(await createModel(c.var.services, c.var.caller, c.req.valid("json"))), 200),
-);
-
-modelRoutes.openapi(get, async (c) => {
-  const { model_owner, model_name } = c.req.valid("param");
-  return c.json(
-    presentModel(await getModel(c.var.services, c.var.caller, model_owner, model_name)),
-    200,
-  );
+const remove = createRoute({
+  method: "delete",
+  path: "/models/{model_owner}/{model_name}",
+  operationId: "deleteModel",
+  tags,
+  summary: "Delete a model",
+  description:
+    "With all its versions. Its predictions stay. Refused with 409 while one of them is under way.",
+  middleware: authenticated("write"),
+  request: { params: oneModel },
+  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
 });
 
-modelRoutes.openapi(publish, async (c) => {
-  const { model_owner, model_name } = c.req.valid("param");
-  const row = await createVersion(
-    c.var.services,
-    c.var.caller,
-    model_owner,
-    model_name,
-    c.req.valid("json"),
-  );
-  return c.json(presentVersion(row), 200);
+const search = createRoute({
+  method: "get",
+  path: "/search/models",
+  operationId: "searchModels",
+  tags,
+  summary: "Search models",
+  description:
+    "By name, owner, description and overview; best matches first, small typing errors forgiven. With a token your private models are found too.",
+  middleware: [anybody, conditional],
+  request: { query: searchQuery },
+  responses: { 200: jsonAnswer("Best matches first", pageOf(foundModel)), ...errorAnswers },
 });
 
-function presentModel({
-  model: row,
-  owner,
-  hardware,
-  version: latest,
-}: ModelWithVersion): z.infer<typeof model> {
-  return {
-    id: row.id,
-    name: row.name,
-    created_at: new Date(row.created_at).toISOString(),
-    updated_at: new Date(row.updated_at).toISOString(),
-    visibility: row.visibility,
-    description: row.description,
-    overview: row.overview,
-    owner: { id: owner.id, username: owner.username, avatar_url: owner.avatar_url },
-    source_url: row.source_url,
-    license_url: row.license_url,
-    paper_url: row.paper_url,
-    hardware: hardware && { identifier: hardware.identifier, name: hardware.name },
-    latest_version: latest ? presentVersion(latest) : null,
-  };
-}
-
-function presentVersion(row: VersionRow): z.infer<typeof version> {
-  return {
-    number: row.number,
-    release_notes: row.release_notes,
-    created_at: new Date(row.created_at).toISOString(),
-    container_image_digest: row.container_image_digest,
-    schemas: row.schemas,
-    compatibilities: row.compatibilities,
-    size: row.size,
-    configuration: row.configuration,
-  };
-}
+export const modelRoutes = routes()
+  .openapi(create, async (c) =>
+    c.json(await createModel(c.var.services, c.var.caller, c.req.valid("json")), 200),
+  )
+  .openapi(list, async (c) => {
+    const { cursor, page_size, ...filters } = c.req.valid("query");
+    const request = pageRequest(c, { cursor, page_size });
+    shareable(c);
+    return c.json(await listModels(c.var.services, undefined, filters, request), 200);
+  })
+  .openapi(listOfOwner, async (c) => {
+    const { cursor, page_size, ...filters } = c.req.valid("query");
+    const request = pageRequest(c, { cursor, page_size });
+    const { model_owner } = c.req.valid("param");
+    shareable(c);
+    return c.json(await listModels(c.var.services, model_owner, filters, request), 200);
+  })
+  .openapi(get, async (c) => {
+    const { services, caller } = c.var;
+    const { model_owner, model_name } = c.req.valid("param");
+    const row = await readModel(services, caller, model_owner, model_name);
+    if (row.visibility !== "private") shareable(c);
+    return c.json(services.present.model(row), 200);
+  })
+  .openapi(update, async (c) => {
+    const { services, caller } = c.var;
+    const { model_owner, model_name } = c.req.valid("param");
+    const changes = c.req.valid("json");
+    return c.json(await updateModel(services, caller, model_owner, model_name, changes), 200);
+  })
+  .openapi(remove, async (c) => {
+    const { model_owner, model_name } = c.req.valid("param");
+    await deleteModel(c.var.services, c.var.caller, model_owner, model_name);
+    return c.json({}, 200);
+  })
+  .openapi(search, async (c) => {
+    const { services, caller } = c.var;
+    const query = c.req.valid("query");
+    if (!caller) shareable(c);
+    return c.json(await searchModels(services, caller, query.q, pageRequest(c, query)), 200);
+  });

@@ -1,113 +1,201 @@
-/** /v1/operator: what a deployment needs before its first prediction, and its fleet. */
+/** /v1/operator: what a deployment needs before its first prediction, and what it offers. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { operatorOnly } from "../middleware/authentication.ts";
-import { slug, uuid } from "../protocol/common.ts";
+import { category, putCategory } from "../protocol/category.ts";
+import { nothing, pageOf, pageQuery, slug, uuid } from "../protocol/common.ts";
+import { hardware, putHardware } from "../protocol/hardware.ts";
 import {
-  createHardware,
   createRunnerToken as createRunnerTokenBody,
   createToken as createTokenBody,
   createUser as createUserBody,
   newToken,
-  runnerState,
-  user,
+  runnerToken,
+  token,
 } from "../protocol/operator.ts";
-import { addHardware, createUser, findUser } from "../services/catalogue.ts";
-import { drainRunner, showRunners } from "../services/runners.ts";
-import { createRunnerToken, createToken } from "../services/tokens.ts";
-import { conflictAnswer, errorAnswers, jsonAnswer, jsonBody, routes } from "./context.ts";
+import { user } from "../protocol/user.ts";
+import { deleteCategory, putCategory as saveCategory } from "../services/categories.ts";
+import { deleteHardware, putHardware as saveHardware } from "../services/hardware.ts";
+import {
+  createRunnerToken,
+  createToken,
+  listRunnerTokens,
+  listTokens,
+  revokeRunnerToken,
+  revokeToken,
+} from "../services/tokens.ts";
+import { createUser, getUser } from "../services/users.ts";
+import {
+  conflictAnswer,
+  errorAnswers,
+  jsonAnswer,
+  jsonBody,
+  pageRequest,
+  routes,
+} from "./context.ts";
 
-const middleware = operatorOnly;
-const oneRunner = z.object({ runner_id: uuid });
+const operators = { tags: ["Operator"], middleware: operatorOnly };
+const oneUser = z.object({ username: slug });
+const oneToken = z.object({ token_id: uuid });
+const oneCategory = z.object({ slug });
+const oneHardware = z.object({ identifier: slug });
+const gone = jsonAnswer("It is gone", nothing);
 
 const users = createRoute({
+  ...operators,
   method: "post",
   path: "/operator/users",
-  middleware,
+  operationId: "createUser",
+  summary: "Create a user",
   request: { body: jsonBody(createUserBody) },
   responses: { 200: jsonAnswer("The user", user), ...errorAnswers, ...conflictAnswer },
 });
 
 const tokens = createRoute({
+  ...operators,
   method: "post",
   path: "/operator/users/{username}/tokens",
-  middleware,
-  request: { params: z.object({ username: slug }), body: jsonBody(createTokenBody) },
+  operationId: "createToken",
+  summary: "Create an access token for a user",
+  request: { params: oneUser, body: jsonBody(createTokenBody) },
   responses: { 200: jsonAnswer("The token: it is never shown again", newToken), ...errorAnswers },
 });
 
+const tokenList = createRoute({
+  ...operators,
+  method: "get",
+  path: "/operator/users/{username}/tokens",
+  operationId: "listTokens",
+  summary: "List the access tokens of a user",
+  request: { params: oneUser, query: pageQuery() },
+  responses: { 200: jsonAnswer("Newest first", pageOf(token)), ...errorAnswers },
+});
+
+const tokenEnd = createRoute({
+  ...operators,
+  method: "delete",
+  path: "/operator/tokens/{token_id}",
+  operationId: "revokeToken",
+  summary: "Revoke an access token",
+  description: "It is refused everywhere within 10 s.",
+  request: { params: oneToken },
+  responses: { 200: gone, ...errorAnswers },
+});
+
 const runnerTokens = createRoute({
+  ...operators,
   method: "post",
   path: "/operator/runner_tokens",
-  middleware,
+  operationId: "createRunnerToken",
+  summary: "Create a token for runners",
   request: { body: jsonBody(createRunnerTokenBody) },
   responses: { 200: jsonAnswer("The token: it is never shown again", newToken), ...errorAnswers },
 });
 
-const hardware = createRoute({
-  method: "post",
-  path: "/operator/hardware",
-  middleware,
-  request: { body: jsonBody(createHardware) },
-  responses: {
-    200: jsonAnswer("The hardware", createHardware),
-    ...errorAnswers,
-    ...conflictAnswer,
-  },
-});
-
-const runners = createRoute({
+const runnerTokenList = createRoute({
+  ...operators,
   method: "get",
-  path: "/operator/runners",
-  middleware,
-  responses: {
-    200: jsonAnswer("All runners", z.object({ items: z.array(runnerState) })),
-    ...errorAnswers,
-  },
+  path: "/operator/runner_tokens",
+  operationId: "listRunnerTokens",
+  summary: "List the tokens of runners",
+  request: { query: pageQuery() },
+  responses: { 200: jsonAnswer("Newest first", pageOf(runnerToken)), ...errorAnswers },
 });
 
-const drain = (verb: "drain" | "resume") =>
-  createRoute({
-    method: "post",
-    path: `/operator/runners/{runner_id}/${verb}`,
-    middleware,
-    request: { params: oneRunner },
-    responses: { 200: jsonAnswer("The runner", runnerState), ...errorAnswers },
+const runnerTokenEnd = createRoute({
+  ...operators,
+  method: "delete",
+  path: "/operator/runner_tokens/{token_id}",
+  operationId: "revokeRunnerToken",
+  summary: "Revoke a token of runners",
+  description: "Its runners get no more work within 10 s; what runs goes on.",
+  request: { params: oneToken },
+  responses: { 200: gone, ...errorAnswers },
+});
+
+const categoryPut = createRoute({
+  ...operators,
+  method: "put",
+  path: "/operator/categories/{slug}",
+  operationId: "putCategory",
+  summary: "Create or change a category",
+  request: { params: oneCategory, body: jsonBody(putCategory) },
+  responses: { 200: jsonAnswer("The category", category), ...errorAnswers },
+});
+
+const categoryEnd = createRoute({
+  ...operators,
+  method: "delete",
+  path: "/operator/categories/{slug}",
+  operationId: "deleteCategory",
+  summary: "Delete a category",
+  description: "Models that are in it are in it no longer.",
+  request: { params: oneCategory },
+  responses: { 200: gone, ...errorAnswers },
+});
+
+const hardwarePut = createRoute({
+  ...operators,
+  method: "put",
+  path: "/operator/hardware/{identifier}",
+  operationId: "putHardware",
+  summary: "Create or change a class of machines",
+  request: { params: oneHardware, body: jsonBody(putHardware) },
+  responses: { 200: jsonAnswer("The hardware", hardware), ...errorAnswers },
+});
+
+const hardwareEnd = createRoute({
+  ...operators,
+  method: "delete",
+  path: "/operator/hardware/{identifier}",
+  operationId: "deleteHardware",
+  summary: "Delete a class of machines",
+  description: "Refused with 409 while a model or a version names it.",
+  request: { params: oneHardware },
+  responses: { 200: gone, ...errorAnswers, ...conflictAnswer },
+});
+
+export const operatorRoutes = routes()
+  .openapi(users, async (c) => {
+    const row = await createUser(c.var.services, c.req.valid("json"));
+    return c.json(c.var.services.present.user(row), 200);
+  })
+  .openapi(tokens, async (c) => {
+    const { id } = await getUser(c.var.services, c.req.valid("param").username);
+    const { name, scopes, expires_at } = c.req.valid("json");
+    const request = { name, scopes, expires_at: expires_at ? Date.parse(expires_at) : null };
+    return c.json(await createToken(c.var.services, id, request), 200);
+  })
+  .openapi(tokenList, async (c) => {
+    const { id } = await getUser(c.var.services, c.req.valid("param").username);
+    return c.json(await listTokens(c.var.services, id, pageRequest(c, c.req.valid("query"))), 200);
+  })
+  .openapi(tokenEnd, async (c) => {
+    await revokeToken(c.var.services, c.req.valid("param").token_id);
+    return c.json({}, 200);
+  })
+  .openapi(runnerTokens, async (c) =>
+    c.json(await createRunnerToken(c.var.services, c.req.valid("json")), 200),
+  )
+  .openapi(runnerTokenList, async (c) =>
+    c.json(await listRunnerTokens(c.var.services, pageRequest(c, c.req.valid("query"))), 200),
+  )
+  .openapi(runnerTokenEnd, async (c) => {
+    await revokeRunnerToken(c.var.services, c.req.valid("param").token_id);
+    return c.json({}, 200);
+  })
+  .openapi(categoryPut, async (c) => {
+    const { slug } = c.req.valid("param");
+    return c.json(await saveCategory(c.var.services, slug, c.req.valid("json")), 200);
+  })
+  .openapi(categoryEnd, async (c) => {
+    await deleteCategory(c.var.services, c.req.valid("param").slug);
+    return c.json({}, 200);
+  })
+  .openapi(hardwarePut, async (c) => {
+    const { identifier } = c.req.valid("param");
+    return c.json(await saveHardware(c.var.services, identifier, c.req.valid("json")), 200);
+  })
+  .openapi(hardwareEnd, async (c) => {
+    await deleteHardware(c.var.services, c.req.valid("param").identifier);
+    return c.json({}, 200);
   });
-
-export const operatorRoutes = routes();
-
-operatorRoutes.openapi(users, async (c) => {
-  const { username, name } = c.req.valid("json");
-  const row = await createUser(c.var.services, username, name);
-  return c.json({ id: row.id, username, created_at: new Date(row.created_at).toISOString() }, 200);
-});
-
-operatorRoutes.openapi(tokens, async (c) => {
-  const { id } = await findUser(c.var.services, c.req.valid("param").username);
-  const { name, scopes, expires_at } = c.req.valid("json");
-  const request = { name, scopes, expires_at: expires_at ? Date.parse(expires_at) : null };
-  return c.json(await createToken(c.var.services, id, request), 200);
-});
-
-operatorRoutes.openapi(runnerTokens, async (c) =>
-  c.json(await createRunnerToken(c.var.services, c.req.valid("json")), 200),
-);
-
-operatorRoutes.openapi(hardware, async (c) => {
-  const request = c.req.valid("json");
-  await addHardware(c.var.services, request);
-  return c.json(request, 200);
-});
-
-operatorRoutes.openapi(runners, async (c) =>
-  c.json({ items: await showRunners(c.var.services) }, 200),
-);
-
-for (const verb of ["drain", "resume"] as const) {
-  operatorRoutes.openapi(drain(verb), async (c) =>
-    c.json(
-      await drainRunner(c.var.services, c.req.valid("param").runner_id, verb === "drain"),
-      200,
-    ),
-  );
-}

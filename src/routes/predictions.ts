@@ -2,9 +2,11 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
 import { parsePrefer, preferenceApplied } from "../domain/prefer.ts";
-import { authenticated } from "../middleware/authentication.ts";
+import { authenticated, creating } from "../middleware/authentication.ts";
+import { conditional } from "../middleware/conditional.ts";
 import { openStream } from "../objects/prediction/stub.ts";
-import { pageOf, pageSize, slug, uuid } from "../protocol/common.ts";
+import { pageOf, pageQuery, repeated, uuid } from "../protocol/common.ts";
+import { oneModel, oneVersion } from "../protocol/model.ts";
 import {
   type CreatePredictionOfVersion,
   createPrediction as createBody,
@@ -23,38 +25,27 @@ import {
   streamPrediction,
 } from "../services/predictions.ts";
 import { checkWebhook } from "../services/webhooks.ts";
-import { type App, conflictAnswer, errorAnswers, jsonAnswer, jsonBody, routes } from "./context.ts";
-import { eventStream } from "./event-stream.ts";
+import { type App, errorAnswers, jsonAnswer, jsonBody, problemAnswer, routes } from "./context.ts";
+import { CREATING, createAnswers, createHeaders, prefer, preferenceHeader } from "./creation.ts";
+import { eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
 
 /** Idle limit of a stream, s. */
 const MAX_IDLE_SECONDS = 3_600;
 
-const createHeaders = z.object({
-  "validate-input": z.enum(["true", "false"]).default("false"),
-  prefer: z.string().max(1_000).optional(),
-  "idempotency-key": z.string().min(1).max(255).optional(),
+const onePrediction = z.object({
+  prediction_id: uuid.meta({ example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e" }),
 });
 
-const createAnswers = {
-  200: {
-    description: "It has ended within the wait; or, with `stream`, its event stream",
-    content: {
-      "application/json": { schema: predictionWithIO },
-      "text/event-stream": { schema: z.string() },
-    },
-  },
-  202: jsonAnswer("It goes on: poll its `url`", predictionWithIO),
-  ...errorAnswers,
-  ...conflictAnswer,
-};
-
-const onePrediction = z.object({ prediction_id: uuid });
-const oneModel = z.object({ model_owner: slug, model_name: slug });
+const tags = ["Predictions"];
 
 const create = createRoute({
   method: "post",
   path: "/predictions",
-  middleware: authenticated("predict"),
+  operationId: "createPrediction",
+  tags,
+  summary: "Create a prediction",
+  description: CREATING,
+  middleware: creating,
   request: { headers: createHeaders, body: jsonBody(createBody) },
   responses: createAnswers,
 });
@@ -62,7 +53,11 @@ const create = createRoute({
 const createOfModel = createRoute({
   method: "post",
   path: "/models/{model_owner}/{model_name}/predictions",
-  middleware: authenticated("predict"),
+  operationId: "createPredictionOfModel",
+  tags,
+  summary: "Create a prediction with a model's latest version",
+  description: CREATING,
+  middleware: creating,
   request: { params: oneModel, headers: createHeaders, body: jsonBody(createOfVersionBody) },
   responses: createAnswers,
 });
@@ -70,9 +65,13 @@ const createOfModel = createRoute({
 const createOfVersion = createRoute({
   method: "post",
   path: "/models/{model_owner}/{model_name}/versions/{version_number}/predictions",
-  middleware: authenticated("predict"),
+  operationId: "createPredictionOfVersion",
+  tags,
+  summary: "Create a prediction with one version of a model",
+  description: CREATING,
+  middleware: creating,
   request: {
-    params: oneModel.extend({ version_number: z.coerce.number().int().min(1).max(999_999_999) }),
+    params: oneVersion,
     headers: createHeaders,
     body: jsonBody(createOfVersionBody),
   },
@@ -82,26 +81,31 @@ const createOfVersion = createRoute({
 const list = createRoute({
   method: "get",
   path: "/predictions",
+  operationId: "listPredictions",
+  tags,
+  summary: "List your predictions",
+  description:
+    "Newest first, without input and output. The list may lag a second behind; one prediction, asked for by its id, never does. Needs the scope `read`.",
   middleware: authenticated("read"),
   request: {
-    query: z.object({
-      cursor: z.string().max(1_000).optional(),
-      page_size: pageSize(50),
-      statuses: z
-        .preprocess(
-          (value) => (typeof value === "string" ? [value] : value),
-          z.array(taskStatus).max(MAX_STATUSES),
-        )
-        .default([]),
+    query: pageQuery().extend({
+      statuses: repeated(taskStatus, MAX_STATUSES).meta({
+        description: "Predictions in any of these states; repeat it for several",
+        example: ["pending", "started"],
+      }),
     }),
   },
-  responses: { 200: jsonAnswer("Newest first", pageOf(prediction)), ...errorAnswers },
+  responses: { 200: jsonAnswer("A page of predictions", pageOf(prediction)), ...errorAnswers },
 });
 
 const get = createRoute({
   method: "get",
   path: "/predictions/{prediction_id}",
-  middleware: authenticated("read", "predict"),
+  operationId: "getPrediction",
+  tags,
+  summary: "Get a prediction",
+  description: "In full, with input and output. Needs the scope `read` or `predict`.",
+  middleware: [authenticated("read", "predict"), conditional],
   request: { params: onePrediction },
   responses: {
     200: jsonAnswer("The prediction, with input and output", predictionWithIO),
@@ -112,18 +116,27 @@ const get = createRoute({
 const cancel = createRoute({
   method: "post",
   path: "/predictions/{prediction_id}/cancel",
+  operationId: "cancelPrediction",
+  tags,
+  summary: "Cancel a prediction",
+  description:
+    "Takes effect soon after the answer: poll the prediction to see it `canceled`. Asking again is no error while it has not ended. Needs the scope `predict`.",
   middleware: authenticated("predict"),
   request: { params: onePrediction },
   responses: {
     202: { description: "Cancellation is requested" },
     ...errorAnswers,
-    ...conflictAnswer,
+    409: problemAnswer("The prediction has ended already"),
   },
 });
 
 const stream = createRoute({
   method: "get",
   path: "/predictions/{prediction_id}/stream",
+  operationId: "streamPrediction",
+  tags,
+  summary: "Stream a prediction's events",
+  description: STREAM,
   middleware: authenticated("read", "predict"),
   request: {
     params: onePrediction,
@@ -131,15 +144,26 @@ const stream = createRoute({
       after_id: z
         .string()
         .regex(/^\d{1,15}$/, "the id of an event")
-        .optional(),
+        .optional()
+        .meta({
+          description: "The id of an event: those after it follow. Left out: from the beginning",
+          example: "4",
+        }),
     }),
     headers: z.object({
-      prefer: z.string().max(1_000).optional(),
-      "last-event-id": z.string().max(100).optional(),
+      prefer: prefer.meta({
+        description:
+          "`wait=<seconds>`: the longest silence before the stream closes, up to 3,600 s. Without it there is none",
+        example: "wait=60",
+      }),
+      "last-event-id": z.string().max(100).optional().meta({
+        description: "What an `EventSource` sends when it reconnects; it counts before `after_id`",
+        example: "4",
+      }),
     }),
   },
   responses: {
-    200: { description: "Its events", content: { "text/event-stream": { schema: z.string() } } },
+    200: { description: "Its events", headers: preferenceHeader, content: eventStreamContent },
     204: { description: "There is nothing after this event, and never will be" },
     ...errorAnswers,
   },

@@ -27,6 +27,7 @@ export function remembered<Key extends string, Value extends object, Source>(
       return value;
     },
     forget: (key: Key) => void cache.delete(key),
+    forgetAll: () => cache.clear(),
   };
 }
 

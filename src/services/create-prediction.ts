@@ -16,10 +16,10 @@ import {
 } from "../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
 import { deletePrediction, insertPrediction, projectPredictions } from "../storage/predictions.ts";
-import { findTarget } from "./catalogue.ts";
 import { places } from "./predictions.ts";
 import type { Services } from "./services.ts";
 import { specOf } from "./spec.ts";
+import { findTarget } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 
 export interface CreateOptions {

@@ -1,51 +1,69 @@
-/** One page of a keyset list, with the cursors and addresses of its neighbours. */
-import { type Cursor, decodeCursor, encodeCursor } from "../domain/cursor.ts";
+/** One page of a list, with the cursors and addresses of its neighbours. */
+import {
+  decodeCursor,
+  encodeCursor,
+  type Key,
+  type Position,
+  signingKey,
+} from "../domain/cursor.ts";
+import { findKey } from "../storage/keys.ts";
+import type { Keyset } from "../storage/keyset.ts";
+import type { Services } from "./services.ts";
 
 export interface PageRequest {
-  /** Names the list and its filters. */
-  list: string;
   cursor: string | undefined;
   size: number;
   /** The address of the request, with its filters. */
   url: string;
 }
 
-export interface Keyset {
-  /** Rows after this id in the order of the list, or before it. */
-  after?: string;
-  before?: string;
-  limit: number;
+export interface List<Row, Item> {
+  /** Names the list and its filters: a cursor is good for this name alone. */
+  name: string;
+  /** Rows in the order of the list; with `back` in the reverse order, nearest first. */
+  find(keyset: Keyset): Promise<Row[]>;
+  keyOf(row: Row): Key;
+  present(row: Row): Item;
 }
 
-/**
- * @param find rows in the order of the list; with `before` in the reverse order, nearest first.
- * @throws ValidationFailure for a cursor that is not one of this list
- */
-export async function page<Row extends { id: string }, Item>(
-  request: PageRequest,
-  find: (keyset: Keyset) => Promise<Row[]>,
-  present: (row: Row) => Item,
-) {
-  const { list, size } = request;
-  const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor, list);
-  const back = cursor?.go === "previous";
-  const limit = size + 1;
-  const found = await find(
-    back ? { before: cursor.id, limit } : { ...(cursor && { after: cursor.id }), limit },
-  );
+export interface Page<Item> {
+  items: Item[];
+  next_cursor: string | null;
+  previous_cursor: string | null;
+  next_url: string | null;
+  previous_url: string | null;
+}
+
+/** @throws ValidationFailure for a cursor that is not one of this list */
+export async function page<Row, Item>(
+  services: Services,
+  { cursor, size, url }: PageRequest,
+  { name, find, keyOf, present }: List<Row, Item>,
+): Promise<Page<Item>> {
+  const signer = await cursorKey(services);
+  const from = cursor === undefined ? undefined : await decodeCursor(signer, name, cursor);
+  const back = from?.go === "previous";
+  // One row more than the page has tells whether there is another page.
+  const found = await find({ from, back, limit: size + 1 });
   const more = found.length > size;
   const rows = found.slice(0, size);
   if (back) rows.reverse();
-  const to = (go: Cursor["go"], row: Row | undefined) =>
-    row ? encodeCursor({ list, go, id: row.id }) : null;
-  const next = back || more ? to("next", rows.at(-1)) : null;
-  const previous = (back ? more : cursor !== undefined) ? to("previous", rows[0]) : null;
+  const to = (go: Position["go"], row: Row | undefined): Promise<string> | null => {
+    if (row !== undefined)
+      return encodeCursor(signer, name, { go, key: keyOf(row), inclusive: false });
+    // All that was on this page is gone: what is behind it begins with where it began.
+    return from ? encodeCursor(signer, name, { go, key: from.key, inclusive: true }) : null;
+  };
+  const [next, previous] = await Promise.all([
+    back || more ? to("next", rows.at(-1)) : null,
+    (back ? more : from !== undefined) ? to("previous", rows[0]) : null,
+  ]);
   return {
     items: rows.map(present),
     next_cursor: next,
     previous_cursor: previous,
-    next_url: withCursor(request.url, next),
-    previous_url: withCursor(request.url, previous),
+    next_url: withCursor(url, next),
+    previous_url: withCursor(url, previous),
   };
 }
 
@@ -54,4 +72,17 @@ function withCursor(address: string, cursor: string | null): string | null {
   const url = new URL(address);
   url.searchParams.set("cursor", cursor);
   return url.href;
+}
+
+const cursorKeys = new WeakMap<Services, CryptoKey>();
+
+/** The key that this deployment signs cursors with, read once per isolate. */
+async function cursorKey(services: Services): Promise<CryptoKey> {
+  const known = cursorKeys.get(services);
+  if (known) return known;
+  const row = await findKey(services.db, "cursor");
+  if (!row) throw new Error("the table `keys` has no row `cursor`: apply the migrations");
+  const key = await signingKey(row.value);
+  cursorKeys.set(services, key);
+  return key;
 }

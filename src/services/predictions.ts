@@ -1,12 +1,13 @@
 /** Predictions that are there: read, list, cancel, stream. */
 
-import { secondsText } from "../domain/resource.ts";
-import { notFound, ProblemError } from "../errors.ts";
+import { merge } from "../domain/merge.ts";
+import { conflict, notFound } from "../errors.ts";
 import { openStream, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
 import type { Prediction, PredictionWithIO, TaskStatus } from "../protocol/prediction.ts";
+import { ascends } from "../storage/keyset.ts";
 import { findPrediction, listPredictions, type PredictionRow } from "../storage/predictions.ts";
 import { immutable } from "./cache.ts";
-import { type PageRequest, page } from "./pages.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -25,7 +26,7 @@ export async function getPrediction(
   const row = await findPrediction(services.db, caller.user_id, id);
   if (!row) throw notFound(`The prediction '${id}'`);
   const removed: PredictionWithIO = {
-    ...presentRow(row, origin),
+    ...services.present.prediction(row, origin),
     input: null,
     output: null,
     data_removed: true,
@@ -34,24 +35,25 @@ export async function getPrediction(
 }
 
 export function listOwnPredictions(
-  { db }: Services,
+  services: Services,
   caller: Caller,
   statuses: TaskStatus[],
-  request: Omit<PageRequest, "list">,
-) {
+  request: PageRequest,
+): Promise<Page<Prediction>> {
+  const { db, present } = services;
   const wanted = [...new Set(statuses)].sort();
-  return page(
-    { ...request, list: `predictions?${wanted.join(",")}` },
-    ({ after, before, limit }) =>
-      listPredictions(db, {
-        userId: caller.user_id,
-        statuses: wanted,
-        ...(after && { older: after }),
-        ...(before && { newer: before }),
-        limit,
-      }),
-    (row) => presentRow(row, new URL(request.url).origin),
-  );
+  const keyOf = ({ id }: PredictionRow) => [id];
+  return page(services, request, {
+    name: `predictions/${caller.user_id}?${wanted.join("&")}`,
+    find: async (keyset) =>
+      merge(
+        await listPredictions(db, caller.user_id, wanted.length > 0 ? wanted : [undefined], keyset),
+        { keyOf, ascending: ascends("desc", keyset) },
+        keyset.limit,
+      ),
+    keyOf,
+    present: (row) => present.prediction(row, new URL(request.url).origin),
+  });
 }
 
 /** @throws ProblemError not_found, conflict when it has ended */
@@ -62,10 +64,7 @@ export async function cancelPrediction(
 ): Promise<void> {
   const result = await (await placeOf(services, caller, id)).cancel();
   if (result !== "accepted") {
-    throw new ProblemError(
-      "conflict",
-      "The prediction has ended already: there is nothing to cancel.",
-    );
+    throw conflict("The prediction has ended already: there is nothing to cancel.");
   }
 }
 
@@ -93,20 +92,4 @@ async function placeOf({ env, db }: Services, caller: Caller, id: string): Promi
   const stub = predictionWithId(env, objectId);
   if (!stub) throw new Error(`row ${id} names no object of this deployment`);
   return stub;
-}
-
-function presentRow(row: PredictionRow, origin: string): Prediction {
-  return {
-    id: row.id,
-    model: { owner: row.model_owner, name: row.model_name, version_number: row.version_number },
-    created_at: new Date(row.created_at).toISOString(),
-    updated_at: new Date(row.updated_at).toISOString(),
-    status: row.status,
-    setup_time: secondsText(row.setup_time),
-    execution_time: secondsText(row.execution_time),
-    error: row.error,
-    metrics: row.metrics,
-    url: `${origin}/v1/predictions/${row.id}`,
-    stream: row.stream,
-  };
 }

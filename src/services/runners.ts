@@ -16,8 +16,14 @@ import {
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../protocol/runner.ts";
-import { findRunner, listRunners, saveRunner } from "../storage/tokens.ts";
+import {
+  findRunner,
+  type RunnerRow,
+  listRunners as runnersOf,
+  saveRunner,
+} from "../storage/runners.ts";
 import { remembered } from "./cache.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 import type { RunnerCaller } from "./tokens.ts";
 
@@ -140,14 +146,28 @@ export async function drainRunner(
   return { id, ...seen(services, presence) };
 }
 
-export async function showRunners(services: Services): Promise<RunnerState[]> {
+/** Newest first. One whose object knows nothing of it yet has not begun. */
+export const listRunners = (
+  services: Services,
+  request: PageRequest,
+): Promise<Page<RunnerState>> => {
   const { env, db } = services;
-  const rows = await listRunners(db);
-  const all = await Promise.all(
-    rows.map(async ({ id }) => ({ id, presence: await runnerAt(env, id).look() })),
-  );
-  return all.flatMap(({ id, presence }) => (presence ? [{ id, ...seen(services, presence) }] : []));
-}
+  return page(services, request, {
+    name: "runners",
+    find: async (keyset) =>
+      Promise.all(
+        (await runnersOf(db, keyset)).map(async (row) => ({
+          row,
+          presence: await runnerAt(env, row.id).look(),
+        })),
+      ),
+    keyOf: ({ row }) => [row.id],
+    present: ({ row, presence }) => ({
+      ...(presence ? seen(services, presence) : unseen(row)),
+      id: row.id,
+    }),
+  });
+};
 
 type Seen = NonNullable<Awaited<ReturnType<ReturnType<typeof runnerAt>["look"]>>>;
 
@@ -162,6 +182,19 @@ function seen(
     last_seen_at: new Date(last_seen_at).toISOString(),
   };
 }
+
+/** Its session was written, but has not begun: the runner begins another. */
+const unseen = ({ name, hardware }: RunnerRow): Omit<RunnerState, "id"> => ({
+  name,
+  hardware,
+  version: "",
+  engine: "",
+  state: "offline",
+  draining: false,
+  last_seen_at: null,
+  slots: 0,
+  running: [],
+});
 
 function mayServe(caller: RunnerCaller, hardware: string): void {
   if (caller.hardware.includes(hardware)) return;

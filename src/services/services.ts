@@ -1,11 +1,13 @@
 /** What services work with. */
 import { type Bindings, type Settings, settings } from "../env.ts";
 import { type Database, database } from "../storage/database.ts";
+import { type Presenters, presenters } from "./present.ts";
 
 export interface Services {
   env: Bindings;
   db: Database;
   settings: Settings;
+  present: Presenters;
 }
 
 const made = new WeakMap<Bindings, Services>();
@@ -14,7 +16,9 @@ const made = new WeakMap<Bindings, Services>();
 export function servicesOf(env: Bindings): Services {
   let services = made.get(env);
   if (!services) {
-    services = { env, db: database(env.DB), settings: settings(env) };
+    const parsed = settings(env);
+    const present = presenters(parsed.resourceShape);
+    services = { env, db: database(env.DB), settings: parsed, present };
     made.set(env, services);
   }
   return services;

@@ -4,8 +4,8 @@ import type { PredictionSpec } from "../domain/prediction-state.ts";
 import type { Preference } from "../domain/prefer.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
 import type { ContainerInterface } from "../protocol/runner.ts";
-import type { Target } from "./catalogue.ts";
 import type { Services } from "./services.ts";
+import type { Target } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 
 const DEFAULT_HARDWARE = "cpu";
@@ -18,7 +18,7 @@ const LOGS_BYTES = 10 * 1024 * 1024;
 export function specOf(
   { settings }: Services,
   caller: Caller,
-  { model, owner, version }: Target,
+  { model, version }: Target,
   request: CreatePredictionOfVersion,
   {
     origin,
@@ -35,11 +35,13 @@ export function specOf(
     url: `${origin}/v1/predictions/${id}`,
     account_id: caller.user_id,
     model_id: model.id,
-    model: { owner: owner.username, name: model.name, version_number: version.number },
+    model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware: configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE,
     image: {
       repository:
-        configuration.image ?? `${settings.imageRegistry}/${owner.username}/${model.name}`,
+        configuration.image ??
+        version.repository ??
+        `${settings.imageRegistry}/${model.owner}/${model.name}`,
       digest: version.container_image_digest,
     },
     interface: spoken,

@@ -2,24 +2,25 @@
  * The repair of rows that are overdue: each row that is not terminal is held against its object
  * now and then, so that a projection that was lost for good is made up for.
  */
-import { predictionWithId, projectionAt } from "../objects/prediction/stub.ts";
 import type { ProjectionMessage } from "../protocol/queue.ts";
+import { allOf } from "../storage/database.ts";
+import { syncListings } from "../storage/models.ts";
 import { type PredictionRow, projectPredictions, takeOverdue } from "../storage/predictions.ts";
+import { asItIs } from "./rows.ts";
 import type { Services } from "./services.ts";
 
 const CHECK_EVERY_MS = 5 * 60_000;
 const ROWS = 100;
 
 /** @returns how many rows were held against their objects. */
-export async function sweep({ env, db }: Services, now: number): Promise<number> {
+export async function sweep(services: Services, now: number): Promise<number> {
+  const { db } = services;
   const overdue = await takeOverdue(db, now - CHECK_EVERY_MS, now, ROWS);
   const rows = await Promise.all(
-    overdue.map(async (row) => {
-      const stub = predictionWithId(env, row.object_id);
-      return (stub && (await projectionAt(stub))) ?? neverBegun(row, now);
-    }),
+    overdue.map(async (row) => (await asItIs(services, row)) ?? neverBegun(row, now)),
   );
   await projectPredictions(db, rows);
+  await allOf(db, syncListings(db));
   return rows.length;
 }
 

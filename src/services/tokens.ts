@@ -2,16 +2,26 @@
 
 import { v7 as uuid } from "uuid";
 import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secret.ts";
-import { ProblemError } from "../errors.ts";
-import type { Scope } from "../protocol/operator.ts";
-import { findRunnerToken, findToken, insertRunnerToken, insertToken } from "../storage/tokens.ts";
+import { invalid } from "../domain/validation.ts";
+import { notFound, ProblemError } from "../errors.ts";
+import type { RunnerToken, Scope, Token } from "../protocol/operator.ts";
+import {
+  findRunnerToken,
+  findToken,
+  insertRunnerToken,
+  insertToken,
+  revokeToken as revoke,
+  revokeRunnerToken as revokeRunner,
+  listRunnerTokens as runnerTokensOf,
+  listTokens as tokensOf,
+} from "../storage/tokens.ts";
 import { remembered } from "./cache.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 
 export interface Caller {
   token_id: string;
   user_id: string;
-  username: string;
   scopes: Scope[];
 }
 
@@ -39,7 +49,6 @@ export async function authenticate(services: Services, token: string): Promise<C
   return {
     token_id: found.id,
     user_id: found.user_id,
-    username: found.username,
     scopes: found.scopes,
   };
 }
@@ -64,12 +73,14 @@ export function authenticateOperator({ settings }: Services, token: string): voi
   }
 }
 
-/** The answer is the only place where the token is ever shown. */
+/** The answer is the only place where the token is ever shown. @throws ValidationFailure */
 export async function createToken(
   { db }: Services,
   userId: string,
   request: { name: string; scopes: Scope[]; expires_at: number | null },
 ): Promise<{ id: string; token: string }> {
+  if (request.expires_at !== null && request.expires_at <= Date.now())
+    throw invalid(["body", "expires_at"], "it is in the past");
   const token = newToken("aus");
   const id = uuid();
   await insertToken(db, {
@@ -98,4 +109,38 @@ export async function createRunnerToken(
     created_at: Date.now(),
   });
   return { id, token };
+}
+
+/** A user's tokens that are not revoked, newest first. */
+export const listTokens = (
+  services: Services,
+  userId: string,
+  request: PageRequest,
+): Promise<Page<Token>> =>
+  page(services, request, {
+    name: `tokens/${userId}`,
+    find: (keyset) => tokensOf(services.db, userId, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.token,
+  });
+
+export const listRunnerTokens = (
+  services: Services,
+  request: PageRequest,
+): Promise<Page<RunnerToken>> =>
+  page(services, request, {
+    name: "runner_tokens",
+    find: (keyset) => runnerTokensOf(services.db, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.runnerToken,
+  });
+
+/** Dead everywhere within the time that isolates remember, 10 s. @throws ProblemError not_found */
+export async function revokeToken({ db }: Services, id: string): Promise<void> {
+  if (!(await revoke(db, id, Date.now()))) throw notFound(`The token '${id}'`);
+}
+
+/** As of a user's token. @throws ProblemError not_found */
+export async function revokeRunnerToken({ db }: Services, id: string): Promise<void> {
+  if (!(await revokeRunner(db, id, Date.now()))) throw notFound(`The runner token '${id}'`);
 }

@@ -1,7 +1,9 @@
-import { and, asc, desc, eq, gt, inArray, lt, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
 import type { TaskStatus } from "../protocol/prediction.ts";
 import type { ProjectionMessage } from "../protocol/queue.ts";
-import type { Database } from "./database.ts";
+import { allOf, type Database } from "./database.ts";
+import { type Keyset, range } from "./keyset.ts";
+import { syncListings } from "./models.ts";
 import { predictions } from "./schema.ts";
 
 export type PredictionRow = typeof predictions.$inferSelect;
@@ -46,13 +48,12 @@ const project = (db: Database, rows: ProjectionMessage[]) =>
         OR (${predictions.revision} = excluded.revision AND ${predictions.data_removed} < excluded.data_removed)`,
     });
 
-/** All in one transaction. */
+/** All in one transaction, and with it the listings that go by how often a model was run. */
 export async function projectPredictions(db: Database, rows: ProjectionMessage[]): Promise<void> {
   const parts = Array.from({ length: Math.ceil(rows.length / ROWS_A_STATEMENT) }, (_, n) =>
     project(db, rows.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT)),
   );
-  const [first, ...rest] = parts;
-  if (first) await db.batch([first, ...rest]);
+  if (parts.length > 0) await allOf(db, [...parts, ...syncListings(db)]);
 }
 
 export const findPrediction = (db: Database, userId: string, id: string) =>
@@ -62,30 +63,44 @@ export const findPrediction = (db: Database, userId: string, id: string) =>
     .where(and(eq(predictions.user_id, userId), eq(predictions.id, id)))
     .get();
 
-export interface PredictionQuery {
-  userId: string;
-  statuses: TaskStatus[];
-  /** Keyset: rows older or newer than the one with this id. */
-  older?: string;
-  newer?: string;
-  limit: number;
+/** A user's, newest first; several statuses in one round trip. Ids are UUIDv7: they sort by time. */
+export function listPredictions(
+  db: Database,
+  userId: string,
+  statuses: (TaskStatus | undefined)[],
+  keyset: Keyset,
+) {
+  const { where, order, limit } = range([predictions.id], "desc", keyset);
+  return allOf(
+    db,
+    statuses.map((status) =>
+      db
+        .select()
+        .from(predictions)
+        .where(
+          and(eq(predictions.user_id, userId), status && eq(predictions.status, status), where),
+        )
+        .orderBy(...order)
+        .limit(limit),
+    ),
+  );
 }
 
-/** Newest first; with `newer` oldest first, from the cursor up. Ids are UUIDv7: they sort by time. */
-export const listPredictions = (db: Database, query: PredictionQuery) =>
+const MAX_UNDER_WAY = 20;
+
+/** A model's, or a version's, that have not ended: the first few. */
+export const findUnderWay = (db: Database, modelId: string, number: number | undefined) =>
   db
     .select()
     .from(predictions)
     .where(
       and(
-        eq(predictions.user_id, query.userId),
-        query.statuses.length > 0 ? inArray(predictions.status, query.statuses) : undefined,
-        query.older ? lt(predictions.id, query.older) : undefined,
-        query.newer ? gt(predictions.id, query.newer) : undefined,
+        sql`${predictions.status} IN ('pending', 'started')`,
+        eq(predictions.model_id, modelId),
+        number === undefined ? undefined : eq(predictions.version_number, number),
       ),
     )
-    .orderBy(query.newer ? asc(predictions.id) : desc(predictions.id))
-    .limit(query.limit)
+    .limit(MAX_UNDER_WAY)
     .all();
 
 /** Rows that are not terminal and have not been looked at since `before`; marks them as looked at. */

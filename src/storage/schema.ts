@@ -19,25 +19,53 @@ export const users = sqliteTable("users", {
   username: text().notNull().unique(),
   name: text().notNull(),
   avatar_url: text().notNull(),
+  bio: text().notNull().default(""),
+  /** Personal and professional websites. */
+  urls: text({ mode: "json" }).$type<string[]>().notNull().default([]),
+  location: text().notNull().default(""),
+  company: text().notNull().default(""),
+  /** The rowid of its search documents. */
+  seq: integer().unique(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
 });
 
-/** Access tokens: only their SHA-256 is kept. */
-export const tokens = sqliteTable("tokens", {
-  id: text().primaryKey(),
+/**
+ * Whose a username is, or was: a name that somebody has given up is not given to anybody else,
+ * since the images in the registry below it are still theirs.
+ */
+export const usernames = sqliteTable("usernames", {
+  username: text().primaryKey(),
   user_id: text()
     .notNull()
-    .references(() => users.id),
-  name: text().notNull(),
-  hash: text().notNull().unique(),
-  /** The first characters, to tell one from another. */
-  prefix: text().notNull(),
-  scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
-  created_at: integer().notNull(),
-  expires_at: integer(),
-  revoked_at: integer(),
+    .references(() => users.id, { onDelete: "cascade" }),
 });
+
+/** Keys that the deployment made for itself, by the migration that first needed them (hex). */
+export const keys = sqliteTable("keys", {
+  name: text().primaryKey(),
+  value: text().notNull(),
+});
+
+/** Access tokens: only their SHA-256 is kept. */
+export const tokens = sqliteTable(
+  "tokens",
+  {
+    id: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id),
+    name: text().notNull(),
+    hash: text().notNull().unique(),
+    /** The first characters, to tell one from another. */
+    prefix: text().notNull(),
+    scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
+    created_at: integer().notNull(),
+    expires_at: integer(),
+    revoked_at: integer(),
+  },
+  (t) => [index("tokens_user").on(t.user_id, t.id)],
+);
 
 export const runnerTokens = sqliteTable("runner_tokens", {
   id: text().primaryKey(),
@@ -71,6 +99,8 @@ export const hardware = sqliteTable("hardware", {
   cpus: integer().notNull(),
   ram_per_gpu_gb: real().notNull(),
   ram_gb: real().notNull(),
+  /** In the operator's currency. */
+  price_per_hour: real(),
   created_at: integer().notNull(),
 });
 
@@ -88,11 +118,81 @@ export const models = sqliteTable(
     source_url: text(),
     license_url: text(),
     paper_url: text(),
+    cover_image_url: text(),
     hardware_identifier: text(),
+    /** The rowid of its search documents. */
+    seq: integer().unique(),
     created_at: integer().notNull(),
     updated_at: integer().notNull(),
   },
-  (t) => [uniqueIndex("models_owner_name").on(t.owner_id, t.name)],
+  (t) => [
+    uniqueIndex("models_owner_name").on(t.owner_id, t.name),
+    index("models_owner").on(t.owner_id, t.id),
+  ],
+);
+
+export const categories = sqliteTable("categories", {
+  slug: text().primaryKey(),
+  name: text().notNull(),
+  description: text().notNull(),
+  created_at: integer().notNull(),
+});
+
+export const modelCategories = sqliteTable(
+  "model_categories",
+  {
+    model_id: text()
+      .notNull()
+      .references(() => models.id, { onDelete: "cascade" }),
+    category_slug: text()
+      .notNull()
+      .references(() => categories.slug),
+  },
+  (t) => [
+    primaryKey({ columns: [t.model_id, t.category_slug] }),
+    index("model_categories_slug").on(t.category_slug),
+  ],
+);
+
+/** How often a model was run: counted by triggers on `predictions`, one for each row. */
+export const modelCounts = sqliteTable(
+  "model_counts",
+  {
+    model_id: text()
+      .primaryKey()
+      .references(() => models.id, { onDelete: "cascade" }),
+    predictions_count: integer().notNull().default(0),
+    /** The count that its listings have: they follow once a second, not with every prediction. */
+    listed_count: integer().notNull().default(0),
+  },
+  (t) => [
+    index("model_counts_unlisted").on(t.model_id).where(sql`predictions_count <> listed_count`),
+  ],
+);
+
+/**
+ * Where a model that is not private is listed: among all models and among its owner's, in any
+ * category and in each of its own. Every list of models is a range of this table.
+ */
+export const listings = sqliteTable(
+  "listings",
+  {
+    /** Empty: the list of all. */
+    owner_id: text().notNull(),
+    /** Empty: in any category. */
+    category_slug: text().notNull(),
+    model_id: text()
+      .notNull()
+      .references(() => models.id, { onDelete: "cascade" }),
+    predictions_count: integer().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.owner_id, t.category_slug, t.model_id] }),
+    index("listings_count")
+      .on(t.owner_id, t.category_slug, t.predictions_count, t.model_id)
+      .where(sql`predictions_count > 0`),
+    index("listings_model").on(t.model_id),
+  ],
 );
 
 export const versions = sqliteTable(
@@ -107,8 +207,12 @@ export const versions = sqliteTable(
     schemas: text({ mode: "json" }).$type<Schemas>().notNull(),
     compatibilities: text({ mode: "json" }).$type<Compatibilities>().notNull(),
     configuration: text({ mode: "json" }).$type<Configuration>().notNull(),
+    /** Where its image lies unless the configuration says: a rename does not move it. */
+    repository: text(),
     size: integer().notNull(),
     created_at: integer().notNull(),
+    /** Its number is never given again. */
+    deleted_at: integer(),
   },
   (t) => [primaryKey({ columns: [t.model_id, t.number] })],
 );

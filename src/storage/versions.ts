@@ -1,16 +1,30 @@
-import { and, desc, eq, sql } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
+import { type Keyset, range } from "./keyset.ts";
+import { underWay } from "./models.ts";
 import { versions } from "./schema.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
-/** The number is given by the insert itself, so that two at once cannot have the same. */
-export const insertVersion = (db: Database, row: Omit<VersionRow, "number">) =>
+/**
+ * Number and inherited configuration are found by the insert itself, so that two at once cannot
+ * have the same number.
+ */
+export const insertVersion = (
+  db: Database,
+  row: Omit<VersionRow, "number" | "configuration" | "deleted_at">,
+  configuration: VersionRow["configuration"] | undefined,
+) =>
   db
     .insert(versions)
     .values({
       ...row,
       number: sql`(SELECT coalesce(max(number), 0) + 1 FROM versions WHERE model_id = ${row.model_id})`,
+      configuration:
+        configuration ??
+        sql`coalesce((SELECT configuration FROM versions
+          WHERE model_id = ${row.model_id} AND deleted_at IS NULL
+          ORDER BY number DESC LIMIT 1), '{}')`,
     })
     .returning()
     .get();
@@ -19,14 +33,48 @@ export const findVersion = (db: Database, modelId: string, number: number) =>
   db
     .select()
     .from(versions)
-    .where(and(eq(versions.model_id, modelId), eq(versions.number, number)))
+    .where(
+      and(eq(versions.model_id, modelId), eq(versions.number, number), isNull(versions.deleted_at)),
+    )
     .get();
 
-export const findLatestVersion = (db: Database, modelId: string) =>
-  db
-    .select()
+/** Newest first. */
+export function listVersions(db: Database, modelId: string, keyset: Keyset) {
+  const { where, order, limit } = range([versions.number], "desc", keyset);
+  return db
+    .select({
+      number: versions.number,
+      release_notes: versions.release_notes,
+      created_at: versions.created_at,
+      container_image_digest: versions.container_image_digest,
+    })
     .from(versions)
-    .where(eq(versions.model_id, modelId))
-    .orderBy(desc(versions.number))
-    .limit(1)
-    .get();
+    .where(and(eq(versions.model_id, modelId), isNull(versions.deleted_at), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
+
+/** Unless a prediction of it is under way. @returns whether it was deleted */
+export async function deleteVersion(
+  db: Database,
+  modelId: string,
+  number: number,
+  now: number,
+): Promise<boolean> {
+  const deleted = await db
+    .update(versions)
+    .set({ deleted_at: now })
+    .where(
+      and(
+        eq(versions.model_id, modelId),
+        eq(versions.number, number),
+        isNull(versions.deleted_at),
+        sql`NOT EXISTS ${underWay(modelId, number)}`,
+      ),
+    )
+    .returning({ number: versions.number });
+  return deleted.length > 0;
+}

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Answer, Refusal } from "./support/client.ts";
 import { countRows } from "./support/objects.ts";
-import { newClient, newUser, newWorld, unique } from "./support/world.ts";
+import { newWorld, unique } from "./support/world.ts";
 
 const world = await newWorld();
 const { client, model, username } = world;
@@ -265,10 +265,8 @@ test("other people's predictions are not there: get, stream, cancel, list", asyn
 });
 
 test("what is nowhere", async () => {
-  expectProblem(await client.json<Refusal>("GET", "/v1/nothing"), 404, "not_found");
-  expectProblem(await client.json<Refusal>("GET", "/"), 404, "not_found");
-  const other = await newUser();
-  expect(
-    (await (await newClient(other.username)).fetch("/v1/predictions", { method: "DELETE" })).status,
-  ).toBe(404);
+  for (const path of ["/v1/nothing", "/v1", "/v2/predictions", "/predictions"])
+    expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
+  const answer = await client.json<Refusal>("DELETE", "/v1/predictions");
+  expectProblem(answer, 405, "method_not_allowed");
 });

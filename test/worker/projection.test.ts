@@ -1,11 +1,10 @@
 /** The rows in D1: written late, twice or out of order, and repaired. */
-import { createScheduledController, runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ProjectionMessage, projectionMessage } from "../../src/protocol/queue.ts";
-import worker from "../../src/worker.ts";
 import { objectOf, rowOf, tablesOf } from "./support/objects.ts";
-import { deliver } from "./support/queues.ts";
+import { deliver, sweep } from "./support/queues.ts";
 import { advance, eventually, passes, startClock, stopClock } from "./support/time.ts";
 import { newWorld } from "./support/world.ts";
 
@@ -25,8 +24,6 @@ async function unprojected() {
     projectionMessage.parse(await object.project());
   return { world, id, channel, object, message };
 }
-
-const sweep = () => worker.scheduled(createScheduledController({ scheduledTime: Date.now() }), env);
 
 test("a message that comes twice or late changes nothing: the later revision stands", async () => {
   const { id, channel, message } = await unprojected();

@@ -4,6 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { tokenPrefix } from "../../src/domain/secret.ts";
 import type { RunnerState } from "../../src/protocol/operator.ts";
+import { pageAt } from "./support/catalogue.ts";
 import { Client, ORIGIN } from "./support/client.ts";
 import { FakeRunner, sessionBody } from "./support/runner.ts";
 import { advance, startClock, stopClock } from "./support/time.ts";
@@ -34,8 +35,8 @@ const drain = (id: string, verb: "drain" | "resume" = "drain") =>
   operator.json<RunnerState>("POST", `/v1/operator/runners/${id}/${verb}`);
 
 async function shown(id: string): Promise<RunnerState | undefined> {
-  const { body } = await operator.json<{ items: RunnerState[] }>("GET", "/v1/operator/runners");
-  return body.items.find((item) => item.id === id);
+  const { items } = await pageAt<RunnerState>(operator, "/v1/operator/runners");
+  return items.find((item) => item.id === id);
 }
 
 describe("who gets in", () => {

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { configuration, schemas } from "../../../src/protocol/model.ts";
+import { configuration, newSchemas } from "../../../src/protocol/model.ts";
 import { containerInterface } from "../../../src/protocol/runner.ts";
 
 export const MANIFEST = "auspex.json";
@@ -14,7 +14,7 @@ export const manifest = z.object({
   description: z.string().default(""),
   interface: containerInterface.default("cog"),
   command: z.array(z.string()).min(1),
-  schemas,
+  schemas: newSchemas,
   configuration: configuration.prefault({}),
 });
 export type Manifest = z.infer<typeof manifest>;

@@ -59,7 +59,7 @@ export class World {
       stateFolder: join(folder, "state"),
       port: 0,
       operatorToken: OPERATOR_TOKEN,
-      variables: { ...PATIENCE, ...variables },
+      variables: { RATE_LIMITS: "off", ...PATIENCE, ...variables },
     });
     try {
       const seeds = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);

@@ -7,6 +7,7 @@ import { predictionWithIO } from "../../../src/protocol/prediction.ts";
 export const ORIGIN = "https://auspex.test";
 
 type Headers = Record<string, string>;
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface Answer<Body> {
   status: number;
@@ -30,37 +31,54 @@ export class Client {
     this.token = token;
   }
 
+  /** @param path or a whole address, as pages have it. */
   fetch(path: string, init: RequestInit & { headers?: Headers } = {}): Promise<Response> {
     const headers: Headers = {};
     if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
     Object.assign(headers, init.headers);
-    return exports.default.fetch(`${ORIGIN}${path}`, { ...init, headers });
+    return exports.default.fetch(new URL(path, ORIGIN).href, { ...init, headers });
   }
 
-  post(path: string, body: unknown, headers: Headers = {}): Promise<Response> {
+  /** With a body: an object, or the text of one. */
+  send(method: string, path: string, body: unknown, headers: Headers = {}): Promise<Response> {
     return this.fetch(path, {
-      method: "POST",
+      method,
       headers: { "content-type": "application/json", ...headers },
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
   }
 
+  post(path: string, body: unknown, headers?: Headers): Promise<Response> {
+    return this.send("POST", path, body, headers);
+  }
+
+  put(path: string, body: unknown): Promise<Response> {
+    return this.send("PUT", path, body);
+  }
+
   async json<Body>(
-    method: "GET" | "POST",
+    method: Method,
     path: string,
     body?: unknown,
     headers?: Headers,
   ): Promise<Answer<Body>> {
     const response =
-      method === "GET"
-        ? await this.fetch(path, { headers: headers ?? {} })
-        : await this.post(path, body ?? {}, headers);
+      method === "GET" || method === "DELETE"
+        ? await this.fetch(path, { method, headers: headers ?? {} })
+        : await this.send(method, path, body ?? {}, headers);
     const text = await response.text();
     return {
       status: response.status,
       headers: response.headers,
       body: text ? JSON.parse(text) : undefined,
     };
+  }
+
+  /** What a call answers that must succeed. */
+  async ok<Body>(method: Method, path: string, body?: unknown): Promise<Body> {
+    const answer = await this.json<Body>(method, path, body);
+    if (answer.status === 200) return answer.body;
+    throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   }
 
   refused(path: string, body: unknown, headers?: Headers): Promise<Answer<Refusal>> {

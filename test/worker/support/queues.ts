@@ -1,7 +1,8 @@
-/** Delivers messages to the Worker, as the queues do. */
+/** What calls the Worker beside requests: messages of the queues, and the schedule. */
 import {
   createExecutionContext,
   createMessageBatch,
+  createScheduledController,
   getQueueResult,
   type QueueResult,
 } from "cloudflare:test";
@@ -22,3 +23,7 @@ export async function deliver(
   await worker.queue(batch, env);
   return getQueueResult(batch, createExecutionContext());
 }
+
+/** As every minute. */
+export const sweep = () =>
+  worker.scheduled(createScheduledController({ scheduledTime: Date.now() }), env);

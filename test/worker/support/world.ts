@@ -1,6 +1,6 @@
 /** A user with a model, on hardware of their own, so that no test meets another's pool. */
 import { env } from "cloudflare:workers";
-import type { Configuration } from "../../../src/protocol/model.ts";
+import type { Configuration, Visibility } from "../../../src/protocol/model.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { Client } from "./client.ts";
 import { type Channel, FakeRunner } from "./runner.ts";
@@ -34,7 +34,7 @@ export interface World {
 export interface WorldOptions {
   input?: object;
   configuration?: Configuration;
-  visibility?: "private" | "public";
+  visibility?: Visibility;
 }
 
 export async function newWorld({
@@ -43,7 +43,7 @@ export async function newWorld({
   visibility = "private",
 }: WorldOptions = {}): Promise<World> {
   const hardware = unique("hw");
-  await made(operator.post("/v1/operator/hardware", { identifier: hardware, name: hardware }));
+  await made(operator.put(`/v1/operator/hardware/${hardware}`, { name: hardware }));
   const { username, user_id, client } = await newUser();
   await made(
     client.post("/v1/models", { name: "story", visibility, hardware_identifier: hardware }),

@@ -1,0 +1,196 @@
+/** One operation: what it does, what it takes, a call to paste, what it answers. */
+import { refName, resolved } from "../../openapi/reference.ts";
+import type {
+  Answer,
+  Content,
+  Document,
+  DocumentedOperation,
+  Operation as OperationObject,
+  Parameter,
+  Schemas,
+} from "../../openapi/types.ts";
+import { curlOf } from "./curl.ts";
+import { Inline, Prose } from "./prose.tsx";
+import { Fields, limitsOf, Type } from "./schema.tsx";
+
+interface Props {
+  document: Document;
+  one: DocumentedOperation;
+}
+
+export function Operation({ document, one }: Props) {
+  const { path, method, operation } = one;
+  const { operationId, summary, description, requestBody } = operation;
+  const base = document.servers?.[0]?.url ?? "";
+  const schemas = document.components?.schemas ?? {};
+  const parameters = (operation.parameters ?? []).filter(
+    (part): part is Parameter => "name" in part,
+  );
+  return (
+    <article id={operationId} aria-labelledby={`${operationId}-title`}>
+      <h3 id={`${operationId}-title`}>
+        <a href={`#${operationId}`}>{summary}</a>
+      </h3>
+      <p class="endpoint">
+        <Method method={method} /> <code>{path}</code>
+        <Access security={operation.security} />
+      </p>
+      {description && <Prose text={description} />}
+      {parameters.length > 0 && <Parameters parameters={parameters} />}
+      {requestBody && "content" in requestBody && (
+        <>
+          <h4>Body</h4>
+          <Media content={requestBody.content} schemas={schemas} />
+        </>
+      )}
+      <h4>Call</h4>
+      <pre>
+        <code>{curlOf(one, base, schemas)}</code>
+      </pre>
+      <h4>Answers</h4>
+      <Answers answers={operation.responses ?? {}} schemas={schemas} />
+    </article>
+  );
+}
+
+export const Method = ({ method }: { method: string }) => (
+  <span class={`method ${method}`}>{method.toUpperCase()}</span>
+);
+
+/** Who may call it. */
+function Access({ security }: Pick<OperationObject, "security">) {
+  const ways = security ?? [{ accessToken: [] }];
+  if (ways.some((way) => Object.keys(way).length === 0)) return <span class="access">public</span>;
+  const operator = ways.some((way) => "operatorToken" in way);
+  return <span class="access">{operator ? "operator token" : "access token"}</span>;
+}
+
+const Parameters = ({ parameters }: { parameters: Parameter[] }) => (
+  <>
+    <h4>Parameters</h4>
+    <table class="parameters">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Type</th>
+          <th scope="col">What it is</th>
+        </tr>
+      </thead>
+      <tbody>
+        {parameters.map(({ name, in: where, required, description, schema = {} }) => (
+          <tr>
+            <th scope="row">
+              <code>{name}</code>
+              <small>
+                {where}
+                {!required && <span class="optional"> optional</span>}
+              </small>
+            </th>
+            <td>
+              <Type schema={schema} />
+              <small>
+                <Inline text={limitsOf(schema).join(", ")} />
+              </small>
+            </td>
+            <td>{description && <Inline text={description} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </>
+);
+
+/** A body: its fields to read and an example to copy. */
+const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => (
+  <>
+    {Object.entries(content).map(([type, { schema = {}, example }]) => (
+      <>
+        <p class="media">
+          <code>{type}</code>{" "}
+          {refName(schema) && (
+            <>
+              · <Type schema={schema} />
+            </>
+          )}
+        </p>
+        <Fields schema={resolved(schema, schemas)} />
+        {example !== undefined && (
+          <details>
+            <summary>Example</summary>
+            <pre>
+              <code>
+                {typeof example === "string" ? example : JSON.stringify(example, null, 2)}
+              </code>
+            </pre>
+          </details>
+        )}
+      </>
+    ))}
+  </>
+);
+
+interface AnswersProps {
+  answers: Record<string, Answer>;
+  schemas: Schemas;
+}
+
+/** Successes to unfold; errors in a line each, for their form is that of all errors. */
+function Answers({ answers, schemas }: AnswersProps) {
+  const entries = Object.entries(answers);
+  return (
+    <>
+      {entries
+        .filter(([status]) => status < "400")
+        .map(([status, answer]) => (
+          <Success status={status} answer={answer} schemas={schemas} />
+        ))}
+      <ul class="errors">
+        {entries
+          .filter(([status]) => status >= "400")
+          .map(([status, { description }]) => (
+            <li>
+              <a class="status" href="#errors">
+                {status}
+              </a>{" "}
+              {description}
+            </li>
+          ))}
+      </ul>
+    </>
+  );
+}
+
+function Success({
+  status,
+  answer,
+  schemas,
+}: {
+  status: string;
+  answer: Answer;
+  schemas: Schemas;
+}) {
+  const { description, content, headers = {} } = answer;
+  const own = Object.entries(headers).filter(([, header]) => !("$ref" in header));
+  const title = (
+    <>
+      <span class="status">{status}</span> <Inline text={description} />
+    </>
+  );
+  if (!content && own.length === 0) return <p class="answer">{title}</p>;
+  return (
+    <details class="answer">
+      <summary>{title}</summary>
+      {own.length > 0 && (
+        <ul class="fields">
+          {own.map(([name, header]) => (
+            <li>
+              <code class="name">{name}</code> <span class="type">header</span>
+              <p>{header.description}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+      {content && <Media content={content} schemas={schemas} />}
+    </details>
+  );
+}

@@ -1,0 +1,139 @@
+/** The reference page: the document for people. Made on the server, works without JavaScript. */
+import { operationsIn } from "../../openapi/document.ts";
+import { resolved } from "../../openapi/reference.ts";
+import type { Document, DocumentedOperation, Schemas } from "../../openapi/types.ts";
+import { Method, Operation } from "./operation.tsx";
+import { Prose, slugOf } from "./prose.tsx";
+import { About, anchorOf, Fields, Type } from "./schema.tsx";
+
+interface Group {
+  name: string;
+  description: string;
+  operations: DocumentedOperation[];
+}
+
+export function ReferencePage({
+  document,
+  stylesheet,
+}: {
+  document: Document;
+  stylesheet: string;
+}) {
+  const { info, components } = document;
+  const groups = groupsOf(document);
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${info.title} API reference`}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={stylesheet} />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the reference
+        </a>
+        <header>
+          <p class="title">
+            <a href="#main">{info.title}</a> <span>API reference</span>
+          </p>
+          <p>
+            <a href="/v1/openapi.json">OpenAPI document</a> · version {info.version}
+          </p>
+        </header>
+        <div class="columns">
+          <Navigation groups={groups} />
+          <main id="main" tabindex={-1}>
+            <h1>{info.title} API</h1>
+            <p class="base">
+              Paths are below <code>{document.servers?.[0]?.url}</code>
+            </p>
+            <section class="introduction">
+              <Prose text={info.description ?? ""} />
+            </section>
+            {groups.map((group) => (
+              <GroupView group={group} document={document} />
+            ))}
+            <SchemaList schemas={components?.schemas ?? {}} />
+          </main>
+        </div>
+      </body>
+    </html>
+  );
+}
+
+/** The groups of the document that have operations, in its order. */
+function groupsOf(document: Document): Group[] {
+  const operations = operationsIn(document);
+  return (document.tags ?? []).map(({ name, description = "" }) => ({
+    name,
+    description,
+    operations: operations.filter(({ operation }) => operation.tags?.includes(name)),
+  }));
+}
+
+const Navigation = ({ groups }: { groups: Group[] }) => (
+  <nav aria-label="Contents">
+    <ul>
+      <li>
+        <a href="#main">Introduction</a>
+      </li>
+      {groups.map(({ name, operations }) => (
+        <li>
+          <a href={`#${slugOf(name)}`}>{name}</a>
+          <ul>
+            {operations.map(({ method, operation }) => (
+              <li>
+                <a href={`#${operation.operationId}`}>
+                  {operation.summary} <Method method={method} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+      <li>
+        <a href="#schemas">Schemas</a>
+      </li>
+    </ul>
+  </nav>
+);
+
+const GroupView = ({ group, document }: { group: Group; document: Document }) => (
+  <section aria-labelledby={slugOf(group.name)}>
+    <h2 id={slugOf(group.name)}>{group.name}</h2>
+    <Prose text={group.description} />
+    <ul class="overview">
+      {group.operations.map(({ method, path, operation }) => (
+        <li>
+          <a href={`#${operation.operationId}`}>
+            <Method method={method} /> <code>{path}</code>
+          </a>
+        </li>
+      ))}
+    </ul>
+    {group.operations.map((one) => (
+      <Operation document={document} one={one} />
+    ))}
+  </section>
+);
+
+const SchemaList = ({ schemas }: { schemas: Schemas }) => (
+  <section aria-labelledby="schemas">
+    <h2 id="schemas">Schemas</h2>
+    {Object.entries(schemas)
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([name, schema]) => (
+        <article id={anchorOf(name)} class="schema">
+          <h3>{name}</h3>
+          <p class="type">
+            <Type schema={schema} />
+          </p>
+          <About schema={schema} />
+          <Fields schema={resolved(schema, schemas)} />
+        </article>
+      ))}
+  </section>
+);

@@ -1,0 +1,115 @@
+/** A schema for people: its type, its limits, its fields, one level open and the rest to unfold. */
+import { isInline, refName } from "../../openapi/reference.ts";
+import type { InlineSchema, Schema } from "../../openapi/types.ts";
+import { Inline } from "./prose.tsx";
+
+export const anchorOf = (name: string) => `schema-${name}`;
+
+/** `string`, `array of Model`, `Owner or null`: with links to what has a name. */
+export function Type({ schema }: { schema: Schema }) {
+  const name = refName(schema);
+  if (name !== undefined) return <a href={`#${anchorOf(name)}`}>{name}</a>;
+  if (!isInline(schema)) return null;
+  const choices = schema.anyOf ?? schema.oneOf ?? schema.allOf?.slice(0, 1);
+  if (choices) return <Joined parts={choices} />;
+  if (schema.enum) return <Values values={schema.enum} />;
+  if (schema.items) {
+    return (
+      <>
+        array of <Type schema={schema.items} />
+      </>
+    );
+  }
+  const types = [schema.type ?? "any"].flat();
+  if (types.length > 3) return "any";
+  return types.join(" or ") + (schema.format ? ` (${schema.format})` : "");
+}
+
+const Joined = ({ parts }: { parts: Schema[] }) => (
+  <>
+    {parts.map((part, n) => (
+      <>
+        {n > 0 && " or "}
+        <Type schema={part} />
+      </>
+    ))}
+  </>
+);
+
+const Values = ({ values }: { values: unknown[] }) => (
+  <>
+    {values.map((value, n) => (
+      <>
+        {n > 0 && " · "}
+        <code>{String(value)}</code>
+      </>
+    ))}
+  </>
+);
+
+/** `5 to 50`, `at most 255 characters`; the default is one of them. */
+export function limitsOf(schema: Schema): string[] {
+  if (!isInline(schema)) return [];
+  const { minimum, maximum, minLength, maxLength, minItems, maxItems, pattern } = schema;
+  const own = [
+    range(minimum, maximum),
+    range(minLength, maxLength, " characters"),
+    range(minItems, maxItems, " items"),
+    schema.exclusiveMinimum !== undefined ? `more than ${schema.exclusiveMinimum}` : "",
+    pattern ? `matches \`${pattern}\`` : "",
+    schema.default !== undefined ? `default \`${JSON.stringify(schema.default)}\`` : "",
+  ];
+  const parts = [...(schema.anyOf ?? []), ...(schema.allOf ?? [])].flatMap(limitsOf);
+  return own.filter(Boolean).concat(parts);
+}
+
+function range(from: number | undefined, to: number | undefined, unit = ""): string {
+  const [low, high] = [from, to].map((n) => n?.toLocaleString("en"));
+  if (low !== undefined && high !== undefined) return `${low} to ${high}${unit}`;
+  if (high !== undefined) return `at most ${high}${unit}`;
+  return low !== undefined ? `at least ${low}${unit}` : "";
+}
+
+/** The fields of an object, or nothing for what has none. */
+export function Fields({ schema }: { schema: InlineSchema }) {
+  if (!schema.properties) return null;
+  return (
+    <ul class="fields">
+      {Object.entries(schema.properties).map(([name, field]) => (
+        <li>
+          <code class="name">{name}</code>{" "}
+          <span class="type">
+            <Type schema={field} />
+          </span>
+          {!schema.required?.includes(name) && <span class="optional"> optional</span>}
+          <About schema={field} />
+          <Nested schema={field} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What is said of a schema, and its limits. */
+export function About({ schema }: { schema: Schema }) {
+  const limits = limitsOf(schema);
+  const text = [schema.description, limits.join(", ")].filter(Boolean).join(" — ");
+  return text ? (
+    <p>
+      <Inline text={text} />
+    </p>
+  ) : null;
+}
+
+/** The fields of an object without a name: those of one with a name are at its own place. */
+function Nested({ schema }: { schema: Schema }) {
+  if (!isInline(schema)) return null;
+  const inner = schema.items ?? schema;
+  if (!isInline(inner) || !inner.properties) return null;
+  return (
+    <details>
+      <summary>fields</summary>
+      <Fields schema={inner} />
+    </details>
+  );
+}

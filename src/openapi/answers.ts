@@ -1,0 +1,160 @@
+/** The answers that operations have in common: the errors, and the headers of all. */
+import type { ProblemCode } from "../errors.ts";
+import type { Answer, Components } from "./types.ts";
+
+const json = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
+
+const REQUEST_ID = "5f0c1f8e-2f6b-4c62-9a55-0a7a3d3e8b1c";
+
+export const headers = {
+  "x-request-id": {
+    description: "Names the request; the client's own when it sent a sane one",
+    schema: { type: "string" },
+    example: REQUEST_ID,
+  },
+  "retry-after": {
+    description: "Seconds to wait before the next try",
+    schema: { type: "integer", minimum: 1 },
+    example: 10,
+  },
+  "www-authenticate": {
+    description: "What kind of token is asked for",
+    schema: { type: "string" },
+    example: "Bearer",
+  },
+  etag: {
+    description:
+      "Names this state of the answer: send it as `If-None-Match` to ask whether it is still the same",
+    schema: { type: "string" },
+    example: 'W/"5d41402abc4b2a76b9719d911017c592"',
+  },
+} satisfies Components["headers"];
+
+export const headerRefs = (...names: string[]): NonNullable<Answer["headers"]> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+interface ErrorExample {
+  code: ProblemCode;
+  title: string;
+  /** What the answer means, for the reader of the document. */
+  description: string;
+  /** What one such answer says. */
+  detail: string;
+}
+
+const PROBLEMS: Record<number, ErrorExample> = {
+  401: {
+    code: "unauthenticated",
+    title: "Authentication required",
+    description: "No token where one is needed, or a bad one",
+    detail: "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'.",
+  },
+  403: {
+    code: "forbidden",
+    title: "Not allowed",
+    description: "The token may not do this",
+    detail: "This needs a token with the scope write.",
+  },
+  404: {
+    code: "not_found",
+    title: "Not found",
+    description: "It is not there, or not yours to see",
+    detail: "Model 'demo/story' was not found.",
+  },
+  409: {
+    code: "conflict",
+    title: "Conflict",
+    description: "It conflicts with what is there",
+    detail: "The prediction has ended: it is succeeded.",
+  },
+  413: {
+    code: "too_large",
+    title: "Too large",
+    description: "The body has more than 10 MB",
+    detail: "A request body may have 10 MB. Send files by address instead.",
+  },
+  415: {
+    code: "unsupported_media_type",
+    title: "Unsupported media type",
+    description: "The body is not sent as JSON",
+    detail: "Send JSON and say so: 'Content-Type: application/json', not 'text/plain'.",
+  },
+  429: {
+    code: "too_many_requests",
+    title: "Too many requests",
+    description: "Too many requests, or too many predictions that wait",
+    detail: "Wait 10 s before the next try.",
+  },
+  500: {
+    code: "internal",
+    title: "Internal error",
+    description: "Something went wrong on our side",
+    detail:
+      "Something went wrong on our side. Try again, and give the operator this request_id if it stays.",
+  },
+  503: {
+    code: "unavailable",
+    title: "Temporarily unavailable",
+    description: "The database is busy or restarting: try again",
+    detail: "The database is busy or restarting. Try again in a few seconds.",
+  },
+};
+
+/** By status, the headers beside those of all answers. */
+const HEADERS: Record<string, (keyof typeof headers)[]> = {
+  401: ["www-authenticate"],
+  429: ["retry-after"],
+  503: ["retry-after"],
+};
+
+const problem = (status: string, { code, title, description, detail }: ErrorExample): Answer => ({
+  description,
+  headers: headerRefs("x-request-id", ...(HEADERS[status] ?? [])),
+  content: {
+    "application/problem+json": {
+      ...json("Problem"),
+      example: {
+        type: `urn:auspex:${code}`,
+        title,
+        status: Number(status),
+        detail,
+        request_id: REQUEST_ID,
+      },
+    },
+  },
+});
+
+export const notModified: Answer = {
+  description: "It is still what you have",
+  headers: headerRefs("x-request-id", "etag"),
+};
+
+const invalid: Answer = {
+  description: "The request is not valid: each mistake with its place",
+  headers: headerRefs("x-request-id"),
+  content: {
+    "application/json": {
+      ...json("ValidationError"),
+      example: {
+        detail: [
+          { loc: ["body", "model"], msg: "Field required", type: "missing" },
+          {
+            loc: ["query", "page_size"],
+            msg: "Input should be less than or equal to 50",
+            type: "less_than_equal",
+            input: "500",
+            ctx: { le: 50 },
+          },
+        ],
+      },
+    },
+  },
+};
+
+/** By status, as components of the document. */
+export const sharedAnswers: Record<string, Answer> = {
+  ...Object.fromEntries(
+    Object.entries(PROBLEMS).map(([status, one]) => [status, problem(status, one)]),
+  ),
+  422: invalid,
+};

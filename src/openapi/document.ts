@@ -1,0 +1,83 @@
+/** The document, made from what the routes declare. */
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Handler } from "hono";
+import type { ResourceShape } from "../protocol/user.ts";
+import type { App } from "../routes/context.ts";
+import { headers, sharedAnswers } from "./answers.ts";
+import { info, securitySchemes, tags } from "./introduction.ts";
+import { completed } from "./operation.ts";
+import { withSamples } from "./samples.ts";
+import {
+  type Document,
+  type DocumentedOperation,
+  METHODS,
+  type PathItem,
+  type Schemas,
+} from "./types.ts";
+
+const BASE = "/v1";
+
+/** Resources that have a shape A and a shape B: a deployment shows the one that it serves. */
+const SHAPED = ["Owner", "User"];
+
+/** The document of a deployment that answers at `origin` and serves `shape`. */
+export function makeDocument(
+  api: OpenAPIHono<App>,
+  shape: ResourceShape,
+  origin: string,
+): Document {
+  const {
+    paths = {},
+    components,
+    ...head
+  } = api.getOpenAPI31Document({
+    openapi: "3.1.0",
+    info,
+    servers: [{ url: origin + BASE }],
+    security: [{ accessToken: [] }],
+  });
+  const schemas = inShape(withSamples(components?.schemas ?? {}), shape);
+  const complete = Object.entries(paths).map(([path, item]) => {
+    const operations = operationsOf(path, item).map((one) => [
+      one.method,
+      completed(one, handlersOf(api, one), schemas),
+    ]);
+    return [path.slice(BASE.length), Object.fromEntries(operations)];
+  });
+  return {
+    ...head,
+    tags,
+    paths: Object.fromEntries(complete),
+    components: { schemas, responses: sharedAnswers, headers, securitySchemes },
+  };
+}
+
+/** All operations of a document, in its order. */
+export const operationsIn = ({ paths = {} }: Document): DocumentedOperation[] =>
+  Object.entries(paths).flatMap(([path, item]) => operationsOf(path, item));
+
+const operationsOf = (path: string, item: PathItem): DocumentedOperation[] =>
+  METHODS.flatMap((method) => {
+    const operation = item[method];
+    return operation ? [{ path, method, operation }] : [];
+  });
+
+function inShape(schemas: Schemas, shape: ResourceShape): Schemas {
+  const other = shape === "A" ? "B" : "A";
+  const shown = { ...schemas };
+  for (const name of SHAPED) {
+    const served = schemas[name + shape];
+    if (served) shown[name] = served;
+    delete shown[name + shape];
+    delete shown[name + other];
+  }
+  return shown;
+}
+
+/** What a request to the route goes through, beside what is for all routes. */
+function handlersOf(api: OpenAPIHono<App>, { method, path }: DocumentedOperation): Handler[] {
+  const route = path.replaceAll(/{(\w+)}/g, ":$1");
+  return api.routes
+    .filter((entry) => entry.method === method.toUpperCase() && entry.path === route)
+    .map(({ handler }) => handler);
+}

@@ -1,0 +1,43 @@
+/** An example of what a schema describes, put together from the examples of its parts. */
+import { resolved } from "./reference.ts";
+import type { InlineSchema, Schema, Schemas } from "./types.ts";
+
+export function exampleOf(reference: Schema, schemas: Schemas): unknown {
+  // An example beside a reference says more than that of what is referred to.
+  if ("example" in reference) return reference.example;
+  const schema = resolved(reference, schemas);
+  const { example, default: preset, allOf, anyOf, oneOf, properties, items } = schema;
+  if (example !== undefined) return example;
+  if (preset !== undefined) return preset;
+  if (schema.enum) return schema.enum[0];
+  const [choice] = allOf ?? anyOf ?? oneOf ?? [];
+  if (choice) return exampleOf(choice, schemas);
+  if (properties) {
+    const entries = Object.entries(properties);
+    return Object.fromEntries(entries.map(([name, part]) => [name, exampleOf(part, schemas)]));
+  }
+  if (items) return [exampleOf(items, schemas)];
+  return plain(schema);
+}
+
+function plain({ type, format, minimum = 0 }: InlineSchema): unknown {
+  switch (Array.isArray(type) ? type[0] : type) {
+    case "string":
+      return FORMATS[format ?? ""] ?? "text";
+    case "integer":
+    case "number":
+      return minimum;
+    case "boolean":
+      return true;
+    case "object":
+      return {};
+    default:
+      return null;
+  }
+}
+
+const FORMATS: Record<string, string> = {
+  uuid: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  "date-time": "2026-11-20T10:15:30.000Z",
+  uri: "https://example.com/",
+};

@@ -1,0 +1,78 @@
+/** What the document says of the API as a whole: how to begin, what holds everywhere, its groups. */
+import type { Components, Document } from "./types.ts";
+
+const description = `
+Auspex hosts machine-learning models and runs them on request: create a prediction, wait for it, poll it or stream its output.
+
+## Authentication
+
+Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile, \`predict\` runs models. A token without the scope that a call needs answers 403.
+
+Calls marked public work without a token too. A bad token is a 401 everywhere, on public calls as well.
+
+## Errors
+
+A 422 says what is wrong with a request: \`{"detail": [{"loc", "msg", "type"}]}\`, with the place of each mistake in \`loc\`, beginning with \`body\`, \`query\`, \`path\` or \`header\`. Every other error is a problem as in [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. What you may not see answers 404, as if it did not exist.
+
+Every answer has an \`x-request-id\`; yours is kept when you send one. Name it when you ask for help.
+
+## Pages
+
+Lists come in pages: \`items\`, \`next_cursor\` and \`previous_cursor\`, and the same as whole addresses in \`next_url\` and \`previous_url\`; null where the list ends. Pass a cursor back unchanged, with the same filters: a cursor of another list is a 422. \`page_size\` is 5 to 50, 25 by default; the lists of all models and of all users go to 100. Repeat a parameter to give several values: \`?statuses=pending&statuses=started\`.
+
+## Conditional reads
+
+Single resources and public lists carry an \`ETag\`. Send it back as \`If-None-Match\`: the answer is 304 without a body while nothing has changed. What is public and the same for everybody may be cached for a few seconds; nothing private is ever cacheable.
+
+## Rate limits
+
+Calls are counted per token, without one per address; a token has more. Creating predictions is counted on its own. Beyond a limit the answer is 429: wait as many seconds as \`Retry-After\` says.
+
+## Versions
+
+The version of the API is in the address: \`/v1\`. Fields may be added to answers at any time, so ignore those that you do not know. What runners on GPU machines speak (\`/v1/runner\`) is not part of this API.
+`.trim();
+
+export const info: Document["info"] = {
+  title: "Auspex",
+  version: "1.0.0",
+  description,
+  license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+};
+
+export const tags = [
+  { name: "Predictions", description: "Runs of models: created, polled, cancelled, streamed." },
+  {
+    name: "Models",
+    description:
+      "What users publish. For anyone but its owner a private model, and everything about it, is not there.",
+  },
+  {
+    name: "Model versions",
+    description:
+      "A version never changes: a container image by its digest, schemas of input and output, a configuration. Numbers rise by one per model; the highest runs when none is named.",
+  },
+  { name: "Users", description: "Those who own models, among them whoever the token stands for." },
+  {
+    name: "Categories and hardware",
+    description: "What models are sorted into, and the classes of machines that they run on.",
+  },
+  {
+    name: "Operator",
+    description:
+      "For whoever runs this deployment, with the secret `OPERATOR_TOKEN` as bearer token: users, tokens, hardware, categories, the fleet of runners.",
+  },
+];
+
+export const securitySchemes: Components["securitySchemes"] = {
+  accessToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "An access token of a user, `aus_…`, with the scopes that the call needs.",
+  },
+  operatorToken: {
+    type: "http",
+    scheme: "bearer",
+    description: "The secret `OPERATOR_TOKEN` of the deployment.",
+  },
+};

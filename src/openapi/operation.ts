@@ -1,0 +1,96 @@
+/** One operation, with what the app and its middleware do for it beside its own route. */
+import type { Handler } from "hono";
+import { anybody, operatorOnly } from "../middleware/authentication.ts";
+import { conditional } from "../middleware/conditional.ts";
+import { headerRefs, notModified, sharedAnswers } from "./answers.ts";
+import { exampleOf } from "./example.ts";
+import { described, ifNoneMatch } from "./parameters.ts";
+import type {
+  Answer,
+  Content,
+  DocumentedOperation,
+  Operation,
+  Schemas,
+  Security,
+} from "./types.ts";
+
+/**
+ * Adds security, examples, and every answer that it may give.
+ * @param handlers what its requests go through: read from that, the document cannot say otherwise
+ */
+export function completed(
+  one: DocumentedOperation,
+  handlers: Handler[],
+  schemas: Schemas,
+): Operation {
+  const { operation } = one;
+  const { parameters = [], requestBody, responses } = operation;
+  const declared: Record<string, Answer> = responses ?? {};
+  const security = securityOf(handlers);
+  const isConditional = handlers.includes(conditional);
+  const successes = Object.entries(declared)
+    .filter(([status]) => !(status in sharedAnswers))
+    .map(([status, answer]) => [status, completedAnswer(answer, isConditional, schemas)]);
+  const errors = errorStatuses(one, security).map((status) => {
+    const { description } = declared[status] ?? sharedAnswers[status] ?? {};
+    return [status, { $ref: `#/components/responses/${status}`, description }];
+  });
+  return {
+    ...operation,
+    ...(security && { security }),
+    parameters: parameters
+      .map((one) => ("name" in one ? described(one) : one))
+      .concat(isConditional ? ifNoneMatch : []),
+    ...(requestBody &&
+      "content" in requestBody && {
+        requestBody: { ...requestBody, content: withExamples(requestBody.content, schemas) },
+      }),
+    responses: {
+      ...Object.fromEntries(successes),
+      ...(isConditional && { 304: notModified }),
+      ...Object.fromEntries(errors),
+    },
+  };
+}
+
+/** Undefined: an access token, as everywhere. */
+function securityOf(handlers: Handler[]): Security | undefined {
+  if (handlers.includes(operatorOnly)) return [{ operatorToken: [] }];
+  if (handlers.includes(anybody)) return [{}, { accessToken: [] }];
+  return undefined;
+}
+
+function errorStatuses(
+  { path, method, operation }: DocumentedOperation,
+  security: Security | undefined,
+): string[] {
+  const statuses = ["401", "422", "429", "500", "503"];
+  // A public operation asks for no scope, and the operator has none.
+  if (!security) statuses.push("403");
+  // Only what names something can name what is not there.
+  if (path.includes("{") || method === "post") statuses.push("404");
+  if (method !== "get") statuses.push("413");
+  if (operation.requestBody) statuses.push("415");
+  if (operation.responses?.[409]) statuses.push("409");
+  return statuses;
+}
+
+function completedAnswer(
+  { headers, content, ...answer }: Answer,
+  isConditional: boolean,
+  schemas: Schemas,
+): Answer {
+  return {
+    ...answer,
+    headers: { ...headers, ...headerRefs("x-request-id", ...(isConditional ? ["etag"] : [])) },
+    ...(content && { content: withExamples(content, schemas) }),
+  };
+}
+
+const withExamples = (content: Content, schemas: Schemas): Content =>
+  Object.fromEntries(
+    Object.entries(content).map(([type, { schema, ...media }]) => [
+      type,
+      { schema, ...(schema && { example: exampleOf(schema, schemas) }), ...media },
+    ]),
+  );

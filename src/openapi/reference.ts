@@ -1,0 +1,18 @@
+/** References to the schemas of a document. */
+import type { InlineSchema, Schema, Schemas } from "./types.ts";
+
+const PREFIX = "#/components/schemas/";
+
+/** The name of the component that a schema refers to. */
+export const refName = (schema: Schema): string | undefined => schema.$ref?.slice(PREFIX.length);
+
+/** The schema that is meant. @throws Error for a reference to nowhere */
+export function resolved(schema: Schema, schemas: Schemas): InlineSchema {
+  if (isInline(schema)) return schema;
+  const name = schema.$ref.slice(PREFIX.length);
+  const found = schemas[name];
+  if (!found) throw new Error(`The document has no schema '${name}'.`);
+  return resolved(found, schemas);
+}
+
+export const isInline = (schema: Schema): schema is InlineSchema => schema.$ref === undefined;

@@ -1,0 +1,77 @@
+/** What the fields of resources look like: the examples of the document are put together from these. */
+import { isInline } from "./reference.ts";
+import type { Schemas } from "./types.ts";
+
+const AVATAR = "https://example.com/ada.png";
+
+const profile = {
+  avatar_url: AVATAR,
+  bio: "Notes on the Analytical Engine",
+  location: "London",
+  company: "Analytical Engines",
+};
+
+const modelItem = {
+  name: "story",
+  visibility: "public",
+  description: "Goes on with a story",
+  predictions_count: 1742,
+  cover_image_url: "https://example.com/story.png",
+};
+
+const foundModel = {
+  ...modelItem,
+  source_url: "https://github.com/ada/story",
+  license_url: "https://www.apache.org/licenses/LICENSE-2.0",
+  paper_url: null,
+};
+
+const versionSummary = {
+  number: 3,
+  release_notes: "Longer stories",
+  container_image_digest: `sha256:${"0123456789abcdef".repeat(4)}`,
+};
+
+const machine = { name: "NVIDIA L40S", gpus: 1, cpus: 16, ram_per_gpu_gb: 48, ram_gb: 128 };
+
+/** By schema and field. */
+const SAMPLES: Record<string, Record<string, unknown>> = {
+  OwnerA: { username: "ada", avatar_url: AVATAR },
+  OwnerB: { name: "ada", avatar_url: AVATAR },
+  UserA: { username: "ada", name: "Ada Lovelace", urls: ["https://example.com/"], ...profile },
+  UserB: { name: "ada", display_name: "Ada Lovelace", ...profile },
+  CategorySummary: { name: "Text generation", slug: "text-generation" },
+  Category: {
+    name: "Text generation",
+    slug: "text-generation",
+    description: "Models that write text",
+  },
+  HardwareSummary: { identifier: "l40s", name: machine.name },
+  Hardware: { identifier: "l40s", ...machine, price_per_hour: 0.8 },
+  ModelItem: modelItem,
+  FoundModel: foundModel,
+  Model: { ...foundModel, overview: "# Story\n\nGive it a beginning." },
+  VersionSummary: versionSummary,
+  Version: { ...versionSummary, size: 1_288_490_188 },
+  Configuration: {
+    hardware_identifier: "l40s",
+    variable_names: ["HF_TOKEN"],
+    image: "registry.example.com/ada/story",
+    timeout_seconds: 600,
+    idle_seconds: 300,
+  },
+};
+
+/** The schemas, with these examples in their fields. */
+export const withSamples = (schemas: Schemas): Schemas =>
+  Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      const samples = SAMPLES[name];
+      if (!samples || !isInline(schema) || !schema.properties) return [name, schema];
+      const properties = Object.entries(schema.properties).map(([field, part]) => [
+        field,
+        field in samples ? { ...part, example: samples[field] } : part,
+      ]);
+      return [name, { ...schema, properties: Object.fromEntries(properties) }];
+    }),
+  );

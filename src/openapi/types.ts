@@ -1,0 +1,28 @@
+/** The parts of an OpenAPI 3.1 document, as @hono/zod-openapi has them. */
+import type { OpenAPIHono } from "@hono/zod-openapi";
+
+type Inline<T> = Exclude<T, { $ref: string }>;
+
+export type Document = ReturnType<OpenAPIHono["getOpenAPI31Document"]>;
+export type Components = NonNullable<Document["components"]>;
+export type PathItem = NonNullable<Document["paths"]>[string];
+export type Operation = NonNullable<PathItem["get"]>;
+export type Security = NonNullable<Operation["security"]>;
+export type Parameter = Inline<NonNullable<Operation["parameters"]>[number]>;
+export type Answer = Inline<NonNullable<Components["responses"]>[string]>;
+export type Content = NonNullable<Answer["content"]>;
+export type Header = Inline<NonNullable<Answer["headers"]>[string]>;
+
+/** A schema, or a reference to one. */
+export type Schema = NonNullable<Components["schemas"]>[string];
+export type InlineSchema = Inline<Schema>;
+export type Schemas = Record<string, Schema>;
+
+export const METHODS = ["get", "post", "put", "patch", "delete"] as const;
+export type Method = (typeof METHODS)[number];
+
+export interface DocumentedOperation {
+  path: string;
+  method: Method;
+  operation: Operation;
+}

@@ -1,0 +1,49 @@
+/** Classes of machines on the wire. */
+import { z } from "zod";
+import { slug, timestamp } from "./common.ts";
+
+const machine = z.object({
+  name: z.string().min(1).max(100),
+  gpus: z.int().min(0),
+  cpus: z.int().min(1),
+  ram_per_gpu_gb: z.number().min(0),
+  ram_gb: z.number().min(0),
+  price_per_hour: z
+    .number()
+    .min(0)
+    .nullable()
+    .meta({ description: "In the operator's currency; null: not said" }),
+});
+const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
+
+export const hardware = machine
+  .extend({ identifier: slug, created_at: timestamp })
+  .meta({ id: "Hardware" });
+export type Hardware = z.infer<typeof hardware>;
+
+/** What the operator says of a class of machines; its identifier is in the address. */
+export const putHardware = machine
+  .extend({
+    gpus: gpus.default(0),
+    cpus: cpus.default(1),
+    ram_per_gpu_gb: ram_per_gpu_gb.default(0),
+    ram_gb: ram_gb.default(0),
+    price_per_hour: price_per_hour.default(null),
+  })
+  .meta({
+    id: "PutHardware",
+    example: {
+      name: "NVIDIA L40S",
+      gpus: 1,
+      cpus: 16,
+      ram_per_gpu_gb: 48,
+      ram_gb: 128,
+      price_per_hour: 0.8,
+    },
+  });
+export type PutHardware = z.infer<typeof putHardware>;
+
+/** As a model names what it runs on. */
+export const hardwareSummary = z
+  .object({ identifier: z.string(), name: z.string() })
+  .meta({ id: "HardwareSummary" });

@@ -1,0 +1,76 @@
+/** Users on the wire, in the two shapes that a deployment may serve (`RESOURCE_SHAPE`). */
+import { z } from "zod";
+import { link, slug, timestamp, uuid } from "./common.ts";
+
+export const resourceShape = z.enum(["A", "B"]);
+export type ResourceShape = z.infer<typeof resourceShape>;
+
+const avatarUrl = z.string().meta({ description: "Empty when there is none" });
+
+export const ownerA = z
+  .object({ id: uuid, username: z.string(), avatar_url: avatarUrl })
+  .meta({ id: "OwnerA" });
+
+export const ownerB = z
+  .object({ account_id: uuid, name: z.string(), avatar_url: avatarUrl })
+  .meta({ id: "OwnerB" });
+
+export const owner = z.union([ownerA, ownerB]).meta({ id: "Owner" });
+export type Owner = z.infer<typeof owner>;
+
+const profile = {
+  avatar_url: avatarUrl,
+  bio: z.string(),
+  location: z.string(),
+  company: z.string(),
+  created_at: timestamp,
+  updated_at: timestamp,
+};
+
+export const userA = z
+  .object({
+    id: uuid,
+    username: z.string(),
+    name: z.string(),
+    urls: z.array(z.string()).meta({ description: "Personal and professional websites" }),
+    ...profile,
+  })
+  .meta({ id: "UserA" });
+
+export const userB = z
+  .object({
+    account_id: uuid,
+    name: z.string().meta({ description: "The handle" }),
+    display_name: z.string(),
+    ...profile,
+  })
+  .meta({ id: "UserB" });
+
+export const user = z.union([userA, userB]).meta({ id: "User" });
+export type User = z.infer<typeof user>;
+
+/** Null clears it. */
+const clearable = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .nullable()
+    .transform((text) => text ?? "");
+
+/** The body of PATCH /user: only what is sent changes. */
+export const updateUser = z
+  .object({
+    username: slug,
+    name: clearable(100),
+    bio: clearable(1_000),
+    urls: z
+      .array(link)
+      .max(20)
+      .nullable()
+      .transform((urls) => urls ?? []),
+    location: clearable(100),
+    company: clearable(100),
+  })
+  .partial()
+  .meta({ id: "UpdateUser", example: { name: "Ada Lovelace", company: "Analytical Engines" } });
+export type UpdateUser = z.infer<typeof updateUser>;

@@ -1,0 +1,37 @@
+/** Classes of machines: everybody lists them, the operator decides which there are. */
+import { conflict, notFound } from "../errors.ts";
+import type { Hardware, PutHardware } from "../protocol/hardware.ts";
+import {
+  deleteHardware as deleteRow,
+  findHardware,
+  listHardware as hardwareOf,
+  saveHardware,
+} from "../storage/hardware.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
+import type { Services } from "./services.ts";
+
+export const listHardware = (services: Services, request: PageRequest): Promise<Page<Hardware>> =>
+  page(services, request, {
+    name: "hardware",
+    find: (keyset) => hardwareOf(services.db, keyset),
+    keyOf: ({ identifier }) => [identifier],
+    present: services.present.hardware,
+  });
+
+/** Made, or changed when it is there. */
+export async function putHardware(
+  { db, present }: Services,
+  identifier: string,
+  request: PutHardware,
+): Promise<Hardware> {
+  return present.hardware(
+    await saveHardware(db, { identifier, ...request, created_at: Date.now() }),
+  );
+}
+
+/** @throws ProblemError not_found, conflict while a model or a version names it */
+export async function deleteHardware({ db }: Services, identifier: string): Promise<void> {
+  if (await deleteRow(db, identifier)) return;
+  if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
+  throw conflict(`Models run on '${identifier}': change what they name first.`);
+}

@@ -1,0 +1,214 @@
+/** Models: reading, listing and changing them. */
+import { v7 as uuid } from "uuid";
+import { merge } from "../domain/merge.ts";
+import { invalid, ValidationFailure } from "../domain/validation.ts";
+import { conflict, notFound, ProblemError } from "../errors.ts";
+import type { CreateModel, Model, ModelItem, ModelSort, UpdateModel } from "../protocol/model.ts";
+import { findCategories } from "../storage/categories.ts";
+import { isDuplicate } from "../storage/database.ts";
+import { findHardware } from "../storage/hardware.ts";
+import { ascends, type Direction } from "../storage/keyset.ts";
+import {
+  type DetailedModelRow,
+  deleteModel as deleteRow,
+  findModel,
+  findModelByName,
+  insertModel,
+  type ListedModelRow,
+  listModels as modelsOf,
+  listOwnModels as ownModelsOf,
+  updateModel as updateRow,
+} from "../storage/models.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
+import { settleUnderWay } from "./rows.ts";
+import type { Services } from "./services.ts";
+import { forgetModel } from "./targets.ts";
+import type { Caller } from "./tokens.ts";
+import { getUser } from "./users.ts";
+
+/** Whether somebody may know that it is there. */
+export const mayRead = (
+  model: { visibility: string; owner_id: string },
+  caller: Caller | undefined,
+): boolean => model.visibility !== "private" || model.owner_id === caller?.user_id;
+
+/** @throws ProblemError not_found, also for what the caller may not see */
+export async function readModel(
+  { db }: Services,
+  caller: Caller | undefined,
+  owner: string,
+  name: string,
+): Promise<DetailedModelRow> {
+  const row = await findModelByName(db, owner, name);
+  if (!row || !mayRead({ ...row, owner_id: row.owner.id }, caller))
+    throw notFound(`The model '${owner}/${name}'`);
+  return row;
+}
+
+/** @throws ProblemError not_found, forbidden for what the caller may see only */
+export async function readOwnModel(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+): Promise<DetailedModelRow> {
+  const row = await readModel(services, caller, owner, name);
+  if (row.owner.id === caller.user_id) return row;
+  throw new ProblemError("forbidden", `Only its owner may change '${owner}/${name}'.`);
+}
+
+/** @throws ProblemError conflict; ValidationFailure */
+export async function createModel(
+  services: Services,
+  caller: Caller,
+  { category_slugs = [], ...request }: CreateModel,
+): Promise<Model> {
+  await checkNames(services, request.hardware_identifier, category_slugs);
+  const now = Date.now();
+  const row = {
+    id: uuid(),
+    owner_id: caller.user_id,
+    name: request.name,
+    visibility: request.visibility,
+    description: request.description ?? "",
+    overview: request.overview ?? "",
+    source_url: request.source_url ?? null,
+    license_url: request.license_url ?? null,
+    paper_url: request.paper_url ?? null,
+    cover_image_url: request.cover_image_url ?? null,
+    hardware_identifier: request.hardware_identifier ?? null,
+    created_at: now,
+    updated_at: now,
+  };
+  await unlessTaken(request.name, insertModel(services.db, row, category_slugs));
+  return presented(services, row.id);
+}
+
+/**
+ * Renamed, it is found by its new name alone.
+ * @throws ProblemError not_found, forbidden, conflict; ValidationFailure
+ */
+export async function updateModel(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  { category_slugs, ...changes }: UpdateModel,
+): Promise<Model> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  await checkNames(services, changes.hardware_identifier, category_slugs);
+  if (category_slugs !== undefined || Object.keys(changes).length > 0) {
+    const now = Date.now();
+    const updating = updateRow(services.db, id, { ...changes, updated_at: now }, category_slugs);
+    await unlessTaken(changes.name ?? name, updating);
+    forgetModel(owner, name);
+  }
+  return presented(services, id);
+}
+
+/** @throws ProblemError not_found, forbidden, conflict while a prediction of it is under way */
+export async function deleteModel(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+): Promise<void> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  await settleUnderWay(services, id);
+  if (!(await deleteRow(services.db, id))) {
+    throw conflict(
+      `Predictions of '${owner}/${name}' are under way. Cancel them, or delete it when they have ended.`,
+    );
+  }
+  forgetModel(owner, name);
+}
+
+export interface ModelFilters {
+  sort_by: ModelSort;
+  sort_direction: Direction;
+  category_slugs: string[];
+}
+
+/**
+ * Models that are not private, of everybody or of one owner.
+ * @throws ProblemError not_found for an owner who is not there
+ */
+export async function listModels(
+  services: Services,
+  username: string | undefined,
+  filters: ModelFilters,
+  request: PageRequest,
+): Promise<Page<ModelItem>> {
+  const { sort_by: sort, sort_direction: direction } = filters;
+  const ownerId = username === undefined ? undefined : (await getUser(services, username)).id;
+  const slugs = [...new Set(filters.category_slugs)].sort();
+  const lists = (slugs.length > 0 ? slugs : [undefined]).map((categorySlug) => ({
+    ownerId,
+    categorySlug,
+    sort,
+    direction,
+  }));
+  const keyOf = (row: ListedModelRow) =>
+    sort === "predictions_count" ? [row.listed_count, row.id] : [row.id];
+  return page(services, request, {
+    name: `models/${ownerId ?? ""}?${sort}&${direction}&${slugs.join("&")}`,
+    find: async (keyset) =>
+      merge(
+        await modelsOf(services.db, lists, keyset),
+        { keyOf, ascending: ascends(direction, keyset) },
+        keyset.limit,
+      ),
+    keyOf,
+    present: services.present.modelItem,
+  });
+}
+
+/** The caller's own, private ones too, newest to oldest. */
+export const listOwnModels = (
+  services: Services,
+  caller: Caller,
+  request: PageRequest,
+): Promise<Page<ModelItem>> =>
+  page(services, request, {
+    name: `user/models/${caller.user_id}`,
+    find: (keyset) => ownModelsOf(services.db, caller.user_id, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.modelItem,
+  });
+
+async function presented({ db, present }: Services, id: string): Promise<Model> {
+  const row = await findModel(db, id);
+  if (!row) throw notFound("The model");
+  return present.model(row);
+}
+
+/** @throws ValidationFailure naming each that is not there */
+async function checkNames(
+  { db }: Services,
+  identifier: string | null | undefined,
+  slugs: string[] = [],
+): Promise<void> {
+  const [machine, found] = await Promise.all([
+    typeof identifier === "string" ? findHardware(db, identifier) : undefined,
+    slugs.length > 0 ? findCategories(db, slugs) : [],
+  ]);
+  const known = new Set(found.map(({ slug }) => slug));
+  const issues = slugs.flatMap((slug, n) =>
+    known.has(slug) ? [] : unknown(["category_slugs", String(n)], slug, "/v1/model_categories"),
+  );
+  if (typeof identifier === "string" && !machine)
+    issues.push(...unknown(["hardware_identifier"], identifier, "/v1/hardware"));
+  if (issues.length > 0) throw new ValidationFailure(issues);
+}
+
+const unknown = (path: string[], input: string, list: string) =>
+  invalid(["body", ...path], `there is no '${input}': GET ${list} tells what there is`).issues;
+
+async function unlessTaken(name: string, writing: Promise<void>): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw conflict(`You have a model '${name}' already.`);
+  }
+}

@@ -1,0 +1,157 @@
+/** Rows into resources: the one place that knows which of the two shapes a deployment serves. */
+import { secondsText } from "../domain/resource.ts";
+import type { Category } from "../protocol/category.ts";
+import type { Hardware } from "../protocol/hardware.ts";
+import type { FoundModel, Model, ModelItem, Version, VersionSummary } from "../protocol/model.ts";
+import type { RunnerToken, Token } from "../protocol/operator.ts";
+import type { Prediction } from "../protocol/prediction.ts";
+import type { Owner, ResourceShape, User } from "../protocol/user.ts";
+import type { CategoryRow } from "../storage/categories.ts";
+import type { HardwareRow } from "../storage/hardware.ts";
+import type { DetailedModelRow, ModelItemRow } from "../storage/models.ts";
+import type { PredictionRow } from "../storage/predictions.ts";
+import type { RunnerTokenRow, TokenRow } from "../storage/tokens.ts";
+import type { UserRow } from "../storage/users.ts";
+import type { VersionRow, VersionSummaryRow } from "../storage/versions.ts";
+
+const timestamp = (ms: number) => new Date(ms).toISOString();
+
+const times = (row: { created_at: number; updated_at: number }) => ({
+  created_at: timestamp(row.created_at),
+  updated_at: timestamp(row.updated_at),
+});
+
+const versionSummary = (row: VersionSummaryRow): VersionSummary => ({
+  number: row.number,
+  release_notes: row.release_notes,
+  created_at: timestamp(row.created_at),
+  container_image_digest: row.container_image_digest,
+});
+
+const version = (row: VersionRow): Version => ({
+  ...versionSummary(row),
+  schemas: row.schemas,
+  compatibilities: row.compatibilities,
+  size: row.size,
+  configuration: row.configuration,
+});
+
+const category = ({ name, slug, description }: CategoryRow): Category => ({
+  name,
+  slug,
+  description,
+});
+
+const hardware = ({ created_at, ...row }: HardwareRow): Hardware => ({
+  ...row,
+  created_at: timestamp(created_at),
+});
+
+const token = (row: TokenRow): Token => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  created_at: timestamp(row.created_at),
+  scopes: row.scopes,
+  expires_at: row.expires_at === null ? null : timestamp(row.expires_at),
+});
+
+const runnerToken = (row: RunnerTokenRow): RunnerToken => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  created_at: timestamp(row.created_at),
+  hardware: row.hardware,
+});
+
+/** As lists have it, and as the row of one that has lost its data tells it. */
+const prediction = (row: PredictionRow, origin: string): Prediction => ({
+  id: row.id,
+  model: { owner: row.model_owner, name: row.model_name, version_number: row.version_number },
+  ...times(row),
+  status: row.status,
+  setup_time: secondsText(row.setup_time),
+  execution_time: secondsText(row.execution_time),
+  error: row.error,
+  metrics: row.metrics,
+  url: `${origin}/v1/predictions/${row.id}`,
+  stream: row.stream,
+});
+
+type OwnerRow = Pick<UserRow, "id" | "username" | "avatar_url">;
+
+const ownerShapes: Record<ResourceShape, (row: OwnerRow) => Owner> = {
+  A: ({ id, username, avatar_url }) => ({ id, username, avatar_url }),
+  B: ({ id, username, avatar_url }) => ({ account_id: id, name: username, avatar_url }),
+};
+
+const profile = (row: UserRow) => ({
+  bio: row.bio,
+  location: row.location,
+  company: row.company,
+  ...times(row),
+});
+
+const userShapes: Record<ResourceShape, (row: UserRow) => User> = {
+  A: (row) => ({
+    id: row.id,
+    username: row.username,
+    avatar_url: row.avatar_url,
+    name: row.name,
+    urls: row.urls,
+    ...profile(row),
+  }),
+  B: (row) => ({
+    account_id: row.id,
+    name: row.username,
+    avatar_url: row.avatar_url,
+    display_name: row.name,
+    ...profile(row),
+  }),
+};
+
+export function presenters(shape: ResourceShape) {
+  const owner = ownerShapes[shape];
+
+  const modelItem = (row: ModelItemRow): ModelItem => ({
+    id: row.id,
+    name: row.name,
+    ...times(row),
+    visibility: row.visibility,
+    description: row.description,
+    owner: owner(row.owner),
+    predictions_count: row.predictions_count,
+    categories: row.categories.toSorted((a, b) => a.name.localeCompare(b.name)),
+    cover_image_url: row.cover_image_url,
+  });
+
+  const foundModel = (row: ModelItemRow): FoundModel => ({
+    ...modelItem(row),
+    source_url: row.source_url,
+    license_url: row.license_url,
+    paper_url: row.paper_url,
+  });
+
+  const model = (row: DetailedModelRow): Model => ({
+    ...foundModel(row),
+    overview: row.overview,
+    hardware: row.hardware && { identifier: row.hardware.identifier, name: row.hardware.name },
+    latest_version: row.latest_version && version(row.latest_version),
+  });
+
+  return {
+    user: userShapes[shape],
+    modelItem,
+    foundModel,
+    model,
+    version,
+    versionSummary,
+    category,
+    hardware,
+    prediction,
+    token,
+    runnerToken,
+  };
+}
+
+export type Presenters = ReturnType<typeof presenters>;

@@ -1,0 +1,58 @@
+/** What a prediction is to run on: the one look-up of the hot path, remembered in the isolate. */
+import { notFound } from "../errors.ts";
+import { type TargetRow, findTarget as targetOf } from "../storage/models.ts";
+import { findVersion, type VersionRow } from "../storage/versions.ts";
+import { remembered } from "./cache.ts";
+import type { Services } from "./services.ts";
+import type { Caller } from "./tokens.ts";
+
+export interface Target {
+  model: TargetRow;
+  version: VersionRow;
+}
+
+/** Versions bring their schemas along, which are some kilobytes as a rule. */
+const MAX = 2_000;
+
+const models = remembered(MAX, ({ db }: Services, path: string) => {
+  const [owner = "", name = ""] = path.split("/", 2);
+  return targetOf(db, owner, name);
+});
+
+/** By `model id:number`. */
+const versions = remembered(MAX, ({ db }: Services, key: string) => {
+  const [modelId = "", number] = key.split(":", 2);
+  return findVersion(db, modelId, Number(number));
+});
+
+/**
+ * The version that `owner/name` or `owner/name:number` means, for somebody who may see it.
+ * @throws ProblemError not_found, also for what the caller may not see
+ */
+export async function findTarget(
+  services: Services,
+  caller: Caller,
+  reference: string,
+): Promise<Target> {
+  const [path = "", number] = reference.split(":", 2);
+  const model = await models.get(services, path);
+  if (!model || (model.visibility === "private" && model.owner_id !== caller.user_id))
+    throw notFound(`The model '${path}'`);
+  const version =
+    number === undefined
+      ? model.latest_version
+      : await versions.get(services, `${model.id}:${number}`);
+  if (version) return { model, version };
+  if (number !== undefined) throw notFound(`The version '${reference}'`);
+  throw notFound(`A version of '${path}': publish one with POST /v1/models/${path}/versions. It`);
+}
+
+// After a change: this isolate knows it at once, the others within the time that they remember.
+
+export const forgetModel = (owner: string, name: string) => models.forget(`${owner}/${name}`);
+
+export const forgetVersion = (modelId: string, number: number) =>
+  versions.forget(`${modelId}:${number}`);
+
+/** After a user has another name: which of the models are theirs is not known here. */
+export const forgetModels = models.forgetAll;

@@ -1,0 +1,82 @@
+/** Users: reading them, and changing one's own profile. */
+import { v7 as uuid } from "uuid";
+import { conflict, notFound } from "../errors.ts";
+import type { UpdateUser, User } from "../protocol/user.ts";
+import { isDuplicate } from "../storage/database.ts";
+import type { Direction } from "../storage/keyset.ts";
+import {
+  findUser,
+  findUserByName,
+  insertUser,
+  type UserRow,
+  updateUser,
+  listUsers as usersOf,
+} from "../storage/users.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
+import type { Services } from "./services.ts";
+import { forgetModels } from "./targets.ts";
+import type { Caller } from "./tokens.ts";
+
+/** @throws ProblemError conflict */
+export async function createUser(
+  { db }: Services,
+  request: { username: string; name: string },
+): Promise<UserRow> {
+  const now = Date.now();
+  const row = {
+    id: uuid(),
+    ...request,
+    avatar_url: "",
+    created_at: now,
+    updated_at: now,
+  };
+  return unlessTaken(request.username, insertUser(db, row));
+}
+
+/** @throws ProblemError not_found */
+export async function getUser({ db }: Services, username: string): Promise<UserRow> {
+  const user = await findUserByName(db, username);
+  if (!user) throw notFound(`The user '${username}'`);
+  return user;
+}
+
+export async function getOwnUser({ db, present }: Services, caller: Caller): Promise<User> {
+  const user = await findUser(db, caller.user_id);
+  if (!user) throw notFound("The user of this token");
+  return present.user(user);
+}
+
+/** @throws ProblemError conflict for a username that is, or was, somebody else's */
+export async function updateOwnUser(
+  services: Services,
+  caller: Caller,
+  changes: UpdateUser,
+): Promise<User> {
+  if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
+  const { db, present } = services;
+  const updating = updateUser(db, caller.user_id, { ...changes, updated_at: Date.now() });
+  const user = await unlessTaken(changes.username ?? "", updating);
+  if (changes.username !== undefined) forgetModels();
+  return present.user(user);
+}
+
+export const listUsers = (
+  services: Services,
+  direction: Direction,
+  request: PageRequest,
+): Promise<Page<User>> =>
+  page(services, request, {
+    name: `users?${direction}`,
+    find: (keyset) => usersOf(services.db, direction, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.user,
+  });
+
+async function unlessTaken<Row>(username: string, writing: Promise<Row>): Promise<Row> {
+  try {
+    return await writing;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw conflict(`The username '${username}' is taken, or was given up by somebody else.`);
+  }
+}

@@ -1,0 +1,149 @@
+/** Versions of models: publishing, reading and deleting them. */
+import { checkSchema } from "../domain/json-schema.ts";
+import { invalid } from "../domain/validation.ts";
+import { conflict, notFound } from "../errors.ts";
+import type { Configuration, CreateVersion, Schemas, VersionSummary } from "../protocol/model.ts";
+import { findHardware } from "../storage/hardware.ts";
+import {
+  deleteVersion as deleteRow,
+  findVersion,
+  insertVersion,
+  type VersionRow,
+  listVersions as versionsOf,
+} from "../storage/versions.ts";
+import { readModel, readOwnModel } from "./models.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
+import { settleUnderWay } from "./rows.ts";
+import type { Services } from "./services.ts";
+import { forgetModel, forgetVersion } from "./targets.ts";
+import type { Caller } from "./tokens.ts";
+
+/** Both schemas together; a row of D1 may have 2 MB. */
+const SCHEMAS_CHARS = 500_000;
+
+/** A version, and whether everybody may see it. */
+export interface ReadVersion {
+  version: VersionRow;
+  shared: boolean;
+}
+
+/** @throws ProblemError not_found, forbidden; ValidationFailure */
+export async function createVersion(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  request: CreateVersion,
+): Promise<VersionRow> {
+  const model = await readOwnModel(services, caller, owner, name);
+  checkSchemas(request.schemas);
+  await checkConfiguration(services, model.owner.username, request.configuration ?? {});
+  const version = await insertVersion(
+    services.db,
+    {
+      model_id: model.id,
+      release_notes: request.release_notes,
+      container_image_digest: request.container_image_digest,
+      repository: `${services.settings.imageRegistry}/${model.owner.username}/${model.name}`,
+      schemas: request.schemas,
+      compatibilities: request.compatibilities,
+      size: 0,
+      created_at: Date.now(),
+    },
+    request.configuration,
+  );
+  forgetModel(owner, name);
+  return version;
+}
+
+/** @throws ProblemError not_found */
+export async function readVersion(
+  services: Services,
+  caller: Caller | undefined,
+  owner: string,
+  name: string,
+  number: number,
+): Promise<ReadVersion> {
+  const { id, visibility } = await readModel(services, caller, owner, name);
+  const version = await findVersion(services.db, id, number);
+  if (!version) throw notFound(`The version '${owner}/${name}:${number}'`);
+  return { version, shared: visibility !== "private" };
+}
+
+/** @throws ProblemError not_found, forbidden, conflict while a prediction of it is under way */
+export async function deleteVersion(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  number: number,
+): Promise<void> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  if (!(await findVersion(services.db, id, number)))
+    throw notFound(`The version '${owner}/${name}:${number}'`);
+  await settleUnderWay(services, id, number);
+  if (!(await deleteRow(services.db, id, number, Date.now()))) {
+    throw conflict(
+      `Predictions of '${owner}/${name}:${number}' are under way. Cancel them, or delete it when they have ended.`,
+    );
+  }
+  forgetModel(owner, name);
+  forgetVersion(id, number);
+}
+
+/** Newest first. @throws ProblemError not_found */
+export async function listVersions(
+  services: Services,
+  caller: Caller | undefined,
+  owner: string,
+  name: string,
+  request: PageRequest,
+): Promise<{ page: Page<VersionSummary>; shared: boolean }> {
+  const { id, visibility } = await readModel(services, caller, owner, name);
+  const versions = await page(services, request, {
+    name: `versions/${id}`,
+    find: (keyset) => versionsOf(services.db, id, keyset),
+    keyOf: ({ number }) => [number],
+    present: services.present.versionSummary,
+  });
+  return { page: versions, shared: visibility !== "private" };
+}
+
+/** @throws ValidationFailure */
+function checkSchemas(schemas: Schemas): void {
+  if (JSON.stringify(schemas).length > SCHEMAS_CHARS) {
+    throw invalid(["body", "schemas"], `they may have ${SCHEMAS_CHARS} characters as JSON`);
+  }
+  checkSchema(schemas.prediction.input, ["body", "schemas", "prediction", "input"]);
+  checkSchema(schemas.prediction.output, ["body", "schemas", "prediction", "output"]);
+}
+
+/** @throws ValidationFailure */
+async function checkConfiguration(
+  { db, settings }: Services,
+  username: string,
+  { image, hardware_identifier: hardware }: Configuration,
+): Promise<void> {
+  const ownPath = `${settings.imageRegistry}/${username}/`;
+  if (
+    image !== undefined &&
+    !image.startsWith(ownPath) &&
+    !isAllowed(settings.imageAllowList, image)
+  ) {
+    throw invalid(
+      ["body", "configuration", "image"],
+      `'${image}' is not below ${ownPath}; the operator can allow it with IMAGE_ALLOW_LIST`,
+    );
+  }
+  if (hardware !== undefined && !(await findHardware(db, hardware))) {
+    throw invalid(
+      ["body", "configuration", "hardware_identifier"],
+      `there is no '${hardware}': GET /v1/hardware tells what there is`,
+    );
+  }
+}
+
+const isAllowed = (allowList: string[], repository: string) =>
+  allowList.some((allowed) =>
+    allowed.endsWith("/*") ? repository.startsWith(allowed.slice(0, -1)) : repository === allowed,
+  );

@@ -1,0 +1,7 @@
+import { eq } from "drizzle-orm";
+import type { Database } from "./database.ts";
+import { keys } from "./schema.ts";
+
+/** A key that the deployment made for itself. */
+export const findKey = (db: Database, name: string) =>
+  db.select().from(keys).where(eq(keys.name, name)).get();

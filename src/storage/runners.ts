@@ -1,0 +1,32 @@
+import { eq } from "drizzle-orm";
+import type { Database } from "./database.ts";
+import { type Keyset, range } from "./keyset.ts";
+import { runners } from "./schema.ts";
+
+export type RunnerRow = typeof runners.$inferSelect;
+
+/** The runner of that name under its token: the same one at each start. */
+export const saveRunner = (db: Database, row: typeof runners.$inferInsert) =>
+  db
+    .insert(runners)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [runners.token_id, runners.name],
+      set: { hardware: row.hardware, updated_at: row.updated_at },
+    })
+    .returning({ id: runners.id })
+    .get();
+
+export const findRunner = (db: Database, id: string) =>
+  db.select().from(runners).where(eq(runners.id, id)).get();
+
+export function listRunners(db: Database, keyset: Keyset) {
+  const { where, order, limit } = range([runners.id], "desc", keyset);
+  return db
+    .select()
+    .from(runners)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}

@@ -1,0 +1,172 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  accessOf,
+  expression,
+  near,
+  parseQuery,
+  similar,
+  tierOf,
+} from "../../src/domain/search.ts";
+
+const wordsOf = (q: string) => parseQuery(q)?.words;
+
+describe("a query", () => {
+  test("is its words: runs of letters and digits, each once", () => {
+    expect(wordsOf("stable-diffusion xl_2.1 stable")).toEqual([
+      "stable",
+      "diffusion",
+      "xl",
+      "2",
+      "1",
+    ]);
+    expect(wordsOf("ada/whisper")).toEqual(["ada", "whisper"]);
+    expect(wordsOf("拡散モデル Ünïcode")).toEqual(["拡散モデル", "Ünïcode"]);
+  });
+
+  test("of FTS syntax is words too", () => {
+    expect(wordsOf(`"a" OR b) AND {c d}: ^e* NEAR(f, 2) -g NOT+h`)).toEqual([
+      "a",
+      "OR",
+      "b",
+      "AND",
+      "c",
+      "d",
+      "e",
+      "NEAR",
+      "f",
+      "2",
+      "g",
+      "NOT",
+      "h",
+    ]);
+  });
+
+  test("without a letter or a digit is nothing to look for", () => {
+    for (const q of ["", "  ", "🤖🤖", `"'*^:-{}()`, "\0", "\ud800", "\ue000\ue002"])
+      expect(parseQuery(q)).toBeUndefined();
+  });
+
+  test("composes what was decomposed", () => {
+    expect(wordsOf("cafe\u0301")).toEqual(["café"]);
+  });
+});
+
+describe("an expression", () => {
+  const whisper = parseQuery("Whisper") ?? expect.fail();
+  const EXACT = '"\ue00277686973706572"';
+
+  test("finds a prefix or an exact name, and what a better document has not found", () => {
+    const match = `((("Whisper"*)) OR ${EXACT})`;
+    expect(expression(whisper, {})).toBe(`(${match}) NOT seen: ${match}`);
+  });
+
+  test("has all words, each with its alternatives", () => {
+    const query = parseQuery("two words") ?? expect.fail();
+    expect(expression(query, { alternatives: [[], ["swords", "word"]] })).toContain(
+      '(("two"*) AND ("words"* OR "swords" OR "word"))',
+    );
+  });
+
+  test("asks for what the caller may see", () => {
+    expect(accessOf(undefined)).toBe('"\ue000"');
+    expect(accessOf("0190-ab")).toBe('"\ue000" OR "\ue0010190ab"');
+    expect(expression(whisper, { access: accessOf(undefined) })).toContain(
+      'AND marks: ("\ue000"))',
+    );
+  });
+
+  test("leaves out tiers behind the last", () => {
+    expect(expression(whisper, { lastTier: 1 })).toContain('AND marks: ("\ue0030" OR "\ue0031"))');
+    expect(expression(whisper, { lastTier: 4 })).not.toContain("marks");
+  });
+
+  test("never has more of a query than its letters and digits, and is of bounded size", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 50 }), (q) => {
+        const query = parseQuery(q);
+        if (!query) return;
+        for (const word of query.words) {
+          expect(word).toMatch(/^[\p{L}\p{N}]+$/u);
+          expect(similar(word).length).toBeLessThan(20_000);
+        }
+        const alternatives = query.words.map(() => Array<string>(32).fill("a".repeat(32)));
+        expect(expression(query, { alternatives }).length).toBeLessThan(100_000);
+      }),
+    );
+  });
+});
+
+test("the tier of a rank, whatever the number of the model is", () => {
+  for (const [rank, tier] of [
+    [-1, 0],
+    [1 - 2 ** 40, 0],
+    [2 ** 40 - 1, 1],
+    [2 ** 40 * 9 - 5, 9],
+  ])
+    expect(tierOf(rank ?? Number.NaN) + 0).toBe(tier);
+});
+
+describe("what is near", () => {
+  const known = [
+    "whisper",
+    "diffusion",
+    "stable",
+    "llama",
+    "story",
+    "controlnet",
+    "wander",
+    "cafe",
+  ];
+  const cases: [typed: string, found: string[]][] = [
+    ["whispr", ["whisper"]],
+    ["wisper", ["whisper"]],
+    ["whjsper", ["whisper"]],
+    ["whispeer", ["whisper"]],
+    ["hwisper", ["whisper"]],
+    ["difusion", ["diffusion"]],
+    ["Difussion", ["diffusion"]],
+    ["stabel", ["stable"]],
+    ["lamma", ["llama"]],
+    ["storry", ["story"]],
+    ["net", ["controlnet"]],
+    ["usion", ["diffusion"]],
+    ["kafé", ["cafe"]],
+  ];
+  test.each(cases)("%s: %j", (typed, found) => {
+    expect(near(typed, known)).toEqual(found);
+  });
+
+  test("is not what is two edits away, nor what a prefix finds", () => {
+    for (const typed of ["wispr", "whiskey", "whis", "st", "sotyr"])
+      expect(near(typed, known)).toEqual([]);
+  });
+
+  test("is asked for by pieces that one edit leaves: each is in the word that was meant", () => {
+    const letter = fc.constantFrom(..."abcdefgh");
+    const word = fc.array(letter, { minLength: 6, maxLength: 20 });
+    fc.assert(
+      fc.property(word, fc.nat(), letter, fc.nat(3), (letters, at, other, edit) => {
+        const n = at % (letters.length - 1);
+        const [one = "", two = ""] = letters.slice(n);
+        const typed = [
+          letters.toSpliced(n, 0, other),
+          letters.toSpliced(n, 1),
+          letters.toSpliced(n, 1, other),
+          letters.toSpliced(n, 2, two, one),
+        ][edit]?.join("");
+        const meant = letters.join("");
+        if (typed === undefined) expect.fail();
+        expect(matches(similar(typed), meant)).toBe(true);
+      }),
+    );
+  });
+});
+
+/** What FTS5 makes of it: a phrase of trigrams is a substring. */
+const matches = (pieces: string, text: string) =>
+  pieces
+    .split(" OR ")
+    .some((clause) =>
+      [...clause.matchAll(/"([^"]*)"/g)].every(([, piece]) => text.includes(piece ?? "")),
+    );

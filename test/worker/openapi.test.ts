@@ -1,0 +1,182 @@
+/** /v1/openapi.json: valid, complete, and no other than what the routes do. */
+import { Validator } from "@cfworker/json-schema";
+import { validate } from "@hyperjump/json-schema/openapi-3-1";
+import { describe, expect, test } from "vitest";
+import { app } from "../../src/app.ts";
+import { operationsIn } from "../../src/openapi/document.ts";
+import type { Document, Schema } from "../../src/openapi/types.ts";
+import { Client, ORIGIN } from "./support/client.ts";
+import {
+  bodyOf,
+  documentIn,
+  filled,
+  parametersOf,
+  schemaNamed,
+  schemasOf,
+  successesOf,
+} from "./support/document.ts";
+import { operator } from "./support/world.ts";
+
+const document = await documentIn("A");
+const operations = operationsIn(document);
+const shapes = { A: document, B: await documentIn("B") };
+const nobody = new Client(undefined);
+
+/** All values in a document, with the pointers to them. */
+function* walk(value: unknown, at = "#"): Generator<[at: string, value: object]> {
+  if (typeof value !== "object" || value === null) return;
+  yield [at, value];
+  for (const [key, part] of Object.entries(value)) yield* walk(part, `${at}/${key}`);
+}
+
+test("JSON that anybody may read and keep for a while", async () => {
+  const response = await nobody.fetch("/v1/openapi.json");
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(response.headers.get("cache-control")).toBe("public, max-age=300");
+  await response.text();
+  const etag = response.headers.get("etag") ?? "";
+  const again = await nobody.fetch("/v1/openapi.json", { headers: { "if-none-match": etag } });
+  expect(again.status).toBe(304);
+  expect(again.headers.get("x-request-id")).not.toBeNull();
+});
+
+test("it names itself, and where it is served", () => {
+  expect(document).toMatchObject({
+    openapi: "3.1.0",
+    info: { title: "Auspex", version: "1.0.0" },
+    servers: [{ url: `${ORIGIN}/v1` }],
+  });
+});
+
+describe.each(["A", "B"] as const)("shape %s", (shape) => {
+  const shown = shapes[shape];
+
+  test("is valid OpenAPI 3.1, its schemas included", async () => {
+    const base = "https://spec.openapis.org/oas/3.1/schema-base";
+    expect(await validate(base, JSON.parse(JSON.stringify(shown)), "BASIC")).toEqual({
+      valid: true,
+    });
+  });
+
+  test("no reference leads nowhere", () => {
+    const places = new Set([...walk(shown)].map(([at]) => at));
+    const targets = [...walk(shown)].flatMap(([, value]) => ("$ref" in value ? [value.$ref] : []));
+    expect(targets.length).toBeGreaterThan(100);
+    expect(targets.filter((target) => !places.has(String(target)))).toEqual([]);
+  });
+
+  test("every example fits its schema", () => {
+    const wrong: unknown[] = [];
+    let checked = 0;
+    for (const [at, value] of walk(shown)) {
+      if (!("example" in value) || at.includes("/example")) continue;
+      const schema: Schema = "schema" in value ? Object(value.schema) : value;
+      const { components } = shown;
+      const validator = new Validator({ ...JSON.parse(JSON.stringify(schema)), components });
+      checked += 1;
+      if (!validator.validate(value.example).valid) wrong.push([at, value.example]);
+    }
+    expect(wrong).toEqual([]);
+    expect(checked).toBeGreaterThan(100);
+  });
+});
+
+test("owners and users have one shape, that of the deployment", () => {
+  const fieldsOf = (shown: Document, name: string) =>
+    Object.keys(schemaNamed(shown, name).properties ?? {});
+  expect(fieldsOf(shapes.A, "Owner")).toEqual(["id", "username", "avatar_url"]);
+  expect(fieldsOf(shapes.B, "Owner")).toEqual(["account_id", "name", "avatar_url"]);
+  expect(fieldsOf(shapes.A, "User")).toContain("urls");
+  expect(fieldsOf(shapes.B, "User")).toContain("display_name");
+  for (const shown of Object.values(shapes)) {
+    expect(Object.keys(schemasOf(shown)).filter((name) => /^(Owner|User)[AB]$/.test(name))).toEqual(
+      [],
+    );
+  }
+});
+
+test("it has every route but those of runners and its own", () => {
+  const registered = app.routes
+    .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/"))
+    .filter(({ path }) => !path.startsWith("/v1/runner/") && path !== "/v1/openapi.json")
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+  const documented = operations.map(({ method, path }) => `${method.toUpperCase()} /v1${path}`);
+  expect(documented.toSorted()).toEqual([...new Set(registered)].toSorted());
+});
+
+test("operations have names of their own, and groups that are described", () => {
+  const ids = operations.map(({ operation }) => operation.operationId ?? "");
+  expect(new Set(ids).size).toBe(ids.length);
+  const groups = document.tags?.map(({ name }) => name);
+  for (const { operation } of operations) {
+    expect(operation.operationId).toMatch(/^[a-z]+([A-Z][a-z]+)*$/);
+    expect(operation.summary).toMatch(/^[A-Z].*[^.]$/);
+    expect(groups).toEqual(expect.arrayContaining(operation.tags ?? ["none"]));
+  }
+  expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(groups));
+});
+
+describe.each(operations)("$method $path", ({ method, path, operation }) => {
+  const statuses = Object.keys(operation.responses ?? {});
+
+  test("says what it answers", () => {
+    const successes = successesOf(operation);
+    expect(successes.length).toBeGreaterThan(0);
+    for (const [status, { content = {}, headers }] of successes) {
+      expect(headers).toHaveProperty("x-request-id");
+      const bare = ["204", "304"].includes(status) || path.endsWith("/cancel");
+      expect(Object.values(content).map(({ schema }) => schema === undefined)).toEqual(
+        bare ? [] : Object.keys(content).map(() => false),
+      );
+      expect(Object.keys(content).length > 0).toBe(!bare);
+    }
+    const expected = [
+      "401",
+      "422",
+      "429",
+      "500",
+      "503",
+      ...(bodyOf(operation) ? ["413", "415"] : []),
+    ];
+    expect(statuses).toEqual(expect.arrayContaining(expected));
+  });
+
+  test("says what it takes", () => {
+    for (const { name, description, schema } of parametersOf(operation)) {
+      expect([name, description ?? ""]).toEqual([name, expect.stringMatching(/\w/)]);
+      expect(schema).toBeDefined();
+    }
+    const named = [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name);
+    const parameters = parametersOf(operation).filter((one) => one.in === "path");
+    expect(parameters.map(({ name }) => name).toSorted()).toEqual(named.toSorted());
+    const body = bodyOf(operation);
+    if (body) expect(JSON.stringify(operation.requestBody)).toContain('"example":');
+  });
+
+  const ask = (client: Client, token?: string) =>
+    client.fetch(`/v1${filled(path, operation, schemasOf(document))}`, {
+      method: method.toUpperCase(),
+      headers: {
+        "content-type": "application/json",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      ...(bodyOf(operation) && { body: "{}" }),
+    });
+
+  test("asks for a token as it says", async () => {
+    const isPublic = operation.security?.some((way) => Object.keys(way).length === 0) ?? false;
+    const isOperators = operation.security?.some((way) => "operatorToken" in way) ?? false;
+    const [bare, bad, operators] = await Promise.all([
+      ask(nobody),
+      ask(nobody, "nonsense"),
+      ask(operator),
+    ]);
+    expect(bare.status === 401).toBe(!isPublic);
+    expect(bad.status).toBe(401);
+    expect(operators.status === 401).toBe(!isOperators);
+    for (const { status } of [bare, bad, operators]) expect(statuses).toContain(`${status}`);
+    if (bare.ok) expect(bare.headers.has("etag")).toBe(statuses.includes("304"));
+    await Promise.all([bare, bad, operators].map((response) => response.text()));
+  });
+});

@@ -1,0 +1,165 @@
+/** How the database finds the rows of every list: by a range of an index, never by looking at all. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { allOf, database } from "../../src/storage/database.ts";
+import { syncListings } from "../../src/storage/models.ts";
+import { findUnderWay, takeOverdue } from "../../src/storage/predictions.ts";
+import { pageAt } from "./support/catalogue.ts";
+import { Client } from "./support/client.ts";
+import { newUser, newWorld, operator } from "./support/world.ts";
+
+const nobody = new Client(undefined);
+const db = database(env.DB);
+const { client, username, user_id, model } = await newWorld({ visibility: "public" });
+const { user_id: other } = await newUser();
+const modelId = (await client.ok<{ id: string }>("GET", `/v1/models/${model}`)).id;
+
+/** Rows of all tables; `n` is each number from 0 to 299. */
+const FILL = [
+  `users (id, username, name, avatar_url, created_at, updated_at)
+    SELECT 'u' || n, 'u' || n, '', '', 0, 0`,
+  `categories (slug, name, description, created_at) SELECT 'c' || n, '', '', 0`,
+  `hardware (identifier, name, gpus, cpus, ram_per_gpu_gb, ram_gb, created_at)
+    SELECT 'h' || n, '', 0, 1, 0, 0, 0`,
+  `models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
+    SELECT 'm' || n, iif(n % 2, '${user_id}', '${other}'), 'm' || n, 'public', '', '', 0, 0`,
+  "model_categories (model_id, category_slug) SELECT 'm' || n, 'c' || (n % 30)",
+  `versions (model_id, number, release_notes, container_image_digest, schemas, compatibilities, configuration, size, created_at)
+    SELECT '${modelId}', 2 + n, '', '', '{}', '{}', '{}', 0, 0`,
+  `predictions (user_id, id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision, checked_at)
+    SELECT iif(n % 2, '${user_id}', '${other}'), 'p' || n, '', 'm' || n, '', '', 1, 0,
+      iif(n % 3, 'failed', 'pending'), 0, 0, 0, 1, 0`,
+  `tokens (id, user_id, name, hash, prefix, scopes, created_at)
+    SELECT 't' || n, iif(n % 2, '${user_id}', '${other}'), '', 'h' || n, '', '[]', 0`,
+  `runner_tokens (id, name, hash, prefix, hardware, created_at)
+    SELECT 't' || n, '', 'h' || n, '', '[]', 0`,
+  `runners (id, token_id, name, hardware, created_at, updated_at)
+    SELECT 'r' || n, 't' || n, 'r' || n, 'cpu', 0, 0`,
+];
+
+beforeAll(async () => {
+  const numbers = JSON.stringify([...Array(300).keys()]);
+  await env.DB.batch(
+    FILL.map((rows) =>
+      env.DB.prepare(`INSERT INTO ${rows} FROM (SELECT value AS n FROM json_each(?))`).bind(
+        numbers,
+      ),
+    ),
+  );
+  await allOf(db, syncListings(db));
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** What the database would do, a line for each step. The plan does not depend on the values. */
+async function planOf(sql: string): Promise<string[]> {
+  const values = Array(sql.split("?").length - 1).fill(null);
+  const explain = env.DB.prepare(`EXPLAIN QUERY PLAN ${sql}`).bind(...values);
+  const { results } = await explain.all<{ detail: string }>();
+  return results.map(({ detail }) => detail);
+}
+
+/** The statements that a call runs. */
+async function statementsOf(call: () => Promise<unknown>): Promise<string[]> {
+  const prepare = vi.spyOn(env.DB, "prepare");
+  await call();
+  const statements = prepare.mock.calls.map(([sql]) => sql);
+  prepare.mockRestore();
+  return statements;
+}
+
+/**
+ * Lists of all there is: at the beginning they take the first rows of the index that they are
+ * sorted by, which SQLite calls a scan, although it ends with the page.
+ */
+const WHOLE = /^SCAN (users|categories|hardware|runners|runner_tokens) USING INDEX /;
+
+const isCheap = (step: string) =>
+  !step.includes("TEMP B-TREE") &&
+  (!/^SCAN /.test(step) || /^SCAN (json_each|CONSTANT ROW)/.test(step) || WHOLE.test(step));
+
+const filters = [
+  "",
+  "&category_slugs=c1",
+  "&category_slugs=c1&category_slugs=c2&category_slugs=c3",
+];
+const sorted = ["created_at", "predictions_count"].flatMap((sort) =>
+  ["asc", "desc"].flatMap((direction) =>
+    filters.map((filter) => `?sort_by=${sort}&sort_direction=${direction}${filter}`),
+  ),
+);
+const LISTS: [string, Client][] = [
+  ...sorted.map((query): [string, Client] => [`/v1/models${query}`, nobody]),
+  ...sorted.map((query): [string, Client] => [`/v1/models/${username}${query}`, nobody]),
+  ["/v1/user/models?", client],
+  ["/v1/users?sort_direction=asc", nobody],
+  ["/v1/users?sort_direction=desc", nobody],
+  [`/v1/models/${model}/versions?`, nobody],
+  ["/v1/model_categories?", nobody],
+  ["/v1/hardware?", nobody],
+  ["/v1/predictions?", client],
+  ["/v1/predictions?statuses=pending", client],
+  ["/v1/predictions?statuses=pending&statuses=failed&statuses=canceled", client],
+  [`/v1/operator/users/${username}/tokens?`, operator],
+  ["/v1/operator/runner_tokens?", operator],
+  ["/v1/operator/runners?", operator],
+];
+
+test.each(LISTS)("%s", async (list, as) => {
+  const statements = await statementsOf(async () => {
+    const first = await pageAt(as, `${list}&page_size=5`);
+    const second = await pageAt(as, first.next_url ?? expect.fail("it has one page only"));
+    await pageAt(as, second.previous_url ?? expect.fail("there is no way back"));
+  });
+  const pages = statements.filter((sql) => /order by/.test(sql));
+  expect(pages.length).toBeGreaterThanOrEqual(3);
+  for (const sql of new Set(statements)) {
+    const dear = (await planOf(sql)).filter((step) => !isCheap(step));
+    expect({ sql, dear }).toEqual({ sql, dear: [] });
+  }
+});
+
+test("a plan that is dear is seen as such", async () => {
+  const dear = async (sql: string) => (await planOf(sql)).every(isCheap);
+  expect(await dear("SELECT * FROM models WHERE description = ?")).toBe(false);
+  expect(await dear("SELECT * FROM users ORDER BY name LIMIT 5")).toBe(false);
+  expect(await dear("SELECT * FROM models ORDER BY id LIMIT 5")).toBe(false);
+});
+
+describe("beside the lists", () => {
+  const plansOf = async (call: () => Promise<unknown>) =>
+    Promise.all((await statementsOf(call)).map(planOf));
+
+  test("what is overdue is a range of the predictions under way", async () => {
+    expect(await plansOf(() => takeOverdue(db, 1, 2, 100))).toEqual([
+      [
+        "SEARCH predictions USING PRIMARY KEY (user_id=? AND id=?)",
+        "LIST SUBQUERY 2",
+        "SEARCH predictions USING INDEX predictions_active (checked_at<?)",
+      ],
+    ]);
+  });
+
+  // Deleting is rare: an index by model would cost each create a row.
+  test("what is under way of a model is looked for among all that is under way", async () => {
+    const among = ["SCAN predictions USING INDEX predictions_active"];
+    expect(await plansOf(() => findUnderWay(db, modelId, undefined))).toEqual([among]);
+    expect(await plansOf(() => findUnderWay(db, modelId, 1))).toEqual([among]);
+  });
+
+  test("only counts that have changed are carried into the listings", async () => {
+    const changed = "SCAN model_counts USING INDEX model_counts_unlisted";
+    expect(await plansOf(() => allOf(db, syncListings(db)))).toEqual([
+      [
+        "SEARCH listings USING INDEX listings_model (model_id=?)",
+        "LIST SUBQUERY 2",
+        changed,
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SEARCH c USING PRIMARY KEY (model_id=?)",
+      ],
+      [changed],
+    ]);
+  });
+});

@@ -1,0 +1,94 @@
+/** /docs: the document for people. */
+import { expect, test } from "vitest";
+import { operationsIn } from "../../src/openapi/document.ts";
+import { Client, ORIGIN } from "./support/client.ts";
+import { askInShape, documentIn, schemasOf } from "./support/document.ts";
+
+/** What others may be linked to: the specification of problems. */
+const ELSEWHERE = ["https://www.rfc-editor.org/rfc/rfc9457"];
+const MAX_COMPRESSED_BYTES = 100_000;
+
+const nobody = new Client(undefined);
+const response = await nobody.fetch("/docs");
+const html = await response.text();
+const document = await documentIn("A");
+const operations = operationsIn(document);
+
+const all = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found = ""]) => found);
+const ids = all(/\sid="([^"]*)"/g);
+const links = all(/\s(?:href|src)="([^"]*)"/g);
+
+test("a page that anybody may read and keep for a while", () => {
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
+  expect(response.headers.get("cache-control")).toBe("public, max-age=300");
+  expect(html).toMatch(/^<!DOCTYPE html><html lang="en">/);
+});
+
+test("it has every operation, with a call to paste", () => {
+  expect(operations.length).toBeGreaterThan(30);
+  for (const { operation, path } of operations) {
+    expect(ids).toContain(operation.operationId);
+    expect(links).toContain(`#${operation.operationId}`);
+    expect(html).toContain(`<code>${path}</code>`);
+  }
+  expect(all(/<code>(curl )/g)).toHaveLength(operations.length);
+  expect(html).toContain(`curl -X POST &#39;${ORIGIN}/v1/predictions&#39;`);
+  expect(html).toContain("Bearer $AUSPEX_TOKEN");
+});
+
+test("it has every schema", () => {
+  for (const name of Object.keys(schemasOf(document))) expect(ids).toContain(`schema-${name}`);
+});
+
+test("in the shape that the deployment serves", async () => {
+  const inB = await (await askInShape("B", "/docs")).text();
+  expect(html).not.toContain('<code class="name">account_id</code>');
+  expect(inB).toContain('<code class="name">account_id</code>');
+});
+
+test("what it links to is there", () => {
+  expect(new Set(ids).size).toBe(ids.length);
+  const targets = links.filter((link) => link.startsWith("#")).map((link) => link.slice(1));
+  expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+});
+
+test("nothing is fetched from elsewhere, and no script runs", () => {
+  const outside = links.filter((link) => /^(?:[a-z]+:|\/\/)/i.test(link));
+  expect(new Set(outside)).toEqual(new Set(["data:,", ...ELSEWHERE]));
+  expect(html).not.toMatch(/<script|\son\w+=|style="/i);
+  const policy = response.headers.get("content-security-policy")?.split("; ") ?? [];
+  expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "style-src 'self'"]));
+  expect(policy.some((directive) => directive.startsWith("script-src"))).toBe(false);
+  expect(policy.join()).not.toContain("unsafe-inline");
+});
+
+test("headings are in order, landmarks are there", () => {
+  const levels = all(/<h([1-6])[\s>]/g).map(Number);
+  expect(levels[0]).toBe(1);
+  for (const [n, level] of levels.entries()) {
+    expect(level).toBeLessThanOrEqual((levels[n - 1] ?? 0) + 1);
+  }
+  for (const landmark of ["<header>", "<nav aria-label=", '<main id="main"']) {
+    expect(html).toContain(landmark);
+  }
+});
+
+test("it is small", async () => {
+  const compressed = new Response(html).body?.pipeThrough(new CompressionStream("gzip"));
+  const { byteLength } = await new Response(compressed).arrayBuffer();
+  expect(byteLength).toBeLessThan(MAX_COMPRESSED_BYTES);
+});
+
+test("its stylesheet is its own", async () => {
+  const [href = ""] = all(/<link rel="stylesheet" href="([^"]*)"/g);
+  const sheet = await nobody.fetch(href);
+  expect(sheet.status).toBe(200);
+  expect(sheet.headers.get("content-type")).toMatch(/^text\/css/);
+  expect(await sheet.text()).not.toMatch(/url\(|@import/);
+});
+
+test("the root leads to it", async () => {
+  const root = await nobody.fetch("/", { redirect: "manual" });
+  expect([root.status, root.headers.get("location")]).toEqual([302, "/docs"]);
+});

@@ -1,0 +1,129 @@
+/** Every endpoint, and what it answers to whom: the table of permissions. */
+import type { Scope } from "../../../src/protocol/operator.ts";
+import { VERSION } from "./catalogue.ts";
+import type { Client } from "./client.ts";
+import { unique } from "./world.ts";
+
+export const CALLERS = ["nobody", "a stranger", "the owner", "a token without the scope"] as const;
+
+/** One for each caller, in their order. */
+type Statuses = readonly [number, number, number, number];
+
+export interface Endpoint {
+  /** Scopes of which a token must have one. */
+  scopes: Scope[];
+  hidden: Statuses;
+  /** Of a model that is public or restricted. */
+  shown: Statuses;
+  body?: (place: Place) => object;
+  query?: string;
+}
+
+/** What the parameters of addresses stand for. */
+export type Place = Record<string, string>;
+
+const everybody: Endpoint = {
+  scopes: ["read"],
+  hidden: [200, 200, 200, 200],
+  shown: [200, 200, 200, 200],
+};
+const reading: Endpoint = { ...everybody, hidden: [404, 404, 200, 404] };
+const writing: Endpoint = {
+  scopes: ["write"],
+  hidden: [401, 404, 200, 403],
+  shown: [401, 403, 200, 403],
+  body: () => ({}),
+};
+const running: Endpoint = {
+  scopes: ["predict"],
+  hidden: [401, 404, 202, 403],
+  shown: [401, 202, 202, 403],
+  body: () => ({ input: {} }),
+};
+/** Of one's own things, whatever models there are. */
+const own = (scopes: Scope[], statuses: Statuses = [401, 200, 200, 403]): Endpoint => ({
+  scopes,
+  hidden: statuses,
+  shown: statuses,
+});
+
+const MODEL = "/v1/models/:model_owner/:model_name";
+const VERSIONS = `${MODEL}/versions`;
+const PREDICTION = "/v1/predictions/:prediction_id";
+
+export const ENDPOINTS: Record<string, Endpoint> = {
+  "GET /v1/models": everybody,
+  "GET /v1/models/:model_owner": everybody,
+  "GET /v1/search/models": { ...everybody, query: "?q=story" },
+  "GET /v1/search/users": { ...everybody, query: "?q=user" },
+  "GET /v1/users": everybody,
+  "GET /v1/users/:username": everybody,
+  "GET /v1/model_categories": everybody,
+  "GET /v1/hardware": everybody,
+
+  [`GET ${MODEL}`]: reading,
+  [`GET ${VERSIONS}`]: reading,
+  [`GET ${VERSIONS}/:version_number`]: reading,
+
+  [`PATCH ${MODEL}`]: writing,
+  [`POST ${VERSIONS}`]: { ...writing, body: () => VERSION },
+
+  "GET /v1/user": own(["read"]),
+  "GET /v1/user/models": own(["read"]),
+  "PATCH /v1/user": { ...own(["write"]), body: () => ({}) },
+  "POST /v1/models": { ...own(["write"]), body: () => ({ name: unique("model") }) },
+
+  "POST /v1/predictions": {
+    ...running,
+    body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}`, input: {} }),
+  },
+  [`POST ${MODEL}/predictions`]: running,
+  [`POST ${VERSIONS}/:version_number/predictions`]: running,
+
+  "GET /v1/predictions": own(["read"]),
+  [`GET ${PREDICTION}`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`GET ${PREDICTION}/stream`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`POST ${PREDICTION}/cancel`]: {
+    ...own(["predict"], [401, 404, 202, 403]),
+    body: () => ({}),
+  },
+
+  [`DELETE ${VERSIONS}/:version_number`]: writing,
+  [`DELETE ${MODEL}`]: writing,
+};
+
+/** What the operator alone may call. */
+export const OPERATOR_ENDPOINTS: Record<string, Pick<Endpoint, "body">> = {
+  "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
+  "GET /v1/operator/users/:username/tokens": {},
+  "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
+  "DELETE /v1/operator/tokens/:token_id": {},
+  "GET /v1/operator/runner_tokens": {},
+  "POST /v1/operator/runner_tokens": { body: () => ({ name: "rack", hardware: ["cpu"] }) },
+  "DELETE /v1/operator/runner_tokens/:token_id": {},
+  "PUT /v1/operator/categories/:slug": { body: () => ({ name: "Weather" }) },
+  "DELETE /v1/operator/categories/:slug": {},
+  "PUT /v1/operator/hardware/:identifier": { body: () => ({ name: "Box" }) },
+  "DELETE /v1/operator/hardware/:identifier": {},
+  "GET /v1/operator/runners": {},
+  "POST /v1/operator/runners/:runner_id/:action": { body: () => ({}) },
+};
+
+/** @param key method and address, as in the tables */
+export async function ask(
+  client: Client,
+  key: string,
+  place: Place,
+  { body, query = "" }: Pick<Endpoint, "body" | "query">,
+) {
+  const [method = "", template = ""] = key.split(" ");
+  const path = template.replace(/:(\w+)/g, (_, name: string) => place[name] ?? `no ${name}`);
+  const response = await client.fetch(path + query, {
+    method,
+    headers: { "content-type": "application/json", "x-request-id": "the-same" },
+    ...(body && { body: JSON.stringify(body(place)) }),
+  });
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+  const text = isStream ? await response.body?.cancel() : await response.text();
+  return { status: response.status, headers: [...response.headers], text };
+}

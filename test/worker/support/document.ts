@@ -1,0 +1,62 @@
+/** The OpenAPI document as it is served, in either shape. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { app } from "../../../src/app.ts";
+import { exampleOf } from "../../../src/openapi/example.ts";
+import { resolved } from "../../../src/openapi/reference.ts";
+import type {
+  Answer,
+  Document,
+  InlineSchema,
+  Operation,
+  Parameter,
+  Schema,
+  Schemas,
+} from "../../../src/openapi/types.ts";
+import { ORIGIN } from "./client.ts";
+
+export type Shape = "A" | "B";
+
+/** What a deployment answers that serves `shape`. */
+export const askInShape = (shape: Shape, path: string) =>
+  app.fetch(
+    new Request(`${ORIGIN}${path}`),
+    Object.assign({}, env, { RESOURCE_SHAPE: shape }),
+    createExecutionContext(),
+  );
+
+export async function documentIn(shape: Shape): Promise<Document> {
+  const response = await askInShape(shape, "/v1/openapi.json");
+  return response.json();
+}
+
+export const schemasOf = (document: Document): Schemas => document.components?.schemas ?? {};
+
+/** A schema of the document by its name. */
+export function schemaNamed(document: Document, name: string): InlineSchema {
+  return resolved({ $ref: `#/components/schemas/${name}` }, schemasOf(document));
+}
+
+export const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
+  parameters.filter((one): one is Parameter => "name" in one);
+
+/** The schema of a JSON body that is sent. */
+export function bodyOf({ requestBody }: Operation): Schema | undefined {
+  return requestBody && "content" in requestBody
+    ? requestBody.content["application/json"]?.schema
+    : undefined;
+}
+
+/** The answers that are not errors. */
+export const successesOf = ({ responses = {} }: Operation): [status: string, Answer][] =>
+  Object.entries(responses).filter(([status]) => status < "400");
+
+/** A path with the examples of its parameters in it. */
+export const filled = (path: string, operation: Operation, schemas: Schemas): string =>
+  parametersOf(operation)
+    .filter((one) => one.in === "path")
+    .reduce(
+      (text, { name, schema = {} }) =>
+        text.replace(`{${name}}`, String(exampleOf(schema, schemas))),
+      path,
+    );
