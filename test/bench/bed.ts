@@ -20,9 +20,16 @@ const RUNNER_STOP_MS = 2_000;
 
 /** Only on loopback, only for minutes: fewer things to wait for at the end. */
 export const startBare = (script: string, variables: Record<string, string> = {}) =>
-  startDeployment({ script, port: 0, operatorToken: OPERATOR_TOKEN, variables });
+  startDeployment({
+    script,
+    port: 0,
+    operatorToken: OPERATOR_TOKEN,
+    variables: { RATE_LIMITS: "off", ...variables },
+  });
 
 export interface Bed {
+  /** The bundle that it runs. */
+  script: string;
   deployment: Deployment;
   operator: Client;
   client: Client;
@@ -51,6 +58,7 @@ export async function startBed(script: string, variables?: Record<string, string
     onLine: (line) => console.error(`runner: ${line}`),
   });
   return {
+    script,
     deployment,
     operator,
     client,

@@ -2,8 +2,9 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { ControlPlane } from "../../runner/src/client.ts";
+import { hardware } from "../../src/protocol/hardware.ts";
 import { model, version } from "../../src/protocol/model.ts";
-import { createHardware, newToken } from "../../src/protocol/operator.ts";
+import { newToken } from "../../src/protocol/operator.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { RUNNER_PROTOCOL } from "../../src/protocol/runner.ts";
 import { type Bed, USERNAME } from "./bed.ts";
@@ -20,8 +21,8 @@ export interface OpenPrediction {
 
 /** Makes what it needs; gives a function that makes a prediction and opens its channel. */
 export async function prepareChannel({ deployment, operator, client }: Bed) {
-  const hardware = { identifier: HARDWARE, name: "None at all" };
-  await operator.call(createHardware, "POST", "/operator/hardware", { body: hardware });
+  const body = { name: "None at all" };
+  await operator.call(hardware, "PUT", `/operator/hardware/${HARDWARE}`, { body });
   const { token } = await operator.call(newToken, "POST", "/operator/runner_tokens", {
     body: { name: HARDWARE, hardware: [HARDWARE] },
   });

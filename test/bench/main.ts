@@ -4,7 +4,7 @@
  * TMPDIR=/dev/shm takes the disk out of both sides.
  *
  *   --quick      whether it works, not how fast it is
- *   --only a,b   memory, latency, tokens, fanout, bill
+ *   --only a,b   memory, latency, tokens, fanout, lists, bill
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -16,6 +16,7 @@ import { countOperations } from "./bill.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
 import { measureFanout } from "./fanout.ts";
 import { measureLatency } from "./latency.ts";
+import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
@@ -28,6 +29,7 @@ const PARTS: Record<string, Part> = {
   latency: measureLatency,
   tokens: measureTokens,
   fanout: measureFanout,
+  lists: measureLists,
 };
 const BILL = "bill";
 
