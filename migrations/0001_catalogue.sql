@@ -59,7 +59,7 @@ CREATE UNIQUE INDEX `users_seq_unique` ON `users` (`seq`);--> statement-breakpoi
 ALTER TABLE `versions` ADD `repository` text;--> statement-breakpoint
 ALTER TABLE `versions` ADD `deleted_at` integer;--> statement-breakpoint
 -- By hand from here on (and WITHOUT ROWID above): what follows from other rows follows by trigger.
-INSERT INTO keys (name, value) VALUES ('cursor', hex(randomblob(32)));--> statement-breakpoint
+INSERT INTO keys (name, value) VALUES ('cursor', hex(randomblob(64)));--> statement-breakpoint
 INSERT OR IGNORE INTO hardware (identifier, name, gpus, cpus, ram_per_gpu_gb, ram_gb, created_at)
 	VALUES ('cpu', 'CPU', 0, 1, 0, 0, unixepoch() * 1000);--> statement-breakpoint
 INSERT INTO categories (slug, name, description, created_at)

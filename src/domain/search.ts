@@ -81,12 +81,27 @@ export function expression(
   return `(${wanted.join(" AND ")}) NOT seen: ${match}`;
 }
 
+/** Letters of the longest word that is known, as the migration has it. */
+const LONGEST_WORD = 32;
+
+/** From so many letters on a third of a word says enough; a clause for each letter costs 10 times that. */
+const LONG_WORD = 12;
+
+/** Whether a known word may be near this one at all. */
+export const mayBeNear = (word: string) => [...word].length <= LONGEST_WORD + 1;
+
 /**
  * Asks the trigrams of all known words for those that may be one edit from this one: what is
  * before the edit and what is behind it are in both. It finds more than that; `near` decides.
  */
 export function similar(word: string): string {
   const letters = [...word];
+  if (letters.length >= LONG_WORD) {
+    // One edit leaves two of three thirds as they are.
+    const third = Math.floor(letters.length / 3);
+    const thirds = [letters.slice(0, third), letters.slice(third, -third), letters.slice(-third)];
+    return thirds.map((part) => quoted(part.join(""))).join(" OR ");
+  }
   const long = Math.max(TRIGRAM, letters.length - TRIGRAM);
   const clauses = [
     [letters.slice(0, long)],

@@ -52,5 +52,6 @@ Paste these into another terminal:
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/sums", "input": {"numbers": [1, 2, 3], "mode": "slow", "seconds": 60}}'
 
-Ctrl-C ends it; what you made is kept in .auspex/ for the next start.`);
+Ctrl-C ends it; what you made is kept in .auspex/ for the next start (and so is the
+operator's token, in .auspex/secrets.json).`);
 }

@@ -27,9 +27,14 @@ export const conditional = createMiddleware(async (c, next) => {
     await tag(c, async () => {});
 });
 
-/** Says of the answer under way that it is public and the same for everybody, whoever asks. */
-export const shareable = (c: Context) =>
+/**
+ * Says of the answer under way that it is public and the same for everybody. Still it is kept
+ * apart by token: a bad one is to get its 401, and one with private models its own search.
+ */
+export function shareable(c: Context): void {
   c.header("cache-control", `public, max-age=${PUBLIC_SECONDS}`);
+  c.header("vary", "authorization");
+}
 
 /** For all routes: an answer that does not say otherwise is kept nowhere, and an error never is. */
 export const uncached = createMiddleware(async (c, next) => {

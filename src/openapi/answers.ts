@@ -59,7 +59,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
     code: "not_found",
     title: "Not found",
     description: "It is not there, or not yours to see",
-    detail: "Model 'demo/story' was not found.",
+    detail: "The model 'demo/story' was not found.",
   },
   409: {
     code: "conflict",

@@ -4,8 +4,11 @@ import { z } from "zod";
 export const uuid = z.uuid();
 export const timestamp = z.iso.datetime();
 
-/** A web address that is shown to people. */
-export const link = z.url({ protocol: /^https?$/ }).max(2_048);
+/** A web address. That it is one the document says with a pattern: `format` allows any scheme. */
+export const link = z
+  .url({ protocol: /^https?$/ })
+  .max(2_048)
+  .meta({ pattern: "^https?:" });
 
 /** A named schema, or null: a union, since `nullable` of a `$ref` says neither in OpenAPI. */
 export const orNull = <T extends z.ZodType>(schema: T) => z.union([schema, z.null()]);
@@ -24,12 +27,15 @@ export const json = z
     type: ["string", "number", "boolean", "null", "array", "object"],
   });
 
-/** A slug: usernames and model names. */
+/** A slug: usernames and model names. As a repository's path has it, since images lie below them. */
 export const slug = z
   .string()
   .min(1)
   .max(63)
-  .regex(/^[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?$/, "lower-case letters, digits, '.', '_' and '-'");
+  .regex(
+    /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*$/,
+    "lower-case letters and digits, with '.', '_' or '-' between them",
+  );
 
 /** `owner/name` or `owner/name:number`, as the `model` field of POST /predictions has it. */
 export const modelReference = z

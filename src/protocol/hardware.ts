@@ -4,8 +4,8 @@ import { slug, timestamp } from "./common.ts";
 
 const machine = z.object({
   name: z.string().min(1).max(100),
-  gpus: z.int().min(0),
-  cpus: z.int().min(1),
+  gpus: z.int().min(0).max(1_000),
+  cpus: z.int().min(1).max(10_000),
   ram_per_gpu_gb: z.number().min(0),
   ram_gb: z.number().min(0),
   price_per_hour: z

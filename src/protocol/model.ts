@@ -26,7 +26,8 @@ export const visibility = z.enum(["private", "public", "restricted"]).meta({
 });
 export type Visibility = z.infer<typeof visibility>;
 
-const settable = z.object({
+/** A field that is misspelt is refused: it might have been `visibility`. */
+const settable = z.strictObject({
   name: slug,
   visibility,
   description: z.string().max(1_000),

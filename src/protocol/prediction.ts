@@ -1,6 +1,6 @@
 /** Predictions on the wire: the resource, its list, what creates one. */
 import { z } from "zod";
-import { json, modelReference, orNull, timestamp, uuid } from "./common.ts";
+import { json, link, modelReference, orNull, timestamp, uuid } from "./common.ts";
 
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
   id: "TaskStatus",
@@ -92,13 +92,10 @@ export const webhookEvent = z.enum(["started", "output", "completed"]);
 
 export const webhook = z
   .object({
-    url: z
-      .url({ protocol: /^https?$/ })
-      .max(2_048)
-      .meta({
-        description: "Where updates are posted: https",
-        example: "https://example.com/hook",
-      }),
+    url: link.meta({
+      description: "Where updates are posted: https",
+      example: "https://example.com/hook",
+    }),
     secret: z
       .string()
       .min(8)

@@ -59,7 +59,7 @@ const clearable = (max: number) =>
 
 /** The body of PATCH /user: only what is sent changes. */
 export const updateUser = z
-  .object({
+  .strictObject({
     username: slug,
     name: clearable(100),
     bio: clearable(1_000),

@@ -9,25 +9,45 @@ const TTL_MS = 10_000;
  */
 const clock = { ttlResolution: 0, perf: { now: () => Date.now() } };
 
+interface Room<Value> {
+  max: number;
+  /** For values that may be large: what one takes, and what all may take together. */
+  sized?: { of: (value: Value) => number; max: number };
+}
+
 /**
  * @param load finds a value by key. What is not found is not remembered: a thing just made is
  * found at once.
  */
 export function remembered<Key extends string, Value extends object, Source>(
-  max: number,
+  { max, sized }: Room<Value>,
   load: (source: Source, key: Key) => Promise<Value | undefined>,
 ) {
-  const cache = new LRUCache<Key, Value>({ max, ttl: TTL_MS, ...clock });
+  const cache = new LRUCache<Key, Value>({
+    max,
+    ttl: TTL_MS,
+    ...clock,
+    ...(sized && { maxSize: sized.max, sizeCalculation: sized.of }),
+  });
+  // What is being loaded while something is forgotten may be what was forgotten.
+  let forgotten = 0;
   return {
     async get(source: Source, key: Key): Promise<Value | undefined> {
       const hit = cache.get(key);
       if (hit) return hit;
+      const before = forgotten;
       const value = await load(source, key);
-      if (value) cache.set(key, value);
+      if (value && before === forgotten) cache.set(key, value);
       return value;
     },
-    forget: (key: Key) => void cache.delete(key),
-    forgetAll: () => cache.clear(),
+    forget(key: Key): void {
+      forgotten++;
+      cache.delete(key);
+    },
+    forgetAll(): void {
+      forgotten++;
+      cache.clear();
+    },
   };
 }
 

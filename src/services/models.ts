@@ -22,15 +22,9 @@ import {
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
-import { forgetModel } from "./targets.ts";
+import { forgetModel, mayRead } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 import { getUser } from "./users.ts";
-
-/** Whether somebody may know that it is there. */
-export const mayRead = (
-  model: { visibility: string; owner_id: string },
-  caller: Caller | undefined,
-): boolean => model.visibility !== "private" || model.owner_id === caller?.user_id;
 
 /** @throws ProblemError not_found, also for what the caller may not see */
 export async function readModel(
@@ -117,7 +111,7 @@ export async function deleteModel(
   await settleUnderWay(services, id);
   if (!(await deleteRow(services.db, id))) {
     throw conflict(
-      `Predictions of '${owner}/${name}' are under way. Cancel them, or delete it when they have ended.`,
+      `Predictions of '${owner}/${name}' are under way. Make it private, so that nobody else begins more, and delete it when they have ended.`,
     );
   }
   forgetModel(owner, name);

@@ -1,10 +1,11 @@
 /** One page of a list, with the cursors and addresses of its neighbours. */
 import {
+  type CursorKey,
   decodeCursor,
   encodeCursor,
+  cursorKey as importKey,
   type Key,
   type Position,
-  signingKey,
 } from "../domain/cursor.ts";
 import { findKey } from "../storage/keys.ts";
 import type { Keyset } from "../storage/keyset.ts";
@@ -40,8 +41,8 @@ export async function page<Row, Item>(
   { cursor, size, url }: PageRequest,
   { name, find, keyOf, present }: List<Row, Item>,
 ): Promise<Page<Item>> {
-  const signer = await cursorKey(services);
-  const from = cursor === undefined ? undefined : await decodeCursor(signer, name, cursor);
+  const key = await cursorKey(services);
+  const from = cursor === undefined ? undefined : await decodeCursor(key, name, cursor);
   const back = from?.go === "previous";
   // One row more than the page has tells whether there is another page.
   const found = await find({ from, back, limit: size + 1 });
@@ -50,9 +51,9 @@ export async function page<Row, Item>(
   if (back) rows.reverse();
   const to = (go: Position["go"], row: Row | undefined): Promise<string> | null => {
     if (row !== undefined)
-      return encodeCursor(signer, name, { go, key: keyOf(row), inclusive: false });
+      return encodeCursor(key, name, { go, key: keyOf(row), inclusive: false });
     // All that was on this page is gone: what is behind it begins with where it began.
-    return from ? encodeCursor(signer, name, { go, key: from.key, inclusive: true }) : null;
+    return from ? encodeCursor(key, name, { go, key: from.key, inclusive: true }) : null;
   };
   const [next, previous] = await Promise.all([
     back || more ? to("next", rows.at(-1)) : null,
@@ -74,15 +75,15 @@ function withCursor(address: string, cursor: string | null): string | null {
   return url.href;
 }
 
-const cursorKeys = new WeakMap<Services, CryptoKey>();
+const cursorKeys = new WeakMap<Services, CursorKey>();
 
-/** The key that this deployment signs cursors with, read once per isolate. */
-async function cursorKey(services: Services): Promise<CryptoKey> {
+/** The key that this deployment seals cursors with, read once per isolate. */
+async function cursorKey(services: Services): Promise<CursorKey> {
   const known = cursorKeys.get(services);
   if (known) return known;
   const row = await findKey(services.db, "cursor");
   if (!row) throw new Error("the table `keys` has no row `cursor`: apply the migrations");
-  const key = await signingKey(row.value);
+  const key = await importKey(row.value);
   cursorKeys.set(services, key);
   return key;
 }

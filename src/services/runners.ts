@@ -39,7 +39,7 @@ const superseded = () =>
     "Another process runs under this runner's name. Give each its own --name, or stop one.",
   );
 
-const runnerIds = remembered(10_000, ({ db }: Services, id: string) => findRunner(db, id));
+const runnerIds = remembered({ max: 10_000 }, ({ db }: Services, id: string) => findRunner(db, id));
 
 /** @throws ProblemError outdated_runner, forbidden */
 export async function beginSession(

@@ -2,6 +2,7 @@
 import {
   accessOf,
   expression,
+  mayBeNear,
   near,
   parseQuery,
   type Query,
@@ -112,6 +113,7 @@ const isLittle = async (db: Database, index: Index, typed: string) =>
 
 /** For each word those that it may be a misspelling of. */
 async function alternativesOf(db: Database, { words }: Query): Promise<string[][]> {
-  const known = await findWords(db, words.map(similar));
-  return words.map((word, n) => near(word, known[n] ?? []));
+  const asked = words.filter(mayBeNear);
+  const known = await findWords(db, asked.map(similar));
+  return words.map((word) => near(word, known[asked.indexOf(word)] ?? []));
 }

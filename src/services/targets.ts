@@ -1,5 +1,6 @@
 /** What a prediction is to run on: the one look-up of the hot path, remembered in the isolate. */
 import { notFound } from "../errors.ts";
+import type { Visibility } from "../protocol/model.ts";
 import { type TargetRow, findTarget as targetOf } from "../storage/models.ts";
 import { findVersion, type VersionRow } from "../storage/versions.ts";
 import { remembered } from "./cache.ts";
@@ -11,19 +12,37 @@ export interface Target {
   version: VersionRow;
 }
 
-/** Versions bring their schemas along, which are some kilobytes as a rule. */
 const MAX = 2_000;
 
-const models = remembered(MAX, ({ db }: Services, path: string) => {
+/** Versions bring their schemas along: some kilobytes as a rule, up to 100,000 characters. */
+const MAX_CHARS = 10_000_000;
+
+const charsOf = (version: VersionRow | null) => JSON.stringify(version).length;
+
+const modelRoom = {
+  max: MAX,
+  sized: { max: MAX_CHARS, of: (row: TargetRow) => charsOf(row.latest_version) },
+};
+
+const models = remembered(modelRoom, ({ db }: Services, path: string) => {
   const [owner = "", name = ""] = path.split("/", 2);
   return targetOf(db, owner, name);
 });
 
 /** By `model id:number`. */
-const versions = remembered(MAX, ({ db }: Services, key: string) => {
-  const [modelId = "", number] = key.split(":", 2);
-  return findVersion(db, modelId, Number(number));
-});
+const versions = remembered(
+  { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
+  ({ db }: Services, key: string) => {
+    const [modelId = "", number] = key.split(":", 2);
+    return findVersion(db, modelId, Number(number));
+  },
+);
+
+/** Whether somebody may know that a model is there. */
+export const mayRead = (
+  model: { visibility: Visibility; owner_id: string },
+  caller: Caller | undefined,
+): boolean => model.visibility !== "private" || model.owner_id === caller?.user_id;
 
 /**
  * The version that `owner/name` or `owner/name:number` means, for somebody who may see it.
@@ -36,8 +55,7 @@ export async function findTarget(
 ): Promise<Target> {
   const [path = "", number] = reference.split(":", 2);
   const model = await models.get(services, path);
-  if (!model || (model.visibility === "private" && model.owner_id !== caller.user_id))
-    throw notFound(`The model '${path}'`);
+  if (!model || !mayRead(model, caller)) throw notFound(`The model '${path}'`);
   const version =
     number === undefined
       ? model.latest_version

@@ -32,10 +32,10 @@ export interface RunnerCaller {
 }
 
 /** By the token itself: checksum and hash are only worked out when it is looked up. */
-const access = remembered(10_000, async ({ db }: Services, token: string) =>
+const access = remembered({ max: 10_000 }, async ({ db }: Services, token: string) =>
   isToken(token, "aus") ? findToken(db, await sha256(token)) : undefined,
 );
-const runner = remembered(10_000, async ({ db }: Services, token: string) =>
+const runner = remembered({ max: 10_000 }, async ({ db }: Services, token: string) =>
   isToken(token, "ausr") ? findRunnerToken(db, await sha256(token)) : undefined,
 );
 

@@ -84,7 +84,7 @@ export async function deleteVersion(
   await settleUnderWay(services, id, number);
   if (!(await deleteRow(services.db, id, number, Date.now()))) {
     throw conflict(
-      `Predictions of '${owner}/${name}:${number}' are under way. Cancel them, or delete it when they have ended.`,
+      `Predictions of '${owner}/${name}:${number}' are under way. Publish another version for those to come, and delete it when they have ended.`,
     );
   }
   forgetModel(owner, name);

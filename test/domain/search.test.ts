@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   accessOf,
   expression,
+  mayBeNear,
   near,
   parseQuery,
   similar,
@@ -140,6 +141,16 @@ describe("what is near", () => {
   test("is not what is two edits away, nor what a prefix finds", () => {
     for (const typed of ["wispr", "whiskey", "whis", "st", "sotyr"])
       expect(near(typed, known)).toEqual([]);
+  });
+
+  test("is asked for in few words, and not at all where none is so long", () => {
+    expect(similar("x".repeat(33)).split(" OR ")).toHaveLength(3);
+    expect([32, 33, 34, 50].map((length) => mayBeNear("x".repeat(length)))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   test("is asked for by pieces that one edit leaves: each is in the word that was meant", () => {

@@ -74,6 +74,13 @@ describe("a conditional read", () => {
     }
   });
 
+  test("is kept apart by token where it may be kept", async () => {
+    expect((await ask("/public")).headers.get("vary")).toBe("authorization");
+    expect((await ask("/public", await tagOf("/public"))).headers.get("vary")).toBe(
+      "authorization",
+    );
+  });
+
   test("takes a list of tags, strong ones and a star", async () => {
     const tag = await tagOf("/private");
     for (const sent of [`"x", ${tag}`, tag.slice(2), "*"])

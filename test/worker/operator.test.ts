@@ -63,7 +63,8 @@ describe("hardware", () => {
     expect(await statusOf("DELETE", `hardware/${identifier}`)).toBe(404);
   });
 
-  test("cpu is there from the beginning", async () => {
+  test("cpu is there from the beginning, and stays: what names none runs on it", async () => {
+    expect(await statusOf("DELETE", "hardware/cpu")).toBe(409);
     expect(await listed("cpu")).toMatchObject([{ identifier: "cpu", gpus: 0 }]);
   });
 });
@@ -123,6 +124,7 @@ describe("tokens", () => {
 
   test("of runners likewise", async () => {
     const hardware = unique("hw");
+    await put(`hardware/${hardware}`, { name: "Box" });
     const token = await newRunnerToken(hardware);
     const list = async () =>
       (await pageAt<RunnerToken>(operator, "/v1/operator/runner_tokens")).items;
@@ -133,6 +135,17 @@ describe("tokens", () => {
     expect(await statusOf("DELETE", `runner_tokens/${newest?.id}`)).toBe(200);
     expect(await list()).not.toContainEqual(newest);
     expect(await statusOf("DELETE", `runner_tokens/${newest?.id}`)).toBe(404);
+  });
+
+  test("of runners are for hardware that there is", async () => {
+    const [first, second] = [unique("hw"), unique("hw")];
+    const request = { name: "rack", hardware: [first, "cpu", second] };
+    const { status, body } = await operator.refused("/v1/operator/runner_tokens", request);
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([
+      { loc: ["body", "hardware", "0"], msg: expect.stringContaining(first) },
+      { loc: ["body", "hardware", "2"], msg: expect.stringContaining(second) },
+    ]);
   });
 
   test("that have expired already are refused, and those of nobody", async () => {

@@ -163,7 +163,7 @@ describe("not limited", () => {
 
   test("runners", async () => {
     const address = newAddress();
-    const token = await newRunnerToken(unique("hw"));
+    const token = await newRunnerToken("cpu");
     for (let n = 0; n < ATTEMPTS; n++)
       expect((await ask("/v1/runner/unknown", address, token)).status).toBe(404);
   });

@@ -15,6 +15,7 @@ afterEach(startClock);
 
 async function registered(name = unique("box")) {
   const hardware = unique("hw");
+  await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
   const token = await newRunnerToken(hardware);
   return { hardware, token, name, runner: await FakeRunner.begin(token, hardware, name, 3) };
 }

@@ -100,7 +100,7 @@ describe("a version", () => {
     [["schemas", "prediction", "output"], { schemas: { prediction: { input: {} } } }],
     [
       ["schemas"],
-      { schemas: { prediction: { input: { description: "x".repeat(500_000) }, output: {} } } },
+      { schemas: { prediction: { input: { description: "x".repeat(100_000) }, output: {} } } },
     ],
     [["configuration", "hardware_identifier"], { configuration: { hardware_identifier: "none" } }],
     [["configuration", "hardware_identifier"], { configuration: { hardware_identifier: "" } }],

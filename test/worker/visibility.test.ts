@@ -99,7 +99,10 @@ test("a model that is made private is gone for others at once, to run as well as
 });
 
 test("what is the operator's is nobody else's, and the other way round", async () => {
-  const { client, username } = await newUser();
+  const { client, username: given_up } = await newUser();
+  const { username } = await client.ok<{ username: string }>("PATCH", "/v1/user", {
+    username: unique("renamed"),
+  });
   const hardware = unique("hw");
   await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "x" });
   const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
@@ -116,8 +119,9 @@ test("what is the operator's is nobody else's, and the other way round", async (
   const runner_token_id = await newId("runner_tokens", { name: "x", hardware: ["cpu"] });
   for (const [key, endpoint] of Object.entries(OPERATOR_ENDPOINTS)) {
     const token_id = key.includes("runner_tokens") ? runner_token_id : place.token_id;
+    const username = key.includes("usernames") ? given_up : place.username;
     const statusFor = async (caller: Client) =>
-      (await ask(caller, key, { ...place, token_id }, endpoint)).status;
+      (await ask(caller, key, { ...place, username, token_id }, endpoint)).status;
     const statuses = [await statusFor(nobody), await statusFor(client), await statusFor(operator)];
     expect([key, ...statuses]).toEqual([key, 401, 401, 200]);
   }

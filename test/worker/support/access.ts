@@ -95,6 +95,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
 /** What the operator alone may call. */
 export const OPERATOR_ENDPOINTS: Record<string, Pick<Endpoint, "body">> = {
   "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
+  "DELETE /v1/operator/usernames/:username": {},
   "GET /v1/operator/users/:username/tokens": {},
   "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
   "DELETE /v1/operator/tokens/:token_id": {},
