@@ -49,6 +49,7 @@ ALTER TABLE `models` ADD `cover_image_url` text;--> statement-breakpoint
 ALTER TABLE `models` ADD `seq` integer;--> statement-breakpoint
 CREATE UNIQUE INDEX `models_seq_unique` ON `models` (`seq`);--> statement-breakpoint
 CREATE INDEX `models_owner` ON `models` (`owner_id`,`id`);--> statement-breakpoint
+CREATE INDEX `usernames_user` ON `usernames` (`user_id`);--> statement-breakpoint
 CREATE INDEX `tokens_user` ON `tokens` (`user_id`,`id`);--> statement-breakpoint
 ALTER TABLE `users` ADD `bio` text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE `users` ADD `urls` text DEFAULT '[]' NOT NULL;--> statement-breakpoint

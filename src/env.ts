@@ -39,6 +39,8 @@ const variables = z.object({
         .filter(Boolean),
     ),
   MAX_WAITING: count.default(1_000),
+  MAX_MODELS: count.default(1_000),
+  MAX_VERSIONS: count.default(1_000),
   WAIT_SECONDS: count.default(60),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
   SETUP_TIMEOUT_SECONDS: count.default(1_800),
@@ -57,6 +59,10 @@ export interface Settings {
   imageRegistry: string;
   imageAllowList: string[];
   maxWaiting: number;
+  /** Of an account. */
+  maxModels: number;
+  /** Of a model, those that are deleted included. */
+  maxVersions: number;
   waitSeconds: number;
   queueTimeoutSeconds: number;
   setupTimeoutSeconds: number;
@@ -85,6 +91,8 @@ export function settings(env: Bindings): Settings {
       imageRegistry: v.IMAGE_REGISTRY,
       imageAllowList: v.IMAGE_ALLOW_LIST,
       maxWaiting: v.MAX_WAITING,
+      maxModels: v.MAX_MODELS,
+      maxVersions: v.MAX_VERSIONS,
       waitSeconds: v.WAIT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
       setupTimeoutSeconds: v.SETUP_TIMEOUT_SECONDS,

@@ -23,7 +23,7 @@ import {
   revokeRunnerToken,
   revokeToken,
 } from "../services/tokens.ts";
-import { createUser, getUser } from "../services/users.ts";
+import { createUser, getUser, releaseUsername } from "../services/users.ts";
 import {
   conflictAnswer,
   errorAnswers,
@@ -48,6 +48,18 @@ const users = createRoute({
   summary: "Create a user",
   request: { body: jsonBody(createUserBody) },
   responses: { 200: jsonAnswer("The user", user), ...errorAnswers, ...conflictAnswer },
+});
+
+const usernameEnd = createRoute({
+  ...operators,
+  method: "delete",
+  path: "/operator/usernames/{username}",
+  operationId: "releaseUsername",
+  summary: "Release a username that was given up",
+  description:
+    "Anybody may take it then, and name the images below it in the registry: those of its former holder too. Refused with 409 while it is in use.",
+  request: { params: oneUser },
+  responses: { 200: gone, ...errorAnswers, ...conflictAnswer },
 });
 
 const tokens = createRoute({
@@ -149,7 +161,8 @@ const hardwareEnd = createRoute({
   path: "/operator/hardware/{identifier}",
   operationId: "deleteHardware",
   summary: "Delete a class of machines",
-  description: "Refused with 409 while a model or a version names it.",
+  description:
+    "Refused with 409 while a model or a version names it, and always for `cpu`: models that name none run on it.",
   request: { params: oneHardware },
   responses: { 200: gone, ...errorAnswers, ...conflictAnswer },
 });
@@ -158,6 +171,10 @@ export const operatorRoutes = routes()
   .openapi(users, async (c) => {
     const row = await createUser(c.var.services, c.req.valid("json"));
     return c.json(c.var.services.present.user(row), 200);
+  })
+  .openapi(usernameEnd, async (c) => {
+    await releaseUsername(c.var.services, c.req.valid("param").username);
+    return c.json({}, 200);
   })
   .openapi(tokens, async (c) => {
     const { id } = await getUser(c.var.services, c.req.valid("param").username);

@@ -9,6 +9,7 @@ import {
 } from "../storage/hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
+import { DEFAULT_HARDWARE } from "./spec.ts";
 
 export const listHardware = (services: Services, request: PageRequest): Promise<Page<Hardware>> =>
   page(services, request, {
@@ -29,8 +30,10 @@ export async function putHardware(
   );
 }
 
-/** @throws ProblemError not_found, conflict while a model or a version names it */
+/** @throws ProblemError not_found, conflict while a model or a version names it, or for the default */
 export async function deleteHardware({ db }: Services, identifier: string): Promise<void> {
+  if (identifier === DEFAULT_HARDWARE)
+    throw conflict(`'${identifier}' stays: models that name no hardware run on it.`);
   if (await deleteRow(db, identifier)) return;
   if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
   throw conflict(`Models run on '${identifier}': change what they name first.`);

@@ -5,7 +5,7 @@ import { invalid, ValidationFailure } from "../domain/validation.ts";
 import { conflict, notFound, ProblemError } from "../errors.ts";
 import type { CreateModel, Model, ModelItem, ModelSort, UpdateModel } from "../protocol/model.ts";
 import { findCategories } from "../storage/categories.ts";
-import { isDuplicate } from "../storage/database.ts";
+import { isDuplicate, isFull } from "../storage/database.ts";
 import { findHardware } from "../storage/hardware.ts";
 import { ascends, type Direction } from "../storage/keyset.ts";
 import {
@@ -74,7 +74,11 @@ export async function createModel(
     created_at: now,
     updated_at: now,
   };
-  await unlessTaken(request.name, insertModel(services.db, row, category_slugs));
+  const max = services.settings.maxModels;
+  await unlessFull(
+    unlessTaken(request.name, insertModel(services.db, row, category_slugs, max)),
+    `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
+  );
   return presented(services, row.id);
 }
 
@@ -197,6 +201,15 @@ async function checkNames(
 
 const unknown = (path: string[], input: string, list: string) =>
   invalid(["body", ...path], `there is no '${input}': GET ${list} tells what there is`).issues;
+
+/** @throws ProblemError conflict, with `detail`, when there are as many as may be */
+export async function unlessFull<Row>(inserting: Promise<Row>, detail: string): Promise<Row> {
+  try {
+    return await inserting;
+  } catch (error) {
+    throw isFull(error) ? conflict(detail) : error;
+  }
+}
 
 async function unlessTaken(name: string, writing: Promise<void>): Promise<void> {
   try {

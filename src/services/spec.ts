@@ -8,7 +8,7 @@ import type { Services } from "./services.ts";
 import type { Target } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 
-const DEFAULT_HARDWARE = "cpu";
+export const DEFAULT_HARDWARE = "cpu";
 const TIMEOUT_SECONDS = 1_800;
 const IDLE_SECONDS = 300;
 const CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };

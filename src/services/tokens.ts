@@ -2,9 +2,10 @@
 
 import { v7 as uuid } from "uuid";
 import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secret.ts";
-import { invalid } from "../domain/validation.ts";
+import { invalid, ValidationFailure } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { RunnerToken, Scope, Token } from "../protocol/operator.ts";
+import { findAllHardware } from "../storage/hardware.ts";
 import {
   findRunnerToken,
   findToken,
@@ -94,11 +95,22 @@ export async function createToken(
   return { id, token };
 }
 
-/** The answer is the only place where the token is ever shown. */
+/** The answer is the only place where the token is ever shown. @throws ValidationFailure */
 export async function createRunnerToken(
   { db }: Services,
   request: { name: string; hardware: string[] },
 ): Promise<{ id: string; token: string }> {
+  const found = await findAllHardware(db, request.hardware);
+  const known = new Set(found.map(({ identifier }) => identifier));
+  const issues = request.hardware.flatMap((identifier, n) =>
+    known.has(identifier)
+      ? []
+      : invalid(
+          ["body", "hardware", String(n)],
+          `there is no '${identifier}': PUT /v1/operator/hardware/${identifier} makes it`,
+        ).issues,
+  );
+  if (issues.length > 0) throw new ValidationFailure(issues);
   const token = newToken("ausr");
   const id = uuid();
   await insertRunnerToken(db, {

@@ -5,6 +5,7 @@ import type { UpdateUser, User } from "../protocol/user.ts";
 import { isDuplicate } from "../storage/database.ts";
 import type { Direction } from "../storage/keyset.ts";
 import {
+  deleteUsername,
   findUser,
   findUserByName,
   insertUser,
@@ -16,6 +17,9 @@ import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 import { forgetModels } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
+
+/** Of one account, those that it gave up included: they are kept for it, so nobody may take them all. */
+const MAX_USERNAMES = 5;
 
 /** @throws ProblemError conflict */
 export async function createUser(
@@ -46,7 +50,7 @@ export async function getOwnUser({ db, present }: Services, caller: Caller): Pro
   return present.user(user);
 }
 
-/** @throws ProblemError conflict for a username that is, or was, somebody else's */
+/** @throws ProblemError conflict for a username that is, or was, somebody else's, or one too many */
 export async function updateOwnUser(
   services: Services,
   caller: Caller,
@@ -54,10 +58,23 @@ export async function updateOwnUser(
 ): Promise<User> {
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
   const { db, present } = services;
-  const updating = updateUser(db, caller.user_id, { ...changes, updated_at: Date.now() });
+  const row = { ...changes, updated_at: Date.now() };
+  const updating = updateUser(db, caller.user_id, row, MAX_USERNAMES);
   const user = await unlessTaken(changes.username ?? "", updating);
+  if (!user) {
+    throw conflict(
+      `An account may hold ${MAX_USERNAMES} usernames, those it gave up included. Go back to one of yours, or ask the operator to release one.`,
+    );
+  }
   if (changes.username !== undefined) forgetModels();
   return present.user(user);
+}
+
+/** A username that was given up may be anybody's again. @throws ProblemError not_found, conflict */
+export async function releaseUsername({ db }: Services, username: string): Promise<void> {
+  if (await deleteUsername(db, username)) return;
+  if (!(await findUserByName(db, username))) throw notFound(`The username '${username}'`);
+  throw conflict(`'${username}' is in use: it can be released when its user has taken another.`);
 }
 
 export const listUsers = (

@@ -11,15 +11,15 @@ import {
   type VersionRow,
   listVersions as versionsOf,
 } from "../storage/versions.ts";
-import { readModel, readOwnModel } from "./models.ts";
+import { readModel, readOwnModel, unlessFull } from "./models.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
 import { forgetModel, forgetVersion } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 
-/** Both schemas together; a row of D1 may have 2 MB. */
-const SCHEMAS_CHARS = 500_000;
+/** Both schemas together: 1,000 versions of a model are 100 MB then, of the 10 GB that D1 has. */
+const SCHEMAS_CHARS = 100_000;
 
 /** A version, and whether everybody may see it. */
 export interface ReadVersion {
@@ -27,7 +27,7 @@ export interface ReadVersion {
   shared: boolean;
 }
 
-/** @throws ProblemError not_found, forbidden; ValidationFailure */
+/** @throws ProblemError not_found, forbidden, conflict; ValidationFailure */
 export async function createVersion(
   services: Services,
   caller: Caller,
@@ -38,7 +38,8 @@ export async function createVersion(
   const model = await readOwnModel(services, caller, owner, name);
   checkSchemas(request.schemas);
   await checkConfiguration(services, model.owner.username, request.configuration ?? {});
-  const version = await insertVersion(
+  const max = services.settings.maxVersions;
+  const inserting = insertVersion(
     services.db,
     {
       model_id: model.id,
@@ -51,6 +52,11 @@ export async function createVersion(
       created_at: Date.now(),
     },
     request.configuration,
+    max,
+  );
+  const version = await unlessFull(
+    inserting,
+    `A model may have ${max} versions, deleted ones included. Go on with another model, or ask the operator to raise MAX_VERSIONS.`,
   );
   forgetModel(owner, name);
   return version;

@@ -16,9 +16,19 @@ export async function allOf<Statement extends BatchItem<"sqlite">>(
 }
 
 /** Whether a write was refused because the row is there already. */
-export function isDuplicate(error: unknown): boolean {
+export const isDuplicate = (error: unknown): boolean =>
+  hasFailed(error, /UNIQUE constraint failed/);
+
+/**
+ * Whether an insert was refused because there are as many rows as may be: beyond that the key that
+ * it finds for itself is NULL, and so two at once cannot both have the last place.
+ */
+export const isFull = (error: unknown): boolean =>
+  hasFailed(error, /NOT NULL constraint failed: (models\.id|versions\.number)\b/);
+
+function hasFailed(error: unknown, message: RegExp): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause.message.includes("UNIQUE constraint failed")) return true;
+    if (message.test(cause.message)) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
 import { hardware } from "./schema.ts";
@@ -7,6 +7,13 @@ export type HardwareRow = typeof hardware.$inferSelect;
 
 export const findHardware = (db: Database, identifier: string) =>
   db.select().from(hardware).where(eq(hardware.identifier, identifier)).get();
+
+export const findAllHardware = (db: Database, identifiers: string[]) =>
+  db
+    .select({ identifier: hardware.identifier })
+    .from(hardware)
+    .where(inArray(hardware.identifier, identifiers))
+    .all();
 
 /** By identifier. */
 export function listHardware(db: Database, keyset: Keyset) {

@@ -160,12 +160,16 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
   ),
 ];
 
+/** Fails, as `isFull` tells, when its owner has `max` models. */
 export async function insertModel(
   db: Database,
   row: Omit<ModelRow, "seq">,
   slugs: string[],
+  max: number,
 ): Promise<void> {
-  await allOf(db, [db.insert(models).values(row), ...setCategories(db, row.id, slugs)]);
+  const count = sql`(SELECT count(*) FROM models WHERE owner_id = ${row.owner_id})`;
+  const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
+  await allOf(db, [db.insert(models).values({ ...row, id }), ...setCategories(db, row.id, slugs)]);
 }
 
 /** @param slugs undefined: the categories stay. */

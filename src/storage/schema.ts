@@ -34,12 +34,16 @@ export const users = sqliteTable("users", {
  * Whose a username is, or was: a name that somebody has given up is not given to anybody else,
  * since the images in the registry below it are still theirs.
  */
-export const usernames = sqliteTable("usernames", {
-  username: text().primaryKey(),
-  user_id: text()
-    .notNull()
-    .references(() => users.id, { onDelete: "cascade" }),
-});
+export const usernames = sqliteTable(
+  "usernames",
+  {
+    username: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+  },
+  (t) => [index("usernames_user").on(t.user_id)],
+);
 
 /** Keys that the deployment made for itself, by the migration that first needed them (hex). */
 export const keys = sqliteTable("keys", {

@@ -8,18 +8,21 @@ export type VersionRow = typeof versions.$inferSelect;
 
 /**
  * Number and inherited configuration are found by the insert itself, so that two at once cannot
- * have the same number.
+ * have the same number. The highest says how many there are, for rows stay: fails, as `isFull`
+ * tells, when it is `max`.
  */
 export const insertVersion = (
   db: Database,
   row: Omit<VersionRow, "number" | "configuration" | "deleted_at">,
   configuration: VersionRow["configuration"] | undefined,
+  max: number,
 ) =>
   db
     .insert(versions)
     .values({
       ...row,
-      number: sql`(SELECT coalesce(max(number), 0) + 1 FROM versions WHERE model_id = ${row.model_id})`,
+      number: sql`(SELECT iif(max(number) >= ${max}, NULL, coalesce(max(number), 0) + 1)
+        FROM versions WHERE model_id = ${row.model_id})`,
       configuration:
         configuration ??
         sql`coalesce((SELECT configuration FROM versions

@@ -6,7 +6,7 @@ import { app } from "../../src/app.ts";
 import type { Bindings } from "../../src/env.ts";
 import type { Client } from "./support/client.ts";
 import { ORIGIN } from "./support/client.ts";
-import { newClient, newRunnerToken, newUser, operator, unique } from "./support/world.ts";
+import { newClient, newRunnerToken, newUser, operator } from "./support/world.ts";
 
 const LIMITS = { address: 5, token: 8, predictions: 6 };
 
