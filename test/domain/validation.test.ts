@@ -144,7 +144,10 @@ describe("what helps to mend it", () => {
 
   test("a schema's own text is kept", () => {
     expect(issues(slug, "Ä")).toMatchObject([
-      { type: "string_pattern_mismatch", msg: "lower-case letters, digits, '.', '_' and '-'" },
+      {
+        type: "string_pattern_mismatch",
+        msg: "lower-case letters and digits, with '.', '_' or '-' between them",
+      },
     ]);
     expect(
       issues(
