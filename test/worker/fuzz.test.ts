@@ -1,0 +1,120 @@
+/** Thousands of requests made from the document: whatever is sent, what comes back is as declared. */
+import { env, exports } from "cloudflare:workers";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { operationsIn } from "../../src/openapi/document.ts";
+import { ORIGIN } from "./support/client.ts";
+import { documentIn, schemasOf } from "./support/document.ts";
+import { newCallers, tokensOf } from "./support/fuzz/callers.ts";
+import { knownFields } from "./support/fuzz/fields.ts";
+import { Harvest } from "./support/fuzz/harvest.ts";
+import { type Plan, plans } from "./support/fuzz/plan.ts";
+import { type Received, Verdict } from "./support/fuzz/verdict.ts";
+import { curl, type Sent, written } from "./support/fuzz/wire.ts";
+import { eventually } from "./support/time.ts";
+
+const SEED = 20_261_120;
+const REQUESTS = 5_000;
+const AT_ONCE = 16;
+
+/** More is made than is deleted, so that there is something to find. */
+const WEIGHTS = { get: 4, post: 6, put: 3, patch: 3, delete: 3 };
+
+const document = await documentIn("A");
+const operations = operationsIn(document);
+const callers = await newCallers();
+const harvest = new Harvest();
+const verdict = new Verdict(document, tokensOf(callers));
+
+const from = { schemas: schemasOf(document), known: knownFields(harvest) };
+const anyPlan = fc.oneof(
+  ...operations.map((one) => ({
+    weight: WEIGHTS[one.method],
+    arbitrary: plans(one, from, callers),
+  })),
+);
+
+let sentSoFar = 0;
+const faults: string[] = [];
+/** `operation status`, and the status alone. */
+const seen = new Map<string, number>();
+
+async function run(plan: Plan): Promise<void> {
+  const sent = written(plan, harvest);
+  const line = `after ${sentSoFar++} others: ${curl(sent, plan.caller)}`;
+  const received = await ask(sent).catch((cause: unknown) => {
+    throw new Error(`not answered, ${line}`, { cause });
+  });
+  const { status, text } = received;
+  for (const fault of verdict.of(sent, received))
+    faults.push(`${fault}\n  ${line}\n  ${status} ${text.slice(0, 1_000)}`);
+  const name = verdict.operationOf(sent)?.operation.operationId;
+  for (const what of [`${name} ${status}`, `${status}`]) seen.set(what, (seen.get(what) ?? 0) + 1);
+  learn(sent, received);
+}
+
+async function ask({ url, method, headers, body }: Sent): Promise<Received> {
+  const init = { method, headers, body: body ?? null, redirect: "manual" } as const;
+  const response = await exports.default.fetch(new Request(url, init));
+  return { status: response.status, headers: response.headers, text: await reading(response) };
+}
+
+/** Of a stream nothing, for it may be silent for long: whoever leaves it stops nothing. */
+async function reading({ headers, body }: Response): Promise<string> {
+  if (!body || headers.get("content-type") !== "text/event-stream")
+    return new Response(body).text();
+  await body.cancel();
+  return "an event stream";
+}
+
+function learn(sent: Sent, { status, headers, text }: Received): void {
+  const one = verdict.operationOf(sent);
+  const isGone = status === 404 || (status === 200 && one?.method === "delete");
+  if (sent.known && isGone) harvest.forget(sent.known);
+  const etag = headers.get("etag") ?? undefined;
+  const isJson = headers.get("content-type") === "application/json";
+  if (one && status < 300 && isJson && text)
+    harvest.take(one.path, { url: sent.url, etag }, JSON.parse(text), sent.known);
+}
+
+test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 120_000 }, async () => {
+  const queue = fc.sample(anyPlan, { numRuns: REQUESTS, seed: SEED }).values();
+  const worker = async () => {
+    for (const plan of queue) await run(plan);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  expect(faults).toEqual([]);
+  expect(sentSoFar).toBe(REQUESTS);
+});
+
+test("they come further than the door: every operation has done what it is for", () => {
+  const successes = operations.map(({ operation: { operationId } }) => [
+    operationId,
+    [200, 202].some((status) => seen.has(`${operationId} ${status}`)),
+  ]);
+  expect(successes.filter(([, succeeded]) => !succeeded)).toEqual([]);
+});
+
+test("and meet every kind of refusal", () => {
+  const kinds = ["304", "401", "403", "404", "405", "409", "413", "415", "422"];
+  expect(kinds.filter((kind) => !seen.has(kind))).toEqual([]);
+});
+
+/** In the index, which follows what the objects and the queues do. */
+async function waiting(): Promise<string[]> {
+  const statement = env.DB.prepare(
+    "SELECT id FROM predictions WHERE status IN ('pending', 'started')",
+  );
+  return (await statement.all<{ id: string }>()).results.map(({ id }) => id);
+}
+
+// The last one: what would still go on would disturb the reset before the next file.
+test("and leave nothing behind that cannot be ended", async () => {
+  for (const id of await waiting())
+    for (const { authorization = "" } of [callers.user, callers.stranger])
+      await exports.default.fetch(`${ORIGIN}/v1/predictions/${id}/cancel`, {
+        method: "POST",
+        headers: { authorization },
+      });
+  await eventually(async () => expect(await waiting()).toEqual([]));
+});

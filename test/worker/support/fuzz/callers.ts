@@ -1,0 +1,68 @@
+/** Whose token a request carries, from none at all to the operator's. */
+import fc from "fast-check";
+import type { Security } from "../../../../src/openapi/types.ts";
+import { newClient, newWorld, operator as operatorClient } from "../world.ts";
+
+/** Names the caller where a request is shown, so that no token is. */
+export interface Caller {
+  name: string;
+  authorization: string | undefined;
+}
+
+const bearer = (name: string, token: string | undefined): Caller => ({
+  name,
+  authorization: `Bearer ${token}`,
+});
+
+export interface Callers {
+  /** May do everything that users may, and has most of what there is. */
+  user: Caller;
+  /** May as much, with what is theirs. */
+  stranger: Caller;
+  operator: Caller;
+  /** Whoever lacks a scope, or has a token for something else, or a bad one, or none. */
+  others: Caller[];
+}
+
+export async function newCallers(): Promise<Callers> {
+  const [world, other] = await Promise.all([
+    newWorld({ visibility: "public" }),
+    newWorld({ visibility: "private" }),
+  ]);
+  await world.runner();
+  const scoped = (...scopes: string[]) => newClient(world.username, { scopes });
+  return {
+    user: bearer("user", world.client.token),
+    stranger: bearer("stranger", other.client.token),
+    operator: bearer("operator", operatorClient.token),
+    others: [
+      { name: "nobody", authorization: undefined },
+      bearer("reader", (await scoped("read")).token),
+      bearer("writer", (await scoped("write")).token),
+      bearer("caller", (await scoped("predict")).token),
+      bearer("runner", world.runnerToken),
+      bearer("guesser", `aus_${"0".repeat(49)}`),
+      ...["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearer a b", "Bearer ~", "\t"].map(
+        (authorization) => ({ name: JSON.stringify(authorization), authorization }),
+      ),
+    ],
+  };
+}
+
+/** Mostly who may, so that most requests come further than the door. */
+export function callerOf(callers: Callers, security: Security | undefined): fc.Arbitrary<Caller> {
+  const isOperators = security?.some((way) => "operatorToken" in way);
+  const wanted = isOperators ? callers.operator : callers.user;
+  const other = fc.constantFrom(
+    callers.user,
+    callers.stranger,
+    callers.operator,
+    ...callers.others,
+  );
+  return fc.oneof({ weight: 5, arbitrary: fc.constant(wanted) }, { weight: 1, arbitrary: other });
+}
+
+export const tokensOf = ({ user, stranger, operator, others }: Callers): string[] =>
+  [user, stranger, operator, ...others]
+    .map(({ authorization = "" }) => authorization.replace("Bearer ", ""))
+    .filter((token) => token.length > 20);

@@ -1,0 +1,68 @@
+/** What fields and parameters mostly have, beside what their schemas allow: mostly things that are there. */
+import fc from "fast-check";
+import type { Harvest } from "./harvest.ts";
+
+/** A text with the names of path parameters in it, filled in from what is known when it is sent. */
+export class Known {
+  readonly #template: string;
+  readonly #nth: number;
+  readonly #harvest: Harvest;
+
+  constructor(template: string, nth: number, harvest: Harvest) {
+    this.#template = template;
+    this.#nth = nth;
+    this.#harvest = harvest;
+  }
+
+  toString(): string {
+    const place = this.#harvest.place(namesIn(this.#template), this.#nth) ?? {};
+    return this.#template.replaceAll(PARAMETER, (_, name) => place[name] ?? "unknown");
+  }
+
+  toJSON = () => this.toString();
+}
+
+export const PARAMETER = /{(\w+)}/g;
+
+export const namesIn = (template: string): string[] =>
+  [...template.matchAll(PARAMETER)].map(([, name = ""]) => name);
+
+const TEMPLATES: Record<string, string[]> = {
+  model: ["{model_owner}/{model_name}", "{model_owner}/{model_name}:{version_number}"],
+  category_slugs: ["{slug}"],
+  hardware: ["{identifier}"],
+  hardware_identifier: ["{identifier}"],
+};
+
+const numbered = (name: string) => Array.from({ length: 40 }, (_, n) => `${name}-${n}`);
+
+const VALUES: Record<string, unknown[]> = {
+  // Never a wait: nothing is to take long here.
+  prefer: ["wait=0", "wait=0, cancel", "respond-async", "cancel, wait=0"],
+  "idempotency-key": numbered("key"),
+  "last-event-id": ["0", "1", "2", "99", "999999999999999"],
+  after_id: ["0", "1", "2", "99", "999999999999999"],
+  sort_by: ["created_at", "predictions_count"],
+  // Schemas that are none would refuse nearly every version.
+  input: [{}, { text: "a" }, { type: "object", properties: { text: { type: "string" } } }],
+  output: [{}, { type: "string" }],
+  // Those of answers come with their whole address.
+  cursor: [undefined],
+  // Images of others are refused.
+  image: [undefined],
+  // Few, so that they are taken now and then.
+  name: numbered("name"),
+  username: numbered("name"),
+};
+
+export function knownFields(harvest: Harvest) {
+  return (field: string): fc.Arbitrary<unknown> | undefined => {
+    const templates = TEMPLATES[field];
+    if (templates)
+      return fc
+        .tuple(fc.constantFrom(...templates), fc.nat(100))
+        .map(([template, nth]) => new Known(template, nth, harvest));
+    const values = VALUES[field];
+    return values && fc.constantFrom(...values);
+  };
+}

@@ -1,0 +1,106 @@
+/** What earlier answers have shown to be there, so that later requests reach what they made. */
+import { z } from "zod";
+import { category } from "../../../../src/protocol/category.ts";
+import { hardware } from "../../../../src/protocol/hardware.ts";
+import { modelItem, version } from "../../../../src/protocol/model.ts";
+import { newToken, runnerState } from "../../../../src/protocol/operator.ts";
+import { prediction } from "../../../../src/protocol/prediction.ts";
+import { ownerA, userA } from "../../../../src/protocol/user.ts";
+
+/** Values for parameters of paths, which belong together: owner and name of one model. */
+export type Place = Record<string, string>;
+
+export interface Address {
+  url: string;
+  etag: string | undefined;
+}
+
+/** How many of the latest are kept of each kind: older ones are mostly renamed or gone. */
+const KEPT = 20;
+
+const model = modelItem.extend({ owner: ownerA, latest_version: version.nullish() });
+
+const placeOf = z.union([
+  model.transform(({ name, owner, latest_version }) => ({
+    model_owner: owner.username,
+    model_name: name,
+    ...(latest_version && { version_number: String(latest_version.number) }),
+  })),
+  // Not its model, which may have another name by now.
+  prediction.transform(({ id }) => ({ prediction_id: id })),
+  userA.transform(({ username }) => ({ username, model_owner: username })),
+  hardware.transform(({ identifier }) => ({ identifier })),
+  category.transform(({ slug }) => ({ slug })),
+  runnerState.transform(({ id }) => ({ runner_id: id })),
+  // Only of tokens that were made here: to revoke those that the callers have would end it all.
+  newToken.transform(({ id }) => ({ token_id: id })),
+]);
+
+const page = z.object({
+  items: z.array(z.unknown()),
+  next_url: z.string().nullable(),
+  previous_url: z.string().nullable(),
+});
+
+export class Harvest {
+  readonly #places = new Map<string, Place[]>();
+  readonly #addresses = new Map<string, Address[]>();
+  /** Of users, by their ids. */
+  readonly #usernames = new Map<string, string>();
+
+  /**
+   * @param path of the operation that was asked, as the document has it
+   * @param known what of the harvest it was asked for: a version does not say whose it is
+   */
+  take(path: string, { url, etag }: Address, body: unknown, known: Place | Address = {}): void {
+    if (etag !== undefined) keep(this.#addresses, path, { url, etag });
+    const number = version.safeParse(body).data?.number;
+    if (number !== undefined && !("url" in known))
+      this.#keep({ ...known, version_number: String(number) });
+    const list = page.safeParse(body).data;
+    for (const next of [list?.next_url, list?.previous_url])
+      if (next) keep(this.#addresses, path, { url: next, etag: undefined });
+    for (const item of list?.items.slice(-3) ?? [body]) {
+      this.#follow(item);
+      const place: Place | undefined = placeOf.safeParse(item).data;
+      if (place) this.#keep(place);
+    }
+  }
+
+  #keep = (place: Place) => keep(this.#places, Object.keys(place).join(), place);
+
+  /** What is a user's is found by their new name when they have one. */
+  #follow(item: unknown): void {
+    const user = userA.safeParse(item).data;
+    if (!user) return;
+    const before = this.#usernames.get(user.id);
+    this.#usernames.set(user.id, user.username);
+    for (const place of [...this.#places.values()].flat())
+      if (place.model_owner === before) place.model_owner = user.username;
+  }
+
+  /** One of those that name the most of these. */
+  place(names: string[], nth: number): Place | undefined {
+    const known = (place: Place) => names.filter((name) => name in place).length;
+    const places = [...this.#places.values()].flat();
+    const most = Math.max(...places.map(known));
+    const best = places.filter((place) => known(place) === most);
+    return best[nth % best.length];
+  }
+
+  /** Where the operation was found, or a page beside it. */
+  address(path: string, nth: number): Address | undefined {
+    const addresses = this.#addresses.get(path) ?? [];
+    return addresses[nth % addresses.length];
+  }
+
+  /** It is there no longer, or not for everybody. */
+  forget(one: Place | Address): void {
+    const kinds: object[][] = [...this.#places.values(), ...this.#addresses.values()];
+    for (const kept of kinds) if (kept.includes(one)) kept.splice(kept.indexOf(one), 1);
+  }
+}
+
+function keep<Item>(kept: Map<string, Item[]>, kind: string, item: Item): void {
+  kept.set(kind, [...(kept.get(kind) ?? []), item].slice(-KEPT));
+}

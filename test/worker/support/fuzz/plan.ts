@@ -1,0 +1,80 @@
+/** Requests for an operation as they are planned, from what the document says of it. */
+import fc from "fast-check";
+import type { DocumentedOperation, InlineSchema } from "../../../../src/openapi/types.ts";
+import { bodyOf, parametersOf } from "../document.ts";
+import { type Caller, type Callers, callerOf } from "./callers.ts";
+import { mistaken } from "./mistaken.ts";
+import { TRICKS, type Trick } from "./tricks.ts";
+import { type Source, valid } from "./valid.ts";
+
+/** The parameters of a request by their names; a body is whatever JSON it is. */
+interface Parts {
+  path: object;
+  /** Of the path's parameters, what is wrong. */
+  wrong: object;
+  query: object;
+  header: object;
+  body: unknown;
+}
+
+export interface Plan extends Parts {
+  target: DocumentedOperation;
+  caller: Caller;
+  /** Which of the things that are there its path names; undefined: none, but what `path` says. */
+  place: number | undefined;
+  /** Which address of an earlier answer is asked again, rather than path and query. */
+  again: number | undefined;
+  /** What is done to it at last, beyond what the document speaks of. */
+  trick: Trick | undefined;
+}
+
+/** As the document allows it, or with one mistake. */
+export function plans(
+  target: DocumentedOperation,
+  from: Source,
+  callers: Callers,
+): fc.Arbitrary<Plan> {
+  return fc
+    .record({
+      parts: partsOf(target, from),
+      caller: callerOf(callers, target.operation.security),
+      // What is put is as often something new.
+      place: fc.option(fc.nat(100), { nil: undefined, freq: target.method === "put" ? 2 : 6 }),
+      again: target.method === "get" ? rarely(fc.nat(100), 4) : fc.constant(undefined),
+      trick: rarely(fc.constantFrom(...TRICKS), 7),
+    })
+    .map(({ parts, ...rest }) => ({ target, ...rest, ...parts }));
+}
+
+const rarely = <T>(arbitrary: fc.Arbitrary<T>, oneIn: number) =>
+  fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
+
+function partsOf({ operation }: DocumentedOperation, from: Source): fc.Arbitrary<Parts> {
+  const of = (place: string): InlineSchema => {
+    const own = parametersOf(operation).filter((one) => one.in === place);
+    return {
+      type: "object",
+      properties: Object.fromEntries(own.map(({ name, schema = {} }) => [name, schema])),
+      required: own.filter(({ required }) => required).map(({ name }) => name),
+    };
+  };
+  const [path, query, header, body] = [of("path"), of("query"), of("header"), bodyOf(operation)];
+  const good = {
+    path: valid(from, path).map(toObject),
+    wrong: fc.constant({}),
+    query: valid(from, query).map(toObject),
+    header: valid(from, header).map(toObject),
+    body: body ? valid(from, body) : fc.constant(undefined),
+  };
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.record(good) },
+    ...Object.entries(path.properties ?? {}).map(([name, schema]) =>
+      fc.record({ ...good, wrong: mistaken(from, schema).map((value) => ({ [name]: value })) }),
+    ),
+    fc.record({ ...good, query: mistaken(from, query).map(toObject) }),
+    fc.record({ ...good, header: mistaken(from, header).map(toObject) }),
+    ...(body ? [{ weight: 4, arbitrary: fc.record({ ...good, body: mistaken(from, body) }) }] : []),
+  );
+}
+
+const toObject = (value: unknown): object => Object(value);

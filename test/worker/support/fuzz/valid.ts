@@ -1,0 +1,89 @@
+/** Values that fit a schema of the document. */
+import fc from "fast-check";
+import { resolved } from "../../../../src/openapi/reference.ts";
+import type { InlineSchema, Schema, Schemas } from "../../../../src/openapi/types.ts";
+
+/** Where values come from, beside the schemas themselves. */
+export interface Source {
+  schemas: Schemas;
+  /** What fields of this name mostly have: a name or an id that is there, say. */
+  known(field: string): fc.Arbitrary<unknown> | undefined;
+}
+
+/** @param field whose value it is. An item of a list is the list's. */
+export function valid(from: Source, schema: Schema, field = ""): fc.Arbitrary<unknown> {
+  const inline = resolved(schema, from.schemas);
+  const fitting = ofSchema(from, inline, field);
+  const known = inline.type === "array" ? undefined : from.known(field);
+  if (!known) return fitting;
+  return fc.oneof({ weight: 9, arbitrary: known }, { weight: 1, arbitrary: fitting });
+}
+
+function ofSchema(from: Source, schema: InlineSchema, field: string): fc.Arbitrary<unknown> {
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices) return fc.oneof(...choices.map((choice) => valid(from, choice, field)));
+  if (schema.enum) return fc.constantFrom<unknown>(...schema.enum);
+  const types = [schema.type ?? JSON_TYPES].flat();
+  if (types.length > 3) return fc.jsonValue({ maxDepth: 2 });
+  return fc.oneof(...types.map((type) => ofType(from, { ...schema, type }, field)));
+}
+
+const JSON_TYPES = ["string", "number", "boolean", "null", "array", "object"] as const;
+
+function ofType(from: Source, schema: InlineSchema, field: string): fc.Arbitrary<unknown> {
+  switch (schema.type) {
+    case "string":
+      return text(schema);
+    case "integer":
+      return fc.integer(rangeOf(schema));
+    case "number":
+      return fc.double({ ...rangeOf(schema), noNaN: true, minExcluded: true });
+    case "boolean":
+      return fc.boolean();
+    case "array":
+      return list(from, schema, field);
+    case "object":
+      return object(from, schema);
+    default:
+      return fc.constant(null);
+  }
+}
+
+const rangeOf = ({ minimum, maximum = 1_000_000, exclusiveMinimum }: InlineSchema) => ({
+  min: minimum ?? (typeof exclusiveMinimum === "number" ? exclusiveMinimum : -1_000_000),
+  max: maximum,
+});
+
+function text({ format, pattern, minLength = 0, maxLength = 200 }: InlineSchema) {
+  if (format === "uuid") return fc.uuid();
+  if (format === "date-time") return fc.date({ noInvalidDate: true, ...YEARS }).map(toTimestamp);
+  // Of a domain that is nobody's: whatever a service does with an address, it reaches nothing.
+  if (format === "uri") return fc.webPath().map((path) => `https://fuzz.invalid${path}`);
+  const fits = (made: string) => made.length >= minLength && made.length <= maxLength;
+  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern)).filter(fits);
+  return fc.oneof(
+    fc.string({ unit: "binary", minLength, maxLength: Math.min(maxLength, 40) }).filter(fits),
+    fc.string({ minLength, maxLength: Math.min(maxLength, 40) }),
+    fc.constantFrom("x".repeat(minLength), "x".repeat(maxLength)),
+  );
+}
+
+const YEARS = { min: new Date("2000-01-01"), max: new Date("2100-01-01") };
+const toTimestamp = (date: Date) => date.toISOString();
+
+function list(from: Source, { items = {}, minItems, maxItems = 5 }: InlineSchema, field: string) {
+  const item = valid(from, items, field);
+  const most = fc.array(item, { minLength: maxItems, maxLength: maxItems });
+  const some = fc.array(item, { minLength: minItems ?? 0, maxLength: Math.min(maxItems, 3) });
+  return fc.oneof({ weight: 9, arbitrary: some }, { weight: 1, arbitrary: most });
+}
+
+function object(from: Source, { properties, required, additionalProperties }: InlineSchema) {
+  if (!properties)
+    return fc.dictionary(fc.string({ maxLength: 10 }), fc.jsonValue({ maxDepth: 2 }), {
+      maxKeys: additionalProperties === undefined ? 0 : 4,
+    });
+  const values = Object.entries(properties).map(([name, one]) => [name, valid(from, one, name)]);
+  const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(values);
+  return fc.record(model, { requiredKeys: required ?? [], noNullPrototype: true });
+}

@@ -1,0 +1,163 @@
+/** What is wrong with an answer, by the document. */
+import { Validator } from "@cfworker/json-schema";
+import { operationsIn } from "../../../../src/openapi/document.ts";
+import type {
+  Answer,
+  Document,
+  DocumentedOperation,
+  Schema,
+} from "../../../../src/openapi/types.ts";
+import { validationError } from "../../../../src/protocol/common.ts";
+import { bodyOf } from "../document.ts";
+import type { Sent } from "./wire.ts";
+
+export interface Received {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** What nobody outside may read: the words of the database, and lines of a stack. */
+const INSIDE = /D1_ERROR|SQLITE|^\s+at \S+ \(/m;
+
+/** A value that is nowhere, say; and the input of a prediction is held against its version's own schema. */
+const MEANING = /value_error$|^input /;
+
+const PROBLEM: Answer = {
+  description: "",
+  content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+};
+
+export class Verdict {
+  readonly #document: Document;
+  readonly #operations: DocumentedOperation[];
+  /** What their addresses look like, in their order. */
+  readonly #addresses: RegExp[];
+  readonly #secrets: string[];
+  readonly #validators = new Map<Schema, Validator>();
+
+  /** @param secrets what no answer may contain */
+  constructor(document: Document, secrets: string[]) {
+    this.#document = document;
+    this.#operations = operationsIn(document);
+    this.#addresses = this.#operations.map(
+      ({ path }) => new RegExp(`^/v1${path.replaceAll(/{\w+}/g, "[^/]+")}$`),
+    );
+    this.#secrets = secrets;
+  }
+
+  /** Empty when nothing is. */
+  of(sent: Sent, received: Received): string[] {
+    return [
+      ...this.#generalFaults(received),
+      ...this.#declaredFaults(sent, received),
+      ...this.#bodyFaults(sent, received),
+    ];
+  }
+
+  /** The operation that a request meets, whatever it was made for. */
+  operationOf({ method, url }: Sent): DocumentedOperation | undefined {
+    const name = method === "HEAD" ? "GET" : method;
+    return this.#at(url).find((one) => one.method.toUpperCase() === name);
+  }
+
+  #at(url: string): DocumentedOperation[] {
+    const { pathname } = new URL(url);
+    return this.#operations.filter((_, n) => this.#addresses[n]?.test(pathname));
+  }
+
+  *#generalFaults({ status, headers, text }: Received): Generator<string> {
+    if (status >= 500) yield "a 5xx";
+    if (!headers.get("x-request-id")) yield "no x-request-id";
+    if (this.#secrets.some((secret) => text.includes(secret))) yield "shows a token";
+    if (INSIDE.test(text)) yield "shows its inside";
+    if (status === 401 && !headers.get("www-authenticate")) yield "401 without WWW-Authenticate";
+    if (status === 405 && !headers.get("allow")) yield "405 without Allow";
+    if (status === 429 && !headers.get("retry-after")) yield "429 without Retry-After";
+    if (status >= 400 && headers.get("cache-control") !== "no-store") yield "a cacheable error";
+  }
+
+  *#declaredFaults(sent: Sent, received: Received): Generator<string> {
+    const { status, text } = received;
+    // A preflight of CORS, wherever.
+    if (sent.method === "OPTIONS" && status === 204) return;
+    const isHead = sent.method === "HEAD";
+    if (isHead && text !== "") yield "HEAD with a body";
+    const one = this.operationOf(sent);
+    const hasOthers = this.#at(sent.url).length > 0;
+    const expected = one ? this.#answerOf(one, status) : strange(status, hasOthers);
+    if (!expected) yield `${status} is not declared`;
+    else if (!isHead) yield* this.#contentFaults(expected, received);
+  }
+
+  /** What the document does not allow is not accepted; what it allows is not refused for its form. */
+  *#bodyFaults(sent: Sent, { status, text }: Received): Generator<string> {
+    const operation = this.operationOf(sent)?.operation;
+    const schema = operation && bodyOf(operation);
+    if (!schema || typeof sent.body !== "string") return;
+    const value = jsonIn(sent.body);
+    const fits = value !== undefined && this.#validatorOf(schema).validate(value).valid;
+    if (status < 300 && !fits) yield "accepts a body that the document does not";
+    if (status !== 422 || !fits) return;
+    for (const { loc, type, msg } of issuesIn(text))
+      if (loc[0] === "body" && !MEANING.test(`${loc[1]} ${type}`))
+        yield `refuses what the document allows: ${loc.join(".")}: ${msg}`;
+  }
+
+  #answerOf({ operation }: DocumentedOperation, status: number): Answer | undefined {
+    const own: Record<string, Answer> = operation.responses ?? {};
+    const shared = this.#document.components?.responses?.[status];
+    const answer = own[status];
+    return answer && "$ref" in answer && shared && !("$ref" in shared) ? shared : answer;
+  }
+
+  *#contentFaults({ content = {} }: Answer, { headers, text }: Received): Generator<string> {
+    const type = headers.get("content-type");
+    if (type === null || text === "") {
+      if (Object.keys(content).length > 0) yield "no body where one is declared";
+      return;
+    }
+    const media = content[type];
+    if (!media) yield `${type} is not declared`;
+    else if (media.schema && type.endsWith("json")) yield* this.#schemaFaults(media.schema, text);
+  }
+
+  *#schemaFaults(schema: Schema, text: string): Generator<string> {
+    const value: unknown = JSON.parse(text);
+    const { errors } = this.#validatorOf(schema).validate(value);
+    const [innermost] = errors.slice(-1);
+    if (innermost) yield `${innermost.instanceLocation} does not fit: ${innermost.error}`;
+    for (const { loc } of issuesIn(text))
+      if (!/^(body|query|path|header)$/.test(loc[0] ?? "")) yield `a loc of nowhere: ${loc}`;
+  }
+
+  #validatorOf(schema: Schema): Validator {
+    const { components } = this.#document;
+    const made =
+      this.#validators.get(schema) ??
+      new Validator({ ...JSON.parse(JSON.stringify(schema)), components });
+    this.#validators.set(schema, made);
+    return made;
+  }
+}
+
+/** Of an address that has no such operation: a 405 where it has others, else a 404. */
+const strange = (status: number, hasOthers: boolean): Answer | undefined =>
+  status === (hasOthers ? 405 : 404) || status === 413 ? PROBLEM : undefined;
+
+const issuesIn = (text: string) => validationError.safeParse(JSON.parse(text)).data?.detail ?? [];
+
+/** Undefined where it is none. A byte order mark is no part of a text that was bytes. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\ufeff/, ""), wellFormed);
+  } catch {
+    return undefined;
+  }
+}
+
+/** With names that the validator can take: it writes them into URIs, where half a character throws. */
+const wellFormed = (_: string, value: unknown): unknown =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name.toWellFormed(), one]))
+    : value;

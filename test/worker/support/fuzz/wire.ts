@@ -1,0 +1,73 @@
+/** A planned request as it is sent. */
+import { ORIGIN } from "../client.ts";
+import type { Caller } from "./callers.ts";
+import { Known, namesIn, PARAMETER } from "./fields.ts";
+import type { Address, Harvest, Place } from "./harvest.ts";
+import { textOf } from "./hostile.ts";
+import type { Plan } from "./plan.ts";
+
+export interface Sent {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: BodyInit | undefined;
+  /** What of the harvest it asks for. */
+  known: Place | Address | undefined;
+}
+
+/** Names are filled in from what was harvested by now. */
+export function written(plan: Plan, harvest: Harvest): Sent {
+  const { target, caller, header, body, trick } = plan;
+  const address = plan.again === undefined ? undefined : harvest.address(target.path, plan.again);
+  const place =
+    plan.place === undefined ? undefined : harvest.place(namesIn(target.path), plan.place);
+  const headers: Record<string, string> = {};
+  if (address?.etag !== undefined) headers["if-none-match"] = address.etag;
+  for (const [name, value] of Object.entries(header))
+    if (value !== undefined && /^[\w-]+$/.test(name)) headers[name] ??= headerText(textual(value));
+  if (caller.authorization !== undefined) headers.authorization = caller.authorization;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  const path = filled(target.path, { ...plan.path, ...place, ...plan.wrong });
+  const sent = {
+    method: target.method.toUpperCase(),
+    url: address?.url ?? `${ORIGIN}/v1${path}${queryOf(plan.query)}`,
+    headers,
+    body: body === undefined ? undefined : textOf(body),
+    known: address ?? place,
+  };
+  return trick ? trick(sent) : sent;
+}
+
+const filled = (path: string, values: Record<string, unknown>) =>
+  path.replaceAll(PARAMETER, (_, name) => encoded(textual(values[name])));
+
+/** Of arrays a key for each item, of whatever else one. */
+function queryOf(query: object): string {
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .flatMap(([name, value]) =>
+      [value].flat().map((one) => `${encoded(name)}=${encoded(textual(one))}`),
+    );
+  return pairs.length > 0 ? `?${pairs.join("&")}` : "";
+}
+
+const textual = (value: unknown): string =>
+  typeof value === "string" || value instanceof Known ? String(value) : JSON.stringify(value);
+
+const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
+
+/** Header values are one line; workerd warns at length of those that are not ASCII. */
+const headerText = (text: string) => text.replaceAll(/[^\t\x20-\x7e]/g, "?");
+
+const SHOWN = 2_000;
+
+/** As a line for a shell, with the caller's name for the token. */
+export function curl({ method, url, headers, body }: Sent, caller: Caller): string {
+  const shown = Object.entries(headers).map(([name, value]) =>
+    name === "authorization"
+      ? `-H '${name}: (${caller.name})'`
+      : `-H '${name}: ${value.slice(0, 200)}'`,
+  );
+  const data = typeof body === "string" ? [`--data '${body.slice(0, SHOWN)}'`] : body ? ["…"] : [];
+  return ["curl", "-X", method, `'${url.slice(0, SHOWN)}'`, ...shown, ...data].join(" ");
+}
