@@ -84,8 +84,8 @@ function hold(prepared: Prepared, input: Json): ValidationResult {
     // The validator writes names as parts of addresses.
     if (error instanceof URIError) throw invalid(LOC, "A name in it has half a character in it");
     if (error instanceof TooCostly) {
-      const todo = "Send a smaller input, or leave out Validate-Input";
-      throw invalid(LOC, `The model's input schema is too costly: ${error.message}. ${todo}`);
+      const advice = "Send a smaller input, or leave out Validate-Input";
+      throw invalid(LOC, `The model's input schema is too costly: ${error.message}. ${advice}`);
     }
     throw unusable(error);
   }

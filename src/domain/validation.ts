@@ -80,6 +80,22 @@ export const issueAt = (loc: Loc, { type, msg, ctx }: Fault, value?: unknown): V
 export const invalid = (loc: Loc, msg: string, type: IssueType = "value_error", value?: unknown) =>
   new ValidationFailure([issueAt(loc, { type, msg }, value)]);
 
+/** What is wrong with each name that is not known. @param list the address that tells which are */
+export const unknownNames = (
+  names: string[],
+  known: readonly string[],
+  locOf: (n: number) => Loc,
+  list: string,
+): ValidationIssue[] =>
+  names.flatMap((name, n) =>
+    known.includes(name)
+      ? []
+      : issueAt(locOf(n), {
+          type: "value_error",
+          msg: `there is no '${name}': GET ${list} tells what there is`,
+        }),
+  );
+
 /** @param error as JSON.parse threw it */
 export const malformedJson = (error: unknown) =>
   new ValidationFailure([

@@ -25,7 +25,15 @@ import {
   streamPrediction,
 } from "../services/predictions.ts";
 import { checkWebhook } from "../services/webhooks.ts";
-import { type App, errorAnswers, jsonAnswer, jsonBody, problemAnswer, routes } from "./context.ts";
+import {
+  type App,
+  errorAnswers,
+  jsonAnswer,
+  jsonBody,
+  pageRequest,
+  problemAnswer,
+  routes,
+} from "./context.ts";
 import { CREATING, createAnswers, createHeaders, prefer, preferenceHeader } from "./creation.ts";
 import { eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
 
@@ -188,9 +196,10 @@ predictionRoutes.openapi(createOfVersion, (c) => {
 });
 
 predictionRoutes.openapi(list, async (c) => {
-  const { cursor, page_size, statuses } = c.req.valid("query");
-  const page = { cursor, size: page_size, url: c.req.url };
-  return c.json(await listOwnPredictions(c.var.services, c.var.caller, statuses, page), 200);
+  const { services, caller } = c.var;
+  const query = c.req.valid("query");
+  const request = pageRequest(c, query);
+  return c.json(await listOwnPredictions(services, caller, query.statuses, request), 200);
 });
 
 predictionRoutes.openapi(get, async (c) => {

@@ -1,9 +1,12 @@
 /** Categories: everybody lists them, the operator decides which there are. */
+import { type Loc, unknownNames } from "../domain/validation.ts";
 import { notFound } from "../errors.ts";
 import type { Category } from "../protocol/category.ts";
+import type { ValidationIssue } from "../protocol/common.ts";
 import {
   listCategories as categoriesOf,
   deleteCategory as deleteRow,
+  findCategories,
   saveCategory,
 } from "../storage/categories.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
@@ -26,6 +29,18 @@ export async function putCategory(
   const row = { slug, ...request, created_at: Date.now() };
   await saveCategory(db, row);
   return present.category(row);
+}
+
+/** What is wrong with a request that names these. */
+export async function unknownCategories(
+  { db }: Services,
+  slugs: string[],
+  locOf: (n: number) => Loc,
+): Promise<ValidationIssue[]> {
+  if (slugs.length === 0) return [];
+  const found = await findCategories(db, slugs);
+  const known = found.map(({ slug }) => slug);
+  return unknownNames(slugs, known, locOf, "/v1/model_categories");
 }
 
 /** Models lose it. @throws ProblemError not_found */

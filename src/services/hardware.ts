@@ -1,8 +1,11 @@
 /** Classes of machines: everybody lists them, the operator decides which there are. */
+import { type Loc, unknownNames } from "../domain/validation.ts";
 import { conflict, notFound } from "../errors.ts";
+import type { ValidationIssue } from "../protocol/common.ts";
 import type { Hardware, PutHardware } from "../protocol/hardware.ts";
 import {
   deleteHardware as deleteRow,
+  findAllHardware,
   findHardware,
   listHardware as hardwareOf,
   saveHardware,
@@ -28,6 +31,18 @@ export async function putHardware(
   return present.hardware(
     await saveHardware(db, { identifier, ...request, created_at: Date.now() }),
   );
+}
+
+/** What is wrong with a request that names these. */
+export async function unknownHardware(
+  { db }: Services,
+  identifiers: string[],
+  locOf: (n: number) => Loc,
+): Promise<ValidationIssue[]> {
+  if (identifiers.length === 0) return [];
+  const found = await findAllHardware(db, identifiers);
+  const known = found.map(({ identifier }) => identifier);
+  return unknownNames(identifiers, known, locOf, "/v1/hardware");
 }
 
 /** @throws ProblemError not_found, conflict while a model or a version names it, or for the default */

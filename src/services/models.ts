@@ -1,12 +1,10 @@
 /** Models: reading, listing and changing them. */
 import { v7 as uuid } from "uuid";
 import { merge } from "../domain/merge.ts";
-import { invalid, ValidationFailure } from "../domain/validation.ts";
+import { ValidationFailure } from "../domain/validation.ts";
 import { conflict, notFound, ProblemError } from "../errors.ts";
 import type { CreateModel, Model, ModelItem, ModelSort, UpdateModel } from "../protocol/model.ts";
-import { findCategories } from "../storage/categories.ts";
 import { isDuplicate, isFull } from "../storage/database.ts";
-import { findHardware } from "../storage/hardware.ts";
 import { ascends, type Direction } from "../storage/keyset.ts";
 import {
   type DetailedModelRow,
@@ -19,6 +17,9 @@ import {
   listOwnModels as ownModelsOf,
   updateModel as updateRow,
 } from "../storage/models.ts";
+import { unknownCategories } from "./categories.ts";
+import { orConflict } from "./conflicts.ts";
+import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
@@ -75,8 +76,9 @@ export async function createModel(
     updated_at: now,
   };
   const max = services.settings.maxModels;
-  await unlessFull(
+  await orConflict(
     unlessTaken(request.name, insertModel(services.db, row, category_slugs, max)),
+    isFull,
     `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
   );
   return presented(services, row.id);
@@ -182,40 +184,18 @@ async function presented({ db, present }: Services, id: string): Promise<Model> 
 
 /** @throws ValidationFailure naming each that is not there */
 async function checkNames(
-  { db }: Services,
+  services: Services,
   identifier: string | null | undefined,
   slugs: string[] = [],
 ): Promise<void> {
-  const [machine, found] = await Promise.all([
-    typeof identifier === "string" ? findHardware(db, identifier) : undefined,
-    slugs.length > 0 ? findCategories(db, slugs) : [],
+  const machines = typeof identifier === "string" ? [identifier] : [];
+  const issues = await Promise.all([
+    unknownCategories(services, slugs, (n) => ["body", "category_slugs", String(n)]),
+    unknownHardware(services, machines, () => ["body", "hardware_identifier"]),
   ]);
-  const known = new Set(found.map(({ slug }) => slug));
-  const issues = slugs.flatMap((slug, n) =>
-    known.has(slug) ? [] : unknown(["category_slugs", String(n)], slug, "/v1/model_categories"),
-  );
-  if (typeof identifier === "string" && !machine)
-    issues.push(...unknown(["hardware_identifier"], identifier, "/v1/hardware"));
-  if (issues.length > 0) throw new ValidationFailure(issues);
+  if (issues.flat().length > 0) throw new ValidationFailure(issues.flat());
 }
 
-const unknown = (path: string[], input: string, list: string) =>
-  invalid(["body", ...path], `there is no '${input}': GET ${list} tells what there is`).issues;
-
-/** @throws ProblemError conflict, with `detail`, when there are as many as may be */
-export async function unlessFull<Row>(inserting: Promise<Row>, detail: string): Promise<Row> {
-  try {
-    return await inserting;
-  } catch (error) {
-    throw isFull(error) ? conflict(detail) : error;
-  }
-}
-
-async function unlessTaken(name: string, writing: Promise<void>): Promise<void> {
-  try {
-    await writing;
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    throw conflict(`You have a model '${name}' already.`);
-  }
-}
+/** @throws ProblemError conflict */
+const unlessTaken = <Row>(name: string, writing: Promise<Row>): Promise<Row> =>
+  orConflict(writing, isDuplicate, `You have a model '${name}' already.`);

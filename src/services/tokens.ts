@@ -5,7 +5,6 @@ import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secr
 import { invalid, ValidationFailure } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { RunnerToken, Scope, Token } from "../protocol/operator.ts";
-import { findAllHardware } from "../storage/hardware.ts";
 import {
   findRunnerToken,
   findToken,
@@ -17,6 +16,7 @@ import {
   listTokens as tokensOf,
 } from "../storage/tokens.ts";
 import { remembered } from "./cache.ts";
+import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 
@@ -97,23 +97,18 @@ export async function createToken(
 
 /** The answer is the only place where the token is ever shown. @throws ValidationFailure */
 export async function createRunnerToken(
-  { db }: Services,
+  services: Services,
   request: { name: string; hardware: string[] },
 ): Promise<{ id: string; token: string }> {
-  const found = await findAllHardware(db, request.hardware);
-  const known = new Set(found.map(({ identifier }) => identifier));
-  const issues = request.hardware.flatMap((identifier, n) =>
-    known.has(identifier)
-      ? []
-      : invalid(
-          ["body", "hardware", String(n)],
-          `there is no '${identifier}': PUT /v1/operator/hardware/${identifier} makes it`,
-        ).issues,
-  );
+  const issues = await unknownHardware(services, request.hardware, (n) => [
+    "body",
+    "hardware",
+    String(n),
+  ]);
   if (issues.length > 0) throw new ValidationFailure(issues);
   const token = newToken("ausr");
   const id = uuid();
-  await insertRunnerToken(db, {
+  await insertRunnerToken(services.db, {
     ...request,
     id,
     hash: await sha256(token),

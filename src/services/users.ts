@@ -13,6 +13,7 @@ import {
   updateUser,
   listUsers as usersOf,
 } from "../storage/users.ts";
+import { orConflict } from "./conflicts.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 import { forgetModels } from "./targets.ts";
@@ -60,7 +61,7 @@ export async function updateOwnUser(
   const { db, present } = services;
   const row = { ...changes, updated_at: Date.now() };
   const updating = updateUser(db, caller.user_id, row, MAX_USERNAMES);
-  const user = await unlessTaken(changes.username ?? "", updating);
+  const user = await unlessTaken(changes.username, updating);
   if (!user) {
     throw conflict(
       `An account may hold ${MAX_USERNAMES} usernames, those it gave up included. Go back to one of yours, or ask the operator to release one.`,
@@ -89,11 +90,10 @@ export const listUsers = (
     present: services.present.user,
   });
 
-async function unlessTaken<Row>(username: string, writing: Promise<Row>): Promise<Row> {
-  try {
-    return await writing;
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    throw conflict(`The username '${username}' is taken, or was given up by somebody else.`);
-  }
-}
+/** @throws ProblemError conflict */
+const unlessTaken = <Row>(username: string | undefined, writing: Promise<Row>): Promise<Row> =>
+  orConflict(
+    writing,
+    isDuplicate,
+    `The username '${username}' is taken, or was given up by somebody else.`,
+  );

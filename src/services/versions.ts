@@ -1,9 +1,9 @@
 /** Versions of models: publishing, reading and deleting them. */
 import { checkSchema } from "../domain/json-schema.ts";
-import { invalid } from "../domain/validation.ts";
+import { invalid, ValidationFailure } from "../domain/validation.ts";
 import { conflict, notFound } from "../errors.ts";
 import type { Configuration, CreateVersion, Schemas, VersionSummary } from "../protocol/model.ts";
-import { findHardware } from "../storage/hardware.ts";
+import { isFull } from "../storage/database.ts";
 import {
   deleteVersion as deleteRow,
   findVersion,
@@ -11,7 +11,9 @@ import {
   type VersionRow,
   listVersions as versionsOf,
 } from "../storage/versions.ts";
-import { readModel, readOwnModel, unlessFull } from "./models.ts";
+import { orConflict } from "./conflicts.ts";
+import { unknownHardware } from "./hardware.ts";
+import { readModel, readOwnModel } from "./models.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
@@ -54,8 +56,9 @@ export async function createVersion(
     request.configuration,
     max,
   );
-  const version = await unlessFull(
+  const version = await orConflict(
     inserting,
+    isFull,
     `A model may have ${max} versions, deleted ones included. Go on with another model, or ask the operator to raise MAX_VERSIONS.`,
   );
   forgetModel(owner, name);
@@ -126,10 +129,11 @@ function checkSchemas(schemas: Schemas): void {
 
 /** @throws ValidationFailure */
 async function checkConfiguration(
-  { db, settings }: Services,
+  services: Services,
   username: string,
   { image, hardware_identifier: hardware }: Configuration,
 ): Promise<void> {
+  const { settings } = services;
   const ownPath = `${settings.imageRegistry}/${username}/`;
   if (
     image !== undefined &&
@@ -141,12 +145,13 @@ async function checkConfiguration(
       `'${image}' is not below ${ownPath}; the operator can allow it with IMAGE_ALLOW_LIST`,
     );
   }
-  if (hardware !== undefined && !(await findHardware(db, hardware))) {
-    throw invalid(
-      ["body", "configuration", "hardware_identifier"],
-      `there is no '${hardware}': GET /v1/hardware tells what there is`,
-    );
-  }
+  const machines = hardware === undefined ? [] : [hardware];
+  const issues = await unknownHardware(services, machines, () => [
+    "body",
+    "configuration",
+    "hardware_identifier",
+  ]);
+  if (issues.length > 0) throw new ValidationFailure(issues);
 }
 
 const isAllowed = (allowList: string[], repository: string) =>
