@@ -8,16 +8,31 @@ import { uncached } from "./middleware/conditional.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
 import { routes } from "./routes/context.ts";
 import { documented } from "./routes/documentation.tsx";
+import { fileRoutes } from "./routes/files.ts";
 import { fleetRoutes } from "./routes/fleet.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { predictionRoutes } from "./routes/predictions.ts";
 import { runnerRoutes } from "./routes/runner.ts";
+import { uploadRoutes } from "./routes/uploads.ts";
 import { userRoutes } from "./routes/users.ts";
 import { versionRoutes } from "./routes/versions.ts";
 import { servicesOf } from "./services/services.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+/** Parts of files, and large values: they stream through to R2, and are held to a length there. */
+const STREAMED = /^\/v1\/(?:uploads\/[^/]+\/parts\/\d+|runner\/values)$/;
+
+const limited = bodyLimit({
+  maxSize: MAX_BODY_BYTES,
+  onError: () => {
+    throw new ProblemError(
+      "too_large",
+      "A request body may have 10 MB. Send files with POST /v1/uploads, or by address.",
+    );
+  },
+});
 
 const api = routes()
   .use(requestId({ limitLength: 128 }))
@@ -25,21 +40,20 @@ const api = routes()
   .use(
     cors({
       origin: "*",
-      exposeHeaders: ["x-request-id", "location", "preference-applied", "retry-after", "etag"],
+      exposeHeaders: [
+        "x-request-id",
+        "location",
+        "preference-applied",
+        "retry-after",
+        "etag",
+        "accept-ranges",
+        "content-range",
+        "content-disposition",
+      ],
       maxAge: 86_400,
     }),
   )
-  .use(
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: () => {
-        throw new ProblemError(
-          "too_large",
-          "A request body may have 10 MB. Send files by address instead.",
-        );
-      },
-    }),
-  )
+  .use((c, next) => (STREAMED.test(c.req.path) ? next() : limited(c, next)))
   .use(async (c, next) => {
     c.set("services", servicesOf(c.env));
     await next();
@@ -65,6 +79,8 @@ api.notFound((c) => {
 api.route("/v1", predictionRoutes);
 api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
+api.route("/v1", uploadRoutes);
+api.route("/v1", fileRoutes);
 api.route("/v1", userRoutes);
 api.route("/v1", catalogueRoutes);
 api.route("/v1", operatorRoutes);

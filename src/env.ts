@@ -1,6 +1,7 @@
 /** Bindings and variables, parsed once per isolate. */
 import { z } from "zod";
 import type { Patience } from "./domain/deadlines.ts";
+import type { PartSizes } from "./domain/upload-plan.ts";
 import type { PoolObject } from "./objects/pool/object.ts";
 import type { PredictionObject } from "./objects/prediction/object.ts";
 import type { ProjectionMessage, WaitingJob } from "./protocol/queue.ts";
@@ -8,6 +9,7 @@ import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
 export interface Bindings {
   DB: D1Database;
+  FILES: R2Bucket;
   DISPATCH: Queue<WaitingJob>;
   PROJECTION: Queue<ProjectionMessage>;
   PREDICTION: DurableObjectNamespace<PredictionObject>;
@@ -26,6 +28,11 @@ declare global {
 }
 
 const count = z.coerce.number().int().positive();
+
+/** R2 aborts a multipart upload by itself after 7 days, and takes no smaller parts but the last. */
+const MAX_UPLOAD_HOURS = 24 * 7;
+const MIN_PART_MIB = 5;
+const MIB = 1024 * 1024;
 
 const variables = z.object({
   IMAGE_REGISTRY: z.string().min(1),
@@ -48,6 +55,9 @@ const variables = z.object({
   CONNECT_SECONDS: count.default(5),
   CANCEL_SECONDS: count.default(60),
   TELEMETRY_SECONDS: count.default(30),
+  UPLOAD_HOURS: z.coerce.number().positive().max(MAX_UPLOAD_HOURS).default(24),
+  UPLOAD_PART_MIB: count.min(MIN_PART_MIB).default(16),
+  UPLOAD_PART_MAX_MIB: count.min(MIN_PART_MIB).default(95),
   RETENTION_DAYS: z.coerce.number().positive().default(30),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   RESOURCE_SHAPE: resourceShape.default("A"),
@@ -69,6 +79,9 @@ export interface Settings {
   patience: Patience;
   /** Between two reports of a runner: how long a drain takes to reach it at most. */
   telemetrySeconds: number;
+  /** How long a pending upload is waited for. */
+  uploadSeconds: number;
+  partSizes: PartSizes;
   retentionSeconds: number;
   rateLimits: boolean;
   resourceShape: ResourceShape;
@@ -102,6 +115,11 @@ export function settings(env: Bindings): Settings {
         cancel_seconds: v.CANCEL_SECONDS,
       },
       telemetrySeconds: v.TELEMETRY_SECONDS,
+      uploadSeconds: v.UPLOAD_HOURS * 3_600,
+      partSizes: {
+        usual: v.UPLOAD_PART_MIB * MIB,
+        largest: Math.max(v.UPLOAD_PART_MAX_MIB, v.UPLOAD_PART_MIB) * MIB,
+      },
       retentionSeconds: v.RETENTION_DAYS * 86_400,
       rateLimits: v.RATE_LIMITS === "on",
       resourceShape: v.RESOURCE_SHAPE,

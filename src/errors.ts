@@ -15,6 +15,7 @@ const PROBLEMS = {
   session_superseded: [409, "Session superseded"],
   too_large: [413, "Too large"],
   unsupported_media_type: [415, "Unsupported media type"],
+  range_not_satisfiable: [416, "Range not satisfiable"],
   outdated_runner: [426, "Runner out of date"],
   too_many_requests: [429, "Too many requests"],
   internal: [500, "Internal error"],
@@ -70,6 +71,9 @@ export async function answerError(error: Error, c: Context): Promise<Response> {
     if (problem.code === "unauthenticated") response.headers.set("www-authenticate", "Bearer");
     return response;
   }
+  // Nobody is there to be answered, and nobody's fault it is.
+  if (c.req.raw.signal.aborted)
+    return problemResponse("bad_request", "It was broken off.", requestId);
   console.error("unexpected error", { requestId, ...traceOf(error) });
   return problemResponse(
     "internal",

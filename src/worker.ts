@@ -4,6 +4,7 @@ import type { Bindings } from "./env.ts";
 import { dispatch, project } from "./queue/consumer.ts";
 import { servicesOf } from "./services/services.ts";
 import { sweep } from "./services/sweep.ts";
+import { sweepUploads } from "./services/uploads.ts";
 
 export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
@@ -16,6 +17,8 @@ export default {
     await consume(servicesOf(env), batch);
   },
   async scheduled(controller, env) {
-    await sweep(servicesOf(env), controller.scheduledTime);
+    const services = servicesOf(env);
+    const now = controller.scheduledTime;
+    await Promise.all([sweep(services, now), sweepUploads(services, now)]);
   },
 } satisfies ExportedHandler<Bindings>;

@@ -26,7 +26,8 @@ export type Deadline =
   | { what: "setup"; at: number }
   | { what: "run"; at: number }
   | { what: "cancel"; at: number }
-  | { what: "retention"; at: number };
+  | { what: "retention"; at: number }
+  | { what: "forget"; at: number };
 
 /** @param heardAt when the runner of the current attempt was last heard on an open channel, unix ms. */
 export function deadlines(
@@ -34,6 +35,7 @@ export function deadlines(
   heardAt: number | null,
   patience: Patience,
 ): Deadline[] {
+  if (state.forget_at !== null) return [{ what: "forget", at: state.forget_at }];
   if (terminal) {
     return [{ what: "retention", at: (state.completed_at ?? 0) + spec.retention_seconds * 1000 }];
   }

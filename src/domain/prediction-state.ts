@@ -1,8 +1,8 @@
 /** What a prediction is and what has become of it: what its object keeps. */
 import type { Finish } from "../protocol/channel.ts";
-import type { Metrics } from "../protocol/event.ts";
+import type { Metrics, StoredValue } from "../protocol/event.ts";
 import type { PredictionError, TaskStatus, Webhook } from "../protocol/prediction.ts";
-import type { ContainerInterface, Image, Limits } from "../protocol/runner.ts";
+import type { ContainerInterface, Image, InputFile, Limits } from "../protocol/runner.ts";
 
 /** What was asked for. Never changes. */
 export interface PredictionSpec {
@@ -16,6 +16,10 @@ export interface PredictionSpec {
   interface: ContainerInterface;
   variables: Record<string, string>;
   limits: Limits;
+  /** The files that its input names. */
+  files: InputFile[];
+  /** The input, when it is too large to be kept in the object. */
+  stored_input: StoredValue | null;
   stream: boolean;
   webhook: Webhook | null;
   created_at: number;
@@ -64,6 +68,10 @@ export interface PredictionState {
   metrics: Metrics | null;
   /** How the `output` events make up the output. */
   output: Finish["output"];
+  /** Whether anything of it may lie in R2: what is to be removed there at the end. */
+  stored: boolean;
+  /** Input, output and events are gone; when that it was is forgotten too, unix ms. */
+  forget_at: number | null;
 }
 
 const TERMINAL: readonly TaskStatus[] = ["succeeded", "failed", "canceled"];
@@ -87,4 +95,6 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   error: null,
   metrics: null,
   output: "none",
+  stored: spec.stored_input !== null,
+  forget_at: null,
 });

@@ -28,6 +28,11 @@ export const MAX_LOST = 3;
 /** Times it may be handed back: a fleet that is restarted box by box may well do so some times. */
 export const MAX_RELEASED = 10;
 
+/** How long an Idempotency-Key finds the prediction that it began. */
+const KEY_MS = 86_400_000;
+/** A request that writes to R2 ends within this. */
+const LATE_MS = 3_600_000;
+
 /** What is kept of them: both travel in the record, in the row and in queue messages of 128 KB. */
 const MAX_METRICS = 100;
 const MAX_DETAIL_CHARS = 16_384;
@@ -113,6 +118,33 @@ export class PredictionLife {
     if (!attempt || attempt.ready_at !== null) return false;
     attempt.ready_at = now;
     return true;
+  }
+
+  /** Something of it is about to be written to R2. Answers whether that is new. */
+  store(): boolean {
+    if (this.state.stored) return false;
+    this.state.stored = true;
+    return true;
+  }
+
+  /**
+   * When it may be forgotten that it was, once its data is removed: a key that comes again must
+   * find it, or it would run a second time; and what a runner was storing just then comes too
+   * late for that removal.
+   */
+  forgetAt(now: number): number {
+    const keyed = this.spec.request_hash === null ? now : this.spec.created_at + KEY_MS;
+    const late = this.state.stored ? now + LATE_MS : now;
+    return Math.max(keyed, late);
+  }
+
+  /** Input, output and events are gone. */
+  removeData(forgetAt: number): void {
+    this.state.forget_at = forgetAt;
+  }
+
+  get dataRemoved(): boolean {
+    return this.state.forget_at !== null;
   }
 
   mergeMetrics(metrics: Metrics): void {

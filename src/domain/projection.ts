@@ -24,6 +24,6 @@ export const projection = (
   execution_time: state.execution_seconds,
   error: state.error,
   metrics: state.metrics,
-  data_removed: false,
+  data_removed: state.forget_at !== null,
   revision,
 });

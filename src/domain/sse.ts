@@ -6,4 +6,8 @@ export const encodeEvent = (id: number, event: string, data: unknown) =>
 
 /** @param json the data, as JSON text. */
 export const encodeJsonEvent = (id: number, event: string, json: string) =>
-  `id: ${id}\nevent: ${event}\ndata: ${json}\n\n`;
+  `${eventHead(id, event)}${json}${EVENT_END}`;
+
+/** What stands before the data, and after it. */
+export const eventHead = (id: number, event: string) => `id: ${id}\nevent: ${event}\ndata: `;
+export const EVENT_END = "\n\n";

@@ -47,6 +47,17 @@ export const anybody = createMiddleware<App>(async (c, next) => {
   await next();
 });
 
+/**
+ * Lets in everybody with a signed address, whatever token comes along (clients send theirs with
+ * every address that they are given); its route looks at the signature. Without one as `anybody`.
+ */
+export const signedOrAnybody = createMiddleware<App>(async (c, next) => {
+  if (c.req.query("signature") === undefined) return anybody(c, next);
+  // By what it is for: a fleet, or an office, is behind one address, and a signature is no guess.
+  await limitRate(c, "token", c.req.param("upload_id") ?? c.req.param("source_id") ?? "");
+  await next();
+});
+
 /** Lets in runners: without a limit, for a fleet behind one address polls, reports and reconnects at once. */
 export const runnersOnly = createMiddleware<App>(async (c, next) => {
   c.set("runner", await identify(c, authenticateRunner));

@@ -28,6 +28,11 @@ export const headers = {
     schema: { type: "string" },
     example: 'W/"5d41402abc4b2a76b9719d911017c592"',
   },
+  "content-range": {
+    description: "How many bytes there are",
+    schema: { type: "string" },
+    example: "bytes */20000000",
+  },
 } satisfies Components["headers"];
 
 export const headerRefs = (...names: string[]): NonNullable<Answer["headers"]> =>
@@ -43,6 +48,12 @@ interface ErrorExample {
 }
 
 const PROBLEMS: Record<number, ErrorExample> = {
+  400: {
+    code: "bad_request",
+    title: "Bad request",
+    description: "The body is not as the address says",
+    detail: "Part 2 has exactly 3222784 bytes; this request has 1000.",
+  },
   401: {
     code: "unauthenticated",
     title: "Authentication required",
@@ -79,6 +90,12 @@ const PROBLEMS: Record<number, ErrorExample> = {
     description: "The body is not sent as JSON",
     detail: "Send JSON and say so: 'Content-Type: application/json', not 'text/plain'.",
   },
+  416: {
+    code: "range_not_satisfiable",
+    title: "Range not satisfiable",
+    description: "The range begins behind the end",
+    detail: "The file has 20000000 bytes.",
+  },
   429: {
     code: "too_many_requests",
     title: "Too many requests",
@@ -103,6 +120,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
 /** By status, the headers beside those of all answers. */
 const HEADERS: Record<string, (keyof typeof headers)[]> = {
   401: ["www-authenticate"],
+  416: ["content-range"],
   429: ["retry-after"],
   503: ["retry-after"],
 };

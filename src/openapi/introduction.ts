@@ -20,9 +20,15 @@ Every answer has an \`x-request-id\`; yours is kept when you send one. Name it w
 
 Lists come in pages: \`items\`, \`next_cursor\` and \`previous_cursor\`, and the same as whole addresses in \`next_url\` and \`previous_url\`; null where the list ends. Pass a cursor back unchanged, with the same filters: a cursor of another list is a 422. \`page_size\` is 5 to 50, 25 by default; the lists of all models and of all users go to 100. Repeat a parameter to give several values: \`?statuses=pending&statuses=started\`.
 
+## Sending and reading files
+
+A file of yours goes up in parts: create an upload with its size, PUT each part to its address, complete the upload with the \`ETag\` of each. Where an input wants a file (\`"format": "uri"\`) give it the \`url\` of a completed upload, an address of a file here or in the web (https), or a data URI. Files that a model makes stand in \`output\` as addresses.
+
+Addresses of parts and files are signed: they need no token, so that whoever has one can use it until it expires. Hand them on with care, and use them unchanged.
+
 ## Conditional reads
 
-Single resources and public lists carry an \`ETag\`. Send it back as \`If-None-Match\`: the answer is 304 without a body while nothing has changed. What is public and the same for everybody may be cached for a few seconds; nothing private is ever cacheable.
+Single resources and public lists carry an \`ETag\`. Send it back as \`If-None-Match\`: the answer is 304 without a body while nothing has changed. What is public and the same for everybody may be cached for a few seconds; nothing private is ever cacheable, but files, which a browser may keep for 5 minutes.
 
 ## Rate limits
 
@@ -42,6 +48,16 @@ export const info: Document["info"] = {
 
 export const tags = [
   { name: "Predictions", description: "Runs of models: created, polled, cancelled, streamed." },
+  {
+    name: "Uploads",
+    description:
+      "Files of yours that come in parts, for inputs to name. For others they are not there.",
+  },
+  {
+    name: "Files",
+    description:
+      "What uploads have become and what models have made: read by whoever has a signed address, or as its owner.",
+  },
   {
     name: "Models",
     description:

@@ -1,10 +1,11 @@
 /** One operation, with what the app and its middleware do for it beside its own route. */
 import type { Handler } from "hono";
-import { anybody, operatorOnly } from "../middleware/authentication.ts";
+import { anybody, operatorOnly, signedOrAnybody } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
 import { headerRefs, notModified, sharedAnswers } from "./answers.ts";
 import { exampleOf } from "./example.ts";
-import { described, ifNoneMatch } from "./parameters.ts";
+import { described, ifNoneMatch, range, signatureOf } from "./parameters.ts";
+import { isBytes } from "./reference.ts";
 import type {
   Answer,
   Content,
@@ -27,7 +28,7 @@ export function completed(
   const { parameters = [], requestBody, responses } = operation;
   const declared: Record<string, Answer> = responses ?? {};
   const security = securityOf(handlers);
-  const isConditional = handlers.includes(conditional);
+  const isConditional = handlers.includes(conditional) || "304" in declared;
   const successes = Object.entries(declared)
     .filter(([status]) => !(status in sharedAnswers))
     .map(([status, answer]) => [status, completedAnswer(answer, isConditional, schemas)]);
@@ -40,7 +41,7 @@ export function completed(
     ...(security && { security }),
     parameters: parameters
       .map((one) => ("name" in one ? described(one) : one))
-      .concat(isConditional ? ifNoneMatch : []),
+      .concat("206" in declared ? range : [], isConditional ? ifNoneMatch : []),
     ...(requestBody &&
       "content" in requestBody && {
         requestBody: { ...requestBody, content: withExamples(requestBody.content, schemas) },
@@ -56,7 +57,8 @@ export function completed(
 /** Undefined: an access token, as everywhere. */
 function securityOf(handlers: Handler[]): Security | undefined {
   if (handlers.includes(operatorOnly)) return [{ operatorToken: [] }];
-  if (handlers.includes(anybody)) return [{}, { accessToken: [] }];
+  if (handlers.includes(anybody) || handlers.includes(signedOrAnybody))
+    return [{}, { accessToken: [] }];
   return undefined;
 }
 
@@ -64,15 +66,18 @@ function errorStatuses(
   { path, method, operation }: DocumentedOperation,
   security: Security | undefined,
 ): string[] {
+  const { requestBody, responses = {} } = operation;
   const statuses = ["401", "422", "429", "500", "503"];
-  // A public operation asks for no scope, and the operator has none.
-  if (!security) statuses.push("403");
+  // A public operation asks for no scope, and the operator has none. A signature may be wrong.
+  if (!security || signatureOf(operation)) statuses.push("403");
   // Only what names something can name what is not there.
   if (path.includes("{") || method === "post") statuses.push("404");
-  if (method !== "get") statuses.push("413");
-  if (operation.requestBody) statuses.push("415");
-  if (operation.responses?.[409]) statuses.push("409");
-  return statuses;
+  // Bytes are held to the length of their address, and may be called what they like.
+  const isJson =
+    requestBody && "content" in requestBody && "application/json" in requestBody.content;
+  if (method !== "get" && (isJson || !requestBody)) statuses.push("413");
+  if (isJson) statuses.push("415");
+  return statuses.concat(["400", "409", "416"].filter((status) => status in responses));
 }
 
 function completedAnswer(
@@ -91,6 +96,10 @@ const withExamples = (content: Content, schemas: Schemas): Content =>
   Object.fromEntries(
     Object.entries(content).map(([type, { schema, ...media }]) => [
       type,
-      { schema, ...(schema && { example: exampleOf(schema, schemas) }), ...media },
+      {
+        schema,
+        ...(schema && !isBytes(schema) && { example: exampleOf(schema, schemas) }),
+        ...media,
+      },
     ]),
   );

@@ -15,4 +15,7 @@ export function resolved(schema: Schema, schemas: Schemas): InlineSchema {
   return resolved(found, schemas);
 }
 
+/** What is no text and has no example. */
+export const isBytes = (schema: Schema): boolean => isInline(schema) && schema.format === "binary";
+
 export const isInline = (schema: Schema): schema is InlineSchema => schema.$ref === undefined;

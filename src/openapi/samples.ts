@@ -32,6 +32,13 @@ const versionSummary = {
   container_image_digest: `sha256:${"0123456789abcdef".repeat(4)}`,
 };
 
+const UPLOAD = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
+const SIGNED = "expires=1795310130&signature=Jv3c0yWm1xPq8sT5uZ7aB9dE2fG4hK6nL-oR_iQwXkY";
+const ETAGS = ['"9b2cf535f27731c974343645a3985328"', '"1f3870be274f6c49b3e31a0c6728957f"'];
+
+const partAddress = (number: number, size: number) =>
+  `https://auspex.example.com/v1/uploads/${UPLOAD}/parts/${number}?size=${size}&${SIGNED}`;
+
 const machine = { name: "NVIDIA L40S", gpus: 1, cpus: 16, ram_per_gpu_gb: 48, ram_gb: 128 };
 
 /** By schema and field. */
@@ -53,6 +60,16 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
   Model: { ...foundModel, overview: "# Story\n\nGive it a beginning." },
   VersionSummary: versionSummary,
   Version: { ...versionSummary, size: 1_288_490_188 },
+  Upload: {
+    urls: [partAddress(1, 16_777_216), partAddress(2, 3_222_784)],
+    parts: [{ part_number: 1, etag: ETAGS[0] }],
+    file_url: null,
+  },
+  UploadPart: { etag: ETAGS[0] },
+  CompleteUpload: { etags: ETAGS },
+  FileAddress: {
+    url: `https://auspex.example.com/v1/files/${UPLOAD}/photo.png?${SIGNED}`,
+  },
   Configuration: {
     hardware_identifier: "l40s",
     variable_names: ["HF_TOKEN"],

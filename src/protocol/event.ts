@@ -19,10 +19,25 @@ export type SetupProgress = z.infer<typeof setupProgress>;
 export const metrics = z.record(z.string().max(100), z.number());
 export type Metrics = z.infer<typeof metrics>;
 
-/** What a runner may report. `output` is one value: an item of a list, or the whole of it. */
+/** An output whose value is too large for the log: POST /v1/runner/values has given it a name. */
+export const storedValue = z.object({
+  name: z.string().regex(/^[\w-]{1,64}$/),
+  /** Bytes of its JSON text. */
+  size: z.number().int().positive(),
+});
+export type StoredValue = z.infer<typeof storedValue>;
+
+/** The longest JSON text, in bytes, of an output that travels in a frame. */
+export const MAX_INLINE_OUTPUT = 256 * 1024;
+
+/**
+ * What a runner may report. `output` is one value: an item of a list, or the whole of it. So is
+ * `stored`, which readers see as the `output` that it stands for.
+ */
 export type ReportedEvent =
   | { event: "setup"; data: SetupProgress }
   | { event: "output"; data: Json }
+  | { event: "stored"; data: StoredValue }
   | { event: "logs"; data: string }
   | { event: "metrics"; data: Metrics };
 
@@ -34,7 +49,7 @@ const MAX_EVENTS = 10_000;
  */
 export const reportedEvents = z.custom<ReportedEvent[]>(
   (value) => Array.isArray(value) && value.length <= MAX_EVENTS && value.every(isReportedEvent),
-  `at most ${MAX_EVENTS} events, each setup, output, logs or metrics with its data`,
+  `at most ${MAX_EVENTS} events, each setup, output, stored, logs or metrics with its data`,
 );
 
 function isReportedEvent(value: unknown): value is ReportedEvent {
@@ -44,6 +59,8 @@ function isReportedEvent(value: unknown): value is ReportedEvent {
   switch (value.event) {
     case "output":
       return value.data !== undefined;
+    case "stored":
+      return storedValue.safeParse(value.data).success;
     case "logs":
       return typeof value.data === "string";
     case "setup":

@@ -112,6 +112,9 @@ export const webhook = z
   .meta({ id: "Webhook", description: "Who is told what becomes of a prediction" });
 export type Webhook = z.infer<typeof webhook>;
 
+/** So long at least whoever waits for the end can read what came of it. */
+export const MIN_RETENTION_SECONDS = 60;
+
 const createOptions = {
   input: z.record(z.string(), json).meta({
     description: "What the model takes: see `schemas` of its version",
@@ -122,6 +125,11 @@ const createOptions = {
     .default(false)
     .meta({ description: "Answer with the event stream itself, and ask the model for parts" }),
   webhook: orNull(webhook).optional(),
+  retention_seconds: z.int().min(MIN_RETENTION_SECONDS).optional().meta({
+    description:
+      "How long input, output, events and files are kept once it has ended: at most, and by default, as long as the deployment keeps them (30 days)",
+    example: 3_600,
+  }),
 };
 
 /** The body of POST /models/{owner}/{name}/…/predictions. */

@@ -7,6 +7,11 @@
  * 3. GET /v1/runner/channel, once per job (see channel.ts); for a run that has ended before a
  *    channel was worth opening, POST /v1/runner/report with its only frame, answered as on the
  *    channel. GET /v1/runner/input when the job carries no input.
+ *    Files, each by the lease of the job: GET /v1/runner/files/{key} reads one of its inputs.
+ *    POST /v1/runner/files?name= stores an output of up to MAX_WHOLE_FILE bytes, the body
+ *    of the request, under its media type; POST /v1/runner/uploads and …/uploads/{id}/complete a
+ *    larger one, in parts, as upload.ts has it. Both answer with the file's address.
+ *    POST /v1/runner/values stores a value that is too large for the log, as JSON text.
  * 4. POST /v1/runner/telemetry: every `telemetry_seconds`; the answer says whether to drain.
  */
 import { z } from "zod";
@@ -80,12 +85,29 @@ export const limits = z.object({
   idle_seconds: z.number().nonnegative(),
   /** How many predictions one container runs at a time. */
   max_concurrency: z.number().int().positive(),
-  /** Bytes of JSON in all `output` events together. */
+  /** Bytes of JSON in all `output` events together, those of stored values included. */
   output_bytes: z.number().int().positive(),
   /** Bytes of all `logs` events together; what is beyond is cut, and the log says so. */
   logs_bytes: z.number().int().positive(),
 });
 export type Limits = z.infer<typeof limits>;
+
+/** A string of the input that stands for a file. */
+export const inputFile = z.object({
+  /** The way to it: names of properties, indices of items. */
+  at: z.array(z.union([z.string(), z.number().int()])),
+  /** A file of the service: GET /v1/runner/files/{key}. Absent: an address in the web. */
+  stored: z
+    .object({
+      /** Never the key of other bytes. */
+      key: z.string(),
+      name: z.string(),
+      mime_type: z.string(),
+      size: z.number().int().nonnegative(),
+    })
+    .optional(),
+});
+export type InputFile = z.infer<typeof inputFile>;
 
 export const job = z.object({
   prediction_id: uuid,
@@ -99,11 +121,29 @@ export const job = z.object({
   limits,
   /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */
   input: z.record(z.string(), json).optional(),
+  /** Addresses and uploads in it. */
+  files: z.array(inputFile).default([]),
 });
 export type Job = z.infer<typeof job>;
 
 export const claimResponse = z.object({ jobs: z.array(job) });
 export type ClaimResponse = z.infer<typeof claimResponse>;
+
+/** What is larger is sent in parts. */
+export const MAX_WHOLE_FILE = 8 * 1024 * 1024;
+
+/** The answer to a file that is stored. */
+export const storedFile = z.object({ url: z.url() });
+
+/** The answer to POST /v1/runner/uploads. */
+export const runnerUpload = z.object({
+  id: uuid,
+  part_size: z.number().int().positive(),
+  urls: z.array(z.url()),
+});
+
+/** The answer to POST /v1/runner/values: what a `stored` event names. */
+export const storedName = z.object({ name: z.string() });
 
 export const inputResponse = z.object({ input: z.record(z.string(), json) });
 

@@ -48,8 +48,17 @@ export async function bodyOf<Schema extends z.ZodType>(
   const body: unknown = await c.req.json().catch((error: unknown) => {
     throw malformedJson(error);
   });
-  const result = schema.safeParse(body);
-  if (!result.success) throw new ValidationFailure(issuesOf(result.error, "body", body));
+  return checked(schema, body, "body");
+}
+
+/** What an undocumented route is given elsewhere. @throws ValidationFailure */
+export function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  where: "body" | "query",
+): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw new ValidationFailure(issuesOf(result.error, where, value));
   return result.data;
 }
 

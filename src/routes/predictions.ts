@@ -4,8 +4,7 @@ import type { Context, TypedResponse } from "hono";
 import { parsePrefer, preferenceApplied } from "../domain/prefer.ts";
 import { authenticated, creating } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
-import { openStream } from "../objects/prediction/stub.ts";
-import { pageOf, pageQuery, repeated, uuid } from "../protocol/common.ts";
+import { nothing, pageOf, pageQuery, repeated, uuid } from "../protocol/common.ts";
 import { oneModel, oneVersion } from "../protocol/model.ts";
 import {
   type CreatePredictionOfVersion,
@@ -22,6 +21,10 @@ import {
   cancelPrediction,
   getPrediction,
   listOwnPredictions,
+  openLog,
+  type PredictionText,
+  predictionText,
+  removePrediction,
   streamPrediction,
 } from "../services/predictions.ts";
 import { checkWebhook } from "../services/webhooks.ts";
@@ -138,6 +141,23 @@ const cancel = createRoute({
   },
 });
 
+const remove = createRoute({
+  method: "delete",
+  path: "/predictions/{prediction_id}",
+  operationId: "deletePrediction",
+  tags,
+  summary: "Remove the data of a prediction",
+  description:
+    "Input, output, events and files of one that has ended; the prediction itself stays, with `data_removed`. Uploads that it has read stay too. Needs the scope `predict`.",
+  middleware: authenticated("predict"),
+  request: { params: onePrediction },
+  responses: {
+    200: jsonAnswer("Its data is gone", nothing),
+    ...errorAnswers,
+    409: problemAnswer("The prediction has not ended: cancel it first"),
+  },
+});
+
 const stream = createRoute({
   method: "get",
   path: "/predictions/{prediction_id}/stream",
@@ -208,6 +228,11 @@ predictionRoutes.openapi(get, async (c) => {
   return jsonText(await getPrediction(c.var.services, c.var.caller, prediction_id, origin), 200);
 });
 
+predictionRoutes.openapi(remove, async (c) => {
+  await removePrediction(c.var.services, c.var.caller, c.req.valid("param").prediction_id);
+  return c.json({}, 200);
+});
+
 predictionRoutes.openapi(cancel, async (c) => {
   await cancelPrediction(c.var.services, c.var.caller, c.req.valid("param").prediction_id);
   return c.body(null, 202);
@@ -250,19 +275,21 @@ async function begin(
   const location = `/v1/predictions/${snapshot.id}`;
   const applied = preferenceApplied(prefer);
   if (request.stream) {
-    return eventStream(await openStream(stub, 0, prefer.wait), applied, { location });
+    const log = await openLog(stub, snapshot.id, 0, prefer.wait);
+    return eventStream(log, applied, { location });
   }
-  const response = jsonText(snapshot.body, snapshot.terminal ? 200 : 202);
+  const text = await predictionText(services, snapshot);
+  const response = jsonText(text, snapshot.terminal ? 200 : 202);
   response.headers.set("location", location);
   if (applied) response.headers.set("preference-applied", applied);
   return response;
 }
 
 /** A body that is the JSON text of a full prediction already: the object wrote it, from its own types. */
-function jsonText<Status extends 200 | 202>(text: string, status: Status) {
+function jsonText<Status extends 200 | 202>({ text, etag }: PredictionText, status: Status) {
   const response: Response = new Response(text, {
     status,
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...(etag && { etag: `W/"${etag}"` }) },
   });
   return response as Response & TypedResponse<PredictionWithIO, Status, "json">;
 }

@@ -1,5 +1,5 @@
 /** /v1/runner: what runners call (see protocol/runner.ts). */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { ProblemError } from "../errors.ts";
 import { runnersOnly } from "../middleware/authentication.ts";
 import { eventsFrame } from "../protocol/channel.ts";
@@ -9,8 +9,18 @@ import {
   sessionRequest,
   telemetryRequest,
 } from "../protocol/runner.ts";
+import { completeUpload, createUpload } from "../protocol/upload.ts";
+import {
+  beginRunnerUpload,
+  completeRunnerUpload,
+  readInputFile,
+  storeFile,
+  storeValue,
+} from "../services/runner-files.ts";
 import { beginSession, claim, connect, readInput, report, reportRun } from "../services/runners.ts";
-import { type App, bodyOf } from "./context.ts";
+import { type App, bodyOf, checked } from "./context.ts";
+
+const wholeFile = createUpload.omit({ size: true });
 
 export const runnerRoutes = new Hono<App>()
   .basePath("/runner")
@@ -25,16 +35,49 @@ export const runnerRoutes = new Hono<App>()
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
       throw new ProblemError("bad_request", "The channel is a WebSocket.");
     }
-    return connect(c.var.services, c.req.header(LEASE_HEADER) ?? "");
+    return connect(c.var.services, leaseOf(c));
   })
   .post("/report", async (c) => {
-    const lease = c.req.header(LEASE_HEADER) ?? "";
+    const lease = leaseOf(c);
     return c.json(await reportRun(c.var.services, lease, await bodyOf(c, eventsFrame)));
   })
   .get("/input", async (c) => {
-    const text = await readInput(c.var.services, c.req.header(LEASE_HEADER) ?? "");
+    const text = await readInput(c.var.services, leaseOf(c));
     return c.body(text, 200, { "content-type": "application/json" });
+  })
+  .get("/files/:source/:name", (c) => {
+    const key = `${c.req.param("source")}/${c.req.param("name")}`;
+    return readInputFile(c.var.services, leaseOf(c), key, c.req.raw);
+  })
+  .post("/files", async (c) => {
+    const said = { mime_type: c.req.header("content-type"), name: c.req.query("name") };
+    const { name = "file", mime_type } = checked(wholeFile, said, "query");
+    const body = c.req.header("content-length") === "0" ? "" : streamOf(c);
+    return c.json({ url: await storeFile(c.var.services, leaseOf(c), { mime_type, name }, body) });
+  })
+  .post("/uploads", async (c) => {
+    const { origin } = new URL(c.req.url);
+    const request = await bodyOf(c, createUpload);
+    return c.json(await beginRunnerUpload(c.var.services, leaseOf(c), request, origin));
+  })
+  .post("/uploads/:id/complete", async (c) => {
+    const { etags } = await bodyOf(c, completeUpload);
+    const id = c.req.param("id");
+    return c.json({ url: await completeRunnerUpload(c.var.services, leaseOf(c), id, etags) });
+  })
+  .post("/values", async (c) => {
+    const body = streamOf(c);
+    const size = Number(c.req.header("content-length"));
+    return c.json({ name: await storeValue(c.var.services, leaseOf(c), body, size) });
   })
   .post("/telemetry", async (c) =>
     c.json(await report(c.var.services, c.var.runner, await bodyOf(c, telemetryRequest))),
   );
+
+const leaseOf = (c: Context<App>) => c.req.header(LEASE_HEADER) ?? "";
+
+/** R2 wants to know how long it is. @throws ProblemError bad_request */
+function streamOf({ req }: Context<App>): ReadableStream {
+  if (req.raw.body && req.header("content-length") !== undefined) return req.raw.body;
+  throw new ProblemError("bad_request", "This takes a body that says how long it is.");
+}

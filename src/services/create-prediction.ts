@@ -1,11 +1,13 @@
 /** Creating predictions: the object and its row, side by side, once per Idempotency-Key. */
+import { v7 as uuid } from "uuid";
 import { validateInput } from "../domain/json-schema.ts";
 import { initialState, type PredictionSpec } from "../domain/prediction-state.ts";
 import type { Preference } from "../domain/prefer.ts";
 import { projection } from "../domain/projection.ts";
 import { sha256 } from "../domain/secret.ts";
+import { fault, issueAt, type Loc, ValidationFailure } from "../domain/validation.ts";
 import { ProblemError } from "../errors.ts";
-import type { CreateRequest, CreateResult } from "../objects/prediction/object.ts";
+import type { CreateRequest, CreateResult } from "../objects/prediction/doors.ts";
 import type { Snapshot } from "../objects/prediction/record.ts";
 import {
   keyedPredictionId,
@@ -15,10 +17,12 @@ import {
   projectionAt,
 } from "../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
-import { deletePrediction, insertPrediction, projectPredictions } from "../storage/predictions.ts";
+import { insertPrediction, projectPredictions } from "../storage/predictions.ts";
+import { inputFiles } from "./input-files.ts";
 import { places } from "./predictions.ts";
 import type { Services } from "./services.ts";
 import { specOf } from "./spec.ts";
+import { discard, storedInputOf, storeInput } from "./stored-input.ts";
 import { findTarget } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -48,16 +52,30 @@ export async function createPrediction(
   request: CreatePredictionOfVersion,
   options: CreateOptions,
 ): Promise<Created> {
+  checkRetention(services, request);
   const target = await findTarget(services, caller, reference);
-  if (options.validateInput) validateInput(target.version.schemas.prediction.input, request.input);
-  const key = options.idempotencyKey;
+  const schema = target.version.schemas.prediction.input;
+  if (options.validateInput) validateInput(schema, request.input);
+  const { origin, prefer, idempotencyKey: key } = options;
+  const text = JSON.stringify(request.input);
+  const files = await inputFiles(services, caller, { schema, input: request.input, text, origin });
   const requestHash = key === undefined ? null : await sha256(JSON.stringify([reference, request]));
-  const spec = specOf(services, caller, target, request, { ...options, requestHash });
-  const input = JSON.stringify(request.input);
-  const wait = request.stream ? 0 : (options.prefer.wait ?? 0) * 1000;
-  return key === undefined
-    ? begin(services, { spec, input, wait })
-    : beginOnce(services, { spec, input, wait }, key);
+  const storedInput = storedInputOf(text);
+  const id = uuid();
+  const circumstances = { id, origin, prefer, requestHash, files, storedInput };
+  const spec = specOf(services, caller, target, request, circumstances);
+  const wait = request.stream ? 0 : (prefer.wait ?? 0) * 1000;
+  const beginning = { spec, input: text, wait };
+  return key === undefined ? begin(services, beginning) : beginOnce(services, beginning, key);
+}
+
+/** @throws ValidationFailure */
+function checkRetention({ settings }: Services, { retention_seconds }: CreatePredictionOfVersion) {
+  const le = settings.retentionSeconds;
+  if (retention_seconds === undefined || retention_seconds <= le) return;
+  const place: Loc = ["body", "retention_seconds"];
+  const issue = issueAt(place, fault("less_than_equal", { le }), retention_seconds);
+  throw new ValidationFailure([issue]);
 }
 
 /** The row is written beside the work, not before it; the id leaves only when the row is there. */
@@ -65,8 +83,15 @@ async function begin(services: Services, request: CreateRequest): Promise<Create
   const { env, db } = services;
   const { spec } = request;
   const objectId = newPredictionId(env);
-  const creating = predictionAt(env, objectId).create(request);
-  const writing = insertPrediction(db, rowOf(spec, objectId.toString())).catch(async (error) => {
+  const row = rowOf(spec, objectId.toString());
+  if (spec.stored_input) {
+    await storeInput(services, row, request.input).catch(async (error) => {
+      await discard(services, spec);
+      throw unavailable(error);
+    });
+  }
+  const creating = predictionAt(env, objectId).create(carried(request));
+  const writing = insertPrediction(db, row).catch(async (error) => {
     // Without a row nobody could find it: it must not run.
     await predictionAt(env, objectId).cancel();
     throw error;
@@ -76,13 +101,17 @@ async function begin(services: Services, request: CreateRequest): Promise<Create
   const answer =
     created.status === "fulfilled" ? created.value : await predictionAt(env, objectId).get();
   if (!answer || "refused" in answer) {
-    if (written.status === "fulfilled") await deletePrediction(db, spec.account_id, spec.id);
+    if (written.status === "fulfilled") await discard(services, spec);
     throw answer ? refusal(services, answer.refused) : unavailable(created);
   }
   if (written.status === "rejected") throw unavailable(written.reason);
   places.set(`${spec.account_id}:${spec.id}`, objectId.toString());
   return { snapshot: answer, stub: predictionAt(env, objectId) };
 }
+
+/** What lies in R2 need not travel. */
+const carried = (request: CreateRequest): CreateRequest =>
+  request.spec.stored_input ? { ...request, input: "" } : request;
 
 /** What has begun comes again with the same key: nothing is taken back when something breaks. */
 async function beginOnce(
@@ -106,7 +135,8 @@ async function beginOnce(
  * With an Idempotency-Key the object's name is made of account, day and key. A key is remembered
  * for 24 h: it can have been used first today or yesterday, so yesterday's object is asked first.
  */
-async function findOrBegin({ env, db }: Services, request: CreateRequest, key: string) {
+async function findOrBegin(services: Services, request: CreateRequest, key: string) {
+  const { env, db } = services;
   const { spec } = request;
   const day = Math.floor(spec.created_at / DAY_MS);
   const idOf = (of: number) => keyedPredictionId(env, `${spec.account_id}:${of}:${key}`);
@@ -119,7 +149,13 @@ async function findOrBegin({ env, db }: Services, request: CreateRequest, key: s
   if (!created) {
     id = idOf(day);
     stub = predictionAt(env, id);
-    created = await stub.create({ ...request, wait: 0 });
+    if (spec.stored_input) {
+      created = await stub.repeat(spec.request_hash, 0);
+      if (!created) await storeInput(services, rowOf(spec, id.toString()), request.input);
+    }
+    created ??= await stub.create({ ...carried(request), wait: 0 });
+    const begun = "id" in created && created.id === spec.id;
+    if (spec.stored_input && !begun) await discard(services, spec);
   }
   const objectId = id.toString();
   if ("refused" in created) return { stub, objectId, created };

@@ -1,28 +1,44 @@
 /** Predictions that are there: read, list, cancel, stream. */
 
 import { merge } from "../domain/merge.ts";
+import { sha256 } from "../domain/secret.ts";
 import { conflict, notFound } from "../errors.ts";
+import type { Snapshot } from "../objects/prediction/record.ts";
 import { openStream, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
 import type { Prediction, PredictionWithIO, TaskStatus } from "../protocol/prediction.ts";
+import { projectionMessage } from "../protocol/queue.ts";
 import { ascends } from "../storage/keyset.ts";
-import { findPrediction, listPredictions, type PredictionRow } from "../storage/predictions.ts";
+import {
+  findPrediction,
+  listPredictions,
+  type PredictionRow,
+  projectPredictions,
+} from "../storage/predictions.ts";
 import { immutable } from "./cache.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
+import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
 /** Where predictions live, by `user:id`. They never move. */
 export const places = immutable<string>(50_000);
 
-/** The full prediction, as JSON text. @throws ProblemError not_found */
+/** A prediction in full, as JSON text, and a mark that changes with it. */
+export interface PredictionText {
+  text: string | ReadableStream;
+  /** Only of one that is streamed: the text itself tells otherwise. */
+  etag?: string;
+}
+
+/** @throws ProblemError not_found */
 export async function getPrediction(
   services: Services,
   caller: Caller,
   id: string,
   origin: string,
-): Promise<string> {
+): Promise<PredictionText> {
   const snapshot = await (await placeOf(services, caller, id)).get();
-  if (snapshot) return snapshot.body;
+  if (snapshot) return predictionText(services, snapshot);
   const row = await findPrediction(services.db, caller.user_id, id);
   if (!row) throw notFound(`The prediction '${id}'`);
   const removed: PredictionWithIO = {
@@ -31,7 +47,15 @@ export async function getPrediction(
     output: null,
     data_removed: true,
   };
-  return JSON.stringify(removed);
+  return { text: JSON.stringify(removed) };
+}
+
+export async function predictionText(
+  services: Services,
+  { id, body }: Snapshot,
+): Promise<PredictionText> {
+  const text = textOf(services, id, body);
+  return typeof text === "string" ? { text } : { text, etag: await sha256(JSON.stringify(body)) };
 }
 
 export function listOwnPredictions(
@@ -56,6 +80,22 @@ export function listOwnPredictions(
   });
 }
 
+/**
+ * Removes input, output, events and files of one that has ended; the row stays.
+ * @throws ProblemError not_found, conflict while it is under way
+ */
+export async function removePrediction(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<void> {
+  const result = await (await placeOf(services, caller, id)).remove();
+  if (result === "under way") throw conflict("The prediction has not ended: cancel it first.");
+  // What has been removed before stays removed.
+  if (result === "unknown") return;
+  await projectPredictions(services.db, [projectionMessage.parse(result.removed)]);
+}
+
 /** @throws ProblemError not_found, conflict when it has ended */
 export async function cancelPrediction(
   services: Services,
@@ -76,7 +116,17 @@ export async function streamPrediction(
   after: number,
   idle: number | undefined,
 ): Promise<Response> {
-  const response = await openStream(await placeOf(services, caller, id), after, idle);
+  return openLog(await placeOf(services, caller, id), id, after, idle);
+}
+
+/** As of streamPrediction. @throws ProblemError not_found when retention has removed the log */
+export async function openLog(
+  stub: PredictionStub,
+  id: string,
+  after: number,
+  idle: number | undefined,
+): Promise<Response> {
+  const response = await openStream(stub, after, idle);
   if (response.status === 404) throw notFound(`The event log of '${id}' is no longer kept. It`);
   return response;
 }

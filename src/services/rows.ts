@@ -4,13 +4,17 @@ import type { ProjectionMessage } from "../protocol/queue.ts";
 import { findUnderWay, type PredictionRow, projectPredictions } from "../storage/predictions.ts";
 import type { Services } from "./services.ts";
 
-/** A row as it should be; undefined when its object was never begun, or not yet. */
+/**
+ * A row as it should be; undefined when its object was never begun, or not yet, or for another:
+ * of two requests with one Idempotency-Key only the first begins it.
+ */
 export async function asItIs(
   { env }: Services,
   row: PredictionRow,
 ): Promise<ProjectionMessage | undefined> {
   const stub = predictionWithId(env, row.object_id);
-  return stub && projectionAt(stub);
+  const found = stub && (await projectionAt(stub));
+  return found?.id === row.id ? found : undefined;
 }
 
 /** Rows lag a second behind: what has just ended is not under way any more. */

@@ -24,6 +24,7 @@ import {
 } from "../storage/runners.ts";
 import { remembered } from "./cache.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
+import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";
 import type { RunnerCaller } from "./tokens.ts";
 
@@ -128,10 +129,15 @@ export async function reportRun(
 }
 
 /** @throws ProblemError not_found when the attempt has ended */
-export async function readInput({ env }: Services, lease: string): Promise<string> {
-  const input = await leased(env, lease).input(lease);
-  if (input === undefined) throw notFound("An attempt with this lease");
-  return `{"input":${input}}`;
+export async function readInput(
+  services: Services,
+  lease: string,
+): Promise<string | ReadableStream> {
+  const found = await leased(services.env, lease).input(lease);
+  if (!found) throw notFound("An attempt with this lease");
+  const { id, input } = found;
+  const pieces = typeof input === "string" ? [`{"input":${input}}`] : ['{"input":', input, "}"];
+  return textOf(services, id, pieces);
 }
 
 /** @throws ProblemError not_found */
@@ -209,7 +215,8 @@ async function ownRunner(services: Services, caller: RunnerCaller, id: string): 
   if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
 }
 
-function leased(env: Services["env"], text: string): PredictionStub {
+/** The prediction that a lease belongs to. @throws ProblemError not_found */
+export function leased(env: Services["env"], text: string): PredictionStub {
   const lease = parseLease(text);
   const stub = lease && predictionWithId(env, lease.objectId);
   if (!stub) throw notFound("An attempt with this lease");

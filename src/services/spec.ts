@@ -1,9 +1,9 @@
 /** What a new prediction is, from what was asked, of which version, with which settings. */
-import { v7 as uuid } from "uuid";
 import type { PredictionSpec } from "../domain/prediction-state.ts";
 import type { Preference } from "../domain/prefer.ts";
+import type { StoredValue } from "../protocol/event.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
-import type { ContainerInterface } from "../protocol/runner.ts";
+import type { ContainerInterface, InputFile } from "../protocol/runner.ts";
 import type { Services } from "./services.ts";
 import type { Target } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
@@ -15,19 +15,25 @@ const CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 const LOGS_BYTES = 10 * 1024 * 1024;
 
+/** What is not in the body of the request, or has been found out about it. */
+export interface Circumstances {
+  id: string;
+  /** Scheme and host that the request came to. */
+  origin: string;
+  prefer: Preference;
+  requestHash: string | null;
+  files: InputFile[];
+  storedInput: StoredValue | null;
+}
+
 export function specOf(
   { settings }: Services,
   caller: Caller,
   { model, version }: Target,
   request: CreatePredictionOfVersion,
-  {
-    origin,
-    prefer,
-    requestHash,
-  }: { origin: string; prefer: Preference; requestHash: string | null },
+  { id, origin, prefer, requestHash, files, storedInput }: Circumstances,
 ): PredictionSpec {
   const { configuration } = version;
-  const id = uuid();
   const now = Date.now();
   const spoken = configuration.interface ?? "cog";
   return {
@@ -52,13 +58,15 @@ export function specOf(
       output_bytes: OUTPUT_BYTES,
       logs_bytes: LOGS_BYTES,
     },
+    files,
+    stored_input: storedInput,
     stream: request.stream,
     webhook: request.webhook ?? null,
     created_at: now,
     timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
     setup_timeout_seconds: settings.setupTimeoutSeconds,
     queue_timeout_seconds: settings.queueTimeoutSeconds,
-    retention_seconds: settings.retentionSeconds,
+    retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: prefer.cancel && prefer.wait !== undefined ? now + prefer.wait * 1000 : null,
     request_hash: requestHash,
   };

@@ -4,6 +4,7 @@
  */
 import type { ProjectionMessage } from "../protocol/queue.ts";
 import { allOf } from "../storage/database.ts";
+import { deleteAll } from "../storage/files.ts";
 import { syncListings } from "../storage/models.ts";
 import { type PredictionRow, projectPredictions, takeOverdue } from "../storage/predictions.ts";
 import { asItIs } from "./rows.ts";
@@ -17,7 +18,7 @@ export async function sweep(services: Services, now: number): Promise<number> {
   const { db } = services;
   const overdue = await takeOverdue(db, now - CHECK_EVERY_MS, now, ROWS);
   const rows = await Promise.all(
-    overdue.map(async (row) => (await asItIs(services, row)) ?? neverBegun(row, now)),
+    overdue.map(async (row) => (await asItIs(services, row)) ?? neverBegun(services, row, now)),
   );
   await projectPredictions(db, rows);
   await allOf(db, syncListings(db));
@@ -25,10 +26,18 @@ export async function sweep(services: Services, now: number): Promise<number> {
 }
 
 /** The row is there and its object is not: create was answered with an error, and nothing ran. */
-const neverBegun = ({ checked_at: _, ...row }: PredictionRow, now: number): ProjectionMessage => ({
-  ...row,
-  status: "failed",
-  updated_at: now,
-  error: { source: "internal", message: "The prediction could not be created.", detail: null },
-  revision: row.revision + 1,
-});
+async function neverBegun(
+  { env }: Services,
+  { checked_at: _, ...row }: PredictionRow,
+  now: number,
+): Promise<ProjectionMessage> {
+  // Its input may be there already.
+  await deleteAll(env.FILES, row.id);
+  return {
+    ...row,
+    status: "failed",
+    updated_at: now,
+    error: { source: "internal", message: "The prediction could not be created.", detail: null },
+    revision: row.revision + 1,
+  };
+}

@@ -256,3 +256,52 @@ export const predictions = sqliteTable(
     index("predictions_active").on(t.checked_at).where(sql`status IN ('pending', 'started')`),
   ],
 );
+
+/**
+ * Files that come in parts, and those that have come: until it is completed each is a multipart
+ * upload of R2. Of one that a runner sends for a prediction only
+ * the row goes with the sweep: the file is the prediction's.
+ */
+export const uploads = sqliteTable(
+  "uploads",
+  {
+    id: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id),
+    prediction_id: text(),
+    /** In R2. */
+    key: text().notNull(),
+    /** R2's name for the multipart upload. */
+    multipart_id: text().notNull(),
+    size: integer().notNull(),
+    mime_type: text().notNull(),
+    name: text(),
+    part_size: integer().notNull(),
+    created_at: integer().notNull(),
+    completed_at: integer(),
+    /** When the sweep removes it. */
+    expires_at: integer().notNull(),
+    /** When its removal began: from then on it is not there for anybody. */
+    removed_at: integer(),
+  },
+  (t) => [
+    index("uploads_expires").on(t.expires_at),
+    index("uploads_pending")
+      .on(t.user_id)
+      .where(sql`completed_at IS NULL AND prediction_id IS NULL`),
+  ],
+);
+
+/** The parts of pending uploads that have arrived. */
+export const uploadParts = sqliteTable(
+  "upload_parts",
+  {
+    upload_id: text()
+      .notNull()
+      .references(() => uploads.id, { onDelete: "cascade" }),
+    part_number: integer().notNull(),
+    etag: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.upload_id, t.part_number] })],
+);

@@ -15,6 +15,8 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   interface: "cog",
   variables: {},
   limits: { idle_seconds: 300, max_concurrency: 1, output_bytes: 1_000, logs_bytes: 1_000 },
+  files: [],
+  stored_input: null,
   stream: false,
   webhook: null,
   created_at: NOW,

@@ -43,6 +43,7 @@ describe("frames", () => {
       events: [
         { event: "setup", data: { phase: "pulling", progress: 0.5 } },
         { event: "output", data: { any: ["json", null] } },
+        { event: "stored", data: { name: "0-a_b", size: 300_000 } },
         { event: "logs", data: "line\n" },
         { event: "metrics", data: { output_tokens: 3 } },
       ],
@@ -85,6 +86,7 @@ describe("frames", () => {
     { type: "events", seq: 1, events: [{ event: "status", data: { status: "succeeded" } }] },
     { type: "events", seq: 1, events: [{ event: "done", data: {} }] },
     { type: "events", seq: 1, events: [{ event: "output" }] },
+    { type: "events", seq: 1, events: [{ event: "stored", data: { name: "../a", size: 1 } }] },
     { type: "events", seq: 1, events: [{ event: "logs", data: 5 }] },
     { type: "events", seq: 1, events: [{ event: "metrics", data: { tokens: "3" } }] },
     { type: "events", seq: 1, events: [], finish: { status: "started", output: "none" } },
@@ -165,6 +167,13 @@ describe("a claim", () => {
       image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
       interface: "cog" as const,
       variables: {},
+      files: [
+        { at: ["image"] },
+        {
+          at: ["masks", 0],
+          stored: { key: `${id}/a.png`, name: "a.png", mime_type: "image/png", size: 3 },
+        },
+      ],
       limits: {
         idle_seconds: 300,
         max_concurrency: 1,

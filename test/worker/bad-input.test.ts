@@ -242,11 +242,77 @@ describe("ids", () => {
       expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
     }
     expectProblem(await client.refused(`/v1/predictions/${id}/cancel`, {}), 404, "not_found");
+    expectProblem(await client.json("DELETE", `/v1/predictions/${id}`), 404, "not_found");
   });
 
   test.each(["x", "-1", "1.5", "1e3"])("of an event: after_id=%s", async (after) => {
     const path = `/v1/predictions/${crypto.randomUUID()}/stream?after_id=${after}`;
     expectInvalid(await client.json<Refusal>("GET", path), "query", "after_id");
+  });
+});
+
+describe("uploads and files", () => {
+  const id = crypto.randomUUID();
+  const signature = "x".repeat(43);
+  const signed = `expires=1&signature=${signature}`;
+
+  test.each([
+    ["GET", "/v1/uploads/x", "path", "upload_id"],
+    ["DELETE", "/v1/uploads/123", "path", "upload_id"],
+    ["PUT", `/v1/uploads/${id}/parts/0?size=1&${signed}`, "path", "part_number"],
+    ["PUT", `/v1/uploads/${id}/parts/10001?size=1&${signed}`, "path", "part_number"],
+    ["PUT", `/v1/uploads/${id}/parts/1.5?size=1&${signed}`, "path", "part_number"],
+    ["PUT", `/v1/uploads/${id}/parts/1?${signed}`, "query", "size"],
+    ["PUT", `/v1/uploads/${id}/parts/1?size=0&${signed}`, "query", "size"],
+    ["PUT", `/v1/uploads/${id}/parts/1?size=1&expires=1`, "query", "signature"],
+    ["PUT", `/v1/uploads/${id}/parts/1?size=1&signature=${signature}`, "query", "expires"],
+    ["GET", `/v1/files/${id}/x?expires=soon&signature=${signature}`, "query", "expires"],
+    ["GET", `/v1/files/${id}/x?expires=1&signature=short`, "query", "signature"],
+    ["GET", `/v1/files/x/x?${signed}`, "path", "source_id"],
+    ["GET", `/v1/files/${id}/..%2fx?${signed}`, "path", "file_name"],
+    ["GET", `/v1/files/${id}/a%20b?${signed}`, "path", "file_name"],
+    ["GET", `/v1/files/${id}/${"x".repeat(151)}?${signed}`, "path", "file_name"],
+  ] as const)("%s %s: %s %s", async (method, path, ...loc) => {
+    expectInvalid(await client.json<Refusal>(method, path), ...loc);
+  });
+
+  test.each([
+    [{ mime_type: "image/png" }, "size"],
+    [{ size: "5", mime_type: "image/png" }, "size"],
+    [{ size: 5 }, "mime_type"],
+    [{ size: 5, mime_type: "image" }, "mime_type"],
+    [{ size: 5, mime_type: "image/png\r\nx: y" }, "mime_type"],
+    [{ size: 5, mime_type: "image/png", name: "../x" }, "name"],
+    [{ size: 5, mime_type: "image/png", name: "" }, "name"],
+  ])("begun with %j", async (body, where) => {
+    expectInvalid(await client.refused("/v1/uploads", body), "body", where);
+  });
+
+  test.each([{}, { etags: [] }, { etags: "x" }, { etags: Array(10_001).fill("x") }])(
+    "completed with %#",
+    async (body) => {
+      const answer = await client.refused(`/v1/uploads/${id}/complete`, body);
+      expectInvalid(answer, "body", "etags");
+    },
+  );
+
+  test.each([0, -1, 1.5, 604_801, "3600", null])("an address for %j s", async (expires_in) => {
+    const answer = await client.refused(`/v1/files/${id}/x/addresses`, { expires_in });
+    expectInvalid(answer, "body", "expires_in");
+  });
+
+  test("of nothing", async () => {
+    for (const [method, path] of [
+      ["GET", `/v1/uploads/${id}`],
+      ["DELETE", `/v1/uploads/${id}`],
+      ["GET", `/v1/files/${id}/x`],
+    ] as const)
+      expectProblem(await client.json<Refusal>(method, path), 404, "not_found");
+    for (const [path, body] of [
+      [`/v1/uploads/${id}/complete`, { etags: ["x"] }],
+      [`/v1/files/${id}/x/addresses`, {}],
+    ] as const)
+      expectProblem(await client.refused(path, body), 404, "not_found");
   });
 });
 

@@ -6,6 +6,7 @@ import { CLOSE } from "../../src/protocol/channel.ts";
 import { LEASE_HEADER } from "../../src/protocol/runner.ts";
 import type { Client } from "./support/client.ts";
 import { eventsOf, named } from "./support/events.ts";
+import { storeValue } from "./support/files.ts";
 import { objectOf, tablesOf } from "./support/objects.ts";
 import { Channel } from "./support/runner.ts";
 import { startClock, withoutTimers } from "./support/time.ts";
@@ -192,10 +193,10 @@ describe("a hand-back", () => {
 });
 
 test("more output than there may be fails it, with all its events", async () => {
-  const { client, id, channel } = await begun();
-  const megabytes = "x".repeat(9 * 1024 * 1024);
-  await channel.output(megabytes);
-  channel.send(output(3, megabytes));
+  const { client, id, channel, runner, job } = await begun();
+  const stored = await storeValue(runner, job, "x".repeat(9 * 1024 * 1024));
+  await channel.report([stored]);
+  channel.send({ type: "events", seq: 3, events: [stored] });
   expect(await channel.next()).toMatchObject({ type: "fenced" });
   expect(await client.get(id)).toMatchObject({ status: "failed", error: { source: "internal" } });
 });

@@ -40,7 +40,7 @@ describe("another method than an address takes", () => {
   test.each([
     ["PUT", "/v1/predictions", "POST, GET, HEAD"],
     ["DELETE", "/v1/predictions", "POST, GET, HEAD"],
-    ["POST", "/v1/predictions/x", "GET, HEAD"],
+    ["POST", "/v1/predictions/x", "GET, HEAD, DELETE"],
     ["GET", "/v1/predictions/x/cancel", "POST"],
     ["HEAD", "/v1/predictions/x/cancel", "POST"],
     ["PATCH", "/v1/predictions/x/stream", "GET, HEAD"],
@@ -252,7 +252,7 @@ describe("a body", () => {
   });
 
   test("where none belongs does no harm", async () => {
-    const answer = await send("DELETE", "/v1/predictions/x", {
+    const answer = await send("DELETE", "/v1/predictions", {
       body: "x".repeat(100),
       headers: { "content-type": "text/plain" },
     });

@@ -3,8 +3,9 @@ import { env, exports } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { operationsIn } from "../../src/openapi/document.ts";
+import { signatureOf } from "../../src/openapi/parameters.ts";
 import { ORIGIN } from "./support/client.ts";
-import { documentIn, schemasOf } from "./support/document.ts";
+import { answersBytes, documentIn, schemasOf } from "./support/document.ts";
 import { newCallers, tokensOf } from "./support/fuzz/callers.ts";
 import { knownFields } from "./support/fuzz/fields.ts";
 import { Harvest } from "./support/fuzz/harvest.ts";
@@ -14,11 +15,14 @@ import { curl, type Sent, written } from "./support/fuzz/wire.ts";
 import { eventually } from "./support/time.ts";
 
 const SEED = 20_261_120;
-const REQUESTS = 5_000;
+const REQUESTS = 6_000;
 const AT_ONCE = 16;
 
 /** More is made than is deleted, so that there is something to find. */
 const WEIGHTS = { get: 4, post: 6, put: 3, patch: 3, delete: 3 };
+
+/** What is signed needs more tries, since it comes at the end of a chain of others. */
+const SIGNED_WEIGHT = 8;
 
 const document = await documentIn("A");
 const operations = operationsIn(document);
@@ -29,7 +33,7 @@ const verdict = new Verdict(document, tokensOf(callers));
 const from = { schemas: schemasOf(document), known: knownFields(harvest) };
 const anyPlan = fc.oneof(
   ...operations.map((one) => ({
-    weight: WEIGHTS[one.method],
+    weight: signatureOf(one.operation) ? SIGNED_WEIGHT : WEIGHTS[one.method],
     arbitrary: plans(one, from, callers),
   })),
 );
@@ -72,9 +76,9 @@ function learn(sent: Sent, { status, headers, text }: Received): void {
   const isGone = status === 404 || (status === 200 && one?.method === "delete");
   if (sent.known && isGone) harvest.forget(sent.known);
   const etag = headers.get("etag") ?? undefined;
-  const isJson = headers.get("content-type") === "application/json";
-  if (one && status < 300 && isJson && text)
-    harvest.take(one.path, { url: sent.url, etag }, JSON.parse(text), sent.known);
+  if (!one || status >= 300 || !text) return;
+  const isJson = headers.get("content-type") === "application/json" && !answersBytes(one.operation);
+  harvest.take(one.path, { url: sent.url, etag }, isJson ? JSON.parse(text) : text, sent.known);
 }
 
 test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 120_000 }, async () => {
@@ -90,13 +94,13 @@ test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 120_000
 test("they come further than the door: every operation has done what it is for", () => {
   const successes = operations.map(({ operation: { operationId } }) => [
     operationId,
-    [200, 202].some((status) => seen.has(`${operationId} ${status}`)),
+    [200, 202, 206].some((status) => seen.has(`${operationId} ${status}`)),
   ]);
   expect(successes.filter(([, succeeded]) => !succeeded)).toEqual([]);
 });
 
 test("and meet every kind of refusal", () => {
-  const kinds = ["304", "401", "403", "404", "405", "409", "413", "415", "422"];
+  const kinds = ["304", "400", "401", "403", "404", "405", "409", "413", "415", "416", "422"];
   expect(kinds.filter((kind) => !seen.has(kind))).toEqual([]);
 });
 

@@ -1,10 +1,10 @@
 /** Idempotency-Key: remembered for 24 h, whatever day it is. */
-import { abortAllDurableObjects } from "cloudflare:test";
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { eventsOf, named } from "./support/events.ts";
-import { countRows, tablesOf } from "./support/objects.ts";
-import { advance, startClock, stopClock } from "./support/time.ts";
+import { countRows, objectOf, tablesOf } from "./support/objects.ts";
+import { advance, passes, startClock, stopClock } from "./support/time.ts";
 import { newWorld, type World } from "./support/world.ts";
 
 beforeEach(stopClock);
@@ -120,3 +120,44 @@ test("a key survives the end of the object's process", async () => {
   await abortAllDurableObjects();
   expect(await createWith(world, "k")).toEqual(first);
 });
+
+test.each(["DELETE", "the end of the retention"])(
+  "after %s the same key is still the same prediction, and nothing runs again",
+  async (how) => {
+    const world = await newWorld();
+    const { client, model } = world;
+    const request = { model, input: { secret: "of the input" }, retention_seconds: 60 };
+    const { body } = await client.create(request, key("k"));
+    const { channel } = await (await world.runner()).work();
+    await channel.succeed("what came of it");
+    if (how === "DELETE") await client.ok("DELETE", `/v1/predictions/${body.id}`);
+    else await passes(61, body.id);
+    const again = await client.create(request, key("k"));
+    const gone = {
+      id: body.id,
+      status: "succeeded",
+      input: null,
+      output: null,
+      data_removed: true,
+    };
+    expect(again.body).toMatchObject(gone);
+    expect(await client.get(body.id)).toMatchObject(gone);
+    expect(await countRows(world.user_id)).toBe(1);
+    expect((await client.stream(body.id)).status).toBe(404);
+    expect((await client.post("/v1/predictions", { ...request, stream: true })).status).toBe(200);
+    expect(await client.cancel(body.id)).toBe(409);
+    const stub = await objectOf(body.id);
+    const kept = await runInDurableObject(stub, (_, { storage }) =>
+      JSON.stringify(storage.sql.exec("SELECT * FROM entry").toArray()),
+    );
+    expect(kept).not.toContain("of the input");
+    expect(kept).not.toContain("what came of it");
+    // An object that was evicted finds it too.
+    await abortAllDurableObjects();
+    expect((await client.create(request, key("k"))).body).toMatchObject(gone);
+    await passes(86_400, body.id);
+    expect(await tablesOf(await objectOf(body.id))).toEqual([]);
+    expect((await client.create(request, key("k"))).body.id).not.toBe(body.id);
+    expect(await client.get(body.id)).toMatchObject(gone);
+  },
+);

@@ -4,6 +4,16 @@ import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { allOf, database } from "../../src/storage/database.ts";
 import { syncListings } from "../../src/storage/models.ts";
 import { findUnderWay, takeOverdue } from "../../src/storage/predictions.ts";
+import {
+  completeUpload,
+  deleteUpload,
+  findExpired,
+  findOwnUploads,
+  findUpload,
+  insertUpload,
+  keepUploads,
+  listParts,
+} from "../../src/storage/uploads.ts";
 import { pageAt } from "./support/catalogue.ts";
 import { Client } from "./support/client.ts";
 import { newUser, newWorld, operator } from "./support/world.ts";
@@ -35,6 +45,9 @@ const FILL = [
     SELECT 't' || n, '', 'h' || n, '', '[]', 0`,
   `runners (id, token_id, name, hardware, created_at, updated_at)
     SELECT 'r' || n, 't' || n, 'r' || n, 'cpu', 0, 0`,
+  `uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
+    SELECT 'u' || n, iif(n % 2, '${user_id}', '${other}'), '', '', 1, '', 1, 0, iif(n % 3, 0, NULL), n`,
+  "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
 ];
 
 beforeAll(async () => {
@@ -128,10 +141,59 @@ test("a plan that is dear is seen as such", async () => {
   expect(await dear("SELECT * FROM models ORDER BY id LIMIT 5")).toBe(false);
 });
 
-describe("beside the lists", () => {
-  const plansOf = async (call: () => Promise<unknown>) =>
-    Promise.all((await statementsOf(call)).map(planOf));
+const plansOf = async (call: () => Promise<unknown>) =>
+  Promise.all((await statementsOf(call)).map(planOf));
 
+describe("uploads", () => {
+  const BY_ID = "SEARCH uploads USING INDEX sqlite_autoindex_uploads_1 (id=?)";
+  const PARTS = "SEARCH upload_parts USING PRIMARY KEY (upload_id=?)";
+  const row = {
+    id: "new",
+    user_id,
+    prediction_id: null,
+    key: "",
+    multipart_id: "",
+    size: 1,
+    mime_type: "",
+    name: null,
+    part_size: 1,
+    created_at: 0,
+    completed_at: null,
+    removed_at: null,
+    expires_at: 1,
+  };
+
+  test.each<[string, () => Promise<unknown>, string[][]]>([
+    [
+      "what is pending of an account is counted in the index of what is pending",
+      () => insertUpload(db, row, 1_000),
+      [
+        [
+          "SCAN CONSTANT ROW",
+          "SCALAR SUBQUERY 1",
+          "SEARCH uploads USING INDEX uploads_pending (user_id=?)",
+          // Nothing is there: SQLite looks because parts refer to uploads.
+          PARTS,
+        ],
+      ],
+    ],
+    ["one is found by its id", async () => findUpload(db, "u1"), [[BY_ID]]],
+    ["one's own too", async () => findOwnUploads(db, user_id, ["u1", "u2"]), [[BY_ID]]],
+    ["its parts are a range, in order", async () => listParts(db, "u1"), [[PARTS]]],
+    ["completed", () => completeUpload(db, "u1", 1, 2), [[BY_ID], [PARTS]]],
+    ["kept for longer", async () => keepUploads(db, ["u1", "u2"], 5), [[BY_ID]]],
+    ["deleted, with its parts", async () => deleteUpload(db, "u1"), [[BY_ID, PARTS]]],
+    [
+      "those that have had their time are the first of an index",
+      async () => findExpired(db, 100, 50),
+      [["SEARCH uploads USING INDEX uploads_expires (expires_at<?)"]],
+    ],
+  ])("%s", async (_, call, plans) => {
+    expect(await plansOf(call)).toEqual(plans);
+  });
+});
+
+describe("beside the lists", () => {
   test("what is overdue is a range of the predictions under way", async () => {
     expect(await plansOf(() => takeOverdue(db, 1, 2, 100))).toEqual([
       [

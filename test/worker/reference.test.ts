@@ -37,6 +37,25 @@ test("it has every operation, with a call to paste", () => {
   expect(html).toContain("Bearer $AUSPEX_TOKEN");
 });
 
+test("calls that send and keep bytes, and how addresses are asked for", () => {
+  const callOf = (id: string) => {
+    const [, article = ""] = html.split(`<article id="${id}"`);
+    return article.slice(0, article.indexOf("</article>"));
+  };
+  const put = callOf("putUploadPart");
+  expect(put).toContain("curl -X PUT -i &#39;");
+  expect(put).toMatch(/parts\/1\?[^ ]*signature=[\w-]{43}/);
+  expect(put).toContain("--data-binary @part");
+  expect(put).toContain("Content-Type: application/octet-stream");
+  expect(put).not.toContain("Bearer");
+  expect(put).toContain('<span class="access">signed address</span>');
+  expect(put).toContain("the bytes themselves");
+  const read = callOf("readFile");
+  expect(read).toContain("curl -O &#39;");
+  expect(read).toContain("Bearer $AUSPEX_TOKEN");
+  expect(read).toContain('<span class="access">signed address or access token</span>');
+});
+
 test("it has every schema", () => {
   for (const name of Object.keys(schemasOf(document))) expect(ids).toContain(`schema-${name}`);
 });

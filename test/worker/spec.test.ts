@@ -1,7 +1,7 @@
 /** The document held against the contract: every endpoint, parameter, limit and field. */
 import { describe, expect, test } from "vitest";
 import { operationsIn } from "../../src/openapi/document.ts";
-import { isInline, refName, resolved } from "../../src/openapi/reference.ts";
+import { isBytes, isInline, refName, resolved } from "../../src/openapi/reference.ts";
 import type { Document, Operation, Schema } from "../../src/openapi/types.ts";
 import {
   ENDPOINTS,
@@ -15,6 +15,7 @@ import {
 } from "./support/contract.ts";
 import {
   bodyOf,
+  bytesOf,
   documentIn,
   parametersOf,
   schemaNamed,
@@ -56,6 +57,7 @@ const typesOf = (schema: Schema, of: Document = document): Record<string, string
 /** The form of an answer in the words of the tables above. */
 function formOf([type, schema = {}]: [string, Schema | undefined]): string {
   if (type === "text/event-stream") return "events";
+  if (isBytes(schema)) return "bytes";
   const { items, ...envelope } = typesOf(schema);
   if (items === undefined) return typeOf(schema);
   expect(envelope).toEqual(ENVELOPE);
@@ -67,7 +69,8 @@ test("the document has these endpoints, and those of the operator", () => {
   expect(documented.toSorted()).toEqual(Object.keys(ENDPOINTS).toSorted());
 });
 
-describe.each(Object.entries(ENDPOINTS))("%s", (name, { query, headers, body, answers }) => {
+describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
+  const { query, headers, body, bytes, answers } = endpoint;
   const operation = operations.get(name) ?? {};
   const parameters = parametersOf(operation);
 
@@ -92,6 +95,7 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, { query, headers, body, an
   test("takes this body", () => {
     const schema = bodyOf(operation);
     expect(schema !== undefined).toBe(body !== undefined);
+    expect(bytesOf(operation)).toBe(bytes);
     if (!schema || !body) return;
     const { required = [], properties = {} } = resolved(schema, schemas);
     expect(required.toSorted()).toEqual(body.required.toSorted());

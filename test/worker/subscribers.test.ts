@@ -1,7 +1,7 @@
 /** The readers of a stream: slow ones fall back to the log, heartbeats, limits. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { encodeEvent, HEARTBEAT } from "../../src/domain/sse.ts";
-import type { Encoded } from "../../src/objects/prediction/log.ts";
+import type { Elsewhere, Encoded } from "../../src/objects/prediction/log.ts";
 import { Subscribers } from "../../src/objects/prediction/subscribers.ts";
 import { EventReader } from "./support/events.ts";
 
@@ -14,29 +14,73 @@ class Log {
     page: (after) => this.#page(after),
     last: () => this.#frames.length,
     ended: () => this.#ended,
+    open: async (name) => {
+      const value = this.#values.get(name);
+      if (!value) throw new Error(`${name} is not there`);
+      return value;
+    },
   });
   pages = 0;
-  readonly #frames: string[] = [];
+  readonly #frames: (string | Elsewhere)[] = [];
+  readonly #values = new Map<string, ReadableStream<Uint8Array>>();
   #ended = false;
 
   append(text: string, last = false): void {
     this.#frames.push(encodeEvent(this.#frames.length + 1, "output", text));
     this.#ended = last;
-    this.subscribers.publish(encoded(this.#frames.length, this.#frames.at(-1) ?? ""));
+    this.subscribers.publish(encoded(this.#frames.length, text));
   }
 
-  #page(after: number): Encoded | undefined {
-    if (after >= this.#frames.length) return undefined;
+  /** An event whose value lies elsewhere, or, without one, is gone. */
+  appendStored(name: string, value?: ReadableStream<Uint8Array>): void {
+    if (value) this.#values.set(name, value);
+    this.#frames.push({ last: this.#frames.length + 1, stored: { name, size: 1 } });
+    this.subscribers.publish(undefined);
+  }
+
+  #page(after: number): Encoded | Elsewhere | undefined {
+    const texts: string[] = [];
+    for (const frame of this.#frames.slice(after, after + 3)) {
+      if (typeof frame === "string") texts.push(frame);
+      else if (texts.length === 0) return frame;
+      else break;
+    }
+    if (texts.length === 0) return undefined;
     this.pages += 1;
-    const last = Math.min(after + 3, this.#frames.length);
-    return encoded(last, this.#frames.slice(after, last).join(""));
+    return { last: after + texts.length, bytes: encoder.encode(texts.join("")) };
   }
 }
 
+const encoder = new TextEncoder();
+
 const encoded = (last: number, text: string): Encoded => ({
   last,
-  bytes: new TextEncoder().encode(text),
+  bytes: encoder.encode(encodeEvent(last, "output", text)),
 });
+
+/** A value of so many pieces of 64 KiB: JSON text, made only as it is asked for. */
+function valueIn(pieces: number) {
+  const value = {
+    taken: 0,
+    canceled: false,
+    stream: new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const ends = value.taken === 0 || value.taken === pieces + 1;
+          controller.enqueue(encoder.encode(ends ? '"' : "x".repeat(PIECE)));
+          if (value.taken++ > pieces) controller.close();
+        },
+        cancel() {
+          value.canceled = true;
+        },
+      },
+      { highWaterMark: 0 },
+    ),
+  };
+  return value;
+}
+
+const PIECE = 64 * 1024;
 const settled = () => Promise.resolve().then(() => Promise.resolve());
 
 test("a reader that keeps up is handed what comes, and reads the log only once", async () => {
@@ -150,3 +194,106 @@ test("a reader that leaves is forgotten, and its timer with it", async () => {
   expect(vi.getTimerCount()).toBe(0);
   log.append("x");
 });
+
+test("a value that lies elsewhere comes in its place, to who keeps up and who lags", async () => {
+  const log = new Log();
+  log.append("before");
+  const quick = new EventReader(log.subscribers.subscribe(0, undefined));
+  expect(await quick.next()).toMatchObject({ id: 1 });
+  log.appendStored("v", valueIn(3).stream);
+  log.append("after", true);
+  const [value, ...rest] = await quick.rest();
+  expect(value).toEqual({ id: 2, event: "output", data: "x".repeat(3 * PIECE) });
+  expect(rest).toEqual([{ id: 3, event: "output", data: "after" }]);
+});
+
+test("of a value of 10 MB no more is read than the reader takes", async () => {
+  const log = new Log();
+  const value = valueIn(160);
+  log.appendStored("v", value.stream);
+  log.append("after", true);
+  const reader = log.subscribers.subscribe(0, undefined).getReader();
+  await settled();
+  expect(value.taken).toBeLessThan(4);
+  let read = 0;
+  for (let { value: bytes } = await reader.read(); bytes; { value: bytes } = await reader.read()) {
+    read += bytes.byteLength;
+    await settled();
+    expect(value.taken * PIECE - read).toBeLessThan(4 * PIECE);
+  }
+  expect(read).toBeGreaterThan(160 * PIECE);
+});
+
+test("no heartbeat falls into a value, however long it takes", async () => {
+  const log = new Log();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  log.appendStored("v", readable);
+  const text = new Response(log.subscribers.subscribe(0, undefined)).text();
+  for (const piece of ['"a', "b", 'c"']) {
+    await writer.write(encoder.encode(piece));
+    await vi.advanceTimersByTimeAsync(40_000);
+  }
+  await writer.close();
+  await vi.advanceTimersByTimeAsync(20_000);
+  log.append("end", true);
+  const heartbeat = text.then((all) => all.split(HEARTBEAT));
+  expect((await heartbeat).join("")).toBe(
+    `id: 1\nevent: output\ndata: "abc"\n\n${encodeEvent(2, "output", "end")}`,
+  );
+  expect((await heartbeat).length).toBeGreaterThan(1);
+});
+
+test("a value that takes longer than the idle limit, but comes, is no silence", async () => {
+  const log = new Log();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  log.appendStored("v", readable);
+  const reading = new EventReader(log.subscribers.subscribe(0, 30)).rest();
+  for (const piece of ['"a', "b", "c", 'd"']) {
+    await writer.write(encoder.encode(piece));
+    await vi.advanceTimersByTimeAsync(20_000);
+  }
+  expect(log.subscribers.size).toBe(1);
+  await writer.close();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(await reading).toMatchObject([{ data: "abcd" }]);
+});
+
+test("a value that is gone breaks the stream off, and so does one that breaks", async () => {
+  const gone = new Log();
+  gone.append("before");
+  gone.appendStored("v");
+  gone.append("after", true);
+  const broken = new Log();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  broken.append("before");
+  broken.appendStored("v", readable);
+  const writer = writable.getWriter();
+  const halves = writer.write(encoder.encode('"half')).then(() => writer.abort("R2 is down"));
+  for (const log of [gone, broken]) {
+    const reader = new EventReader(log.subscribers.subscribe(0, undefined));
+    expect(await reader.next()).toMatchObject({ id: 1, data: "before" });
+    await expect(reader.rest()).rejects.toThrow();
+    expect(log.subscribers.size).toBe(0);
+  }
+  await halves;
+});
+
+test.each(["leaves", "takes nothing for a minute"])(
+  "a reader that %s within a value lets go of it",
+  async (how) => {
+    const log = new Log();
+    const value = valueIn(160);
+    log.appendStored("v", value.stream);
+    const reader = log.subscribers.subscribe(0, undefined).getReader();
+    await reader.read();
+    if (how === "leaves") await reader.cancel();
+    else await vi.advanceTimersByTimeAsync(80_000);
+    await settled();
+    expect(log.subscribers.size).toBe(0);
+    expect(value.canceled).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+    log.append("more", true);
+  },
+);

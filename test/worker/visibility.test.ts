@@ -2,9 +2,17 @@
 import { expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import { scope } from "../../src/protocol/operator.ts";
-import { ask, CALLERS, ENDPOINTS, type Endpoint, OPERATOR_ENDPOINTS } from "./support/access.ts";
+import {
+  ask,
+  CALLERS,
+  ENDPOINTS,
+  type Endpoint,
+  newUploads,
+  OPERATOR_ENDPOINTS,
+} from "./support/access.ts";
 import { newModel, publish } from "./support/catalogue.ts";
 import { Client } from "./support/client.ts";
+import { fileUrl, uploaded } from "./support/files.ts";
 import { sweep } from "./support/queues.ts";
 import { FakeRunner } from "./support/runner.ts";
 import { newClient, newRunnerToken, newUser, newWorld, operator, unique } from "./support/world.ts";
@@ -31,6 +39,7 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   // What nothing runs on may be deleted.
   const idle = await newModel(world.client, { visibility });
   await publish(world.client, `${username}/${idle.name}`);
+  const { pending, whole } = await newUploads(world.client);
   const stranger = await world.stranger();
   const clientFor = async ({ scopes }: Endpoint): Promise<Client> => {
     if (caller === "nobody") return nobody;
@@ -42,8 +51,10 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   const found: [string, number][] = [];
   for (const [key, endpoint] of Object.entries(ENDPOINTS)) {
     const model_name = key.startsWith("DELETE") ? idle.name : "story";
+    const uploads = key.endsWith("/complete") ? whole : pending;
     const client = await clientFor(endpoint);
-    found.push([key, (await ask(client, key, { ...place, model_name }, endpoint)).status]);
+    const { status } = await ask(client, key, { ...place, ...uploads, model_name }, endpoint);
+    found.push([key, status]);
   }
   const expected = Object.entries(ENDPOINTS).map(([key, { hidden, shown }]) => {
     const statuses = visibility === "private" ? hidden : shown;
@@ -66,7 +77,7 @@ test("to a stranger a private model is what a model that does not exist is, to t
   ].map((key): [string, Pick<Endpoint, "body">] => [key, {}]);
   const answers = async () => {
     const all = Object.entries(ENDPOINTS).filter(
-      ([key]) => !key.includes("prediction_id") && key !== "POST /v1/models",
+      ([key]) => !/prediction_id|^POST \/v1\/(?:models|uploads)$/.test(key),
     );
     const given: [string, unknown][] = [];
     for (const caller of [nobody, stranger]) {
@@ -96,6 +107,18 @@ test("a model that is made private is gone for others at once, to run as well as
   await world.client.ok("PATCH", `/v1/models/${world.model}`, { visibility: "private" });
   expect(await statuses(stranger)).toEqual([404, 404]);
   expect(await statuses(world.client)).toEqual([200, 202]);
+});
+
+test("a signed address of a file is anybody's, for that file alone", async () => {
+  const { client, username } = await newUser();
+  const [one, other] = [fileUrl(await uploaded(client, "one")), fileUrl(await uploaded(client))];
+  const swapped = other.replace(/\?.*/, "") + one.replace(/.*(?=\?)/, "");
+  const { client: stranger } = await newUser();
+  const writer = await newClient(username, { scopes: ["write"] });
+  for (const caller of [nobody, stranger, writer]) {
+    expect(await (await caller.fetch(one)).text()).toBe("one");
+    expect((await caller.json("GET", swapped)).status).toBe(403);
+  }
 });
 
 test("what is the operator's is nobody else's, and the other way round", async () => {

@@ -1,7 +1,15 @@
 /** A command line that makes the call, put together from the examples of the document. */
 
 import { exampleOf } from "../../openapi/example.ts";
-import type { DocumentedOperation, Parameter, Schemas } from "../../openapi/types.ts";
+import { signatureOf } from "../../openapi/parameters.ts";
+import { isBytes } from "../../openapi/reference.ts";
+import type {
+  Content,
+  DocumentedOperation,
+  Operation,
+  Parameter,
+  Schemas,
+} from "../../openapi/types.ts";
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -22,22 +30,49 @@ export function curlOf(
     .map((one) => `${one.name}=${textOf(one)}`)
     .join("&");
   const verb = method === "get" ? "" : `-X ${method.toUpperCase()} `;
-  const streams = Object.keys(operation.responses?.[200]?.content ?? {});
-  const lines = [
-    `curl ${streams.at(0) === "text/event-stream" ? "-N " : verb}${quoted(base + filled + (query && `?${query}`))}`,
-  ];
-  const token = tokenOf(operation.security);
-  if (token) lines.push(`-H "Authorization: Bearer $${token}"`);
   const body = operation.requestBody;
-  if (body && "content" in body) {
-    lines.push("-H 'Content-Type: application/json'");
-    lines.push(`-d ${quoted(JSON.stringify(body.content["application/json"]?.example, null, 2))}`);
+  const sent = firstOf(body && "content" in body ? body.content : {});
+  const flag = flagOf(sent, firstOf(operation.responses?.[200]?.content ?? {}));
+  const lines = [`curl ${verb}${flag}${quoted(base + filled + (query && `?${query}`))}`];
+  const token = tokenOf(operation);
+  if (token) lines.push(`-H "Authorization: Bearer $${token}"`);
+  if (sent) {
+    lines.push(`-H 'Content-Type: ${sent.type}'`);
+    lines.push(
+      sent.isBytes ? "--data-binary @part" : `-d ${quoted(JSON.stringify(sent.example, null, 2))}`,
+    );
   }
   return lines.join(" \\\n  ");
 }
 
-/** The variable that holds the token, or undefined where none is needed. */
-function tokenOf(security: DocumentedOperation["operation"]["security"] = [{ accessToken: [] }]) {
-  if (security.some((way) => Object.keys(way).length === 0)) return undefined;
+interface Media {
+  type: string;
+  isBytes: boolean;
+  example: unknown;
+}
+
+/** The media type that the call is shown with. */
+function firstOf(content: Content): Media | undefined {
+  const [first] = Object.entries(content);
+  if (!first) return undefined;
+  const [type, { schema = {}, example }] = first;
+  return { type, isBytes: isBytes(schema), example };
+}
+
+/** Events are shown as they come, a file is kept as one; what a part is answered is a header. */
+function flagOf(sent: Media | undefined, answered: Media | undefined): string {
+  if (sent?.isBytes) return "-i ";
+  if (answered?.isBytes) return "-O ";
+  return answered?.type === "text/event-stream" ? "-N " : "";
+}
+
+/**
+ * The variable that holds the token, or undefined where none is needed. What an address may be
+ * signed for is asked for as its owner, since a signature cannot be made up.
+ */
+function tokenOf(operation: Operation) {
+  const { security = [{ accessToken: [] }] } = operation;
+  const isPublic = security.some((way) => Object.keys(way).length === 0);
+  if (isPublic && signatureOf(operation)?.required !== false) return undefined;
   return security.some((way) => "operatorToken" in way) ? "OPERATOR_TOKEN" : "AUSPEX_TOKEN";
 }

@@ -1,5 +1,6 @@
 /** One operation: what it does, what it takes, a call to paste, what it answers. */
-import { refName, resolved } from "../../openapi/reference.ts";
+import { signatureOf } from "../../openapi/parameters.ts";
+import { isBytes, refName, resolved } from "../../openapi/reference.ts";
 import type {
   Answer,
   Content,
@@ -33,7 +34,7 @@ export function Operation({ document, one }: Props) {
       </h3>
       <p class="endpoint">
         <Method method={method} /> <code>{path}</code>
-        <Access security={operation.security} />
+        <Access operation={operation} />
       </p>
       {description && <Prose text={description} />}
       {parameters.length > 0 && <Parameters parameters={parameters} />}
@@ -58,8 +59,13 @@ export const Method = ({ method }: { method: string }) => (
 );
 
 /** Who may call it. */
-function Access({ security }: Pick<OperationObject, "security">) {
-  const ways = security ?? [{ accessToken: [] }];
+function Access({ operation }: { operation: OperationObject }) {
+  const signature = signatureOf(operation);
+  if (signature) {
+    const ways = signature.required ? "signed address" : "signed address or access token";
+    return <span class="access">{ways}</span>;
+  }
+  const ways = operation.security ?? [{ accessToken: [] }];
   if (ways.some((way) => Object.keys(way).length === 0)) return <span class="access">public</span>;
   const operator = ways.some((way) => "operatorToken" in way);
   return <span class="access">{operator ? "operator token" : "access token"}</span>;
@@ -112,6 +118,7 @@ const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => 
               · <Type schema={schema} />
             </>
           )}
+          {isBytes(schema) && "· the bytes themselves"}
         </p>
         <Fields schema={resolved(schema, schemas)} />
         {example !== undefined && (

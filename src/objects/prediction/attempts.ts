@@ -10,6 +10,7 @@ import {
 } from "../../protocol/channel.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
+import { MAX_FRAME_UNITS } from "./entries.ts";
 import { linesOf } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -148,6 +149,7 @@ export class Attempts {
     const totals = log.totalsWith(attempt, frame.seq, reported);
     const { output_bytes, logs_bytes } = totals;
     if (
+      reported.reduce((units, { json }) => units + json.length, 0) > MAX_FRAME_UNITS ||
       output_bytes > limits.output_bytes * TOLERANCE ||
       logs_bytes > limits.logs_bytes * TOLERANCE
     ) {

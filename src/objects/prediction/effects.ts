@@ -56,7 +56,7 @@ export class Effects {
     if (changed) record.save();
     const encoded = all.length > 0 ? log.append(all, totals) : undefined;
     this.arm(record);
-    if (encoded) this.#subscribers.publish(encoded);
+    if (all.length > 0) this.#subscribers.publish(encoded);
     if (!ended) return;
     this.waiters.release();
     this.#ctx.waitUntil(this.#projectEnd(record));

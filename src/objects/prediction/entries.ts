@@ -3,8 +3,7 @@
  *
  *   id > 0    a frame of the event log, under the id of its first event
  *   id = 0    the record: spec and state
- *   id = -1   the input
- *   id < -1   pieces of texts that are too large for one row
+ *   id = -1   the input, unless it lies in R2
  *
  * The table is made by `create`, never by a look: an object that was not created leaves nothing.
  */
@@ -12,11 +11,8 @@
 const RECORD = 0;
 const INPUT = -1;
 
-/** UTF-16 units in a row: at most 3 bytes of UTF-8 each, so that a row stays under 1 MB. */
-const ROW_UNITS = 300_000;
-
-/** Stands for a text that lies in the rows `from` down to `to`. JSON never begins like it. */
-const PIECES = /^@(-\d+):(-\d+)$/;
+/** UTF-16 units of a frame's events, at most 3 bytes of UTF-8 each: a row may have 2 MB. */
+export const MAX_FRAME_UNITS = 600_000;
 
 interface Row extends Record<string, SqlStorageValue> {
   id: number;
@@ -36,13 +32,8 @@ export class Entries {
 
   create(record: string, input: string, firstFrame: string): void {
     this.#sql.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
-    if (input.length <= ROW_UNITS) {
-      const rows = "INSERT INTO entry VALUES (?, ?), (?, ?), (?, ?)";
-      this.#sql.exec(rows, INPUT, input, RECORD, record, 1, firstFrame);
-    } else {
-      this.#sql.exec("INSERT INTO entry VALUES (?, ?), (?, ?)", RECORD, record, 1, firstFrame);
-      this.#insert(INPUT, input);
-    }
+    const rows = "INSERT INTO entry VALUES (?, ?), (?, ?), (?, ?)";
+    this.#sql.exec(rows, INPUT, input, RECORD, record, 1, firstFrame);
   }
 
   record(): string {
@@ -54,67 +45,29 @@ export class Entries {
   }
 
   input(): string {
-    return this.#text(
-      this.#sql.exec<Row>("SELECT id, body FROM entry WHERE id = ?", INPUT).one().body,
-    );
+    return this.#sql.exec<Row>("SELECT id, body FROM entry WHERE id = ?", INPUT).one().body;
   }
 
   append(firstEventId: number, frame: string): void {
-    this.#insert(firstEventId, frame);
+    this.#sql.exec("INSERT INTO entry VALUES (?, ?)", firstEventId, frame);
+  }
+
+  /** All but the record, and a frame without events after the last one. */
+  removeData(lastEventId: number, closing: string): void {
+    this.#sql.exec("DELETE FROM entry WHERE id <> ?", RECORD);
+    this.append(lastEventId + 1, closing);
   }
 
   /** The last frame of the log. */
   last(): { id: number; body: string } {
-    const row = this.#sql.exec<Row>("SELECT id, body FROM entry ORDER BY id DESC LIMIT 1").one();
-    return { id: row.id, body: this.#text(row.body) };
+    return this.#sql.exec<Row>("SELECT id, body FROM entry ORDER BY id DESC LIMIT 1").one();
   }
 
   /** The frames from the one that holds `eventId` on; read as they are consumed, without an await between. */
   *frames(eventId: number): Generator<{ id: number; body: string }> {
-    const rows = this.#sql.exec<Row>(
+    yield* this.#sql.exec<Row>(
       "SELECT id, body FROM entry WHERE id >= (SELECT max(id) FROM entry WHERE id <= ?) AND id > 0 ORDER BY id",
       Math.max(eventId, 1),
     );
-    for (const { id, body } of rows) yield { id, body: this.#text(body) };
   }
-
-  #insert(id: number, text: string): void {
-    this.#sql.exec(
-      "INSERT INTO entry VALUES (?, ?)",
-      id,
-      text.length <= ROW_UNITS ? text : this.#split(text),
-    );
-  }
-
-  #split(text: string): string {
-    const lowest = this.#sql.exec<{ id: number }>("SELECT min(id) AS id FROM entry").one().id;
-    const from = Math.min(lowest, INPUT) - 1;
-    let id = from;
-    for (let start = 0; start < text.length; id--) {
-      const end = cut(text, start + ROW_UNITS);
-      this.#sql.exec("INSERT INTO entry VALUES (?, ?)", id, text.slice(start, end));
-      start = end;
-    }
-    return `@${from}:${id + 1}`;
-  }
-
-  #text(body: string): string {
-    const [, from, to] = PIECES.exec(body) ?? [];
-    if (from === undefined || to === undefined) return body;
-    const rows = this.#sql.exec<Row>(
-      "SELECT id, body FROM entry WHERE id BETWEEN ? AND ? ORDER BY id DESC",
-      Number(to),
-      Number(from),
-    );
-    return rows
-      .toArray()
-      .map((row) => row.body)
-      .join("");
-  }
-}
-
-/** An end that does not tear a surrogate pair apart: half of one would not survive UTF-8. */
-function cut(text: string, end: number): number {
-  const unit = text.charCodeAt(end - 1);
-  return end < text.length && unit >= 0xd800 && unit <= 0xdbff ? end - 1 : end;
 }

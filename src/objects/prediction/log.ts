@@ -1,6 +1,6 @@
 /** The event log: frames of numbered events, each one row. */
 import { encodeJsonEvent } from "../../domain/sse.ts";
-import type { LogEvent } from "../../protocol/event.ts";
+import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 import type { Entries } from "./entries.ts";
 
 /** What is known of the log as a whole; kept in each row, so that the last one tells all. */
@@ -32,6 +32,7 @@ export const linesOf = (events: LogEvent[]): Line[] =>
   });
 
 function sizeOf({ event, data }: LogEvent, json: string): number {
+  if (event === "stored") return data.size;
   if (event === "setup") return data.logs?.length ?? 0;
   return typeof data === "string" ? data.length : json.length;
 }
@@ -40,11 +41,21 @@ interface Frame extends Totals {
   events: LogEvent[];
 }
 
+/** Events as readers are sent them. */
 export interface Encoded {
   /** The id of the last event in it. */
   last: number;
   bytes: Uint8Array;
 }
+
+/** An event whose value is read from R2: nobody is sent it before it is asked for. */
+export interface Elsewhere {
+  last: number;
+  stored: StoredValue;
+}
+
+/** A JSON text in pieces: as it is, or a value that lies in R2 under this name. */
+export type Piece = string | StoredValue;
 
 /** One step of a replay ends with the frame that passes this: what a reader that lags costs. */
 const PAGE_BYTES = 32 * 1024;
@@ -99,7 +110,7 @@ export class EventLog {
     // The limits are those of one attempt: its runner knows nothing of the one before.
     if (attempt !== this.#totals.attempt) Object.assign(next, NOTHING_REPORTED);
     for (const { event, size } of lines) {
-      if (event === "output") {
+      if (event === "output" || event === "stored") {
         next.outputs += 1;
         next.output_bytes += size;
       } else if (event === "logs" || event === "setup") next.logs_bytes += size;
@@ -107,38 +118,48 @@ export class EventLog {
     return next;
   }
 
-  /** Appends one row; gives what subscribers are sent. */
-  append(lines: Line[], totals: Totals = this.#totals): Encoded {
+  /** Appends one row; gives what subscribers are sent, unless a part of it lies elsewhere. */
+  append(lines: Line[], totals: Totals = this.#totals): Encoded | undefined {
     const first = this.#last + 1;
     this.#entries.append(first, frameText(totals, lines));
     this.#totals = totals;
     this.#last = first + lines.length - 1;
+    if (lines.some(({ event }) => event === "stored")) return undefined;
     return { last: this.#last, bytes: encoder.encode(encode(first, lines)) };
   }
 
+  /** The row that says where a log has ended of which nothing else is left. */
+  closing(): string {
+    return frameText(this.#totals, []);
+  }
+
   /** The next step of a replay after the event `after`; undefined at the end of the log. */
-  page(after: number): Encoded | undefined {
+  page(after: number): Encoded | Elsewhere | undefined {
     if (after >= this.#last) return undefined;
     let text = "";
     let last = after;
     for (const { id, body } of this.#entries.frames(after + 1)) {
       const { events }: Frame = JSON.parse(body);
-      const skip = Math.max(0, after + 1 - id);
-      text += encode(id + skip, linesOf(events.slice(skip)));
-      last = id + events.length - 1;
-      if (text.length >= PAGE_BYTES) break;
+      const ahead = events.slice(Math.max(0, after + 1 - id));
+      const stored = ahead.find((one) => one.event === "stored");
+      const inline = stored ? ahead.slice(0, ahead.indexOf(stored)) : ahead;
+      text += encode(last + 1, linesOf(inline));
+      last += inline.length;
+      if (stored && text === "") return { last: last + 1, stored: stored.data };
+      if (stored || text.length >= PAGE_BYTES) break;
     }
     return { last, bytes: encoder.encode(text) };
   }
 
-  /** The values of the `output` events of one attempt, as JSON texts. */
-  outputs(attempt: number): string[] {
-    const found: string[] = [];
+  /** The values of one attempt's outputs. */
+  outputs(attempt: number): Piece[] {
+    const found: Piece[] = [];
     for (const { body } of this.#entries.frames(1)) {
       const frame: Frame = JSON.parse(body);
       if (frame.attempt !== attempt) continue;
-      for (const { event, data } of frame.events) {
-        if (event === "output") found.push(JSON.stringify(data));
+      for (const one of frame.events) {
+        if (one.event === "output") found.push(JSON.stringify(one.data));
+        else if (one.event === "stored") found.push(one.data);
       }
     }
     return found;

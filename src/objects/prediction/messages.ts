@@ -4,6 +4,7 @@ import type { Attempt, PredictionSpec } from "../../domain/prediction-state.ts";
 import { projection } from "../../domain/projection.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
+import type { Piece } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** A job on its way to a runner; the input stays text, for it is only passed on. */
@@ -12,14 +13,11 @@ export interface OfferedJob {
   input: string | undefined;
 }
 
-/** Above this a runner fetches the input itself: the pool is one object for all. */
-const INLINE_INPUT_BYTES = 1024 * 1024;
-
 export function jobOf(
   spec: PredictionSpec,
   attempt: Attempt,
   objectId: string,
-  input: string,
+  input: Piece,
 ): OfferedJob {
   const lease = formatLease({ attempt: attempt.number, objectId, secret: attempt.secret });
   return {
@@ -32,8 +30,10 @@ export function jobOf(
       interface: spec.interface,
       variables: spec.variables,
       limits: spec.limits,
+      files: spec.files,
     },
-    input: input.length <= INLINE_INPUT_BYTES ? input : undefined,
+    // What lies in R2 a runner fetches itself: the pool is one object for all.
+    input: typeof input === "string" ? input : undefined,
   };
 }
 

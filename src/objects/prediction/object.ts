@@ -4,29 +4,21 @@
  * time's (its one alarm). What may happen is in domain/prediction.ts, what follows in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
-import type { Deadline } from "../../domain/deadlines.ts";
 import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import type { Bindings } from "../../env.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";
+import { deleteAll, getFile, valueKey } from "../../storage/files.ts";
 import { poolOf } from "../pool/stub.ts";
 import { Attempts, attemptOf, type Reply } from "./attempts.ts";
+import type { CancelResult, CreateRequest, CreateResult, StoringPrediction } from "./doors.ts";
 import { Effects } from "./effects.ts";
+import type { Piece } from "./log.ts";
+import { meet } from "./meet.ts";
 import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.ts";
 import { PredictionRecord, type Snapshot } from "./record.ts";
 import { Subscribers } from "./subscribers.ts";
-
-export interface CreateRequest {
-  spec: PredictionSpec;
-  /** JSON text. */
-  input: string;
-  /** How long to wait for the end, ms. */
-  wait: number;
-}
-
-export type CreateResult = Snapshot | { refused: "conflict" | "full" };
-export type CancelResult = "accepted" | "terminal" | "unknown";
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
@@ -36,6 +28,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     page: (after) => this.#load()?.log.page(after),
     last: () => this.#load()?.log.last ?? 0,
     ended: () => this.#load()?.life.terminal ?? true,
+    open: (name) => this.#open(name),
   });
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers);
   readonly #attempts = new Attempts(this.#effects);
@@ -80,6 +73,18 @@ export class PredictionObject extends DurableObject<Bindings> {
     return "accepted";
   }
 
+  /**
+   * Removes all that is kept of a prediction that has ended.
+   * @returns the row as it is then (as of `project`)
+   */
+  async remove(): Promise<{ removed: object } | "under way" | "unknown"> {
+    const record = await this.#begun();
+    if (!record || record.life.dataRemoved) return "unknown";
+    if (!record.life.terminal) return "under way";
+    await this.#purge(record, Date.now());
+    return { removed: { ...projectionOf(record, this.ctx.id.toString()), data_removed: true } };
+  }
+
   /** The row as it should be, a ProjectionMessage (whose type is too deep for that of RPC). */
   project(): object | undefined {
     const record = this.#load();
@@ -93,7 +98,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     if (url.pathname === "/channel") {
       return this.#attempts.connect(record, request.headers.get(LEASE_HEADER) ?? "");
     }
-    if (!record) return new Response(null, { status: 404 });
+    if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
     const after = Number(url.searchParams.get("after") ?? 0);
     const idle = url.searchParams.get("idle");
     if (record.life.terminal && after >= record.log.last)
@@ -123,10 +128,34 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   // ---- the runner's doors
 
-  /** The input of the attempt that a lease names, as JSON text. */
-  async input(leaseText: string): Promise<string | undefined> {
+  /** The input of the attempt that a lease names. */
+  async input(leaseText: string): Promise<{ id: string; input: Piece } | undefined> {
     const record = await this.#begun();
-    return record && attemptOf(record, leaseText) ? record.input() : undefined;
+    const attempt = record && attemptOf(record, leaseText);
+    if (!attempt || !record.life.owns(attempt)) return undefined;
+    return { id: record.life.spec.id, input: record.input() };
+  }
+
+  /** Whether the attempt that a lease names may read this file: its input names it. */
+  async mayRead(leaseText: string, key: string): Promise<boolean> {
+    const record = await this.#begun();
+    const attempt = record && attemptOf(record, leaseText);
+    if (!attempt || !record.life.owns(attempt)) return false;
+    return record.life.spec.files.some(({ stored }) => stored?.key === key);
+  }
+
+  /**
+   * Lets the attempt that a lease names write to R2 below this prediction's id.
+   * @returns undefined when the attempt has ended: what it has written then is to go again.
+   */
+  async store(leaseText: string): Promise<StoringPrediction | undefined> {
+    const record = await this.#begun();
+    const attempt = record && attemptOf(record, leaseText);
+    if (!attempt || !record.life.owns(attempt)) return undefined;
+    if (record.life.store()) record.save();
+    const { id, account_id, url, limits, timeout_seconds, retention_seconds } = record.life.spec;
+    const keep_seconds = timeout_seconds + retention_seconds;
+    return { id, account_id, url, output_bytes: limits.output_bytes, keep_seconds };
   }
 
   /** A run's only frame, when it has ended before a channel was worth opening. */
@@ -160,7 +189,9 @@ export class PredictionObject extends DurableObject<Bindings> {
       // A finished one that is woken before its retention ends has not delivered its row yet.
       if (record.life.terminal && !due) await this.#effects.project(record);
       for (; due && this.#record; due = this.#effects.due(record, now)) {
-        await this.#meet(record, due, now);
+        if (due.what === "retention") await this.#purge(record, now);
+        else if (due.what === "forget") await this.#forget(record);
+        else meet(record, due.what, now, this.#effects, this.#attempts);
       }
       if (this.#record) this.#effects.arm(record);
     } catch (error) {
@@ -168,47 +199,6 @@ export class PredictionObject extends DurableObject<Bindings> {
       console.error("alarm failed", { id: record.life.spec.id, error: String(error) });
       await this.#effects.retry();
     }
-  }
-
-  async #meet(record: PredictionRecord, { what }: Deadline, now: number): Promise<void> {
-    const { life } = record;
-    const { spec, state } = life;
-    switch (what) {
-      case "wait":
-        life.requestCancel(now);
-        this.#effects.commit(record);
-        return this.#effects.tellCancel(record, "the wait that its creator allowed is over");
-      case "redispatch":
-        return this.#effects.dispatch(record, now);
-      case "connect":
-        if (state.attempt) life.closeAttempt(state.attempt.number, now);
-        return this.#effects.dispatch(record, now);
-      case "lease":
-        return this.#attempts.leaseEnded(record, now);
-      case "retention":
-        await this.#effects.project(record, true);
-        return this.#forget();
-      case "queue":
-        life.fail(
-          "internal",
-          `No runner of hardware '${spec.hardware}' took it within ${spec.queue_timeout_seconds} s.`,
-          now,
-        );
-        break;
-      case "setup":
-        life.fail(
-          "external",
-          `The container was not ready within ${spec.setup_timeout_seconds} s.`,
-          now,
-        );
-        break;
-      case "run":
-        life.fail("external", `The model did not finish within ${spec.timeout_seconds} s.`, now);
-        break;
-      case "cancel":
-        life.enforceCancel(now);
-    }
-    this.#effects.commit(record);
   }
 
   // ---- beginning and end
@@ -236,7 +226,10 @@ export class PredictionObject extends DurableObject<Bindings> {
     const [life, attempt] = PredictionLife.begin(spec, crypto.randomUUID());
     const objectId = this.ctx.id.toString();
     const answer = await poolOf(this.env, spec.hardware)
-      .offer(jobOf(spec, attempt, objectId, input), waitingJobOf(spec, objectId))
+      .offer(
+        jobOf(spec, attempt, objectId, spec.stored_input ?? input),
+        waitingJobOf(spec, objectId),
+      )
       .catch(() => "none" as const);
     if (answer === "full") return false;
     const now = Date.now();
@@ -248,11 +241,31 @@ export class PredictionObject extends DurableObject<Bindings> {
     return true;
   }
 
-  async #forget(): Promise<void> {
+  /** R2 first: what nobody knows of any more nobody could remove. */
+  async #purge(record: PredictionRecord, now: number): Promise<void> {
+    const { spec, state } = record.life;
+    if (state.stored) await deleteAll(this.env.FILES, spec.id);
+    await this.#effects.project(record, true);
+    const forgetAt = record.life.forgetAt(now);
+    if (forgetAt <= now) return this.#forget(record);
+    record.removeData(forgetAt);
+    this.#effects.arm(record);
+  }
+
+  async #forget({ life: { spec, state } }: PredictionRecord): Promise<void> {
+    if (state.stored) await deleteAll(this.env.FILES, spec.id);
     this.#record = undefined;
     this.#beginning = undefined;
     this.#effects.disarmed();
     await this.ctx.storage.deleteAll();
+  }
+
+  /** A value that lies in R2. */
+  async #open(name: string): Promise<ReadableStream<Uint8Array>> {
+    const key = valueKey(this.#load()?.life.spec.id ?? "", name);
+    const found = await getFile(this.env.FILES, key);
+    if (!found) throw new Error(`${key} is not there`);
+    return found.body;
   }
 
   /** The record, for whoever may come while it is being begun. */

@@ -4,13 +4,13 @@ import type { PredictionSpec, PredictionState } from "../../domain/prediction-st
 import { presentPrediction } from "../../domain/resource.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { Entries } from "./entries.ts";
-import { EventLog } from "./log.ts";
+import { EventLog, type Piece } from "./log.ts";
 
 /** A prediction in its full form, as JSON text: it is large, and only ever passed on. */
 export interface Snapshot {
   id: string;
   terminal: boolean;
-  body: string;
+  body: Piece[];
 }
 
 export class PredictionRecord {
@@ -24,6 +24,7 @@ export class PredictionRecord {
     this.#entries = entries;
   }
 
+  /** @param input JSON text; empty when it lies in R2. */
   static create(sql: SqlStorage, life: PredictionLife, input: string): PredictionRecord {
     const entries = new Entries(sql);
     const events = life.takeEvents();
@@ -44,15 +45,21 @@ export class PredictionRecord {
     this.#entries.saveRecord(JSON.stringify([this.life.spec, this.life.state]));
   }
 
+  /** All but what it was. */
+  removeData(forgetAt: number): void {
+    this.life.removeData(forgetAt);
+    this.#entries.removeData(this.log.last, this.log.closing());
+    this.save();
+  }
+
   /** Whether output of the current attempt was already seen. */
   get produced(): boolean {
     const { attempt, outputs } = this.log.totals;
     return attempt === this.life.state.attempt?.number && outputs > 0;
   }
 
-  /** JSON text. */
-  input(): string {
-    return this.#entries.input();
+  input(): Piece {
+    return this.life.spec.stored_input ?? this.#entries.input();
   }
 
   present(): Prediction {
@@ -60,16 +67,37 @@ export class PredictionRecord {
   }
 
   snapshot(): Snapshot {
-    const head = JSON.stringify({ ...this.present(), data_removed: false }).slice(0, -1);
-    const body = `${head},"input":${this.input()},"output":${this.#output()}}`;
+    const data_removed = this.life.dataRemoved;
+    const head = JSON.stringify({ ...this.present(), data_removed }).slice(0, -1);
+    if (data_removed) {
+      const { id } = this.life.spec;
+      return { id, terminal: true, body: [`${head},"input":null,"output":null}`] };
+    }
+    const body = joined([`${head},"input":`, this.input(), ',"output":', ...this.#output(), "}"]);
     return { id: this.life.spec.id, terminal: this.life.terminal, body };
   }
 
-  /** JSON text. Of a list also what has come so far, or came before the run broke off. */
-  #output(): string {
+  /** Of a list also what has come so far, or came before the run broke off. */
+  #output(): Piece[] {
     const { state } = this.life;
     const values = this.log.outputs(state.attempts);
-    if (state.output === "value") return values.at(-1) ?? "null";
-    return values.length > 0 || state.output === "items" ? `[${values.join(",")}]` : "null";
+    if (state.output === "value") return [values.at(-1) ?? "null"];
+    if (values.length === 0) return [state.output === "items" ? "[]" : "null"];
+    return ["[", ...values.flatMap((value, n) => (n === 0 ? [value] : [",", value])), "]"];
   }
+}
+
+/** Neighbouring texts as one: as a rule there is nothing else. */
+function joined(pieces: Piece[]): Piece[] {
+  const all: Piece[] = [];
+  let text: string[] = [];
+  for (const piece of pieces) {
+    if (typeof piece === "string") text.push(piece);
+    else {
+      all.push(text.join(""), piece);
+      text = [];
+    }
+  }
+  all.push(text.join(""));
+  return all;
 }

@@ -4,23 +4,26 @@
  * asks again, and then reads on from the log. So a slow reader costs 32 KiB and a frame, whatever
  * it misses.
  */
-import { HEARTBEAT } from "../../domain/sse.ts";
-import type { Encoded } from "./log.ts";
+import { EVENT_END, eventHead, HEARTBEAT } from "../../domain/sse.ts";
+import type { Elsewhere, Encoded } from "./log.ts";
 
 const HEARTBEAT_SECONDS = 15;
 /** A reader that takes nothing for so long is gone: it may come back and resume. */
 const STALLED_SECONDS = 60;
 const BUFFER_BYTES = 32 * 1024;
 
-const heartbeat = new TextEncoder().encode(HEARTBEAT);
+const encoder = new TextEncoder();
+const heartbeat = encoder.encode(HEARTBEAT);
 
 export interface Source {
   /** What follows the event `after`, or undefined at the end. */
-  page(after: number): Encoded | undefined;
+  page(after: number): Encoded | Elsewhere | undefined;
   /** The id of the last event. */
   last(): number;
   /** Whether no other can follow. */
   ended(): boolean;
+  /** The bytes of a value that lies in R2: JSON text. */
+  open(name: string): Promise<ReadableStream<Uint8Array>>;
 }
 
 interface Subscriber {
@@ -28,6 +31,10 @@ interface Subscriber {
   position: number;
   /** Handed each frame as it comes; false while it reads from the log. */
   live: boolean;
+  /** A value is being copied to it: until its end nothing else can be said. */
+  copying: boolean;
+  /** Called when there is room again, or nobody is there any more. */
+  onRoom: () => void;
   /** When it was last given an event, and when it last took anything. */
   eventAt: number;
   tookAt: number;
@@ -61,6 +68,8 @@ export class Subscribers {
             controller,
             position: after,
             live: false,
+            copying: false,
+            onRoom() {},
             eventAt: now,
             tookAt: now,
             idleSeconds,
@@ -77,16 +86,18 @@ export class Subscribers {
     );
   }
 
-  publish({ last, bytes }: Encoded): void {
+  /** @param encoded absent: readers find it in the log, and partly in R2. */
+  publish(encoded: Encoded | undefined): void {
     const now = Date.now();
     for (const subscriber of this.#all) {
       const room = (subscriber.controller.desiredSize ?? 0) > 0;
-      if (!room) subscriber.live = false;
-      else if (!subscriber.live) this.#pull(subscriber);
+      if (!room || !encoded) subscriber.live = false;
+      if (!room) continue;
+      if (!encoded || !subscriber.live) this.#pull(subscriber);
       else {
-        subscriber.controller.enqueue(bytes);
-        subscriber.position = last;
+        subscriber.position = encoded.last;
         subscriber.eventAt = now;
+        subscriber.controller.enqueue(encoded.bytes);
       }
     }
     if (this.#source.ended()) for (const reader of [...this.#all]) this.#endIfDone(reader);
@@ -95,18 +106,56 @@ export class Subscribers {
   /** Called when the reader has room: it has taken what it was given. */
   #pull(subscriber: Subscriber): void {
     subscriber.tookAt = Date.now();
-    if (subscriber.live) return;
+    subscriber.onRoom();
+    if (subscriber.live || subscriber.copying) return;
     const page = this.#source.page(subscriber.position);
+    if (page && "stored" in page) {
+      void this.#copy(subscriber, page);
+      return;
+    }
     if (page) {
-      subscriber.controller.enqueue(page.bytes);
+      // Before it is handed over: a reader that waits for it asks for more at once, from here.
       subscriber.position = page.last;
       subscriber.eventAt = subscriber.tookAt;
+      subscriber.controller.enqueue(page.bytes);
     } else subscriber.live = subscriber.position === this.#source.last();
     this.#endIfDone(subscriber);
   }
 
+  /** A value from R2, as it comes and as the reader takes it, and then whatever follows. */
+  async #copy(subscriber: Subscriber, { last, stored }: Elsewhere): Promise<void> {
+    const { controller } = subscriber;
+    subscriber.copying = true;
+    try {
+      const value = await this.#source.open(stored.name);
+      if (!this.#all.has(subscriber)) return await value.cancel();
+      controller.enqueue(encoder.encode(eventHead(last, "output")));
+      for await (const chunk of value) {
+        controller.enqueue(chunk);
+        await this.#room(subscriber);
+        if (!this.#all.has(subscriber)) return;
+        subscriber.eventAt = Date.now();
+      }
+      controller.enqueue(encoder.encode(EVENT_END));
+    } catch (error) {
+      if (this.#remove(subscriber)) controller.error(error);
+      return;
+    }
+    subscriber.copying = false;
+    subscriber.position = last;
+    this.#pull(subscriber);
+  }
+
+  #room(subscriber: Subscriber): Promise<void> {
+    if ((subscriber.controller.desiredSize ?? 0) > 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      subscriber.onRoom = resolve;
+    });
+  }
+
   #endIfDone(subscriber: Subscriber): void {
-    const { position } = subscriber;
+    const { position, copying } = subscriber;
+    if (copying) return;
     if (this.#source.ended() && position >= this.#source.last()) this.#close(subscriber);
   }
 
@@ -116,6 +165,7 @@ export class Subscribers {
 
   #remove(subscriber: Subscriber): boolean {
     const removed = this.#all.delete(subscriber);
+    subscriber.onRoom();
     if (this.#all.size === 0) {
       clearTimeout(this.#timer);
       this.#timer = null;
@@ -137,11 +187,12 @@ export class Subscribers {
   #beat(): void {
     const now = Date.now();
     for (const subscriber of [...this.#all]) {
-      const { controller, eventAt, tookAt, idleSeconds } = subscriber;
+      const { controller, copying, eventAt, tookAt, idleSeconds } = subscriber;
       const idle = idleSeconds !== undefined && now - eventAt >= idleSeconds * 1000;
+      const room = (controller.desiredSize ?? 0) > 0;
       if (idle) this.#close(subscriber);
-      else if ((controller.desiredSize ?? 0) > 0) controller.enqueue(heartbeat);
-      else if (now - tookAt >= STALLED_SECONDS * 1000) {
+      else if (room && !copying) controller.enqueue(heartbeat);
+      else if (!room && now - tookAt >= STALLED_SECONDS * 1000) {
         this.#remove(subscriber);
         controller.error(new Error("The reader took nothing for too long. Resume with after_id."));
       }

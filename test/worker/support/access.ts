@@ -2,6 +2,7 @@
 import type { Scope } from "../../../src/protocol/operator.ts";
 import { VERSION } from "./catalogue.ts";
 import type { Client } from "./client.ts";
+import { beginUpload, fileUrl, sendParts, uploaded } from "./files.ts";
 import { unique } from "./world.ts";
 
 export const CALLERS = ["nobody", "a stranger", "the owner", "a token without the scope"] as const;
@@ -50,6 +51,8 @@ const own = (scopes: Scope[], statuses: Statuses = [401, 200, 200, 403]): Endpoi
 const MODEL = "/v1/models/:model_owner/:model_name";
 const VERSIONS = `${MODEL}/versions`;
 const PREDICTION = "/v1/predictions/:prediction_id";
+const UPLOAD = "/v1/uploads/:upload_id";
+const FILE = "/v1/files/:source_id/:file_name";
 
 export const ENDPOINTS: Record<string, Endpoint> = {
   "GET /v1/models": everybody,
@@ -87,10 +90,49 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     ...own(["predict"], [401, 404, 202, 403]),
     body: () => ({}),
   },
+  // After it is cancelled, for the data of one that goes on stays.
+  [`DELETE ${PREDICTION}`]: own(["predict"], [401, 404, 200, 403]),
+
+  "POST /v1/uploads": {
+    ...own(["predict"]),
+    body: () => ({ size: 1, mime_type: "text/plain" }),
+  },
+  [`GET ${UPLOAD}`]: own(["read", "predict"], [401, 404, 200, 403]),
+  // By its signature.
+  [`PUT ${UPLOAD}/parts/:part_number`]: { ...everybody, query: "?:part_query", body: () => ({}) },
+  [`POST ${UPLOAD}/complete`]: {
+    ...own(["predict"], [401, 404, 200, 403]),
+    body: ({ etag }) => ({ etags: [etag] }),
+  },
+  [`DELETE ${UPLOAD}`]: own(["predict"], [401, 404, 200, 403]),
+  // Without a signature, for with one it is anybody's. Who may not read sees what nobody sees.
+  [`GET ${FILE}`]: own(["read"], [401, 404, 200, 401]),
+  [`POST ${FILE}/addresses`]: {
+    ...own(["read", "predict"], [401, 404, 200, 403]),
+    body: () => ({}),
+  },
 
   [`DELETE ${VERSIONS}/:version_number`]: writing,
   [`DELETE ${MODEL}`]: writing,
 };
+
+/** An upload that waits for a part `{}`, one that waits for completion, and a file. */
+export async function newUploads(client: Client): Promise<{ pending: Place; whole: Place }> {
+  const part = new TextEncoder().encode("{}");
+  const [pending, whole, completed] = await Promise.all([
+    beginUpload(client, part.length),
+    beginUpload(client, part.length),
+    uploaded(client, part),
+  ]);
+  const [etag = ""] = await sendParts(whole, part);
+  const [, source_id = "", file_name = ""] = /files\/(.+)\/(.+)\?/.exec(fileUrl(completed)) ?? [];
+  const [, part_query = ""] = pending.urls[0]?.split("?") ?? [];
+  const place = { source_id, file_name, part_number: "1", part_query, etag };
+  return {
+    pending: { ...place, upload_id: pending.id },
+    whole: { ...place, upload_id: whole.id },
+  };
+}
 
 /** What the operator alone may call. */
 export const OPERATOR_ENDPOINTS: Record<string, Pick<Endpoint, "body">> = {
@@ -118,8 +160,11 @@ export async function ask(
   { body, query = "" }: Pick<Endpoint, "body" | "query">,
 ) {
   const [method = "", template = ""] = key.split(" ");
-  const path = template.replace(/:(\w+)/g, (_, name: string) => place[name] ?? `no ${name}`);
-  const response = await client.fetch(path + query, {
+  const path = (template + query).replace(
+    /:(\w+)/g,
+    (_, name: string) => place[name] ?? `no ${name}`,
+  );
+  const response = await client.fetch(path, {
     method,
     headers: { "content-type": "application/json", "x-request-id": "the-same" },
     ...(body && { body: JSON.stringify(body(place)) }),

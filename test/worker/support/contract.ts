@@ -8,7 +8,9 @@ export interface Endpoint {
   query?: Record<string, Expected>;
   headers?: Record<string, Expected>;
   body?: { required: string[]; fields: Record<string, Expected> };
-  /** By status: the form of the answer, `page of` one, `events`, or nothing. */
+  /** The type of a body that is no JSON. */
+  bytes?: string;
+  /** By status: the form of the answer, `page of` one, `events`, `bytes`, or nothing. */
   answers: Record<string, string[]>;
 }
 
@@ -22,6 +24,10 @@ const pages = (maximum = 50) => ({
   cursor: text,
   page_size: { type: "integer", minimum: 5, maximum, default: 25 },
 });
+const required = (parameters: Record<string, Expected>) =>
+  Object.fromEntries(
+    Object.entries(parameters).map(([name, one]) => [name, { ...one, required: true }]),
+  );
 const search = { ...pages(), q: { type: "string", minLength: 1, maxLength: 50, required: true } };
 const sorting = { sort_direction: { enum: ["asc", "desc"], default: "asc" } };
 const models = (maximum: number) => ({
@@ -31,11 +37,17 @@ const models = (maximum: number) => ({
   category_slugs: { type: "array", items: expect.objectContaining(text), maxItems: 20 },
 });
 
+const signature = {
+  expires: { type: "integer" },
+  signature: { type: "string", pattern: "^[\\w-]{43}$" },
+};
+
 const createHeaders = { prefer: text, "validate-input": flag, "idempotency-key": text };
 const predictionOptions = {
   input: { type: "object" },
   stream: flag,
   webhook: { anyOf: [{ $ref: "#/components/schemas/Webhook" }, { type: "null" }] },
+  retention_seconds: { type: "integer", minimum: 60 },
 };
 const created = { 200: ["PredictionWithIO", "events"], 202: ["PredictionWithIO"] };
 
@@ -80,10 +92,44 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   },
   "GET /predictions/{prediction_id}": { answers: { 200: ["PredictionWithIO"] } },
   "POST /predictions/{prediction_id}/cancel": { answers: { 202: [] } },
+  "DELETE /predictions/{prediction_id}": { answers: { 200: ["Nothing"] } },
   "GET /predictions/{prediction_id}/stream": {
     query: { after_id: text },
     headers: { prefer: text, "last-event-id": text },
     answers: { 200: ["events"], 204: [] },
+  },
+  "POST /uploads": {
+    body: {
+      required: ["size", "mime_type"],
+      fields: { size: { type: "integer", minimum: 1 }, mime_type: text, name: text },
+    },
+    answers: { 200: ["Upload"] },
+  },
+  "GET /uploads/{upload_id}": { answers: { 200: ["Upload"] } },
+  "DELETE /uploads/{upload_id}": { answers: { 200: ["Nothing"] } },
+  "PUT /uploads/{upload_id}/parts/{part_number}": {
+    query: required({ ...signature, size: { type: "integer", minimum: 1 } }),
+    bytes: "application/octet-stream",
+    answers: { 200: ["Nothing"] },
+  },
+  "POST /uploads/{upload_id}/complete": {
+    body: {
+      required: ["etags"],
+      fields: { etags: { type: "array", minItems: 1, maxItems: 10_000 } },
+    },
+    answers: { 200: ["Upload"] },
+  },
+  "GET /files/{source_id}/{file_name}": {
+    query: signature,
+    headers: { range: text },
+    answers: { 200: ["bytes"], 206: ["bytes"] },
+  },
+  "POST /files/{source_id}/{file_name}/addresses": {
+    body: {
+      required: [],
+      fields: { expires_in: { type: "integer", minimum: 1, maximum: 604_800, default: 3_600 } },
+    },
+    answers: { 200: ["FileAddress"] },
   },
   "GET /user": { answers: { 200: ["User"] } },
   "PATCH /user": {
@@ -157,6 +203,10 @@ export const PATH_PARAMETERS: Record<string, Expected> = {
   username: text,
   prediction_id: { type: "string", format: "uuid" },
   version_number: { type: "integer" },
+  upload_id: { type: "string", format: "uuid" },
+  part_number: { type: "integer", minimum: 1, maximum: 10_000 },
+  source_id: { type: "string", format: "uuid" },
+  file_name: text,
 };
 
 /** Of each form its fields: `?` may be null, `[]` is a list. */
@@ -262,6 +312,22 @@ export const FORMS: Record<string, Record<string, string>> = {
   },
   HardwareSummary: { identifier: "string", name: "string" },
   Webhook: { url: "uri", secret: "string", events: "string[]" },
+  Upload: {
+    id: "uuid",
+    url: "uri",
+    status: "string",
+    size: "integer",
+    mime_type: "string",
+    name: "string?",
+    part_size: "integer",
+    urls: "uri[]",
+    parts: "UploadPart[]",
+    file_url: "uri?",
+    created_at: "date-time",
+    expires_at: "date-time",
+  },
+  UploadPart: { part_number: "integer", etag: "string" },
+  FileAddress: { url: "uri", expires_at: "date-time" },
   Nothing: {},
   Problem: {
     type: "string",

@@ -3,7 +3,8 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { app } from "../../../src/app.ts";
 import { exampleOf } from "../../../src/openapi/example.ts";
-import { resolved } from "../../../src/openapi/reference.ts";
+import { signatureOf } from "../../../src/openapi/parameters.ts";
+import { isBytes, resolved } from "../../../src/openapi/reference.ts";
 import type {
   Answer,
   Document,
@@ -47,16 +48,32 @@ export function bodyOf({ requestBody }: Operation): Schema | undefined {
     : undefined;
 }
 
+/** The type of a body that is sent as it is. */
+export function bytesOf({ requestBody }: Operation): string | undefined {
+  const content = requestBody && "content" in requestBody ? requestBody.content : {};
+  return Object.keys(content).find((type) => isBytes(content[type]?.schema ?? {}));
+}
+
 /** The answers that are not errors. */
 export const successesOf = ({ responses = {} }: Operation): [status: string, Answer][] =>
   Object.entries(responses).filter(([status]) => status < "400");
 
-/** A path with the examples of its parameters in it. */
-export const filled = (path: string, operation: Operation, schemas: Schemas): string =>
-  parametersOf(operation)
-    .filter((one) => one.in === "path")
-    .reduce(
-      (text, { name, schema = {} }) =>
-        text.replace(`{${name}}`, String(exampleOf(schema, schemas))),
-      path,
-    );
+/** Whether it answers with a file, which may be of any type. */
+export const answersBytes = (operation: Operation): boolean =>
+  successesOf(operation).some(([, { content = {} }]) => "*/*" in content);
+
+/** A path with the examples of its parameters in it, and a signature where it may have one. */
+export function filled(path: string, operation: Operation, schemas: Schemas): string {
+  const examples = (place: string) =>
+    parametersOf(operation)
+      .filter((one) => one.in === place)
+      .map(({ name, schema = {} }) => [name, String(exampleOf(schema, schemas))] as const);
+  const place = examples("path").reduce(
+    (text, [name, one]) => text.replace(`{${name}}`, one),
+    path,
+  );
+  const isSigned = signatureOf(operation) !== undefined;
+  return isSigned
+    ? `${place}?${new URLSearchParams(Object.fromEntries(examples("query")))}`
+    : place;
+}

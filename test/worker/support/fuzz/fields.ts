@@ -41,27 +41,34 @@ const VALUES: Record<string, unknown[]> = {
   prefer: ["wait=0", "wait=0, cancel", "respond-async", "cancel, wait=0"],
   "idempotency-key": numbered("key"),
   "last-event-id": ["0", "1", "2", "99", "999999999999999"],
+  range: ["bytes=0-0", "bytes=0-", "bytes=-1", "bytes=99999999-", "bytes=1-0", "bytes=-0"],
   after_id: ["0", "1", "2", "99", "999999999999999"],
   sort_by: ["created_at", "predictions_count"],
-  // Schemas that are none would refuse nearly every version.
-  input: [{}, { text: "a" }, { type: "object", properties: { text: { type: "string" } } }],
   output: [{}, { type: "string" }],
   // Those of answers come with their whole address.
   cursor: [undefined],
   // Images of others are refused.
   image: [undefined],
+  // Sent in no time; and one of two parts.
+  size: [1, 2, 1_000, 20_000, 17_000_000],
   // Few, so that they are taken now and then.
   name: numbered("name"),
   username: numbered("name"),
 };
 
+/** Of predictions and of versions. Schemas that are none would refuse nearly every version. */
+const INPUTS = [{}, { text: "a" }, { type: "object", properties: { text: { type: "string" } } }];
+
 export function knownFields(harvest: Harvest) {
+  const known = (...templates: string[]) =>
+    fc
+      .tuple(fc.constantFrom(...templates), fc.nat(100))
+      .map(([template, nth]) => new Known(template, nth, harvest));
+  const files = known("/v1/uploads/{upload_id}", "/v1/files/{source_id}/{file_name}");
   return (field: string): fc.Arbitrary<unknown> | undefined => {
+    if (field === "input") return fc.oneof(fc.constantFrom(...INPUTS), fc.record({ file: files }));
     const templates = TEMPLATES[field];
-    if (templates)
-      return fc
-        .tuple(fc.constantFrom(...templates), fc.nat(100))
-        .map(([template, nth]) => new Known(template, nth, harvest));
+    if (templates) return known(...templates);
     const values = VALUES[field];
     return values && fc.constantFrom(...values);
   };

@@ -1,10 +1,12 @@
 /** What earlier answers have shown to be there, so that later requests reach what they made. */
 import { z } from "zod";
 import { category } from "../../../../src/protocol/category.ts";
+import { fileAddress } from "../../../../src/protocol/file.ts";
 import { hardware } from "../../../../src/protocol/hardware.ts";
 import { modelItem, version } from "../../../../src/protocol/model.ts";
 import { newToken, runnerState } from "../../../../src/protocol/operator.ts";
 import { prediction } from "../../../../src/protocol/prediction.ts";
+import { type Upload, upload } from "../../../../src/protocol/upload.ts";
 import { ownerA, userA } from "../../../../src/protocol/user.ts";
 
 /** Values for parameters of paths, which belong together: owner and name of one model. */
@@ -12,8 +14,15 @@ export type Place = Record<string, string>;
 
 export interface Address {
   url: string;
-  etag: string | undefined;
+  etag?: string | undefined;
+  /** What goes with it. */
+  body?: object;
 }
+
+/** Operations whose addresses are in the answers of others. */
+const PART = "/uploads/{upload_id}/parts/{part_number}";
+const COMPLETION = "/uploads/{upload_id}/complete";
+const FILE = "/files/{source_id}/{file_name}";
 
 /** How many of the latest are kept of each kind: older ones are mostly renamed or gone. */
 const KEPT = 20;
@@ -32,6 +41,11 @@ const placeOf = z.union([
   hardware.transform(({ identifier }) => ({ identifier })),
   category.transform(({ slug }) => ({ slug })),
   runnerState.transform(({ id }) => ({ runner_id: id })),
+  upload.transform(({ id, file_url }) => {
+    const place: Place = { upload_id: id };
+    const [, source_id, file_name] = /files\/(.+)\/(.+)\?/.exec(file_url ?? "") ?? [];
+    return source_id && file_name ? { ...place, source_id, file_name } : place;
+  }),
   // Only of tokens that were made here: to revoke those that the callers have would end it all.
   newToken.transform(({ id }) => ({ token_id: id })),
 ]);
@@ -54,12 +68,13 @@ export class Harvest {
    */
   take(path: string, { url, etag }: Address, body: unknown, known: Place | Address = {}): void {
     if (etag !== undefined) keep(this.#addresses, path, { url, etag });
+    this.#takeAddresses(body);
     const number = version.safeParse(body).data?.number;
     if (number !== undefined && !("url" in known))
       this.#keep({ ...known, version_number: String(number) });
     const list = page.safeParse(body).data;
     for (const next of [list?.next_url, list?.previous_url])
-      if (next) keep(this.#addresses, path, { url: next, etag: undefined });
+      if (next) keep(this.#addresses, path, { url: next });
     for (const item of list?.items.slice(-3) ?? [body]) {
       this.#follow(item);
       const place: Place | undefined = placeOf.safeParse(item).data;
@@ -67,14 +82,26 @@ export class Harvest {
     }
   }
 
+  #takeAddresses(body: unknown): void {
+    const { data: one } = upload.safeParse(body);
+    for (const url of one?.urls ?? []) keep(this.#addresses, PART, { url });
+    if (one && isWhole(one)) {
+      const etags = one.parts.map(({ etag }) => etag);
+      keep(this.#addresses, COMPLETION, { url: `${one.url}/complete`, body: { etags } });
+    }
+    const url = one?.file_url ?? fileAddress.safeParse(body).data?.url;
+    if (url !== undefined) keep(this.#addresses, FILE, { url });
+  }
+
   #keep = (place: Place) => keep(this.#places, Object.keys(place).join(), place);
 
-  /** What is a user's is found by their new name when they have one. */
+  /** What is a user's is found by their new name when they have one; the old one can be freed. */
   #follow(item: unknown): void {
     const user = userA.safeParse(item).data;
     if (!user) return;
     const before = this.#usernames.get(user.id);
     this.#usernames.set(user.id, user.username);
+    if (before !== undefined && before !== user.username) this.#keep({ username: before });
     for (const place of [...this.#places.values()].flat())
       if (place.model_owner === before) place.model_owner = user.username;
   }
@@ -100,6 +127,9 @@ export class Harvest {
     for (const kept of kinds) if (kept.includes(one)) kept.splice(kept.indexOf(one), 1);
   }
 }
+
+/** All its parts have arrived. */
+const isWhole = ({ parts, urls }: Upload) => parts.length > 0 && parts.length === urls.length;
 
 function keep<Item>(kept: Map<string, Item[]>, kind: string, item: Item): void {
   kept.set(kind, [...(kept.get(kind) ?? []), item].slice(-KEPT));

@@ -1,5 +1,6 @@
 /** Requests for an operation as they are planned, from what the document says of it. */
 import fc from "fast-check";
+import { signatureOf } from "../../../../src/openapi/parameters.ts";
 import type { DocumentedOperation, InlineSchema } from "../../../../src/openapi/types.ts";
 import { bodyOf, parametersOf } from "../document.ts";
 import { type Caller, type Callers, callerOf } from "./callers.ts";
@@ -22,7 +23,7 @@ export interface Plan extends Parts {
   caller: Caller;
   /** Which of the things that are there its path names; undefined: none, but what `path` says. */
   place: number | undefined;
-  /** Which address of an earlier answer is asked again, rather than path and query. */
+  /** Which address of an earlier answer is asked, with its body, rather than path and query. */
   again: number | undefined;
   /** What is done to it at last, beyond what the document speaks of. */
   trick: Trick | undefined;
@@ -40,11 +41,18 @@ export function plans(
       caller: callerOf(callers, target.operation.security),
       // What is put is as often something new.
       place: fc.option(fc.nat(100), { nil: undefined, freq: target.method === "put" ? 2 : 6 }),
-      again: target.method === "get" ? rarely(fc.nat(100), 4) : fc.constant(undefined),
+      again: againOf(target),
       trick: rarely(fc.constantFrom(...TRICKS), 7),
     })
     .map(({ parts, ...rest }) => ({ target, ...rest, ...parts }));
 }
+
+/** A signature cannot be made up, nor can the ETags of a completion. */
+const againOf = ({ method, path, operation }: DocumentedOperation) => {
+  if (signatureOf(operation) || path.endsWith("/complete"))
+    return fc.option(fc.nat(100), { nil: undefined, freq: 4 });
+  return method === "get" ? rarely(fc.nat(100), 4) : fc.constant(undefined);
+};
 
 const rarely = <T>(arbitrary: fc.Arbitrary<T>, oneIn: number) =>
   fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });

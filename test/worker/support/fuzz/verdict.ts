@@ -1,6 +1,7 @@
 /** What is wrong with an answer, by the document. */
 import { Validator } from "@cfworker/json-schema";
 import { operationsIn } from "../../../../src/openapi/document.ts";
+import { isBytes } from "../../../../src/openapi/reference.ts";
 import type {
   Answer,
   Document,
@@ -20,8 +21,13 @@ export interface Received {
 /** What nobody outside may read: the words of the database, and lines of a stack. */
 const INSIDE = /D1_ERROR|SQLITE|^\s+at \S+ \(/m;
 
-/** A value that is nowhere, say; and the input of a prediction is held against its version's own schema. */
-const MEANING = /value_error$|^input /;
+/**
+ * A value that is nowhere, say; the input of a prediction is held against its version's own schema,
+ * and that against what JSON Schema is; sizes and times against variables of the deployment, the
+ * number of ETags against that of an upload's parts.
+ */
+const MEANING =
+  /value_error$|^(?:input|schemas) |^(?:size|retention_seconds) (?:less_than_equal|finite_number)$|^etags too_(?:short|long)$/;
 
 const PROBLEM: Answer = {
   description: "",
@@ -117,9 +123,10 @@ export class Verdict {
       if (Object.keys(content).length > 0) yield "no body where one is declared";
       return;
     }
-    const media = content[type];
+    const media = content[type] ?? content["*/*"];
     if (!media) yield `${type} is not declared`;
-    else if (media.schema && type.endsWith("json")) yield* this.#schemaFaults(media.schema, text);
+    else if (media.schema && !isBytes(media.schema) && type.endsWith("json"))
+      yield* this.#schemaFaults(media.schema, text);
   }
 
   *#schemaFaults(schema: Schema, text: string): Generator<string> {

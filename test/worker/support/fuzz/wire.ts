@@ -1,5 +1,6 @@
 /** A planned request as it is sent. */
 import { ORIGIN } from "../client.ts";
+import { bytesOf } from "../document.ts";
 import type { Caller } from "./callers.ts";
 import { Known, namesIn, PARAMETER } from "./fields.ts";
 import type { Address, Harvest, Place } from "./harvest.ts";
@@ -17,25 +18,39 @@ export interface Sent {
 
 /** Names are filled in from what was harvested by now. */
 export function written(plan: Plan, harvest: Harvest): Sent {
-  const { target, caller, header, body, trick } = plan;
+  const { target, caller, header, trick } = plan;
   const address = plan.again === undefined ? undefined : harvest.address(target.path, plan.again);
   const place =
     plan.place === undefined ? undefined : harvest.place(namesIn(target.path), plan.place);
+  const path = filled(target.path, { ...plan.path, ...place, ...plan.wrong });
+  const url = address?.url ?? `${ORIGIN}/v1${path}${queryOf(plan.query)}`;
+  const type = bytesOf(target.operation);
+  const body = type === undefined ? jsonOf(address?.body ?? plan.body) : partFor(url);
   const headers: Record<string, string> = {};
   if (address?.etag !== undefined) headers["if-none-match"] = address.etag;
   for (const [name, value] of Object.entries(header))
     if (value !== undefined && /^[\w-]+$/.test(name)) headers[name] ??= headerText(textual(value));
   if (caller.authorization !== undefined) headers.authorization = caller.authorization;
-  if (body !== undefined) headers["content-type"] = "application/json";
-  const path = filled(target.path, { ...plan.path, ...place, ...plan.wrong });
+  if (body !== undefined) headers["content-type"] = type ?? "application/json";
   const sent = {
     method: target.method.toUpperCase(),
-    url: address?.url ?? `${ORIGIN}/v1${path}${queryOf(plan.query)}`,
+    url,
     headers,
-    body: body === undefined ? undefined : textOf(body),
+    body,
     known: address ?? place,
   };
   return trick ? trick(sent) : sent;
+}
+
+const jsonOf = (body: unknown) => (body === undefined ? undefined : textOf(body));
+
+/** Of larger parts the beginning is sent. */
+const MAX_PART = 250_000;
+
+/** As many bytes as the address says. */
+function partFor(url: string): string {
+  const size = Number(new URL(url).searchParams.get("size"));
+  return "x".repeat(size > 0 ? Math.min(size, MAX_PART) : 0);
 }
 
 const filled = (path: string, values: Record<string, unknown>) =>

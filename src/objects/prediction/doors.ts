@@ -1,0 +1,25 @@
+/** What the doors of a prediction object take and answer. */
+import type { PredictionSpec } from "../../domain/prediction-state.ts";
+import type { Snapshot } from "./record.ts";
+
+export interface CreateRequest {
+  spec: PredictionSpec;
+  /** JSON text; empty when it lies in R2 (`spec.stored_input`). */
+  input: string;
+  /** How long to wait for the end, ms. */
+  wait: number;
+}
+
+/** What a runner stores belongs to. */
+export interface StoringPrediction {
+  id: string;
+  account_id: string;
+  url: string;
+  /** What all its outputs may have. */
+  output_bytes: number;
+  /** So long what is stored now is there at most. */
+  keep_seconds: number;
+}
+
+export type CreateResult = Snapshot | { refused: "conflict" | "full" };
+export type CancelResult = "accepted" | "terminal" | "unknown";

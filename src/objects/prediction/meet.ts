@@ -1,0 +1,52 @@
+/** What is done when a deadline has come. What it is about, domain/deadlines.ts says. */
+import type { Deadline } from "../../domain/deadlines.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Effects } from "./effects.ts";
+import type { PredictionRecord } from "./record.ts";
+
+/** The end of what is kept is the object's own: nothing is left to commit to. */
+type What = Exclude<Deadline["what"], "retention" | "forget">;
+
+export function meet(
+  record: PredictionRecord,
+  what: What,
+  now: number,
+  effects: Effects,
+  attempts: Attempts,
+): void {
+  const { life } = record;
+  const { spec, state } = life;
+  switch (what) {
+    case "wait":
+      life.requestCancel(now);
+      effects.commit(record);
+      return effects.tellCancel(record, "the wait that its creator allowed is over");
+    case "redispatch":
+      return effects.dispatch(record, now);
+    case "connect":
+      if (state.attempt) life.closeAttempt(state.attempt.number, now);
+      return effects.dispatch(record, now);
+    case "lease":
+      return attempts.leaseEnded(record, now);
+    case "queue":
+      life.fail(
+        "internal",
+        `No runner of hardware '${spec.hardware}' took it within ${spec.queue_timeout_seconds} s.`,
+        now,
+      );
+      break;
+    case "setup":
+      life.fail(
+        "external",
+        `The container was not ready within ${spec.setup_timeout_seconds} s.`,
+        now,
+      );
+      break;
+    case "run":
+      life.fail("external", `The model did not finish within ${spec.timeout_seconds} s.`, now);
+      break;
+    case "cancel":
+      life.enforceCancel(now);
+  }
+  effects.commit(record);
+}

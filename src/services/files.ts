@@ -1,0 +1,74 @@
+/** Reading files: by a signed address, or as their owner. */
+import { notFound, ProblemError } from "../errors.ts";
+import type { FileAddress, OneFile, SignedQuery } from "../protocol/file.ts";
+import { fileKey, headFile } from "../storage/files.ts";
+import { findPrediction } from "../storage/predictions.ts";
+import { findOwnUploads } from "../storage/uploads.ts";
+import { fileAddress, requireGrant } from "./addresses.ts";
+import { fileResponse } from "./file-response.ts";
+import type { Services } from "./services.ts";
+import type { Caller } from "./tokens.ts";
+
+/**
+ * @param caller who asks without a signature
+ * @throws ProblemError unauthenticated, forbidden, not_found
+ */
+export async function readFile(
+  services: Services,
+  caller: Caller | undefined,
+  file: OneFile,
+  query: Partial<SignedQuery>,
+  request: Request,
+): Promise<Response> {
+  const key = fileKey(file.source_id, file.file_name);
+  const { expires, signature } = query;
+  if (expires !== undefined && signature !== undefined) {
+    await requireGrant(services, ["file", key], { expires, signature });
+  } else {
+    if (!caller) {
+      throw new ProblemError(
+        "unauthenticated",
+        "This address is not signed. Use it as it was given, or send its owner's token.",
+      );
+    }
+    await requireOwner(services, caller, file);
+  }
+  return fileResponse(services, key, request);
+}
+
+/** A new address for whoever the owner likes. @throws ProblemError not_found */
+export async function createAddress(
+  services: Services,
+  caller: Caller,
+  file: OneFile,
+  seconds: number,
+  origin: string,
+): Promise<FileAddress> {
+  await requireOwner(services, caller, file);
+  const key = fileKey(file.source_id, file.file_name);
+  if (!(await headFile(services.env.FILES, key))) throw gone(file);
+  const expires = Date.now() + seconds * 1000;
+  return {
+    url: await fileAddress(services, origin, key, expires),
+    expires_at: new Date(expires).toISOString(),
+  };
+}
+
+export async function isOwner(
+  { db }: Services,
+  { user_id }: Caller,
+  source: string,
+): Promise<boolean> {
+  const [uploads, prediction] = await Promise.all([
+    findOwnUploads(db, user_id, [source]),
+    findPrediction(db, user_id, source),
+  ]);
+  return uploads.length > 0 || prediction !== undefined;
+}
+
+async function requireOwner(services: Services, caller: Caller, file: OneFile): Promise<void> {
+  if (!(await isOwner(services, caller, file.source_id))) throw gone(file);
+}
+
+const gone = ({ file_name }: OneFile) =>
+  notFound(`The file '${file_name}', or the prediction or upload that it belonged to,`);

@@ -1,0 +1,131 @@
+/** What runners read and write: files and large values, by the lease of the job that they are for. */
+import { v7 as uuid } from "uuid";
+import { safeName } from "../domain/file-name.ts";
+import { notFound, ProblemError } from "../errors.ts";
+import type { StoringPrediction } from "../objects/prediction/doors.ts";
+import type { CreateUpload } from "../protocol/upload.ts";
+import {
+  deleteFile,
+  type FileFacts,
+  fileKey,
+  putFile,
+  putValue,
+  valueKey,
+} from "../storage/files.ts";
+import { findUpload } from "../storage/uploads.ts";
+import { fileAddress } from "./addresses.ts";
+import { assemble, noteComplete } from "./complete-upload.ts";
+import { fileResponse } from "./file-response.ts";
+import { partAddresses } from "./present-upload.ts";
+import { leased } from "./runners.ts";
+import type { Services } from "./services.ts";
+import { beginUpload } from "./uploads.ts";
+
+const noAttempt = () => notFound("An attempt with this lease");
+
+/** A file that the job's input names. @throws ProblemError not_found */
+export async function readInputFile(
+  services: Services,
+  lease: string,
+  key: string,
+  request: Request,
+): Promise<Response> {
+  if (!(await leased(services.env, lease).mayRead(lease, key))) throw noAttempt();
+  return fileResponse(services, key, request);
+}
+
+/** @returns the file's address @throws ProblemError not_found when the attempt has ended */
+export async function storeFile(
+  services: Services,
+  lease: string,
+  facts: FileFacts,
+  body: ReadableStream | "",
+): Promise<string> {
+  const prediction = await storing(services, lease);
+  const key = newKey(prediction, facts.name);
+  await putFile(services.env.FILES, key, body, facts);
+  await requireStill(services, lease, key);
+  return addressOf(services, prediction, key);
+}
+
+/** A value as JSON text. @returns its name @throws ProblemError not_found, too_large */
+export async function storeValue(
+  services: Services,
+  lease: string,
+  body: ReadableStream,
+  size: number,
+): Promise<string> {
+  const { id, output_bytes } = await storing(services, lease);
+  if (size > output_bytes) {
+    throw new ProblemError("too_large", `The output may have ${output_bytes} bytes in all.`);
+  }
+  const name = crypto.randomUUID();
+  const key = valueKey(id, name);
+  await putValue(services.env.FILES, key, body);
+  await requireStill(services, lease, key);
+  return name;
+}
+
+/** @throws ProblemError not_found ValidationFailure */
+export async function beginRunnerUpload(
+  services: Services,
+  lease: string,
+  request: CreateUpload,
+  origin: string,
+) {
+  const prediction = await storing(services, lease);
+  const row = await beginUpload(
+    services,
+    uuid(),
+    {
+      user_id: prediction.account_id,
+      prediction_id: prediction.id,
+      key: newKey(prediction, request.name ?? "file"),
+    },
+    request,
+  );
+  const urls = await partAddresses(services, row, origin);
+  return { id: row.id, part_size: row.part_size, urls };
+}
+
+/** @returns the file's address @throws as completeUpload */
+export async function completeRunnerUpload(
+  services: Services,
+  lease: string,
+  id: string,
+  etags: string[],
+): Promise<string> {
+  const prediction = await storing(services, lease);
+  const row = await findUpload(services.db, id);
+  if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
+  if (row.completed_at === null) {
+    await assemble(services, row, etags);
+    await requireStill(services, lease, row.key);
+    // The row goes with the sweep: a runner that has missed the answer asks again.
+    await noteComplete(services, id, row.expires_at);
+  }
+  return addressOf(services, prediction, row.key);
+}
+
+async function storing({ env }: Services, lease: string): Promise<StoringPrediction> {
+  const prediction = await leased(env, lease).store(lease);
+  if (!prediction) throw noAttempt();
+  return prediction;
+}
+
+/** What was written while the attempt ended may have missed the removal of everything else. */
+async function requireStill(services: Services, lease: string, key: string): Promise<void> {
+  if (await leased(services.env, lease).store(lease)) return;
+  await deleteFile(services.env.FILES, key);
+  throw noAttempt();
+}
+
+/** Outputs of one name do not collide. */
+function newKey({ id }: StoringPrediction, name: string): string {
+  const random = crypto.randomUUID().slice(24);
+  return fileKey(id, `${random}-${safeName(name)}`);
+}
+
+/** Good for as long as the file is there at most. */
+const addressOf = (services: Services, { url, keep_seconds }: StoringPrediction, key: string) =>
+  fileAddress(services, new URL(url).origin, key, Date.now() + keep_seconds * 1000);

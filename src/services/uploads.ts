@@ -1,0 +1,194 @@
+/** Uploads of users, and those that runners send in parts: begun, filled, removed. */
+import { v7 as uuid } from "uuid";
+import { safeName } from "../domain/file-name.ts";
+import { largestUpload, partSizeOf } from "../domain/upload-plan.ts";
+import { fault, issueAt, ValidationFailure } from "../domain/validation.ts";
+import { conflict, notFound, ProblemError } from "../errors.ts";
+import type { SignedQuery } from "../protocol/file.ts";
+import type { CreateUpload } from "../protocol/upload.ts";
+import { abortMultipart, beginMultipart, deleteFile, fileKey, putPart } from "../storage/files.ts";
+import {
+  claimUpload,
+  deleteUpload as deleteRow,
+  findExpired,
+  findOwnUploads,
+  findUpload,
+  insertUpload,
+  savePart,
+  type UploadRow,
+} from "../storage/uploads.ts";
+import { requireGrant } from "./addresses.ts";
+import { remembered } from "./cache.ts";
+import type { Services } from "./services.ts";
+import type { Caller } from "./tokens.ts";
+
+/** Of one account: R2 keeps what has arrived of each. */
+const MAX_PENDING = 1_000;
+
+const rows = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findUpload(db, id));
+
+/** Where an upload goes, and whose it is. */
+export interface Destination {
+  user_id: string;
+  /** Set for one that a runner sends: the prediction that it belongs to. */
+  prediction_id: string | null;
+  key: string;
+}
+
+/**
+ * @throws ValidationFailure for a size that cannot fit
+ * @throws ProblemError too_many_requests
+ */
+export async function beginUpload(
+  { env, db, settings }: Services,
+  id: string,
+  { user_id, prediction_id, key }: Destination,
+  { size, mime_type, name }: CreateUpload,
+): Promise<UploadRow> {
+  const part_size = partSizeOf(size, settings.partSizes);
+  if (part_size === undefined) {
+    const le = largestUpload(settings.partSizes);
+    throw new ValidationFailure([
+      issueAt(["body", "size"], fault("less_than_equal", { le }), size),
+    ]);
+  }
+  const now = Date.now();
+  const facts = { mime_type, name: name ?? defaultName(mime_type) };
+  const multipart_id = await beginMultipart(env.FILES, key, facts);
+  const row: UploadRow = {
+    id,
+    user_id,
+    prediction_id,
+    key,
+    multipart_id,
+    size,
+    mime_type,
+    name: name ?? null,
+    part_size,
+    created_at: now,
+    completed_at: null,
+    expires_at: now + settings.uploadSeconds * 1000,
+    removed_at: null,
+  };
+  // What a model makes is not held up by what its user has left undone.
+  const max = prediction_id === null ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
+  const inserted = await insertUpload(db, row, max).catch(async (error: unknown) => {
+    await abortMultipart(env.FILES, row);
+    throw error;
+  });
+  if (inserted) return row;
+  await abortMultipart(env.FILES, row);
+  throw new ProblemError(
+    "too_many_requests",
+    `You have ${MAX_PENDING} uploads that are not completed. Complete or delete some.`,
+    { "retry-after": "60" },
+  );
+}
+
+export function createUpload(
+  services: Services,
+  { user_id }: Caller,
+  request: CreateUpload,
+): Promise<UploadRow> {
+  const id = uuid();
+  const key = fileKey(id, safeName(request.name ?? defaultName(request.mime_type)));
+  return beginUpload(services, id, { user_id, prediction_id: null, key }, request);
+}
+
+/** `image/png` without a name is `file.png`: models look at what comes after the dot. */
+const defaultName = (mimeType: string): string => {
+  const [, subtype = ""] = /\/([\w-]{1,10})\b/.exec(mimeType) ?? [];
+  return subtype === "" || subtype === "octet-stream" ? "file" : `file.${subtype}`;
+};
+
+/** @throws ProblemError not_found, also for what is somebody else's */
+export async function getUpload(
+  { db }: Services,
+  { user_id }: Caller,
+  id: string,
+): Promise<UploadRow> {
+  const [row] = await findOwnUploads(db, user_id, [id]);
+  if (!row) throw notFound(`The upload '${id}'`);
+  return row;
+}
+
+export interface Part {
+  id: string;
+  number: number;
+  /** Bytes, as the address has it. */
+  length: number;
+}
+
+/**
+ * Streams one part through to R2. It may come again: the last one counts.
+ * @param body exactly as long as its header says, or it would not get here
+ * @returns the part's ETag
+ * @throws ProblemError forbidden, bad_request, not_found, conflict
+ */
+export async function receivePart(
+  services: Services,
+  { id, number, length }: Part,
+  query: SignedQuery,
+  { body, sent }: { body: ReadableStream | null; sent: number | undefined },
+): Promise<string> {
+  await requireGrant(services, ["part", id, number, length], query);
+  if (sent !== length || !body) {
+    const said =
+      sent === undefined ? "does not say how many it has (Content-Length)" : `has ${sent}`;
+    throw new ProblemError(
+      "bad_request",
+      `Part ${number} has exactly ${length} bytes; this request ${said}.`,
+    );
+  }
+  const row = await rows.get(services, id);
+  if (!row) throw notFound(`The upload '${id}'`);
+  const part = row.completed_at === null && (await putPart(services.env.FILES, row, number, body));
+  if (!part) {
+    rows.forget(id);
+    throw conflict("This upload takes no more parts: it is completed, or was deleted.");
+  }
+  await savePart(services.db, { upload_id: id, part_number: number, etag: part.etag });
+  return `"${part.etag}"`;
+}
+
+/**
+ * Takes back a pending one, or removes the file of a completed one.
+ * @throws ProblemError not_found, conflict when it changes at the same time
+ */
+export async function deleteUpload(services: Services, caller: Caller, id: string): Promise<void> {
+  if (await removeUpload(services, await getUpload(services, caller, id))) return;
+  throw conflict("The upload was completed or used at this very moment. Try again.");
+}
+
+/**
+ * The file goes before the row, so that nothing stays that nobody knows of.
+ * @returns false when it is not as the row has it any more
+ */
+async function removeUpload({ env, db }: Services, row: UploadRow): Promise<boolean> {
+  if (!(await claimUpload(db, row, Date.now()))) return false;
+  const pending = row.completed_at === null;
+  if (pending) await abortMultipart(env.FILES, row);
+  // Of a pending one nobody has the file's address, though it may be complete. A runner's that is
+  // completed belongs to the prediction.
+  if (pending || row.prediction_id === null) await deleteFile(env.FILES, row.key);
+  await deleteRow(db, row.id);
+  rows.forget(row.id);
+  return true;
+}
+
+const SWEPT_AT_A_TIME = 50;
+
+/** Removes what has had its time: pending ones that were abandoned, files that nobody uses. */
+export async function sweepUploads(services: Services, now: number): Promise<void> {
+  const expired = await findExpired(services.db, now, SWEPT_AT_A_TIME);
+  const removals = await Promise.allSettled(expired.map((row) => removeUpload(services, row)));
+  // One that fails must not hold up the others; its time has still come at the next sweep.
+  for (const removal of removals) {
+    if (removal.status === "rejected") {
+      console.error("upload not removed", { error: String(removal.reason) });
+    }
+  }
+}
+
+/** After a change: this isolate knows it at once, the others when R2 tells them. */
+export const forgetUpload = rows.forget;

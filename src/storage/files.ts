@@ -1,0 +1,106 @@
+/**
+ * R2: files and large values. Everything lies below the id of the upload or the prediction that
+ * it belongs to, so that all of it is found when that is removed.
+ *
+ *   {upload id}/{name}                   a file that a user has uploaded
+ *   {prediction id}/{random}-{name}      a file that a model has made
+ *   {prediction id}/values/{name}        a large value of the event log, or the input
+ */
+
+/** What R2 keeps beside the bytes. */
+export interface FileFacts {
+  mime_type: string;
+  /** What the file is called when it is downloaded. */
+  name: string;
+}
+
+export const fileKey = (source: string, name: string) => `${source}/${name}`;
+
+export const valueKey = (predictionId: string, name: string) => `${predictionId}/values/${name}`;
+
+const optionsOf = ({ mime_type, name }: FileFacts) => ({
+  httpMetadata: { contentType: mime_type },
+  // Travels as a header, which is ASCII.
+  customMetadata: { name: encodeURIComponent(name) },
+});
+
+export const factsOf = ({ httpMetadata, customMetadata }: R2Object): FileFacts => ({
+  mime_type: httpMetadata?.contentType ?? "application/octet-stream",
+  name: decodeURIComponent(customMetadata?.name ?? "file"),
+});
+
+/** @param body of a known length. */
+export const putFile = (
+  bucket: R2Bucket,
+  key: string,
+  body: ReadableStream | "",
+  facts: FileFacts,
+) => bucket.put(key, body, optionsOf(facts));
+
+export const putValue = (bucket: R2Bucket, key: string, value: ReadableStream | string) =>
+  bucket.put(key, value, { httpMetadata: { contentType: "application/json" } });
+
+export const headFile = (bucket: R2Bucket, key: string) => bucket.head(key);
+
+export const getFile = (bucket: R2Bucket, key: string, options?: R2GetOptions) =>
+  bucket.get(key, options);
+
+export const deleteFile = (bucket: R2Bucket, key: string) => bucket.delete(key);
+
+/** All that belongs to an upload or a prediction. */
+export async function deleteAll(bucket: R2Bucket, source: string): Promise<void> {
+  // What is deleted is not listed again: the first page is always the next one.
+  for (;;) {
+    const { objects, truncated } = await bucket.list({ prefix: `${source}/` });
+    if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
+    if (!truncated) return;
+  }
+}
+
+export const beginMultipart = async (bucket: R2Bucket, key: string, facts: FileFacts) =>
+  (await bucket.createMultipartUpload(key, optionsOf(facts))).uploadId;
+
+/** @returns undefined when R2 knows no such upload any more: aborted, or completed. */
+export const putPart = (
+  bucket: R2Bucket,
+  { key, multipart_id }: Multipart,
+  number: number,
+  body: ReadableStream,
+): Promise<R2UploadedPart | undefined> =>
+  unlessGone(bucket.resumeMultipartUpload(key, multipart_id).uploadPart(number, body));
+
+/** @returns undefined as of `putPart`. @throws as of `isStale` */
+export const completeMultipart = (
+  bucket: R2Bucket,
+  { key, multipart_id }: Multipart,
+  etags: string[],
+): Promise<R2Object | undefined> => {
+  const parts = etags.map((etag, n) => ({ partNumber: n + 1, etag }));
+  return unlessGone(bucket.resumeMultipartUpload(key, multipart_id).complete(parts));
+};
+
+/** One that is gone already is an ordinary result. */
+export const abortMultipart = (bucket: R2Bucket, { key, multipart_id }: Multipart) =>
+  unlessGone(bucket.resumeMultipartUpload(key, multipart_id).abort());
+
+export interface Multipart {
+  key: string;
+  multipart_id: string;
+}
+
+/** R2's own codes, at the end of its messages. */
+const NO_SUCH_UPLOAD = /\(10024\)/;
+const INVALID_PART = /\(10025\)/;
+
+/** Whether a completion was refused because a part is not the one that was named. */
+export const isStale = (error: unknown) =>
+  error instanceof Error && INVALID_PART.test(error.message);
+
+async function unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof Error && NO_SUCH_UPLOAD.test(error.message)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,121 @@
+import { and, eq, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { allOf, type Database } from "./database.ts";
+import { uploadParts, uploads } from "./schema.ts";
+
+export type UploadRow = typeof uploads.$inferSelect;
+export type UploadPartRow = typeof uploadParts.$inferSelect;
+
+/**
+ * Unless the account itself has so many pending already.
+ * @returns whether it was inserted.
+ */
+export async function insertUpload(
+  db: Database,
+  row: UploadRow,
+  maxPending: number,
+): Promise<boolean> {
+  const pending = sql`(SELECT count(*) FROM ${uploads}
+    WHERE ${uploads.user_id} = ${row.user_id} AND ${uploads.completed_at} IS NULL
+      AND ${uploads.prediction_id} IS NULL)`;
+  const { id, user_id, prediction_id, key, multipart_id, size, mime_type, name, part_size } = row;
+  const { created_at, expires_at } = row;
+  const result = await db.run(sql`INSERT INTO ${uploads}
+    (id, user_id, prediction_id, key, multipart_id, size, mime_type, name, part_size, created_at, expires_at)
+    SELECT ${id}, ${user_id}, ${prediction_id}, ${key}, ${multipart_id}, ${size}, ${mime_type},
+      ${name}, ${part_size}, ${created_at}, ${expires_at}
+    WHERE ${pending} < ${maxPending}`);
+  return result.meta.changes > 0;
+}
+
+export const findUpload = (db: Database, id: string) =>
+  db
+    .select()
+    .from(uploads)
+    .where(and(eq(uploads.id, id), isNull(uploads.removed_at)))
+    .get();
+
+/** An account's own. */
+export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
+  db
+    .select()
+    .from(uploads)
+    .where(
+      and(
+        inArray(uploads.id, ids),
+        eq(uploads.user_id, userId),
+        isNull(uploads.prediction_id),
+        isNull(uploads.removed_at),
+      ),
+    )
+    .all();
+
+/** In the order of their numbers. */
+export const listParts = (db: Database, uploadId: string) =>
+  db
+    .select()
+    .from(uploadParts)
+    .where(eq(uploadParts.upload_id, uploadId))
+    .orderBy(uploadParts.part_number)
+    .all();
+
+/** A part that has come again is the one that counts. */
+export const savePart = (db: Database, row: UploadPartRow) =>
+  db
+    .insert(uploadParts)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [uploadParts.upload_id, uploadParts.part_number],
+      set: { etag: row.etag },
+    });
+
+/** Its parts are not needed any more. */
+export const completeUpload = (db: Database, id: string, now: number, expiresAt: number) =>
+  allOf(db, [
+    db
+      .update(uploads)
+      .set({ completed_at: now, expires_at: expiresAt })
+      .where(and(eq(uploads.id, id), isNull(uploads.completed_at), isNull(uploads.removed_at))),
+    db.delete(uploadParts).where(eq(uploadParts.upload_id, id)),
+  ]);
+
+/** Keeps completed ones at least until then. @returns those that are still there */
+export const keepUploads = (db: Database, ids: string[], until: number) =>
+  db
+    .update(uploads)
+    .set({ expires_at: sql`max(${uploads.expires_at}, ${until})` })
+    .where(
+      and(inArray(uploads.id, ids), isNotNull(uploads.completed_at), isNull(uploads.removed_at)),
+    )
+    .returning({ id: uploads.id })
+    .all();
+
+/**
+ * Takes it out of everybody's sight, so that it can be removed.
+ * @returns undefined when it is not as the row has it any more: completed, used, or gone.
+ */
+export const claimUpload = (db: Database, row: UploadRow, now: number) =>
+  db
+    .update(uploads)
+    .set({ removed_at: now })
+    .where(
+      and(
+        eq(uploads.id, row.id),
+        eq(uploads.expires_at, row.expires_at),
+        sql`${uploads.completed_at} IS ${row.completed_at}`,
+      ),
+    )
+    .returning({ id: uploads.id })
+    .get();
+
+export const deleteUpload = (db: Database, id: string) =>
+  db.delete(uploads).where(eq(uploads.id, id));
+
+/** The first of those that have had their time, those included whose removal broke off. */
+export const findExpired = (db: Database, now: number, limit: number) =>
+  db
+    .select()
+    .from(uploads)
+    .where(lte(uploads.expires_at, now))
+    .orderBy(uploads.expires_at)
+    .limit(limit)
+    .all();
