@@ -50,7 +50,6 @@ interface Frame {
  * open a channel for it takes several round trips. One that has output gets its channel at once.
  */
 const SHORT_RUN_MS = 25;
-const MAX_POST_CHARS = 1024 * 1024;
 /**
  * The prediction is marked as started by its first frame: due 30 ms after the welcome even when
  * it is empty; a run that has ended by then is a single frame.
@@ -117,8 +116,8 @@ export class Channel {
   #post(frame: Frame): void {
     this.#opened = true;
     clearTimeout(this.#timer);
-    // What is too long for one request takes the connection, and so does whatever goes wrong here.
-    if (!frame.finish || frame.text.length > MAX_POST_CHARS) return this.#connect();
+    // What does not fit into one frame takes the connection, and so does whatever goes wrong here.
+    if (!frame.finish) return this.#connect();
     const { post, settings } = this.#options;
     post(frame.text, AbortSignal.timeout(settings.lease_seconds * 1000)).then(
       (answer) => this.#receive(answer),

@@ -7,11 +7,15 @@ import {
   claimResponse,
   inputResponse,
   LEASE_HEADER,
+  runnerUpload,
   type SessionRequest,
   sessionResponse,
+  storedFile,
+  storedName,
   type TelemetryRequest,
   telemetryResponse,
 } from "../../src/protocol/runner.ts";
+import type { CreateUpload } from "../../src/protocol/upload.ts";
 import { ControlPlaneError, messageOf } from "./error.ts";
 import { VERSION } from "./version.ts";
 
@@ -26,18 +30,25 @@ export interface ChannelAddress {
   headers: Record<string, string>;
 }
 
+/** A file, or what a job makes: small enough to be sent at once. */
+export interface WholeFile {
+  name: string;
+  mime_type: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
 interface Call {
-  /** A request with a body is a POST; `text` is JSON already. */
+  /** A request with a body is a POST; `content` is sent as it is. */
   body?: unknown;
-  text?: string;
+  content?: string | Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
   timeoutMs: number;
   signal: AbortSignal;
 }
 
 const CALL_TIMEOUT_MS = 15_000;
-/** Up to 10 MB over a slow line. */
-const INPUT_TIMEOUT_MS = 120_000;
+/** Up to 16 MB over a slow line. */
+const TRANSFER_TIMEOUT_MS = 120_000;
 /** A long poll ends by itself; what is later than this never comes. */
 const POLL_GRACE_MS = 10_000;
 
@@ -66,7 +77,7 @@ export class ControlPlane {
   }
 
   async input(lease: string, signal: AbortSignal) {
-    const call = { headers: { [LEASE_HEADER]: lease }, timeoutMs: INPUT_TIMEOUT_MS, signal };
+    const call = { headers: { [LEASE_HEADER]: lease }, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
     return (await this.#call("/v1/runner/input", inputResponse, call)).input;
   }
 
@@ -78,12 +89,44 @@ export class ControlPlane {
   /** The only frame of a short run, as text; the answer is the channel's. */
   finish(lease: string, frame: string, signal: AbortSignal) {
     const call = {
-      text: frame,
+      content: frame,
       headers: { [LEASE_HEADER]: lease },
       timeoutMs: CALL_TIMEOUT_MS,
       signal,
     };
     return this.#call("/v1/runner/report", downFrame, call);
+  }
+
+  /** The bytes of a stored input; the caller reads them to the end, or aborts. */
+  async file(lease: string, key: string, signal: AbortSignal): Promise<Response> {
+    const headers = { ...this.#headers, [LEASE_HEADER]: lease };
+    const response = await this.#send(`/v1/runner/files/${key}`, { headers, signal });
+    if (response.ok) return response;
+    throw refusalOf(response.status, response.headers, await response.text());
+  }
+
+  storeFile(lease: string, { name, mime_type, bytes }: WholeFile, signal: AbortSignal) {
+    const headers = { [LEASE_HEADER]: lease, "content-type": mime_type };
+    const call = { content: bytes, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    return this.#call(`/v1/runner/files?${new URLSearchParams({ name })}`, storedFile, call);
+  }
+
+  beginUpload(lease: string, body: CreateUpload, signal: AbortSignal) {
+    const call = { body, headers: { [LEASE_HEADER]: lease }, timeoutMs: CALL_TIMEOUT_MS, signal };
+    return this.#call("/v1/runner/uploads", runnerUpload, call);
+  }
+
+  completeUpload(lease: string, id: string, etags: string[], signal: AbortSignal) {
+    const headers = { [LEASE_HEADER]: lease };
+    const call = { body: { etags }, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    return this.#call(`/v1/runner/uploads/${id}/complete`, storedFile, call);
+  }
+
+  /** A value as JSON text; the answer is what a `stored` event names. */
+  async storeValue(lease: string, json: string, signal: AbortSignal) {
+    const headers = { [LEASE_HEADER]: lease };
+    const call = { content: json, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    return (await this.#call("/v1/runner/values", storedName, call)).name;
   }
 
   channel(lease: string): ChannelAddress {
@@ -95,12 +138,7 @@ export class ControlPlane {
 
   async #call<T extends z.ZodType>(path: string, schema: T, call: Call): Promise<z.output<T>> {
     const { status, headers, text } = await this.#fetch(path, call);
-    if (status < 200 || status > 299) {
-      throw new ControlPlaneError(problemDetail(status, text), {
-        status,
-        retryAfterMs: retryAfterMs(headers.get("retry-after")),
-      });
-    }
+    if (status < 200 || status > 299) throw refusalOf(status, headers, text);
     const answer = schema.safeParse(parseJson(text));
     if (answer.success) return answer.data;
     throw new ControlPlaneError(`${path}: unexpected answer: ${z.prettifyError(answer.error)}`, {
@@ -108,16 +146,14 @@ export class ControlPlane {
     });
   }
 
-  async #fetch(path: string, { body, text, headers, timeoutMs, signal }: Call) {
-    const content = text ?? (body === undefined ? undefined : JSON.stringify(body));
+  async #fetch(path: string, { body, content, headers, timeoutMs, signal }: Call) {
+    const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
-      const response = await fetch(`${this.#base}${path}`, {
-        method: content === undefined ? "GET" : "POST",
+      const response = await this.#send(path, {
+        method: sent === undefined ? "GET" : "POST",
         headers: { ...this.#headers, "content-type": "application/json", ...headers },
-        body: content,
-        // The token goes to the configured address and nowhere else.
-        redirect: "manual",
+        body: sent,
         signal: AbortSignal.any([signal, timeout]),
       });
       return { status: response.status, headers: response.headers, text: await response.text() };
@@ -127,7 +163,24 @@ export class ControlPlane {
       throw new ControlPlaneError(`${this.#base}: ${reason}`);
     }
   }
+
+  #send(path: string, init: RequestInit & { signal: AbortSignal }): Promise<Response> {
+    // The token goes to the configured address and nowhere else.
+    return fetch(`${this.#base}${path}`, { ...init, redirect: "manual" });
+  }
 }
+
+/** What the lower half asks of the control plane, by the lease of the job that it is for. */
+export type FileStore = Pick<
+  ControlPlane,
+  "file" | "storeFile" | "beginUpload" | "completeUpload" | "storeValue"
+>;
+
+const refusalOf = (status: number, headers: Headers, text: string) =>
+  new ControlPlaneError(problemDetail(status, text), {
+    status,
+    retryAfterMs: retryAfterMs(headers.get("retry-after")),
+  });
 
 /** The words of a refusal, whichever of the two error bodies it has. */
 export function problemDetail(status: number, text: string): string {

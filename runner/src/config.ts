@@ -6,6 +6,7 @@ import type { ParseArgsOptionsConfig } from "node:util";
 import type { z } from "zod";
 import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "./engines/options.ts";
 import { messageOf } from "./error.ts";
+import type { FileOptions } from "./files/inputs.ts";
 import { flagOf, SETTING_NAMES, type Settings, settings, variableOf } from "./settings.ts";
 
 export type Config = Omit<Settings, "token_file">;
@@ -58,6 +59,14 @@ export function engineOptions(config: Config): EngineOptions {
   };
 }
 
+export const fileOptions = (config: Config): FileOptions => ({
+  cache: config.cache ?? path.join(homedir(), ".cache", "auspex-runner", config.name),
+  cache_bytes: bytesIn(config.cache_gb),
+  cache_ms: config.cache_hours * 3_600_000,
+  max_file_bytes: bytesIn(config.max_file_gb),
+  fetch_allow: config.fetch_allow,
+});
+
 const sandboxOf = (config: Config): Sandbox => ({
   memory_bytes: bytes(config.memory_gb) ?? DEFAULT_SANDBOX.memory_bytes,
   shm_bytes: bytes(config.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
@@ -69,7 +78,8 @@ const sandboxOf = (config: Config): Sandbox => ({
   dns: config.dns ?? DEFAULT_SANDBOX.dns,
 });
 
-const bytes = (gigabytes: number | undefined) => gigabytes && Math.floor(gigabytes * 1024 ** 3);
+const bytesIn = (gigabytes: number) => Math.floor(gigabytes * 1024 ** 3);
+const bytes = (gigabytes: number | undefined) => gigabytes && bytesIn(gigabytes);
 
 /** An empty variable is none: that is how unit files and compose files leave one out. */
 const pick = (value: (name: string) => unknown): Raw =>

@@ -4,13 +4,20 @@
  */
 import type { Finish } from "../../src/protocol/channel.ts";
 import type { Json } from "../../src/protocol/common.ts";
-import type { Metrics, SetupProgress } from "../../src/protocol/event.ts";
+import type { Metrics, SetupProgress, StoredValue } from "../../src/protocol/event.ts";
 import type { Job } from "../../src/protocol/runner.ts";
 
 /** Where a run puts what it has to say, in order. None of these waits or throws. */
 export interface Sink {
   setup(progress: SetupProgress): void;
   output(value: Json): void;
+  /**
+   * Takes room for an output of so many bytes of JSON, before it is stored elsewhere; false when
+   * there is none.
+   */
+  reserve(bytes: number): boolean;
+  /** An output for which there was room, and that is stored. */
+  stored(value: StoredValue): void;
   logs(text: string): void;
   metrics(metrics: Metrics): void;
 }

@@ -4,7 +4,14 @@ import { parseArgs } from "node:util";
 import { Agent } from "./agent.ts";
 import { checkBox, formatFindings } from "./check.ts";
 import { ControlPlane } from "./client.ts";
-import { type Config, ConfigError, engineOptions, FLAGS, readConfig } from "./config.ts";
+import {
+  type Config,
+  ConfigError,
+  engineOptions,
+  FLAGS,
+  fileOptions,
+  readConfig,
+} from "./config.ts";
 import { createExecutor } from "./containers/create.ts";
 import { checkEngine } from "./engines/check.ts";
 import { folderDigest } from "./engines/folder.ts";
@@ -12,6 +19,9 @@ import { messageOf, Refused } from "./error.ts";
 import { readMachine } from "./hardware.ts";
 import { help } from "./help.ts";
 import { createLog } from "./log.ts";
+import { survive } from "./stray.ts";
+import { upload } from "./upload/command.ts";
+import { readUploadOptions, UPLOAD_FLAGS } from "./upload/options.ts";
 import { VERSION } from "./version.ts";
 
 async function main(): Promise<number> {
@@ -27,6 +37,8 @@ async function main(): Promise<number> {
     case "digest":
       if (argument === undefined) throw new ConfigError("digest: which folder?");
       return print(await folderDigest(argument));
+    case "upload":
+      return upload(await readUploadOptions(argument, values, process.env), process.env);
     default:
       throw new ConfigError(`${command}: no such command; see --help`);
   }
@@ -35,6 +47,7 @@ async function main(): Promise<number> {
 function parseArguments() {
   const options = {
     ...FLAGS,
+    ...UPLOAD_FLAGS,
     config: { type: "string" },
     json: { type: "boolean" },
     help: { type: "boolean", short: "h" },
@@ -51,16 +64,20 @@ async function run(config: Config): Promise<number> {
   const log = createLog({ level: config.log_level, format: config.log_format });
   const { name, hardware, engine, slots } = config;
   const { stop, kill } = signals();
+  survive(log);
   log.info("starting", { version: VERSION, name, hardware, engine, slots, url: config.url });
+  const controlPlane = new ControlPlane(config);
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
     machine: await readMachine(),
     drainSeconds: config.drain_seconds,
-    controlPlane: new ControlPlane(config),
+    controlPlane,
     executor: createExecutor({
       engine: engineOptions(config),
       name,
       slots,
+      controlPlane,
+      files: fileOptions(config),
       log,
       timing: { cancelGrace: config.cancel_seconds * 1_000 },
     }),

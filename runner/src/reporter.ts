@@ -4,15 +4,26 @@
  */
 import type { Finish } from "../../src/protocol/channel.ts";
 import type { Json } from "../../src/protocol/common.ts";
-import type { Metrics, ReportedEvent, SetupProgress } from "../../src/protocol/event.ts";
+import type {
+  Metrics,
+  ReportedEvent,
+  SetupProgress,
+  StoredValue,
+} from "../../src/protocol/event.ts";
 import type { Limits } from "../../src/protocol/runner.ts";
 import type { Sink } from "./executor.ts";
 
 /**
- * A larger frame gains nothing, and a single larger event travels alone. It is also what keeps a
- * frame below the protocol's 10,000 events, none of which is shorter than 27 bytes.
+ * A larger frame gains nothing, and is refused somewhat above. An output may be as long by itself,
+ * and then travels alone; whatever else is longer is split. It is also what keeps a frame below the
+ * protocol's 10,000 events, none of which is shorter than 27 bytes.
  */
 export const FRAME_BYTES = 256 * 1024;
+
+/** A piece of a long text, as UTF-16 units: JSON makes at most six bytes of one (`\u0000`). */
+const PIECE_CHARS = Math.floor(FRAME_BYTES / 6) - 100;
+/** Metrics in a piece of many: a name has 100 units at most, and a number 25 characters. */
+const PIECE_METRICS = 400;
 
 export interface Portion {
   events: ReportedEvent[];
@@ -81,28 +92,46 @@ export class Reporter implements Sink {
     const { logs, ...rest } = progress;
     if (progress.phase === "ready") this.#begun = true;
     const kept = this.#withinLogs(logs ?? "");
-    this.#add({ event: "setup", data: kept ? { ...rest, logs: kept } : rest });
+    if (kept === "") this.#add({ event: "setup", data: rest });
+    for (const piece of pieces(kept)) this.#add({ event: "setup", data: { ...rest, logs: piece } });
   }
 
   output(value: Json): void {
     this.#begun = true;
     const event = { event: "output", data: value } as const;
-    if (!this.#withinOutput(event)) return;
-    if (this.#firstOutput === "ahead") this.#firstOutput = "waiting";
-    this.#add(event);
+    if (this.reserve(bytesOf(event))) this.#addOutput(event);
+  }
+
+  reserve(bytes: number): boolean {
+    if (this.#breached) return false;
+    this.#outputRoom -= bytes;
+    if (this.#outputRoom >= 0) return true;
+    this.#breached = true;
+    this.#options.onBreach(
+      `The output is larger than the limit of ${this.#options.limits.output_bytes} bytes`,
+    );
+    return false;
+  }
+
+  stored(value: StoredValue): void {
+    this.#begun = true;
+    if (!this.#breached) this.#addOutput({ event: "stored", data: value });
   }
 
   logs(text: string): void {
     this.#begun = true;
-    const data = this.#withinLogs(text);
-    if (data !== "") this.#add({ event: "logs", data });
+    for (const data of pieces(this.#withinLogs(text))) this.#add({ event: "logs", data });
   }
 
   metrics(metrics: Metrics): void {
     this.#begun = true;
-    const event = { event: "metrics", data: metrics } as const;
     // Counted as output: a model may not fill the memory with names of metrics either.
-    if (this.#withinOutput(event)) this.#add(event);
+    if (!this.reserve(bytesOf({ event: "metrics", data: metrics }))) return;
+    const entries = Object.entries(metrics);
+    for (let at = 0; at === 0 || at < entries.length; at += PIECE_METRICS) {
+      const data = Object.fromEntries(entries.slice(at, at + PIECE_METRICS));
+      this.#add({ event: "metrics", data });
+    }
   }
 
   /** The run has ended; nothing comes after this. */
@@ -121,9 +150,14 @@ export class Reporter implements Sink {
       count++;
     }
     const events = this.#entries.splice(0, count).map(({ event }) => event);
-    if (events.some(({ event }) => event === "output")) this.#firstOutput = "taken";
+    if (events.some(isOutput)) this.#firstOutput = "taken";
     const last = this.#entries.length === 0;
     return last && this.#finish ? { events, finish: this.#finish } : { events };
+  }
+
+  #addOutput(event: ReportedEvent): void {
+    if (this.#firstOutput === "ahead") this.#firstOutput = "waiting";
+    this.#add(event);
   }
 
   #add(event: ReportedEvent): void {
@@ -140,17 +174,6 @@ export class Reporter implements Sink {
     this.#options.onChange();
   }
 
-  #withinOutput(event: ReportedEvent): boolean {
-    if (this.#breached) return false;
-    this.#outputRoom -= bytesOf(event);
-    if (this.#outputRoom >= 0) return true;
-    this.#breached = true;
-    this.#options.onBreach(
-      `The output is larger than the limit of ${this.#options.limits.output_bytes} bytes`,
-    );
-    return false;
-  }
-
   /** The text as far as there is room for it; where the room ends, it says so. */
   #withinLogs(text: string): string {
     if (this.#logsCut) return "";
@@ -161,6 +184,18 @@ export class Reporter implements Sink {
     const kept = bytes.subarray(0, bytes.length + this.#logsRoom).toString();
     // A character that was cut in two decodes to U+FFFD.
     return kept.replace(/\uFFFD+$/u, "") + this.#cut;
+  }
+}
+
+const isOutput = ({ event }: ReportedEvent) => event === "output" || event === "stored";
+
+/** None of them tears a character in two; nothing of nothing. */
+function* pieces(text: string): Generator<string> {
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = from + PIECE_CHARS;
+    const torn = text.codePointAt(to - 1) ?? 0;
+    if (to < text.length && torn > 0xffff) to -= 1;
+    yield text.slice(from, to);
   }
 }
 

@@ -52,6 +52,23 @@ export const settings = z.strictObject({
     .default("required")
     .describe("off: containers may reach this machine and its private network (required)"),
   dns: list.optional().describe("public resolvers for containers"),
+  cache: z
+    .string()
+    .optional()
+    .describe("folder of its own for files of inputs (~/.cache/auspex-runner/<name>)"),
+  cache_gb: gigabytes
+    .default(20)
+    .describe("what the files in it may take, those of one input half of it (20)"),
+  cache_hours: z.coerce
+    .number()
+    .positive()
+    .default(72)
+    .describe("how long they stay after their last use, since they are users' own (72)"),
+  max_file_gb: gigabytes.default(10).describe("largest file of an input (10)"),
+  fetch_allow: list
+    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()], "is no list of ranges, as in 10.1.0.0/16")))
+    .default([])
+    .describe("private ranges that inputs may name files in, over http as well (none)"),
   drain_seconds: count(0, 86_400)
     .default(600)
     .describe("how long running work may take on after SIGTERM (600)"),

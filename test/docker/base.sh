@@ -19,6 +19,8 @@ mkdir -p "$root/bin" "$root/usr/bin" "$root/usr/local/bin" "$root/etc" "$root/ro
 mkdir -m 1777 "$root/tmp"
 cp "$node" "$root/usr/local/bin/node"
 ldd "$node" | grep -o '/[^ ]*' | xargs -I{} cp -L --parents {} "$root"
+# The rest of glibc, which modules that models bring may want.
+dpkg -L libc6 | grep -E '/lib[a-z_]+\.so\.[0-9]+$' | xargs -I{} cp -L --parents {} "$root"
 cp "$busybox" "$root/bin/busybox"
 for applet in $("$busybox" --list | grep -vx busybox); do
   ln -s busybox "$root/bin/$applet"

@@ -3,7 +3,8 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const examples = fileURLToPath(new URL("../../runner/examples", import.meta.url));
+const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const base = fileURLToPath(new URL("base.sh", import.meta.url));
 
 export interface Pushed {
@@ -40,8 +42,32 @@ export async function docker(...args: string[]): Promise<string> {
 /** Builds an example with its own Dockerfile and returns the tag. */
 export async function buildExample(name: string, tag = `auspex-test/${name}`): Promise<string> {
   await run(base);
-  await docker("build", "--quiet", "--tag", tag, join(examples, name));
+  const context = await mkdtemp(join(tmpdir(), "auspex-context-"));
+  try {
+    await cp(join(examples, name), context, { recursive: true });
+    await installDependencies(context);
+    await docker("build", "--quiet", "--tag", tag, context);
+  } finally {
+    await rm(context, { recursive: true, force: true });
+  }
   return tag;
+}
+
+/** What `npm install` in the folder would do, from what the repository has installed already. */
+async function installDependencies(folder: string): Promise<void> {
+  const wanted = [folder];
+  const installed = new Set<string>();
+  for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
+    const text = await readFile(join(next, "package.json"), "utf8").catch(() => "{}");
+    const { dependencies, optionalDependencies } = JSON.parse(text);
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      // Optional ones are for other platforms as a rule, and not there.
+      if (installed.has(name) || !existsSync(join(modules, name))) continue;
+      installed.add(name);
+      await cp(join(modules, name), join(folder, "node_modules", name), { recursive: true });
+      wanted.push(join(modules, name));
+    }
+  }
 }
 
 export async function startRegistry(): Promise<Registry> {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { engineOptions, readConfig } from "../../runner/src/config.ts";
+import { engineOptions, fileOptions, readConfig } from "../../runner/src/config.ts";
 import { help } from "../../runner/src/help.ts";
 import { SETTING_NAMES, variableOf } from "../../runner/src/settings.ts";
 
@@ -34,6 +34,10 @@ test("defaults", () => {
     engine: "docker",
     gpus: "image",
     firewall: "required",
+    cache_gb: 20,
+    cache_hours: 72,
+    max_file_gb: 10,
+    fetch_allow: [],
     drain_seconds: 600,
     cancel_seconds: 30,
     log_level: "info",
@@ -81,6 +85,27 @@ test("what the engines are given", () => {
   expect(engineOptions(process)).toEqual({ kind: "process", models: "/models", state: "/s" });
 });
 
+test("where files of inputs are kept, and where they may come from", () => {
+  const GB = 1024 ** 3;
+  const HOUR = 3_600_000;
+  expect(fileOptions(readConfig({ name: "box" }, environment))).toEqual({
+    cache: path.join(homedir(), ".cache", "auspex-runner", "box"),
+    cache_bytes: 20 * GB,
+    cache_ms: 72 * HOUR,
+    max_file_bytes: 10 * GB,
+    fetch_allow: [],
+  });
+  const variables = { AUSPEX_CACHE_GB: "0.5", AUSPEX_FETCH_ALLOW: "10.1.0.0/16, fd12::/16" };
+  const flags = { cache: "/var/cache/auspex", "max-file-gb": "0.25", "cache-hours": "0.5" };
+  expect(fileOptions(readConfig(flags, { ...environment, ...variables }))).toEqual({
+    cache: "/var/cache/auspex",
+    cache_bytes: GB / 2,
+    cache_ms: HOUR / 2,
+    max_file_bytes: GB / 4,
+    fetch_allow: ["10.1.0.0/16", "fd12::/16"],
+  });
+});
+
 test.each([
   [
     "a missing setting",
@@ -101,6 +126,13 @@ test.each([
     { AUSPEX_URL: "ftp://x" },
     "url (--url, AUSPEX_URL): is no http or https address",
   ],
+  [
+    "no range",
+    { "fetch-allow": "10.0.0.1" },
+    {},
+    "fetch_allow (--fetch-allow, AUSPEX_FETCH_ALLOW):",
+  ],
+  ["half a range", { "fetch-allow": "10.0.0.0/8,10.0.0.0/33" }, {}, "as in 10.1.0.0/16"],
   ["process engine without models", { engine: "process" }, {}, "models (--models, AUSPEX_MODELS)"],
   ["no such file", { config: "/nowhere.json" }, {}, "/nowhere.json"],
 ])("says what is wrong: %s", (_name, flags, variables, message) => {

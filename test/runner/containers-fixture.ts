@@ -13,15 +13,18 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createExecutor } from "../../runner/src/containers/create.ts";
+import { ControlPlane } from "../../runner/src/client.ts";
+import { createExecutor, type ExecutorOptions } from "../../runner/src/containers/create.ts";
 import { listModels } from "../../runner/src/engines/folder.ts";
 import type { EngineOptions } from "../../runner/src/engines/options.ts";
 import type { Executor, RunnableJob, RunSignals, Sink } from "../../runner/src/executor.ts";
+import type { FileOptions } from "../../runner/src/files/inputs.ts";
 import type { Timing } from "../../runner/src/interfaces/interface.ts";
 import type { Log } from "../../runner/src/log.ts";
 import type { Json } from "../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../src/protocol/event.ts";
 import type { Image } from "../../src/protocol/runner.ts";
+import { FakeControlPlane } from "./fake-control-plane.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -67,6 +70,8 @@ export function record(): Recorded {
     },
     setup: (data) => push({ event: "setup", data }),
     output: (data) => push({ event: "output", data }),
+    reserve: () => true,
+    stored: (data) => push({ event: "stored", data }),
     logs: (data) => push({ event: "logs", data }),
     metrics: (data) => push({ event: "metrics", data }),
   };
@@ -75,7 +80,7 @@ export function record(): Recorded {
 export function makeJob(
   image: Image,
   input: Record<string, Json>,
-  more: Partial<Pick<RunnableJob, "variables" | "interface">> & {
+  more: Partial<Pick<RunnableJob, "variables" | "interface" | "files">> & {
     limits?: Partial<RunnableJob["limits"]>;
   } = {},
 ): RunnableJob {
@@ -88,6 +93,7 @@ export function makeJob(
     variables: {},
     image,
     input,
+    files: [],
     ...more,
     limits: {
       idle_seconds: 60,
@@ -111,6 +117,7 @@ export function signals(): RunSignals & { abortCancel(): void; abortAbandon(): v
 
 export interface Box {
   executor: Executor;
+  plane: FakeControlPlane;
   directory: string;
   models: string;
   image(name: string): Promise<Image>;
@@ -125,14 +132,31 @@ export interface Box {
   close(): Promise<void>;
 }
 
-/** `liar` and the examples, as folders of this box alone. */
-export async function openBox(slots = 4, timing: Partial<Timing> = QUICK): Promise<Box> {
+export const fileOptions = (cache: string): FileOptions => ({
+  cache,
+  cache_bytes: 100_000_000,
+  cache_ms: 3_600_000,
+  max_file_bytes: 50_000_000,
+  fetch_allow: [],
+});
+
+/** `liar`, `files` and the examples, as folders of this box alone. */
+export async function openBox(
+  slots = 4,
+  timing: Partial<Timing> = QUICK,
+  more: Partial<ExecutorOptions> = {},
+): Promise<Box> {
   const directory = mkdtempSync(join(tmpdir(), "auspex-box-"));
   const models = join(directory, "models");
   cpSync(here("../../runner/examples"), models, { recursive: true });
   addModel(models, "liar", here("containers-liar.mjs"));
+  addModel(models, "files", here("containers-files.mjs"));
   const engine: EngineOptions = { kind: "process", models, state: join(directory, "state") };
-  const executor = createExecutor({ name: "test", slots, engine, log: silent, timing });
+  const plane = await FakeControlPlane.start();
+  const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
+  const files = fileOptions(join(directory, "cache"));
+  const options = { name: "test", slots, engine, controlPlane, files, log: silent, timing };
+  const executor = createExecutor({ ...options, ...more });
   await executor.open();
   const images = new Map<string, Image>();
   for (const { manifest, digest } of await listModels(models)) {
@@ -140,6 +164,7 @@ export async function openBox(slots = 4, timing: Partial<Timing> = QUICK): Promi
   }
   return {
     executor,
+    plane,
     directory,
     models,
     async image(name) {
@@ -155,6 +180,7 @@ export async function openBox(slots = 4, timing: Partial<Timing> = QUICK): Promi
     },
     async close() {
       await executor.close();
+      await plane.stop();
       rmSync(directory, { recursive: true });
     },
   };

@@ -12,7 +12,7 @@ if (SETUP === "exit") process.exit(3);
 function health() {
   looks += 1;
   if (SETUP === "fail") return { status: "SETUP_FAILED", setup: { logs: "no weights\n" } };
-  if (SETUP === "slow" && looks < 3) {
+  if (SETUP === "endless" || (SETUP === "slow" && looks < 3)) {
     return { status: "STARTING", setup: { logs: "step\n".repeat(looks) } };
   }
   return { status: running.size > 0 ? "BUSY" : "READY", setup: { logs: "" } };
@@ -40,7 +40,7 @@ const modes = {
     await post(url, "<html>");
   },
   async huge(id, url) {
-    await post(url, { id, status: "succeeded", output: "x".repeat(8_000_000) });
+    await post(url, { id, status: "succeeded", output: "x".repeat(70_000_000) });
   },
   async silent(id) {
     running.delete(id);

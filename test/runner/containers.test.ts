@@ -1,15 +1,20 @@
 /** The life of containers, over an engine and an interface in memory: time is the test's. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ContainerParts } from "../../runner/src/containers/container.ts";
+import { ControlPlane } from "../../runner/src/client.ts";
+import { Door } from "../../runner/src/containers/door.ts";
 import { external } from "../../runner/src/containers/failure.ts";
 import { Fleet } from "../../runner/src/containers/fleet.ts";
-import { runJob } from "../../runner/src/containers/run.ts";
+import { type RunParts, runJob } from "../../runner/src/containers/run.ts";
 import type { Engine, Exit, Launch, RunningContainer } from "../../runner/src/engines/engine.ts";
 import { PullProgress } from "../../runner/src/engines/pull-progress.ts";
+import { InputFiles } from "../../runner/src/files/inputs.ts";
+import { OutputFiles } from "../../runner/src/files/outputs.ts";
 import type { Outcome, ServerInterface } from "../../runner/src/interfaces/interface.ts";
 import { DEFAULT_TIMING } from "../../runner/src/interfaces/interface.ts";
 import type { SetupProgress } from "../../src/protocol/event.ts";
-import { makeJob, record, signals, silent } from "./containers-fixture.ts";
+import { fileOptions, makeJob, record, signals, silent } from "./containers-fixture.ts";
 
 const imageOf = (name: string) => ({ repository: name, digest: `sha256:${"0".repeat(64)}` });
 const referenceOf = (name: string) => `${name}@sha256:${"0".repeat(64)}`;
@@ -27,6 +32,10 @@ class FakeContainer implements RunningContainer {
 
   forget(): void {
     this.forgotten += 1;
+  }
+
+  async read(): Promise<never> {
+    throw external("there are no files in memory");
   }
 
   exit(description: string): void {
@@ -68,6 +77,7 @@ function world(slots: number) {
       const container = started.at(-1);
       if (!container) throw external("nothing has started");
       return {
+        declaresFiles: false,
         run({ stop }) {
           const { promise, resolve } = Promise.withResolvers<Outcome>();
           const end = (outcome: Partial<Outcome> = {}) =>
@@ -90,7 +100,13 @@ function world(slots: number) {
     },
   };
   const fleet = new Fleet(slots);
-  const parts: ContainerParts = { engine, server, timing: DEFAULT_TIMING, log: silent };
+  const door = new Door();
+  door.reachedAt(new URL("http://127.0.0.1:9"));
+  const controlPlane = new ControlPlane({ url: "http://127.0.0.1:9", token: "ausr_x" });
+  const directory = join(tmpdir(), "never-written");
+  const inputs = new InputFiles(door, controlPlane, fileOptions(directory));
+  const outputs = new OutputFiles(door, controlPlane, silent, { directory, max_file_bytes: 1 });
+  const parts: RunParts = { engine, server, inputs, outputs, timing: DEFAULT_TIMING, log: silent };
   return {
     fleet,
     started,

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { ControlPlane } from "../../runner/src/client.ts";
 import { createExecutor } from "../../runner/src/containers/create.ts";
 import { checkEngine } from "../../runner/src/engines/check.ts";
 import { hasReference, imageFacts } from "../../runner/src/engines/image.ts";
@@ -14,7 +15,16 @@ import type { Sandbox } from "../../runner/src/engines/options.ts";
 import type { Executor } from "../../runner/src/executor.ts";
 import type { Image } from "../../src/protocol/runner.ts";
 import { docker, type Registry, startRegistry } from "../docker/registry.ts";
-import { dockerIsUp, makeJob, QUICK, record, signals, silent } from "./containers-fixture.ts";
+import {
+  dockerIsUp,
+  fileOptions,
+  makeJob,
+  QUICK,
+  record,
+  signals,
+  silent,
+} from "./containers-fixture.ts";
+import { FakeControlPlane } from "./fake-control-plane.ts";
 
 vi.setConfig({ testTimeout: 30_000, hookTimeout: 30_000 });
 
@@ -44,17 +54,24 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   const folder = mkdtempSync(join(tmpdir(), "auspex-docker-"));
   const images: Record<string, Image> = {};
   let registry: Registry;
+  let plane: FakeControlPlane;
   let name: string;
   let executor: Executor;
 
   /** Builds on the example `hello`: its server, and another model. */
-  async function push(model: string, script: string, labels: string[] = []): Promise<void> {
+  async function push(
+    model: string,
+    script: string,
+    labels: string[] = [],
+    commands: string[] = [],
+  ): Promise<void> {
     const context = join(folder, model);
     cpSync(here("../../runner/examples/hello"), context, { recursive: true });
     cpSync(here(script), join(context, "model.mjs"));
     const output = {};
     const manifest = { name: model, schemas: { prediction: { input: {}, output } } };
     writeFileSync(join(context, "auspex.json"), JSON.stringify(manifest));
+    appendFileSync(join(context, "Dockerfile"), `\n${commands.join("\n")}\n`);
     const repository = `${registry.host}/test/${model}`;
     const flags = labels.flatMap((label) => ["--label", label]);
     await docker("build", "--quiet", "--tag", repository, ...flags, context);
@@ -67,7 +84,10 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
 
   function open(sandbox: Partial<Sandbox> = {}): Executor {
     const engine = { kind: "docker", sandbox } as const;
-    return createExecutor({ name, slots: 2, engine, log: silent, timing: QUICK });
+    const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
+    const files = fileOptions(join(folder, "cache"));
+    const options = { name, slots: 2, engine, controlPlane, files, log: silent, timing: QUICK };
+    return createExecutor(options);
   }
 
   function run(image: Image | undefined, input = {}, stop = signals()) {
@@ -80,15 +100,27 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
 
   beforeAll(async () => {
     registry = await startRegistry();
+    plane = await FakeControlPlane.start();
     images.hello = await registry.push("hello");
     images.sums = await registry.push("sums");
     await push("liar", "containers-liar.mjs");
     await push("probe", "containers-probe.mjs");
+    await push("files", "containers-files.mjs", [], ["ENV DECLARES=1"]);
+    // What Cog's command starts in the images that Cog has built.
+    const python = "/usr/local/bin/python";
+    const server = `printf '#!/bin/sh\\nexec node /src/model.mjs "$@"\\n' >${python}`;
+    await push(
+      "cog",
+      "containers-files.mjs",
+      ["run.cog.version=0.17.0"],
+      [`RUN ${server} && chmod +x ${python}`],
+    );
     await push("weights", "containers-liar.mjs", ["run.cog.weight.a=x"]);
   }, 120_000);
 
   afterAll(async () => {
     await registry.stop();
+    await plane.stop();
     rmSync(folder, { recursive: true });
     const references = await docker("images", "-q", `${registry.host}/*/*`);
     if (references) await docker("image", "rm", "--force", ...new Set(references.split("\n")));
@@ -170,6 +202,68 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     expect(ids).toContain(other);
     await docker("rm", "--force", other);
     await next.close();
+  });
+
+  describe("files out of a container", () => {
+    const stored = (address: unknown) => plane.files.stored.get(String(address));
+
+    it("come by the door, and are read where the output names them", async () => {
+      const steps = [
+        { put: { name: "up.png", text: "pixels", type: "image/png", as: "up" } },
+        { write: { name: "down.csv", text: "1,2", as: "down" } },
+        { say: { value: ["$up", { deep: "$down" }] } },
+      ];
+      const { sink, finish } = run(images.files, { steps });
+      expect(await finish).toMatchObject({ status: "succeeded" });
+      const [up] = plane.files.named("up.png");
+      const [down] = plane.files.named("down.csv");
+      expect(sink.of("output")).toEqual([[up, { deep: down }]]);
+      expect(stored(up)).toMatchObject({ mime_type: "image/png", bytes: Buffer.from("pixels") });
+      expect(stored(down)).toMatchObject({ mime_type: "text/csv", bytes: Buffer.from("1,2") });
+    });
+
+    it("are only what this run has written, as a file", async () => {
+      const link = { link: { name: "link", target: "/etc/passwd", as: "link" } };
+      const refused = async (steps: Record<string, unknown>[]) => {
+        const { error } = await run(images.files, { steps }).finish;
+        expect(error?.source).toBe("external");
+        return error?.message;
+      };
+      const named = (value: string) => refused([{ say: { value } }]);
+      expect(await named("file:///etc/passwd")).toContain("was not written by this run");
+      expect(await named("file:///proc/1/environ")).toMatch(
+        /^the container has no file|no regular/,
+      );
+      // Three failures in a row, and the container goes.
+      expect(await refused([link, { say: { value: "$link" } }])).toContain("no regular file");
+      expect(await named("file:///tmp")).toContain("no regular file");
+      expect(await named("file:///nowhere")).toBe("the container has no file /nowhere");
+    });
+
+    it("are refused when they are too large, and their container goes on", async () => {
+      const write = { write: { name: "big.bin", size: 60_000_000, as: "big" } };
+      const { finish } = run(images.files, { steps: [write, { say: { value: "$big" } }] });
+      const message = "the file big.bin is larger than 50000000 bytes";
+      expect(await finish).toMatchObject({
+        status: "failed",
+        error: { source: "external", message },
+      });
+      const next = run(images.files, { steps: [{ say: { value: "still here" } }] });
+      expect(await next.finish).toMatchObject({ status: "succeeded" });
+    });
+
+    it("go where Cog is told to upload them", async () => {
+      const { sink, finish } = run(images.cog, { steps: [{ say: { value: "$argv" } }] });
+      expect(await finish).toMatchObject({ status: "succeeded" });
+      expect(sink.of("output")).toEqual([
+        [
+          "-m",
+          "cog.server.http",
+          "--await-explicit-shutdown=true",
+          expect.stringMatching(/^--upload-url=http:\/\/host\.docker\.internal:\d+\/[\w-]{24}$/),
+        ],
+      ]);
+    });
   });
 
   const facts = z.object({

@@ -39,7 +39,10 @@ export interface Example {
 }
 
 /** Resolves once setup is over, whichever way. */
-export async function startExample(folder: string): Promise<Example> {
+export async function startExample(
+  folder: string,
+  environment: Record<string, string> = {},
+): Promise<Example> {
   const manifest = JSON.parse(await readFile(join(folder, "auspex.json"), "utf8"));
   const [command, ...args] = manifest.command as string[];
   const child = spawn(command ?? "", args, {
@@ -51,6 +54,7 @@ export async function startExample(folder: string): Promise<Example> {
       HOST: "127.0.0.1",
       WEBHOOK_AUTH_TOKEN: webhookToken,
       COG_THROTTLE_RESPONSE_INTERVAL: "0.05",
+      ...environment,
     },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -6,6 +6,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { listModels } from "../../runner/src/engines/folder.ts";
 import {
   type Answer,
   type Example,
@@ -64,8 +65,10 @@ async function tell(input: object): Promise<string> {
 
 describe("the folders", () => {
   it("carry the same server, byte for byte", async () => {
+    const models = await listModels(examplesFolder);
+    expect(models.map(({ manifest }) => manifest.name)).toEqual(["duotone", ...names]);
     const [first, ...others] = await Promise.all(
-      names.map((name) => readFile(join(examplesFolder, name, "cog.mjs"), "utf8")),
+      models.map(({ directory }) => readFile(join(directory, "cog.mjs"), "utf8")),
     );
     for (const other of others) expect(other).toBe(first);
   });

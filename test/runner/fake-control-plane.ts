@@ -6,6 +6,7 @@ import { json } from "node:stream/consumers";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type EventsFrame, eventsFrame, PING, PONG, upFrame } from "../../src/protocol/channel.ts";
 import { LEASE_HEADER } from "../../src/protocol/runner.ts";
+import { FakeFiles } from "./fake-files.ts";
 
 export interface Answer {
   status?: number;
@@ -116,7 +117,11 @@ export class FakePrediction {
 export class FakeControlPlane {
   readonly predictions = new Map<string, FakePrediction>();
   readonly endpoints = new Map<string, Endpoint>();
-  readonly #http = createServer((request, response) => void this.#serve(request, response));
+  readonly files = new FakeFiles(() => this.url);
+  readonly #http = createServer((request, response) => {
+    // A caller that hung up has no answer coming.
+    this.#serve(request, response).catch(() => response.destroy());
+  });
   readonly #sockets = new WebSocketServer({ noServer: true });
 
   static async start(): Promise<FakeControlPlane> {
@@ -163,6 +168,7 @@ export class FakeControlPlane {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (await this.files.serve(request, response)) return;
     const endpoint = this.endpoints.get(request.url ?? "");
     const body = request.method === "POST" ? await json(request) : undefined;
     const answer = endpoint ? await endpoint(body, request) : { status: 404 };

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,7 +51,12 @@ describe("the digest of a folder", () => {
 
 it("lists the models of a folder", async () => {
   const models = await listModels(source("examples"));
-  expect(models.map(({ manifest }) => manifest.name)).toEqual(["hello", "story", "sums"]);
+  expect(models.map(({ manifest }) => manifest.name)).toEqual([
+    "duotone",
+    "hello",
+    "story",
+    "sums",
+  ]);
 });
 
 describe("a process group", () => {
@@ -112,7 +117,8 @@ describe("the engine", () => {
     const { sink, finish } = box.run("liar", { mode: "environment" }, { variables });
     expect(await finish).toMatchObject({ status: "succeeded" });
     vi.unstubAllEnvs();
-    const given = ["COG_THROTTLE_RESPONSE_INTERVAL", "HOME", "HOST", "PATH", "PORT", "STYLE"];
+    const engine = ["HOME", "HOST", "PATH", "PORT", "TMPDIR"];
+    const given = [...engine, "AUSPEX_UPLOAD_URL", "COG_THROTTLE_RESPONSE_INTERVAL", "STYLE"];
     const shell = ["OLDPWD", "PWD", "SHLVL", "_"];
     const [names] = sink.of("output");
     expect(names).toEqual(expect.arrayContaining([...given, "WEBHOOK_AUTH_TOKEN"]));
@@ -130,10 +136,41 @@ describe("the engine", () => {
     await engine.open(async () => 1);
     const [found] = await listModels(models);
     const digest = found?.digest ?? "";
-    const launch = { image: { repository: "r", digest }, environment: {} };
+    const uploadUrl = "http://127.0.0.1:9/up";
+    const launch = { image: { repository: "r", digest }, environment: {}, uploadUrl };
     const { exited } = await engine.start(launch);
     const logs = expect.stringContaining("no-such-program");
     expect(await exited).toEqual({ description: "exited with code 127", logs });
+  });
+
+  it("removes what an earlier life has left, and nothing else", async () => {
+    const state = join(directory, "state");
+    for (const folder of ["tmp/auspex-scratch-Abc123", "tmp/mine", "processes/mine"]) {
+      mkdirSync(join(state, folder), { recursive: true });
+    }
+    writeFileSync(join(state, "processes/1"), "no process began then");
+    writeFileSync(join(state, "processes/notes.txt"), "mine");
+    const engine = new ProcessEngine({ kind: "process", models: box.models, state }, silent);
+    await engine.open(async () => 1);
+    expect(readdirSync(join(state, "tmp"))).toEqual(["mine"]);
+    expect(readdirSync(join(state, "processes")).sort()).toEqual(["mine", "notes.txt"]);
+  });
+
+  it("tells of an exit also when something of it cannot be removed", async () => {
+    const processes = join(directory, "processes");
+    const engine = new ProcessEngine(
+      { kind: "process", models: box.models, state: directory },
+      silent,
+    );
+    await engine.open(async () => 1);
+    const uploadUrl = "http://127.0.0.1:9/up";
+    const launch = { image: await box.image("hello"), environment: {}, uploadUrl };
+    const { exited, kill } = await engine.start(launch);
+    const [pid = ""] = readdirSync(processes);
+    rmSync(join(processes, pid));
+    mkdirSync(join(processes, pid));
+    await kill();
+    expect(await exited).toMatchObject({ description: "was ended by SIGKILL" });
   });
 
   it("is checked in words", async () => {

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { FRAME_BYTES, Reporter } from "../../runner/src/reporter.ts";
-import { eventsFrame } from "../../src/protocol/channel.ts";
+import { type EventsFrame, eventsFrame } from "../../src/protocol/channel.ts";
+import { setupProgress } from "../../src/protocol/event.ts";
 
 function reporter(limits = { output_bytes: 10_000_000, logs_bytes: 10_000_000 }) {
   const onChange = vi.fn();
@@ -104,4 +105,73 @@ test("knows whether the model has begun and whether it has produced", () => {
   expect([it.begun, it.produced]).toEqual([true, false]);
   it.output(null);
   expect(it.produced).toBe(true);
+});
+
+test("a stored value is an output, with the room it takes, and merges with nothing", () => {
+  const { reporter: it, onBreach } = reporter({ output_bytes: 1_000, logs_bytes: 100 });
+  it.metrics({ a: 1 });
+  expect(it.reserve(600)).toBe(true);
+  it.stored({ name: "v1", size: 600 });
+  it.stored({ name: "v2", size: 1 });
+  expect([it.produced, it.urgent]).toEqual([true, true]);
+  expect(it.take().events.slice(1)).toEqual([
+    { event: "stored", data: { name: "v1", size: 600 } },
+    { event: "stored", data: { name: "v2", size: 1 } },
+  ]);
+  expect(it.urgent).toBe(false);
+  expect(it.reserve(600)).toBe(false);
+  expect(onBreach).toHaveBeenCalledExactlyOnceWith(
+    "The output is larger than the limit of 1000 bytes",
+  );
+  it.stored({ name: "v3", size: 600 });
+  expect(it.empty).toBe(true);
+});
+
+/** What the control plane takes: UTF-16 units of a frame's text. */
+const MAX_FRAME = 600_000;
+
+function framesOf(it: Reporter): EventsFrame[] {
+  const frames: EventsFrame[] = [];
+  while (!it.empty && !frames.at(-1)?.finish) {
+    const text = JSON.stringify({ type: "events", seq: frames.length + 1, ...it.take() });
+    expect(text.length).toBeLessThan(MAX_FRAME);
+    frames.push(eventsFrame.parse(JSON.parse(text)));
+  }
+  return frames;
+}
+
+test.each([
+  ["ASCII", "x"],
+  ["escapes", "\u0001"],
+  ["pairs", "\u{1F600}"],
+  ["a pair out of step", "x\u{1F600}"],
+])("long logs of %s are split and lose nothing", (_name, unit) => {
+  const { reporter: it } = reporter();
+  const logs = unit.repeat(2_000_000 / Buffer.byteLength(unit));
+  it.setup({ phase: "starting", message: "loading", logs });
+  it.logs(logs);
+  it.output("end");
+  it.finish({ ...DONE, error: { source: "internal", message: "\u0001".repeat(10_000) } });
+  const events = framesOf(it).flatMap((frame) => frame.events);
+  const texts = (name: string) => events.filter(({ event }) => event === name);
+  const setup = texts("setup").map(({ data }) => setupProgress.parse(data));
+  expect(setup.map((data) => data.logs).join("")).toBe(logs);
+  expect(new Set(setup.map(({ message }) => message))).toEqual(new Set(["loading"]));
+  expect(
+    texts("logs")
+      .map(({ data }) => data)
+      .join(""),
+  ).toBe(logs);
+  for (const { data } of texts("logs")) expect(String(data).isWellFormed()).toBe(true);
+  expect(events.at(-1)).toEqual({ event: "output", data: "end" });
+});
+
+test("so are many metrics", () => {
+  const { reporter: it } = reporter();
+  const names = Array.from({ length: 10_000 }, (_, i) => `${i}`.padEnd(100, "\u0001"));
+  const metrics = Object.fromEntries(names.map((name) => [name, 1.234567890123e-100]));
+  it.metrics(metrics);
+  it.finish(DONE);
+  const events = framesOf(it).flatMap((frame) => frame.events);
+  expect(Object.assign({}, ...events.map(({ data }) => data))).toEqual(metrics);
 });

@@ -194,12 +194,12 @@ class Run {
     const metric = (name, value) => Object.assign(this.metrics, { [name]: value });
     const result = model.predict(this.input, { signal, metric, log: this.log.bind(this) });
     if (!result?.[Symbol.asyncIterator]) {
-      this.output = plain(await result);
+      this.output = await plain(await result, this);
       return;
     }
     this.output = [];
     for await (const item of result) {
-      this.output.push(plain(item));
+      this.output.push(await plain(item, this));
       this.webhook?.tell("output");
       // A generator that never waits would keep cancels from coming in and webhooks from leaving.
       await breathe();
@@ -328,6 +328,7 @@ const KEYWORDS = {
   maximum: (value, most) => !(value > most),
   minLength: (value, least) => !(value.length < least),
   maxLength: (value, most) => !(value.length > most),
+  pattern: (value, pattern) => new RegExp(pattern, "u").test(value),
   minItems: (value, least) => !(value.length < least),
   maxItems: (value, most) => !(value.length > most),
 };
@@ -366,7 +367,32 @@ function log(...args) {
   process.stdout.write(line);
 }
 
-/** What JSON makes of a value: one that it cannot carry fails the run, and not its webhooks. */
-function plain(value) {
-  return JSON.parse(JSON.stringify(value ?? null));
+/**
+ * What JSON makes of a value: one that it cannot carry fails the run, and not its webhooks. Each
+ * `File` in it becomes an address, in order.
+ */
+async function plain(value, run) {
+  const files = new Map();
+  const text = JSON.stringify(value ?? null, (_, part) => {
+    if (!(part instanceof File)) return part;
+    files.set(part, undefined);
+    return null;
+  });
+  if (files.size === 0) return JSON.parse(text);
+  for (const file of files.keys()) files.set(file, await addressOf(file, run));
+  return JSON.parse(JSON.stringify(value, (_, part) => files.get(part) ?? part));
+}
+
+/** Where the runner says that files go, or in the address itself when nobody has said. */
+async function addressOf(file, { id, abort: { signal } }) {
+  const type = file.type || "application/octet-stream";
+  const base = process.env.AUSPEX_UPLOAD_URL;
+  if (!base)
+    return `data:${type};base64,${Buffer.from(await file.arrayBuffer()).toString("base64")}`;
+  const headers = { "content-type": type, "x-prediction-id": id };
+  const url = `${base}/${encodeURIComponent(file.name)}`;
+  const answer = await fetch(url, { method: "PUT", headers, body: file, signal });
+  const location = answer.headers.get("location");
+  if (!answer.ok || !location) throw new Error(`${file.name} was not taken: ${answer.status}`);
+  return location.split("?")[0];
 }

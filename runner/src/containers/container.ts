@@ -7,7 +7,15 @@
 import { randomBytes } from "node:crypto";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
-import { type Engine, type Exit, type RunningContainer, referenceOf } from "../engines/engine.ts";
+import {
+  type ContainerFile,
+  type Engine,
+  type Exit,
+  type RunningContainer,
+  referenceOf,
+} from "../engines/engine.ts";
+import type { OutputFiles } from "../files/outputs.ts";
+import type { FileSink } from "../files/sink.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../log.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
@@ -30,6 +38,7 @@ export interface Specification {
 export interface ContainerParts {
   engine: Engine;
   server: ServerInterface;
+  outputs: OutputFiles;
   timing: Timing;
   log: Log;
 }
@@ -40,6 +49,8 @@ export class Container {
   readonly reference: string;
   /** Resolved when it is gone; never rejects. */
   readonly ended: Promise<void>;
+  /** Where it puts its files. */
+  readonly files: FileSink;
   readonly #specification: Specification;
   readonly #parts: ContainerParts;
   readonly #listeners = new Set<Listener>();
@@ -62,6 +73,7 @@ export class Container {
     this.#specification = specification;
     this.#parts = parts;
     this.reference = referenceOf(specification.image);
+    this.files = parts.outputs.sink();
     // A start that fails when nobody waits for it any more is logged where it fails.
     this.#ready.promise.catch(() => {});
     this.ended = this.#live();
@@ -114,6 +126,12 @@ export class Container {
     }
   }
 
+  /** Opens a file in it. */
+  async read(path: string): Promise<ContainerFile> {
+    if (this.#alive) return this.#alive.read(path);
+    throw external(`the container ended before its file ${path} was read`);
+  }
+
   /** Politely first. Resolves when it is gone, or will not go. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -141,6 +159,7 @@ export class Container {
     this.#retired = true;
     clearTimeout(this.#idle);
     this.#session?.close();
+    await this.files.close();
   }
 
   async #start(): Promise<Session> {
@@ -151,8 +170,13 @@ export class Container {
     signal.throwIfAborted();
     this.#tell({ phase: "starting" });
     const token = randomBytes(32).toString("base64url");
-    const environment = { ...variables, ...server.environment(maxConcurrency, token) };
-    const running = await engine.start({ image, environment }, signal);
+    const uploadUrl = this.files.url;
+    const environment = {
+      ...variables,
+      ...server.environment(maxConcurrency, token),
+      AUSPEX_UPLOAD_URL: uploadUrl,
+    };
+    const running = await engine.start({ image, environment, uploadUrl }, signal);
     this.#running = running;
     const gone = this.#gone.signal;
     void running.exited.then((exit) => this.#gone.abort(this.#endOf(exit)));

@@ -1,14 +1,19 @@
 /** Puts the lower half of the runner together: engine, receiver, interfaces, fleet. */
+import { join } from "node:path";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
+import type { FileStore } from "../client.ts";
 import { DockerEngine } from "../engines/docker.ts";
 import { type Engine, referenceOf } from "../engines/engine.ts";
 import type { EngineOptions } from "../engines/options.ts";
 import { ProcessEngine } from "../engines/process.ts";
 import type { Executor } from "../executor.ts";
+import { type FileOptions, InputFiles } from "../files/inputs.ts";
+import { OutputFiles } from "../files/outputs.ts";
 import { CogInterface } from "../interfaces/cog.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
 import { Receiver } from "../interfaces/receiver.ts";
 import type { Log } from "../log.ts";
+import { Door } from "./door.ts";
 import { failed, internal } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
 import { runJob } from "./run.ts";
@@ -21,6 +26,9 @@ export interface ExecutorOptions {
   name: string;
   slots: number;
   engine: EngineOptions;
+  /** Where files come from and go to. */
+  controlPlane: FileStore;
+  files: FileOptions;
   log: Log;
   timing?: Partial<Timing>;
 }
@@ -30,11 +38,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const timing = { ...DEFAULT_TIMING, ...options.timing };
   const engine: Engine =
     choice.kind === "docker" ? new DockerEngine(name, choice, log) : new ProcessEngine(choice, log);
-  const receiver = new Receiver();
+  const door = new Door();
   const servers: Partial<Record<ContainerInterface, ServerInterface>> = {
-    cog: new CogInterface(receiver, timing),
+    cog: new CogInterface(new Receiver(door), timing),
   };
   const fleet = new Fleet(slots);
+  const inputs = new InputFiles(door, options.controlPlane, options.files);
+  const outputs = new OutputFiles(door, options.controlPlane, log, {
+    directory: join(options.files.cache, "outputs"),
+    max_file_bytes: options.files.max_file_bytes,
+  });
   let images: string[] = [];
   let refreshing: NodeJS.Timeout | undefined;
 
@@ -48,7 +61,9 @@ export function createExecutor(options: ExecutorOptions): Executor {
 
   return {
     async open() {
-      receiver.reachedAt(await engine.open((host) => receiver.listen(host)));
+      await outputs.start();
+      await inputs.start();
+      door.reachedAt(await engine.open((host) => door.listen(host)));
       await refresh();
       refreshing = setInterval(() => void refresh(), IMAGES_INTERVAL).unref();
     },
@@ -57,14 +72,16 @@ export function createExecutor(options: ExecutorOptions): Executor {
     async run(job, sink, signals) {
       const server = servers[job.interface];
       if (!server) return failed(internal(`this runner does not speak ${job.interface} yet`));
-      const finish = await runJob(fleet, { engine, server, timing, log }, job, sink, signals);
+      const parts = { engine, server, inputs, outputs, timing, log };
+      const finish = await runJob(fleet, parts, job, sink, signals);
       if (!images.includes(referenceOf(job.image))) void refresh();
       return finish;
     },
     async close() {
       clearInterval(refreshing);
       await fleet.close();
-      await receiver.close();
+      await door.close();
+      await outputs.close();
       await engine.close();
     },
   };

@@ -1,42 +1,80 @@
-/** One job: a container for it, the run in it, and what becomes of the container. */
+/** One job: a container for it, its files, the run in it, and what becomes of the container. */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { RunnableJob, RunSignals, Sink } from "../executor.ts";
-import type { Outcome } from "../interfaces/interface.ts";
+import type { InputFiles } from "../files/inputs.ts";
+import type { OutputFiles, OutputRun } from "../files/outputs.ts";
+import type { Outcome, Session } from "../interfaces/interface.ts";
 import type { Container, ContainerParts } from "./container.ts";
 import { asFailure, failed, internal } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
 
+export interface RunParts extends ContainerParts {
+  inputs: InputFiles;
+  outputs: OutputFiles;
+}
+
 export async function runJob(
   fleet: Fleet,
-  parts: ContainerParts,
+  parts: RunParts,
   job: RunnableJob,
   sink: Sink,
   signals: RunSignals,
 ): Promise<Finish> {
   const stop = AbortSignal.any([signals.cancel, signals.abandon]);
   const claimed = performance.now();
+  // Beside the start of the container, which takes a while too and is of no use without them.
+  const inputs = parts.inputs.open(job, stop);
+  const broken = new AbortController();
+  inputs.catch((error) => broken.abort(error));
+  const wait = AbortSignal.any([stop, broken.signal]);
   let outcome: Outcome | undefined;
   try {
-    const container = await fleet.join(job, parts, stop);
+    const container = await fleet.join(job, parts, wait);
     try {
-      const session = await container.session((progress) => sink.setup(progress), stop);
+      const session = await container.session((progress) => sink.setup(progress), wait);
       const setup_seconds = (performance.now() - claimed) / 1_000;
       const abandon = () => void abandonIn(container);
       signals.abandon.addEventListener("abort", abandon, { once: true });
-      const { prediction_id: id, input, limits } = job;
-      outcome = await session.run({ id, input, limits, sink, stop });
+      const { input } = await inputs;
+      const run = await runIn(session, parts.outputs, { job, input, container, sink, stop });
+      outcome = run.outcome;
       signals.abandon.removeEventListener("abort", abandon);
       if (outcome.container === "killed") {
         await container.kill(internal("another prediction in the container did not stop"));
       }
-      return { ...outcome.finish, setup_seconds };
+      return { ...run.finish, setup_seconds };
     } finally {
       fleet.leave(container, job.limits.idle_seconds, outcome);
     }
   } catch (error) {
     return stop.aborted ? CANCELED : failed(asFailure(error, parts.log));
+  } finally {
+    inputs.then(
+      ({ close }) => close(),
+      () => {},
+    );
+  }
+}
+
+/**
+ * The run, and the files of its output out of the container. `outcome` is the container's own:
+ * that a file could not be stored is none of its doing.
+ */
+async function runIn(
+  session: Session,
+  outputs: OutputFiles,
+  run: Omit<OutputRun, "declaresFiles">,
+): Promise<{ outcome: Outcome; finish: Finish }> {
+  const { input, stop } = run;
+  const { prediction_id: id, limits } = run.job;
+  const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
+  try {
+    const outcome = await session.run({ id, input, limits, sink: stored, stop });
+    return { outcome, finish: await stored.settle(outcome.finish) };
+  } finally {
+    await stored.close();
   }
 }
 

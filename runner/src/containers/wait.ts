@@ -7,6 +7,8 @@ export const sleep = (milliseconds: number, signal?: AbortSignal): Promise<boole
 
 /** The promise's result, or the signal's reason thrown; the promise itself goes on. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  // Whoever is told of the abort does not hear any more how the promise ends.
+  promise.catch(() => {});
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);

@@ -1,7 +1,8 @@
 /** One container of the Docker engine, from its start to its removal. */
 import type Dockerode from "dockerode";
-import { internal } from "../containers/failure.ts";
-import type { Exit, RunningContainer } from "./engine.ts";
+import { external, internal } from "../containers/failure.ts";
+import { onlyFile } from "./archive.ts";
+import type { ContainerFile, Exit, RunningContainer } from "./engine.ts";
 import { ignoring } from "./status.ts";
 
 const LAST_LINES = 50;
@@ -41,6 +42,13 @@ export class DockerContainer implements RunningContainer {
 
   forget(): void {
     this.#logsSince = Date.now() / 1_000;
+  }
+
+  async read(path: string): Promise<ContainerFile> {
+    // 400: what cannot be the path of a file.
+    const archive = await ignoring([400, 404], this.#container.getArchive({ path }));
+    if (!archive) throw external(`the container has no file ${path}`);
+    return onlyFile(archive, path);
   }
 
   async stop(grace: number): Promise<void> {

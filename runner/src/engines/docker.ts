@@ -98,7 +98,10 @@ export class DockerEngine implements Engine {
     await pullImage(this.#docker, image, report, signal);
   }
 
-  async start({ image, environment }: Launch, signal: AbortSignal): Promise<RunningContainer> {
+  async start(
+    { image, environment, uploadUrl }: Launch,
+    signal: AbortSignal,
+  ): Promise<RunningContainer> {
     const found = await this.#inspect(image);
     if (!found) throw external(`${referenceOf(image)} is not on this machine after the pull`);
     const network = this.#network;
@@ -109,7 +112,7 @@ export class DockerEngine implements Engine {
     const container = await this.#docker.createContainer({
       // By the id that was looked at, not by a name that may come to mean another image.
       Image: found.Id,
-      ...(facts.cog ? { Cmd: COG_COMMAND } : {}),
+      ...(facts.cog ? { Cmd: [...COG_COMMAND, `--upload-url=${uploadUrl}`] } : {}),
       Env: Object.entries({ ...environment, HOST: "0.0.0.0", PORT: String(port) }).map(
         ([name, value]) => `${name}=${value}`,
       ),

@@ -6,6 +6,7 @@
  * 3. `start`: the container runs; whether it is ready is for its interface to find out.
  * 4. `exited` says that it has ended, by itself or by `stop` or `kill`.
  */
+import type { Readable } from "node:stream";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 
@@ -16,6 +17,15 @@ export interface Launch {
   image: Image;
   /** The version's variables and what the interface adds; PORT and HOST come from the engine. */
   environment: Record<string, string>;
+  /** Where what the container puts out as files goes; Cog is told by a flag of its server. */
+  uploadUrl: string;
+}
+
+/** A file in a container, as it is read. */
+export interface ContainerFile {
+  content: Readable;
+  /** When it was last written, ms since 1970. */
+  modified: number;
 }
 
 export interface Exit {
@@ -31,6 +41,8 @@ export interface RunningContainer {
   readonly exited: Promise<Exit>;
   /** What it has printed so far is somebody else's, and not for the logs of the exit. */
   forget(): void;
+  /** Opens one of its files. Rejects with a Failure when there is none, or none that may be read. */
+  read(path: string): Promise<ContainerFile>;
   /** Asks it to end, and kills it after the grace, ms. Resolves when it is gone. */
   stop(grace: number): Promise<void>;
   /** Resolves when it is gone. */

@@ -7,23 +7,9 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { NOT_PUBLIC } from "../files/public-address.ts";
 
 const run = promisify(execFile);
-
-/** Everything that is not the public internet (RFC 6890), metadata (169.254.169.254) included. */
-const NOT_PUBLIC = [
-  "0.0.0.0/8",
-  "10.0.0.0/8",
-  "100.64.0.0/10",
-  "127.0.0.0/8",
-  "169.254.0.0/16",
-  "172.16.0.0/12",
-  "192.0.0.0/24",
-  "192.168.0.0/16",
-  "198.18.0.0/15",
-  "224.0.0.0/4",
-  "240.0.0.0/4",
-];
 
 /** What comes from a bridge passes INPUT towards this machine and DOCKER-USER towards others. */
 const HOOKS = ["INPUT", "DOCKER-USER"];

@@ -6,6 +6,8 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { signalGroup } from "./group.ts";
 
+const PID = /^\d{1,10}$/;
+
 export class PidFiles {
   readonly #directory: string;
 
@@ -18,6 +20,8 @@ export class PidFiles {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const swept: number[] = [];
     for (const name of await readdir(this.#directory)) {
+      // Somebody else's, where an operator has named the wrong folder.
+      if (!PID.test(name)) continue;
       const path = join(this.#directory, name);
       const then = await readFile(path, "utf8");
       const now = await startTime(Number(name));

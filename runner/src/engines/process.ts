@@ -4,12 +4,15 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { internal } from "../containers/failure.ts";
 import { within } from "../containers/wait.ts";
+import { messageOf } from "../error.ts";
 import type { Log } from "../log.ts";
+import { ScratchFolders } from "../scratch.ts";
 import {
   type Engine,
   type Exit,
@@ -17,6 +20,7 @@ import {
   type RunningContainer,
   referenceOf,
 } from "./engine.ts";
+import { openBelow } from "./file.ts";
 import { listModels, type ModelFolder } from "./folder.ts";
 import { signalGroup, spawnGroup } from "./group.ts";
 import type { ProcessOptions } from "./options.ts";
@@ -28,6 +32,8 @@ const LOOPBACK = "127.0.0.1";
 export class ProcessEngine implements Engine {
   readonly #models: string;
   readonly #pidFiles: PidFiles;
+  /** A folder in it for each process: what it writes there is its own, and goes with it. */
+  readonly #temporary: ScratchFolders;
   readonly #log: Log;
   /** A folder has no repository of its own, so these are the references that jobs have used. */
   readonly #used = new Map<string, Image>();
@@ -35,6 +41,7 @@ export class ProcessEngine implements Engine {
   constructor(options: ProcessOptions, log: Log) {
     this.#models = options.models;
     this.#pidFiles = new PidFiles(join(options.state, "processes"));
+    this.#temporary = new ScratchFolders(join(options.state, "tmp"));
     this.#log = log;
   }
 
@@ -42,6 +49,7 @@ export class ProcessEngine implements Engine {
     const swept = await this.#pidFiles.sweep();
     if (swept.length > 0)
       this.#log.warn("ended models of an earlier runner", { pids: swept.join(" ") });
+    await this.#temporary.sweep();
     return new URL(`http://${LOOPBACK}:${await listen(LOOPBACK)}`);
   }
 
@@ -58,6 +66,7 @@ export class ProcessEngine implements Engine {
   async start({ image, environment }: Launch): Promise<RunningContainer> {
     const { directory, manifest } = await this.#find(image);
     const port = await freePort();
+    const temporary = await this.#temporary.make();
     const child = spawnGroup({
       command: manifest.command,
       directory,
@@ -68,9 +77,10 @@ export class ProcessEngine implements Engine {
         HOME: process.env.HOME ?? directory,
         HOST: LOOPBACK,
         PORT: String(port),
+        TMPDIR: temporary,
       },
     });
-    return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`));
+    return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`), temporary);
   }
 
   async close(): Promise<void> {}
@@ -84,7 +94,16 @@ export class ProcessEngine implements Engine {
     throw internal(`no folder in ${this.#models} has the digest ${digest}`);
   }
 
-  async #watch(child: ChildProcess, address: URL): Promise<RunningContainer> {
+  /** What cannot be removed now goes when the runner starts again: the exit is to be told anyway. */
+  async #clean(pid: number, temporary: string): Promise<void> {
+    const work = [this.#pidFiles.remove(pid), rm(temporary, { recursive: true, force: true })];
+    for (const result of await Promise.allSettled(work)) {
+      if (result.status === "fulfilled") continue;
+      this.#log.warn("a model has left something", { error: messageOf(result.reason) });
+    }
+  }
+
+  async #watch(child: ChildProcess, address: URL, temporary: string): Promise<RunningContainer> {
     const tail = new Tail();
     child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
     child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
@@ -102,7 +121,7 @@ export class ProcessEngine implements Engine {
       child.stdin?.destroy();
       // Its last words; a process that left the group may hold the pipe open for ever.
       await within(500, closed);
-      await this.#pidFiles.remove(pid);
+      await this.#clean(pid, temporary);
       const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
       return { description, logs: tail.toString() };
     });
@@ -114,6 +133,7 @@ export class ProcessEngine implements Engine {
       address,
       exited,
       forget: () => tail.clear(),
+      read: (path) => openBelow(temporary, path),
       kill,
       async stop(grace) {
         // Not to the group: what watches over it must stay until the end.

@@ -24,17 +24,29 @@ export const state = z.object({
 });
 export type State = z.infer<typeof state>;
 
-/** Of GET /openapi.json: whether the output is a list that grows. */
+/** Of GET /openapi.json: what an output is. */
 export const openapi = z.object({
-  components: z.object({
-    schemas: z.object({
-      Output: z.object({ type: z.string(), "x-cog-array-type": z.string() }).partial().optional(),
-    }),
-  }),
+  components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
 });
+export type Openapi = z.infer<typeof openapi>;
 
-export const isIterator = (document: z.infer<typeof openapi>): boolean =>
-  document.components.schemas.Output?.["x-cog-array-type"] === "iterator";
+const iterator = z.object({ "x-cog-array-type": z.literal("iterator") });
+
+/** Whether the output is a list that grows. */
+export const isIterator = ({ components }: Openapi): boolean =>
+  iterator.safeParse(components.schemas.Output).success;
+
+/** Whether there are files in the output: `format: uri`, also in the schemas that it refers to. */
+export function declaresFiles({ components: { schemas } }: Openapi): boolean {
+  const named = new Set(["Output"]);
+  for (const name of named) {
+    const text = JSON.stringify(schemas[name] ?? null);
+    if (/"format":"uri"/.test(text)) return true;
+    for (const [, other = ""] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g))
+      named.add(other);
+  }
+  return false;
+}
 
 /** The body of a 422. */
 export const invalid = z.object({

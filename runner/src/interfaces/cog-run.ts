@@ -32,6 +32,11 @@ const IDLE_LOOKS = 3;
 
 /** JSON may spell a character in up to three times its bytes (`\u00e9`). */
 const JSON_GROWTH = 3;
+/**
+ * For files that come as data URIs, which do not count as output: 48 MiB of them, one of 20 MB
+ * twice over. A report is in memory as bytes, as text and as values; larger files are uploaded.
+ */
+const DATA_URIS = 64 * 1024 ** 2;
 const SLACK = 1024 ** 2;
 
 export class CogRun {
@@ -59,9 +64,10 @@ export class CogRun {
     const webhook = this.#parts.receiver.expect({
       token,
       // Cog up to 0.16 repeats the input in its reports.
-      maxBytes: JSON_GROWTH * (limits.output_bytes + limits.logs_bytes + inputBytes) + SLACK,
+      maxBytes:
+        JSON_GROWTH * (limits.output_bytes + limits.logs_bytes + inputBytes) + DATA_URIS + SLACK,
       report: (body) => this.#report(body),
-      tooLarge: () => this.#distrust("a report larger than the limits of output and logs allow"),
+      distrust: (what) => this.#distrust(what),
     });
     this.#on(gone, () => this.#fail(gone.reason, "retired"));
     const created = this.#create(webhook.url);

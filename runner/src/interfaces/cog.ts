@@ -1,7 +1,8 @@
 /** The Cog interface: readiness, and the session that follows. */
 import { external } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
-import { health, isIterator, openapi, parseAs } from "./cog-protocol.ts";
+import { type Description, describe } from "./cog-description.ts";
+import { health, parseAs } from "./cog-protocol.ts";
 import { CogRun } from "./cog-run.ts";
 import { type Answer, ContainerClient } from "./http.ts";
 import type { Connection, Run, ServerInterface, Session, Timing } from "./interface.ts";
@@ -41,10 +42,11 @@ export class CogInterface implements ServerInterface {
   ): Promise<Session> {
     const client = new ContainerClient(connection.address);
     try {
-      await this.#ready(client, report, AbortSignal.any([connection.gone, stop]));
-      const iterator = await outputsItems(client);
+      const end = AbortSignal.any([connection.gone, stop]);
+      await this.#ready(client, report, end);
+      const described = await describe(client, end);
       const [receiver, timing] = [this.#receiver, this.#timing];
-      return new CogSession(connection, { client, iterator, receiver, timing });
+      return new CogSession(connection, { client, ...described, receiver, timing });
     } catch (error) {
       client.close();
       throw error;
@@ -86,18 +88,9 @@ function readHealth({ status, body }: Answer): { status: string; logs: string } 
   return { status: parsed?.status ?? "STARTING", logs: parsed?.setup?.logs ?? "" };
 }
 
-/** Without a schema that says so, an output is one value. */
-async function outputsItems(client: ContainerClient): Promise<boolean> {
-  const call = { method: "GET", path: "/openapi.json", timeout: ANSWER_MS } as const;
-  const { body } = await client.call(call).catch(() => ({ body: "" }));
-  const document = parseAs(openapi, body);
-  return document !== undefined && isIterator(document);
-}
-
 /** What the runs of one container share. */
-export interface SessionParts {
+export interface SessionParts extends Description {
   client: ContainerClient;
-  iterator: boolean;
   receiver: Receiver;
   timing: Timing;
 }
@@ -109,6 +102,10 @@ class CogSession implements Session {
   constructor(connection: Connection, parts: SessionParts) {
     this.#connection = connection;
     this.#parts = parts;
+  }
+
+  get declaresFiles(): boolean {
+    return this.#parts.declaresFiles;
   }
 
   run(run: Run) {

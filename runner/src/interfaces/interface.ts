@@ -38,6 +38,8 @@ export interface Outcome {
 }
 
 export interface Session {
+  /** Whether its outputs have files in them, as far as it has told. */
+  readonly declaresFiles: boolean;
   /** Never rejects: whatever goes wrong is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
   shutdown(): Promise<void>;

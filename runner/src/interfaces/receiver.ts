@@ -1,76 +1,105 @@
 /**
- * Where containers report to: one HTTP server per runner, one unguessable path per run. A report
- * must also carry the token of the run's container, so that no container speaks for another.
+ * Where containers report to: one path per run. A report must also carry the token of the run's
+ * container, so that no container speaks for another.
+ *
+ * A report is in memory as bytes, as text and as values, and may be large. So those of one run are
+ * read one at a time, and so are large ones of all runs; the others wait unread, in the socket.
  */
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { internal } from "../containers/failure.ts";
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Door, type Opening, turnAway } from "../containers/door.ts";
+import { Turns } from "../turns.ts";
 import { readBounded } from "./http.ts";
 
-/** A report comes at once and whole: a container that dribbles is cut off. */
-const REQUEST_TIMEOUT = 60_000;
+/** Bytes: what most reports are below. As many of these are read at a time as there are runs. */
+const LARGE = 1024 ** 2;
+/** Cog from 0.17 on does not wait for one report before the next. */
+const MAX_WAITING = 16;
+
+export interface Times {
+  /** For a turn. Cog up to 0.16 does nothing else meanwhile; a last report comes again after it. */
+  turn: number;
+  /** For a report to come whole, once it is read: 5 MB/s at most. */
+  report: number;
+}
+
+/** Milliseconds. */
+const TIMES: Times = { turn: 5_000, report: 30_000 };
 
 export interface Expected {
   token: string;
   maxBytes: number;
   report(body: string): void;
-  /** A report of more than `maxBytes` came. */
-  tooLarge(): void;
+  /** Something came that no honest container sends. */
+  distrust(what: string): void;
 }
 
 export class Receiver {
-  readonly #runs = new Map<string, Expected>();
-  readonly #server = createServer({ requestTimeout: REQUEST_TIMEOUT }, (request, response) => {
-    this.#receive(request, response).catch(() => response.destroy());
-  });
-  #base: URL | undefined;
+  readonly #door: Door;
+  readonly #times: Times;
+  readonly #large = new Turns();
 
-  async listen(host: string): Promise<number> {
-    this.#server.listen(0, host);
-    await once(this.#server, "listening");
-    const address = this.#server.address();
-    if (address === null || typeof address === "string") throw internal("no port to listen on");
-    return address.port;
-  }
-
-  /** Tells how containers reach the server: only the engine knows. */
-  reachedAt(base: URL): void {
-    this.#base = base;
+  constructor(door: Door, times = TIMES) {
+    this.#door = door;
+    this.#times = times;
   }
 
   /** Opens a path for one run. */
-  expect(run: Expected): { url: string; close: () => void } {
-    if (!this.#base) throw internal("the webhook receiver is not open");
-    const path = `/${randomBytes(18).toString("base64url")}`;
-    this.#runs.set(path, run);
-    return { url: new URL(path, this.#base).href, close: () => this.#runs.delete(path) };
+  expect(run: Expected): Opening {
+    const turns = new Turns();
+    const over = new AbortController();
+    const { url, close } = this.#door.open(async (request, response, rest) => {
+      if (rest !== "" || request.method !== "POST" || !isBearer(request, run.token)) {
+        return turnAway(request, response, 404);
+      }
+      // Without a length it may be anything.
+      const length = Number(request.headers["content-length"] ?? run.maxBytes);
+      if (length > run.maxBytes) {
+        turnAway(request, response, 413);
+        return run.distrust(TOO_LARGE);
+      }
+      if (turns.length === MAX_WAITING) return turnAway(request, response, 503);
+      const wait = AbortSignal.any([over.signal, AbortSignal.timeout(this.#times.turn)]);
+      const read = () => this.#read(request, response, run);
+      const inTurn = () => (length > LARGE ? this.#large.take(wait, read) : read());
+      try {
+        await turns.take(wait, inTurn);
+      } catch (error) {
+        if (error !== wait.reason) throw error;
+        turnAway(request, response, 503);
+      }
+    });
+    return {
+      url,
+      close() {
+        close();
+        over.abort(OVER);
+      },
+    };
   }
 
-  async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    const closed = once(this.#server, "close");
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
-  }
-
-  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const run = this.#runs.get(request.url ?? "");
-    if (!run || request.method !== "POST" || !isBearer(request, run.token)) {
-      // Not read, so that nobody can keep the runner busy: the connection is of no more use.
-      response.writeHead(404, { connection: "close" }).end(() => request.destroy());
-      return;
+  async #read(request: IncomingMessage, response: ServerResponse, run: Expected): Promise<void> {
+    const late = setTimeout(() => {
+      request.destroy();
+      run.distrust(`a report that took more than ${this.#times.report / 1_000} s to come`);
+    }, this.#times.report);
+    try {
+      const body = await readBounded(request, run.maxBytes);
+      if (body === undefined) return run.distrust(TOO_LARGE);
+      // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
+      response.writeHead(200).end();
+      run.report(body);
+    } finally {
+      clearTimeout(late);
     }
-    const body = await readBounded(request, run.maxBytes);
-    if (body === undefined) return run.tooLarge();
-    // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
-    response.writeHead(200).end();
-    run.report(body);
   }
 }
 
-function isBearer({ headers }: IncomingMessage, token: string): boolean {
+const TOO_LARGE = "a report larger than the limits of output and logs allow";
+/** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
+const OVER = "over";
+
+export function isBearer({ headers }: IncomingMessage, token: string): boolean {
   const given = Buffer.from(headers.authorization ?? "");
   const expected = Buffer.from(`Bearer ${token}`);
   return given.length === expected.length && timingSafeEqual(given, expected);

@@ -1,0 +1,100 @@
+/**
+ * What containers reach of the runner: one HTTP server, and on it one unguessable path for each
+ * thing that one of them may do. Nobody finds a path that was not given to it.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { internal } from "./failure.ts";
+
+/**
+ * A container keeps a connection or two for each of its runs. All of the process engine come from
+ * one address; in Docker each has its own, and what it takes there leaves enough for the others.
+ */
+const BOUNDS = { connections: 4_096, perAddress: 512 };
+/** A container that dribbles its headers is cut off; how long a body may take, its handler says. */
+const HEADERS_TIMEOUT = 60_000;
+const PATH = /^\/([\w-]{24})(\/.*)?$/;
+
+/**
+ * Answers one request. `rest` is what follows the path that was given out, from its slash on;
+ * what it throws ends the connection.
+ */
+export type Handler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  rest: string,
+) => Promise<void>;
+
+export interface Opening {
+  /** Without a slash at its end. */
+  url: string;
+  close(): void;
+}
+
+export class Door {
+  readonly #handlers = new Map<string, Handler>();
+  readonly #server = createServer(
+    { requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT },
+    (request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    },
+  );
+  #base: URL | undefined;
+
+  constructor({ connections, perAddress } = BOUNDS) {
+    this.#server.maxConnections = connections;
+    const counts = new Map<string | undefined, number>();
+    this.#server.on("connection", (socket) => {
+      const { remoteAddress: address } = socket;
+      const count = (counts.get(address) ?? 0) + 1;
+      if (count > perAddress) return socket.destroy();
+      counts.set(address, count);
+      socket.on("close", () => {
+        const left = (counts.get(address) ?? 1) - 1;
+        if (left === 0) counts.delete(address);
+        else counts.set(address, left);
+      });
+    });
+  }
+
+  async listen(host: string): Promise<number> {
+    this.#server.listen(0, host);
+    await once(this.#server, "listening");
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw internal("no port to listen on");
+    return address.port;
+  }
+
+  /** Tells how containers reach the server: only the engine knows. */
+  reachedAt(base: URL): void {
+    this.#base = base;
+  }
+
+  open(handler: Handler): Opening {
+    if (!this.#base) throw internal("the door for containers is not open");
+    const name = randomBytes(18).toString("base64url");
+    this.#handlers.set(name, handler);
+    return { url: new URL(name, this.#base).href, close: () => this.#handlers.delete(name) };
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, name = "", rest = ""] = PATH.exec(request.url ?? "") ?? [];
+    const handler = this.#handlers.get(name);
+    if (handler) return handler(request, response, rest);
+    turnAway(request, response, 404);
+  }
+}
+
+/** Not read, so that nobody can keep the runner busy: the connection is of no more use. */
+export function turnAway(request: IncomingMessage, response: ServerResponse, status: number): void {
+  response.writeHead(status, { connection: "close" }).end(() => request.destroy());
+}

@@ -1,0 +1,56 @@
+/** An output value whose files are still on their way: what stands in it where they belong. */
+import type { Json } from "../../../src/protocol/common.ts";
+import { external } from "../containers/failure.ts";
+
+/** Far above what a model means, far below what the stack takes. */
+const MAX_DEPTH = 1_000;
+
+/** In the place of a string that stands for a file. */
+export class Pending {
+  /** The one that the caller will see. */
+  readonly address: Promise<string>;
+
+  constructor(address: Promise<string>) {
+    this.address = address;
+    // Nobody may come to wait for it, when something else about the value is wrong.
+    address.catch(() => {});
+  }
+}
+
+export type Draft = Json | Pending | Draft[] | { [key: string]: Draft };
+
+/**
+ * The value with what `recognise` makes of its strings; the value itself when that is the same.
+ * @throws Failure for one that is nested without end
+ */
+export function draftOf(
+  value: Json,
+  recognise: (text: string) => Pending | string,
+  depth = 0,
+): Draft {
+  if (typeof value === "string") return recognise(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > MAX_DEPTH) throw external(`the output is nested deeper than ${MAX_DEPTH} levels`);
+  let changed = false;
+  const inner = (part: Json) => {
+    const draft = draftOf(part, recognise, depth + 1);
+    changed ||= draft !== part;
+    return draft;
+  };
+  const draft = Array.isArray(value) ? value.map(inner) : mapped(value, inner);
+  return changed ? draft : value;
+}
+
+/** The value with the addresses in it. */
+export function filled(draft: Draft, addresses: Map<Pending, string>): Json {
+  if (draft instanceof Pending) return addresses.get(draft) ?? null;
+  if (typeof draft !== "object" || draft === null) return draft;
+  const inner = (part: Draft) => filled(part, addresses);
+  return Array.isArray(draft) ? draft.map(inner) : mapped(draft, inner);
+}
+
+const mapped = <A, B>(
+  object: { [key: string]: A },
+  change: (value: A) => B,
+): { [key: string]: B } =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));

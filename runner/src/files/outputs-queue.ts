@@ -1,0 +1,168 @@
+/**
+ * What one run puts out, in its order: a value whose files are on their way holds back those after
+ * it. After a value that cannot be had nothing follows, so that no list has a hole.
+ */
+import type { Finish } from "../../../src/protocol/channel.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import {
+  MAX_INLINE_OUTPUT,
+  type Metrics,
+  type SetupProgress,
+  type StoredValue,
+} from "../../../src/protocol/event.ts";
+import { asFailure, external, type Failure, failed, internal } from "../containers/failure.ts";
+import type { Sink } from "../executor.ts";
+import type { Log } from "../log.ts";
+import { type Draft, draftOf, filled, Pending } from "./outputs-draft.ts";
+import type { References } from "./outputs-references.ts";
+import type { RunFiles } from "./sink.ts";
+import type { OutputStore } from "./store.ts";
+
+/** Bytes that JSON makes of one UTF-16 unit, at most (`\u0000`), and the quotes. */
+const JSON_GROWTH = 6;
+const QUOTES = 2;
+
+export interface StoredOutput extends Sink {
+  /** Waits until all is stored. A file that could not be makes of a success a failure. */
+  settle(finish: Finish): Promise<Finish>;
+  close(): Promise<void>;
+}
+
+export interface OutputQueueOptions {
+  files: RunFiles;
+  references: References;
+  store: OutputStore;
+  sink: Sink;
+  stop: AbortSignal;
+  /** Aborted once something cannot be had: the rest is of no use. */
+  over: AbortController;
+  log: Log;
+}
+
+type Delivery = () => void;
+
+export class OutputQueue implements StoredOutput {
+  readonly #options: OutputQueueOptions;
+  readonly #queue: Promise<Delivery>[] = [];
+  #draining: Promise<void> | undefined;
+  #delivered = 0;
+  #failure: Failure | undefined;
+
+  constructor(options: OutputQueueOptions) {
+    this.#options = options;
+  }
+
+  setup(progress: SetupProgress): void {
+    this.#options.sink.setup(progress);
+  }
+
+  logs(text: string): void {
+    this.#options.sink.logs(text);
+  }
+
+  metrics(metrics: Metrics): void {
+    this.#options.sink.metrics(metrics);
+  }
+
+  /** At once, where there is nothing to wait for: most outputs are short texts. */
+  output(said: Json): void {
+    if (this.#failure) return;
+    try {
+      const pending: Pending[] = [];
+      const draft = draftOf(said, (text) => {
+        const one = this.#options.references.recognise(text);
+        if (one instanceof Pending) pending.push(one);
+        return one;
+      });
+      const ready = !this.#draining && pending.length === 0;
+      const value = ready ? filled(draft, new Map()) : undefined;
+      if (value === undefined || largeText(value) !== undefined) {
+        this.#push(this.#prepare(draft, pending));
+      } else {
+        this.#options.sink.output(value);
+        this.#delivered += 1;
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  reserve(bytes: number): boolean {
+    return this.#options.sink.reserve(bytes);
+  }
+
+  stored(value: StoredValue): void {
+    this.#options.sink.stored(value);
+  }
+
+  async settle(finish: Finish): Promise<Finish> {
+    const { files, stop, log } = this.#options;
+    await this.#draining;
+    const output = this.#failure ? this.#partOf(finish.output) : finish.output;
+    if (finish.status !== "succeeded") return { ...finish, output };
+    await files.settle();
+    const failure = files.failure ?? this.#failure;
+    if (!failure) return finish;
+    if (stop.aborted) return { ...finish, status: "canceled", output };
+    log.warn("an output is not complete", { prediction: files.id, error: failure.message });
+    return { ...finish, ...failed(failure, output) };
+  }
+
+  close(): Promise<void> {
+    return this.#options.files.end();
+  }
+
+  #push(delivery: Promise<Delivery>): void {
+    // Its turn to be looked at may come later than its failure.
+    delivery.catch(() => {});
+    this.#queue.push(delivery);
+    this.#draining ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      try {
+        const deliver = await next;
+        if (this.#failure) continue;
+        deliver();
+        this.#delivered += 1;
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  async #prepare(draft: Draft, pending: Pending[]): Promise<Delivery> {
+    const { sink, store } = this.#options;
+    const found = pending.map(async (one) => [one, await one.address] as const);
+    const value = filled(draft, new Map(await Promise.all(found)));
+    const json = largeText(value);
+    if (json === undefined) return () => sink.output(value);
+    const size = Buffer.byteLength(json);
+    if (!sink.reserve(size)) throw external("the output is larger than its limit");
+    const name = await store.value(json);
+    return () => sink.stored({ name, size });
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failure) return;
+    const { stop, over, log } = this.#options;
+    this.#failure = stop.aborted ? internal("stopped") : asFailure(error, log);
+    over.abort();
+  }
+
+  /** How what has been delivered makes up the output. */
+  #partOf(whole: Finish["output"]): Finish["output"] {
+    return whole === "items" && this.#delivered > 0 ? "items" : "none";
+  }
+}
+
+/** Its JSON, when that is too long for the log. */
+function largeText(value: Json): string | undefined {
+  if (typeof value === "string") {
+    if (value.length * JSON_GROWTH + QUOTES <= MAX_INLINE_OUTPUT) return undefined;
+  } else if (typeof value !== "object") return undefined;
+  const json = JSON.stringify(value);
+  return Buffer.byteLength(json) > MAX_INLINE_OUTPUT ? json : undefined;
+}

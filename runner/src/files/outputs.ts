@@ -1,0 +1,88 @@
+/** The files of outputs, moved to where the caller can read them. */
+import type { FileStore } from "../client.ts";
+import type { Container } from "../containers/container.ts";
+import type { Door } from "../containers/door.ts";
+import type { RunnableJob, Sink } from "../executor.ts";
+import type { Log } from "../log.ts";
+import { ScratchFolders } from "../scratch.ts";
+import { OutputQueue, type StoredOutput } from "./outputs-queue.ts";
+import { References } from "./outputs-references.ts";
+import { textAt } from "./place.ts";
+import { FileSink } from "./sink.ts";
+import { type Bounds, SinkFolder } from "./sink-folder.ts";
+import { OutputStore } from "./store.ts";
+
+/** What one container may have on the disk at a time: two files as large as may be, or many small. */
+const LARGE_FILES = 2;
+const FILES = 10_000;
+
+export interface OutputOptions {
+  /** Where files lie until they are stored. */
+  directory: string;
+  /** Bytes of one file. */
+  max_file_bytes: number;
+}
+
+export interface OutputRun {
+  job: RunnableJob;
+  /** The job's input as the container has it. */
+  input: RunnableJob["input"];
+  container: Container;
+  /** Whether the container may mean a file of its own by `file:///…`. */
+  declaresFiles: boolean;
+  sink: Sink;
+  stop: AbortSignal;
+}
+
+export class OutputFiles {
+  readonly #door: Door;
+  readonly #files: FileStore;
+  readonly #log: Log;
+  readonly #folders: ScratchFolders;
+  readonly #bounds: Bounds;
+
+  constructor(door: Door, files: FileStore, log: Log, options: OutputOptions) {
+    const { directory, max_file_bytes: fileBytes } = options;
+    this.#door = door;
+    this.#files = files;
+    this.#log = log;
+    this.#folders = new ScratchFolders(directory);
+    this.#bounds = { fileBytes, totalBytes: LARGE_FILES * fileBytes, count: FILES };
+  }
+
+  /** Before the first run: removes what an earlier life of this runner left. */
+  start(): Promise<void> {
+    return this.#folders.sweep();
+  }
+
+  /** Where a container puts its files, as long as it lives. */
+  sink(): FileSink {
+    return new FileSink(this.#door, new SinkFolder(this.#folders, this.#bounds));
+  }
+
+  /** The sink of one run, in which files have become addresses. */
+  open({ job, input, container, declaresFiles, sink, stop }: OutputRun): StoredOutput {
+    const log = this.#log;
+    const over = new AbortController();
+    const end = AbortSignal.any([stop, over.signal]);
+    const files = container.files.begin(job.prediction_id);
+    const store = new OutputStore({ files: this.#files, lease: job.lease, stop: end });
+    const read = declaresFiles ? (path: string) => container.read(path) : undefined;
+    const references = new References({
+      files,
+      read,
+      store,
+      inputs: namesIn(job, input),
+      stop: end,
+    });
+    return new OutputQueue({ files, references, store, sink, stop, over, log });
+  }
+
+  /** Once all containers are gone. */
+  close(): Promise<void> {
+    return this.#folders.sweep();
+  }
+}
+
+const namesIn = ({ files, input }: RunnableJob, given: RunnableJob["input"]) =>
+  new Map(files.map(({ at }) => [textAt(given, at), textAt(input, at)]));

@@ -1,0 +1,40 @@
+/** Places in an input, as a job names them. */
+import type { Json } from "../../../src/protocol/common.ts";
+import type { InputFile } from "../../../src/protocol/runner.ts";
+import { internal } from "../containers/failure.ts";
+
+export type Place = InputFile["at"];
+
+/** As a caller would write it: input.images[0]. */
+export function describePlace(place: Place): string {
+  const steps = place.map((step) => {
+    if (typeof step === "number") return `[${step}]`;
+    return /^[A-Za-z_]\w{0,99}$/.test(step)
+      ? `.${step}`
+      : `[${JSON.stringify(step.slice(0, 100))}]`;
+  });
+  return `input${steps.join("")}`.slice(0, 500);
+}
+
+/** @throws Failure when there is none. */
+export function textAt(input: Json, place: Place): string {
+  let value: Json | undefined = input;
+  for (const step of place) value = childOf(value, step);
+  if (typeof value === "string") return value;
+  throw internal(`${describePlace(place)} was to be a file and is no text`);
+}
+
+/** A copy with the text there; all that is not on the way to it is shared. */
+export function withText<T extends Json>(input: T, place: Place, text: string): T;
+export function withText(input: Json, [step, ...rest]: Place, text: string): Json {
+  if (step === undefined) return text;
+  const child = withText(childOf(input, step) ?? null, rest, text);
+  if (Array.isArray(input)) return input.with(Number(step), child);
+  return typeof input === "object" ? { ...input, [step]: child } : input;
+}
+
+/** Own properties only: a name may be that of something which every object inherits. */
+function childOf(value: Json | undefined, step: string | number): Json | undefined {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
+  return Array.isArray(value) ? value[Number(step)] : value[step];
+}

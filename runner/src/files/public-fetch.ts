@@ -1,0 +1,176 @@
+/**
+ * GET of an address that a user has named, from inside somebody's network: it goes to public
+ * addresses only. The connection is made to the very addresses that were checked, for each
+ * redirect anew, with no proxy, no cookie and no credentials.
+ */
+import { createHash } from "node:crypto";
+import { lookup as resolveName } from "node:dns/promises";
+import { type IncomingMessage, request as requestPlain } from "node:http";
+import { request as requestSecure } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { retryAfterMs } from "../client.ts";
+import { external, Failure } from "../containers/failure.ts";
+import { messageOf } from "../error.ts";
+import { VERSION } from "../version.ts";
+import type { Validators } from "./cache-record.ts";
+import type { Reach } from "./public-address.ts";
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = [301, 302, 303, 307, 308];
+const MAY_PASS = [408, 425, 429, 500, 502, 503, 504];
+
+/** What another try may not meet again. */
+export class Trouble extends Error {
+  readonly retryAfterMs: number;
+
+  constructor(message: string, retryAfterMs = 0) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+export interface Fetched {
+  /** Nothing has come that is newer than what the validators are of. */
+  unchanged: boolean;
+  body: IncomingMessage;
+  /** For the next time; without etag and modified when the server gave none. */
+  validators: Validators;
+}
+
+type Resolve = (name: string) => Promise<{ address: string; family: number }[]>;
+
+export class PublicFetch {
+  readonly #reach: Reach;
+  readonly #resolve: Resolve;
+
+  constructor(reach: Reach, resolve: Resolve = (name) => resolveName(name, { all: true })) {
+    this.#reach = reach;
+    this.#resolve = resolve;
+  }
+
+  /**
+   * @throws Failure for what cannot be fetched at all, Trouble for what may be another time: both
+   * name the host and never the rest of the address, whose query may hold a signature.
+   */
+  async get(address: URL, known: Validators | undefined, stop: AbortSignal): Promise<Fetched> {
+    let url = address;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+      this.#check(url);
+      // A redirect may lead elsewhere today, where the same ETag means something else.
+      const conditions = known?.from === placeOf(url) ? conditionsOf(known) : {};
+      const response = await this.#request(url, conditions, stop);
+      const { statusCode: status = 0, headers } = response;
+      const unchanged = status === 304 && Object.keys(conditions).length > 0;
+      if (status === 200 || unchanged) {
+        if (!unchanged) refuseEncoded(response, url);
+        const validators = {
+          from: placeOf(url),
+          etag: headers.etag,
+          modified: headers["last-modified"],
+        };
+        return { unchanged, body: response, validators };
+      }
+      response.destroy();
+      if (!REDIRECTS.includes(status) || headers.location === undefined) {
+        throw refusalOf(url, status, headers["retry-after"]);
+      }
+      if (!URL.canParse(headers.location, url.href))
+        throw external(`${url.host} redirects to no address`);
+      url = new URL(headers.location, url);
+    }
+    throw external(`${address.host} redirects more than ${MAX_REDIRECTS} times`);
+  }
+
+  /** All that can be known without asking for the name. */
+  #check(url: URL): void {
+    const { protocol, username, password, hostname, host } = url;
+    if (protocol !== "https:" && protocol !== "http:") {
+      throw external(`${protocol} addresses are not fetched: use https`);
+    }
+    if (username !== "" || password !== "") {
+      throw external(`the address at ${host} has credentials in it: use one that is signed`);
+    }
+    // The parser has made four plain numbers of every way to write IPv4. Names are seen in #lookup.
+    const literal = hostname.replace(/^\[|\]$/g, "");
+    if (isIP(literal) !== 0 && !this.#reach.permits(literal, protocol)) throw notPublic(url);
+  }
+
+  #request(url: URL, headers: Record<string, string>, signal: AbortSignal) {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const request = url.protocol === "https:" ? requestSecure : requestPlain;
+    const outgoing = request(url, {
+      // A connection of its own: the agent of all has one's pools, and the environment's proxies.
+      agent: false,
+      lookup: this.#lookup(url),
+      headers: {
+        accept: "*/*",
+        "accept-encoding": "identity",
+        "user-agent": `auspex-runner/${VERSION}`,
+        ...headers,
+      },
+      signal,
+    });
+    outgoing.on("response", resolve).end();
+    outgoing.on("error", (error) => {
+      if (signal.aborted) reject(signal.reason);
+      else reject(error instanceof Failure ? error : troubleOf(url, error));
+    });
+    return promise;
+  }
+
+  /** What the connection is made to, so that no second look-up can say something else. */
+  #lookup(url: URL): LookupFunction {
+    return (name, { all }, done) => {
+      this.#resolve(name).then(
+        (found) => {
+          const permitted = found.filter((one) => this.#reach.permits(one.address, url.protocol));
+          const [first] = permitted;
+          if (!first) done(notPublic(url), []);
+          else if (all) done(null, permitted);
+          else done(null, first.address, first.family);
+        },
+        (error) => done(unknownName(error) ? notPublic(url) : error, []),
+      );
+    };
+  }
+}
+
+/** Host, and the code of what happened there: the message may name an address of the network. */
+export function troubleOf({ host }: URL, error: unknown): Trouble {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const why = typeof code === "string" ? code : messageOf(error);
+  return new Trouble(`${host} could not be read: ${why}`);
+}
+
+/** The same for a name that there is not: who asks is not to learn the names of a network. */
+const notPublic = ({ protocol, host }: URL): Failure =>
+  protocol === "http:"
+    ? external(`${host} is not fetched from over http: use an https address`)
+    : external(`${host} has no public address`);
+
+const unknownName = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ENOTFOUND";
+
+const refusalOf = ({ host }: URL, status: number, retryAfter: string | undefined) => {
+  const message = `${host} answered with status ${status}`;
+  if (!MAY_PASS.includes(status)) return external(message);
+  return new Trouble(message, retryAfterMs(retryAfter ?? null));
+};
+
+function refuseEncoded(response: IncomingMessage, { host }: URL): void {
+  const encoding = response.headers["content-encoding"] ?? "identity";
+  if (encoding.trim().toLowerCase() === "identity") return;
+  response.destroy();
+  throw external(`${host} sends the file compressed (${encoding}), without being asked to`);
+}
+
+/**
+ * With the query, which may be what names the file; hashed, since it may hold a signature and this
+ * is kept. Where the signature changes each time the file is fetched anew.
+ */
+const placeOf = ({ href }: URL): string => createHash("sha256").update(href).digest("hex");
+
+const conditionsOf = ({ etag, modified }: Validators): Record<string, string> => ({
+  ...(etag === undefined ? {} : { "if-none-match": etag }),
+  ...(modified === undefined ? {} : { "if-modified-since": modified }),
+});

@@ -1,0 +1,88 @@
+/** Files of the service, read once per box. */
+import type { InputFile } from "../../../src/protocol/runner.ts";
+import type { FileStore } from "../client.ts";
+import { external, Failure, internal } from "../containers/failure.ts";
+import { ControlPlaneError, isRetryable, messageOf } from "../error.ts";
+import { retry } from "../retry.ts";
+import type { FileCache, Held } from "./cache.ts";
+import { Shared } from "./shared.ts";
+import { Patience, tooLarge, transferred } from "./transfer.ts";
+
+export type StoredFile = NonNullable<InputFile["stored"]>;
+
+const RETRY = { attempts: 4, base: 250, max: 4_000 };
+/** Without a byte, ms. */
+const SILENCE = 60_000;
+
+export class StoredFiles {
+  readonly #controlPlane: Pick<FileStore, "file">;
+  readonly #cache: FileCache;
+  readonly #max: number;
+  readonly #shared = new Shared<Held, string>();
+
+  constructor(controlPlane: Pick<FileStore, "file">, cache: FileCache, max: number) {
+    this.#controlPlane = controlPlane;
+    this.#cache = cache;
+    this.#max = max;
+  }
+
+  /** @throws Failure; the signal's reason */
+  async open(file: StoredFile, lease: string, signal: AbortSignal): Promise<Held> {
+    if (file.size > this.#max) throw tooLarge(this.#max);
+    return this.#shared.join(file.key, lease, signal, async (stop, leases) => {
+      // A key never names other bytes, so what is there needs no question.
+      const there = await this.#cache.find(sourceOf(file));
+      return there ?? this.#fetch(file, leases, stop);
+    });
+  }
+
+  async #fetch(file: StoredFile, leases: Iterable<string>, stop: AbortSignal): Promise<Held> {
+    try {
+      return await retry(() => this.#attempt(file, leases, stop), { ...RETRY, signal: stop });
+    } catch (error) {
+      stop.throwIfAborted();
+      if (error instanceof Failure) throw error;
+      const why = `the service did not hand out the file ${file.name}: ${messageOf(error)}`;
+      throw internal(why, { cause: error });
+    }
+  }
+
+  async #attempt(file: StoredFile, leases: Iterable<string>, stop: AbortSignal): Promise<Held> {
+    const patience = new Patience(SILENCE);
+    const signal = AbortSignal.any([stop, patience.signal]);
+    try {
+      const response = await this.#ask(file.key, leases, signal);
+      const body = transferred({
+        body: response.body ?? new Blob([]).stream(),
+        max: this.#max,
+        expected: file.size,
+        onBytes: patience.refresh,
+        asTrouble,
+      });
+      const { name, mime_type } = file;
+      return await this.#cache.store(sourceOf(file), { name, mime_type }, body, file.size);
+    } finally {
+      patience.end();
+    }
+  }
+
+  /** The lease of one who waits may be lost while that of another is not. */
+  async #ask(key: string, leases: Iterable<string>, signal: AbortSignal): Promise<Response> {
+    let refusal: unknown = external("nobody waits for the file any more");
+    for (const lease of leases) {
+      try {
+        return await this.#controlPlane.file(lease, key, signal);
+      } catch (error) {
+        refusal = asTrouble(error);
+        if (isRetryable(refusal)) break;
+      }
+    }
+    throw refusal;
+  }
+}
+
+const sourceOf = ({ key }: StoredFile): string => `stored:${key}`;
+
+/** No answer, or one that ended too soon: it may be had another time. */
+const asTrouble = (error: unknown): ControlPlaneError =>
+  error instanceof ControlPlaneError ? error : new ControlPlaneError(messageOf(error));

@@ -1,0 +1,64 @@
+/**
+ * What a Cog container says of its output. It is asked once, for the container's whole life, so
+ * what does not answer is asked again: files would be taken for plain text.
+ */
+import { external, Failure } from "../containers/failure.ts";
+import { sleep, unlessAborted } from "../containers/wait.ts";
+import { messageOf } from "../error.ts";
+import { declaresFiles, isIterator, openapi, parseAs } from "./cog-protocol.ts";
+import type { ContainerClient } from "./http.ts";
+
+export interface Description {
+  /** Whether the output is a list that grows. */
+  iterator: boolean;
+  declaresFiles: boolean;
+}
+
+/** Milliseconds: for one answer, for all tries, and between two of them. */
+const TIMES = { answer: 10_000, patience: 60_000, pause: 500 };
+
+/** Of 4xx these pass by themselves; the others say that there is no schema. */
+const MAY_PASS = [408, 425, 429];
+
+/** @throws Failure when it cannot be had; the signal's reason */
+export async function describe(
+  client: ContainerClient,
+  end: AbortSignal,
+  times = TIMES,
+): Promise<Description> {
+  const begun = performance.now();
+  for (;;) {
+    const trouble = await ask(client, end, times.answer);
+    if (typeof trouble === "object") return trouble;
+    if (performance.now() - begun > times.patience) {
+      throw external(`the container did not say what its output is: /openapi.json ${trouble}`);
+    }
+    await sleep(times.pause, end);
+  }
+}
+
+/** The description, or why there is none yet. */
+async function ask(
+  client: ContainerClient,
+  end: AbortSignal,
+  timeout: number,
+): Promise<Description | string> {
+  const call = client.call({ method: "GET", path: "/openapi.json", timeout });
+  try {
+    const { status, body } = await unlessAborted(call, end);
+    if (status === 200) return read(body);
+    const none = status >= 400 && status < 500 && !MAY_PASS.includes(status);
+    // An output is one value then, and what is in it is no file.
+    return none ? { iterator: false, declaresFiles: false } : `answers with status ${status}`;
+  } catch (error) {
+    end.throwIfAborted();
+    if (error instanceof Failure) throw error;
+    return `does not answer (${messageOf(error)})`;
+  }
+}
+
+function read(body: string): Description {
+  const document = parseAs(openapi, body);
+  if (!document) throw external("the container's /openapi.json is not Cog's");
+  return { iterator: isIterator(document), declaresFiles: declaresFiles(document) };
+}

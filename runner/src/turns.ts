@@ -1,0 +1,27 @@
+/** One at a time, in the order in which they came. */
+import { unlessAborted } from "./containers/wait.ts";
+
+export class Turns {
+  #last: Promise<void> = Promise.resolve();
+  #length = 0;
+
+  /** How many have their turn or wait for it. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @throws what the work throws; the signal's reason, when that comes before the turn does */
+  async take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const before = this.#last;
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    this.#last = before.then(() => over);
+    this.#length += 1;
+    try {
+      await unlessAborted(before, signal);
+      return await work();
+    } finally {
+      this.#length -= 1;
+      end();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** Shows the progress on standard error: a bar in a terminal, now and then a line elsewhere. */
+import type { WriteStream } from "node:tty";
+import type { Meter } from "./meter.ts";
+import { bytes, duration, progressBar, progressLine } from "./progress.ts";
+
+const REDRAW_MS = 100;
+/** Where lines are kept, every fifth look is one. */
+const LOOK_MS = 1_000;
+const LOOKS_A_LINE = 5;
+/** Where nobody says how wide it is. */
+const COLUMNS = 80;
+const CLEAR = "\r\u001b[K";
+
+export interface Display {
+  /** A line of its own. */
+  say(text: string): void;
+  /** Shows it until it is stopped; then says what it came to, when it came to an end. */
+  watch(meter: Meter): (ended: boolean) => void;
+}
+
+export const silence: Display = { say: () => {}, watch: () => () => {} };
+
+export function display(stream: WriteStream, term: string | undefined): Display {
+  const bar = stream.isTTY && term !== "dumb";
+  const say = (text: string) => void stream.write(`${bar ? CLEAR : ""}${text}\n`);
+  return {
+    say,
+    watch(meter) {
+      let looks = 0;
+      const draw = () => {
+        const progress = meter.look(performance.now());
+        if (bar) stream.write(`${CLEAR}${progressBar(progress, stream.columns || COLUMNS)}`);
+        else if (++looks % LOOKS_A_LINE === 0) say(progressLine(progress));
+      };
+      if (bar) draw();
+      const timer = setInterval(draw, bar ? REDRAW_MS : LOOK_MS);
+      return (ended) => {
+        clearInterval(timer);
+        if (bar) stream.write(CLEAR);
+        if (ended) say(summary(meter.total(performance.now())));
+      };
+    },
+  };
+}
+
+function summary({ bytes: sent, ms, rate }: ReturnType<Meter["total"]>): string {
+  const time = ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms / 1000);
+  return `${bytes(sent)} in ${time} (${bytes(rate)}/s)`;
+}

@@ -1,0 +1,121 @@
+/** What `auspex-runner upload` is asked for: its flags and variables, and the file. Checked once, here. */
+import { readFileSync } from "node:fs";
+import { access, constants, realpath, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import type { ParseArgsOptionsConfig } from "node:util";
+import mime from "mime";
+import { z } from "zod";
+import { createUpload } from "../../../src/protocol/upload.ts";
+import { ConfigError, type Environment, type Flags } from "../config.ts";
+import { messageOf } from "../error.ts";
+import { settings } from "../settings.ts";
+
+/** Besides those that settings have as well: url, token-file, name. */
+export const UPLOAD_FLAGS = {
+  "mime-type": { type: "string" },
+  parallel: { type: "string" },
+  quiet: { type: "boolean", short: "q" },
+} as const satisfies ParseArgsOptionsConfig;
+
+const UNKNOWN_TYPE = "application/octet-stream";
+
+const token = z
+  .string({ error: "is missing: make a token with the scope predict (aus_…)" })
+  .trim()
+  .refine((text) => !text.startsWith("ausr_"), {
+    error: "is the token of a runner (ausr_…): files are uploaded by users, with theirs (aus_…)",
+    abort: true,
+  })
+  .regex(/^aus_\w+$/, 'is no token of a user (they begin with "aus_")');
+
+const schema = z.object({
+  url: z
+    .string({ error: "is missing: the address of the service, as in https://auspex.example.com" })
+    .pipe(settings.shape.url),
+  token,
+  mime_type: createUpload.shape.mime_type,
+  name: createUpload.shape.name,
+  parallel: z.coerce.number("is no number").int().min(1).max(64).default(4),
+  quiet: z.boolean().default(false),
+});
+
+/** Where each may come from. */
+const SOURCES: Record<string, string> = {
+  url: "AUSPEX_URL, --url",
+  token: "AUSPEX_TOKEN, --token-file",
+  mime_type: "--mime-type",
+  name: "--name",
+  parallel: "--parallel",
+};
+
+/** What is to be sent, as it is now. */
+export interface LocalFile {
+  /** Absolute, without links. */
+  path: string;
+  size: number;
+  mtimeMs: number;
+}
+
+export type UploadOptions = z.output<typeof schema> & { file: LocalFile };
+
+/** @throws ConfigError, which says what to do */
+export async function readUploadOptions(
+  path: string | undefined,
+  flags: Flags,
+  environment: Environment,
+): Promise<UploadOptions> {
+  if (path === undefined) throw new ConfigError("upload: which file?");
+  const result = schema.safeParse({
+    url: flags.url ?? given(environment.AUSPEX_URL),
+    token: readToken(flags["token-file"]) ?? given(environment.AUSPEX_TOKEN),
+    mime_type: flags["mime-type"] ?? mime.getType(path) ?? UNKNOWN_TYPE,
+    name: flags.name ?? usualName(path),
+    parallel: flags.parallel,
+    quiet: flags.quiet,
+  });
+  if (!result.success) throw new ConfigError(describe(result.error));
+  return { ...result.data, file: await lookAt(path) };
+}
+
+/** An empty variable is none. */
+const given = (text: string | undefined): string | undefined => text || undefined;
+
+/** One that the service does not take is left out: whoever wants another says so. */
+const usualName = (path: string): string | undefined =>
+  createUpload.shape.name.safeParse(basename(path)).data;
+
+function readToken(file: Flags[string]): string | undefined {
+  if (typeof file !== "string") return undefined;
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(`token (--token-file): ${messageOf(error)}`);
+  }
+}
+
+async function lookAt(file: string): Promise<LocalFile> {
+  try {
+    const path = await realpath(file);
+    const found = await stat(path);
+    if (found.isDirectory()) {
+      throw new ConfigError(
+        `${file} is a folder: upload its files, or pack it into one (tar, zip)`,
+      );
+    }
+    if (!found.isFile()) throw new ConfigError(`${file} is no file: save it as one first`);
+    if (found.size === 0) throw new ConfigError(`${file} is empty: there is nothing to upload`);
+    await access(path, constants.R_OK);
+    return { path, size: found.size, mtimeMs: found.mtimeMs };
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError(`${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+const describe = (error: z.ZodError): string =>
+  error.issues
+    .map(({ path: [key], message }) => {
+      const name = String(key);
+      return `${name} (${SOURCES[name]}): ${message}`;
+    })
+    .join("\n");

@@ -1,0 +1,92 @@
+/** How far an upload is, in words and as a bar. */
+
+export interface Progress {
+  /** Bytes, all of them and those that are there. */
+  size: number;
+  sent: number;
+  /** Bytes a second; undefined until it is known. */
+  rate: number | undefined;
+}
+
+/** A shorter bar says nothing. */
+const MIN_BAR = 10;
+const UNITS = ["B", "kB", "MB", "GB", "TB"];
+
+/** One line that fits into so many columns: the bar takes what is left over, and goes first. */
+export function progressBar(progress: Progress, columns: number): string {
+  // The last column stays empty: some terminals wrap when it is filled.
+  const room = columns - 1;
+  const percent = percentOf(progress).padStart(4);
+  const [amount, speed, left] = [
+    amountOf(progress),
+    speedOf(progress).padStart(10),
+    leftOf(progress).padEnd(16),
+  ];
+  const rest = [amount, speed, left].join("  ");
+  const bar = room - `${percent} [] ${rest}`.length;
+  if (bar >= MIN_BAR) return `${percent} [${barOf(progress, bar)}] ${rest}`.trimEnd();
+  const lines = [
+    [percent, amount, speed, left],
+    [percent, speed, left],
+    [percent, left],
+  ];
+  const line = lines.map((texts) => texts.join("  ").trimEnd()).find((text) => text.length <= room);
+  return line ?? percent.slice(0, Math.max(room, 0));
+}
+
+/** The same where lines are kept: in a log. */
+export const progressLine = (progress: Progress): string =>
+  [percentOf, amountOf, speedOf, leftOf]
+    .map((text) => text(progress).trim())
+    .filter((text) => text !== "")
+    .join(", ");
+
+/** `104.9 MB` */
+export function bytes(count: number): string {
+  const unit = unitOf(count);
+  return `${inUnit(count, unit)} ${UNITS[unit]}`;
+}
+
+/** `42 s`, `3 min 05 s`, `2 h 07 min`, `5 days` */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  const [minutes, hours] = [Math.floor(whole / 60), Math.floor(whole / 3_600)];
+  const two = (count: number) => String(count).padStart(2, "0");
+  if (minutes < 1) return `${whole} s`;
+  if (hours < 1) return `${minutes} min ${two(whole % 60)} s`;
+  if (hours < 100) return `${hours} h ${two(minutes % 60)} min`;
+  return `${Math.round(hours / 24)} days`;
+}
+
+/** Rounded down: nothing is whole before it is. */
+const percentOf = ({ sent, size }: Progress): string => `${Math.floor((sent / size) * 100)}%`;
+
+function amountOf({ sent, size }: Progress): string {
+  const unit = unitOf(size);
+  const [part, whole] = [inUnit(sent, unit), inUnit(size, unit)];
+  return `${part.padStart(whole.length)} of ${whole} ${UNITS[unit]}`;
+}
+
+const speedOf = ({ rate }: Progress): string => (rate === undefined ? "" : `${bytes(rate)}/s`);
+
+function leftOf({ size, sent, rate }: Progress): string {
+  if (sent === size) return "finishing";
+  if (rate === undefined) return "";
+  return rate === 0 ? "stalled" : `${duration((size - sent) / rate)} left`;
+}
+
+function barOf({ sent, size }: Progress, width: number): string {
+  const done = Math.floor((sent / size) * width);
+  const head = done < width ? ">" : "";
+  return `${"=".repeat(done)}${head}`.padEnd(width);
+}
+
+/** The largest one that keeps a digit before the point, after rounding. */
+const unitOf = (count: number): number =>
+  Math.max(
+    0,
+    UNITS.findLastIndex((_, power) => count >= 0.99995 * 1000 ** power),
+  );
+
+const inUnit = (count: number, unit: number): string =>
+  (count / 1000 ** unit).toFixed(unit === 0 ? 0 : 1);

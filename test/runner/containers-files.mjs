@@ -1,0 +1,157 @@
+// A server that speaks just enough Cog to give files away: the input's `steps` say how.
+
+import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const { PORT, HOST, DECLARES, ITERATOR, TMPDIR = "/tmp", WEBHOOK_AUTH_TOKEN: token } = process.env;
+const url = process.env.AUSPEX_UPLOAD_URL;
+const argv = process.argv.slice(2);
+const running = new Set();
+/** By run: told when somebody cancels it. */
+const cancels = new Map();
+
+const item = DECLARES ? { type: "string", format: "uri" } : {};
+const schemas = {
+  Output: ITERATOR
+    ? {
+        type: "array",
+        "x-cog-array-type": "iterator",
+        items: { $ref: "#/components/schemas/Item" },
+      }
+    : { $ref: "#/components/schemas/Item" },
+  Item: item,
+};
+
+/** Resolves with status and headers; undefined when the connection broke. */
+function send(address, { method, headers, body, cutAt }) {
+  return new Promise((resolve) => {
+    const request = http.request(address, { method, headers }, (response) => {
+      response.resume().on("end", () => resolve(response));
+    });
+    request.on("error", () => resolve(undefined));
+    if (cutAt === undefined) return request.end(body);
+    request.write(body.subarray(0, cutAt), () => request.destroy());
+  });
+}
+
+const report = (run) => {
+  const { id, webhook, status, output, error } = run;
+  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
+  const body = JSON.stringify({ id, status, output, error });
+  return send(webhook, { method: "POST", headers, body });
+};
+
+/** What any run was given, as `$$name`, for those that come later. */
+const shared = { $argv: argv, $url: url };
+
+/** Names of files that were given away, as `$name`, become their addresses. */
+function named(value, names) {
+  if (typeof value === "string") return names[value] ?? shared[value] ?? value;
+  if (Array.isArray(value)) return value.map((part) => named(part, names));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, named(part, names)]));
+}
+
+const actions = {
+  /** Uploads; `as`: how the address is called from now on. */
+  async put(run, { name, text = "", size, type, as, cutAt, mine }) {
+    const body = size === undefined ? Buffer.from(text) : Buffer.alloc(size, text);
+    const headers = { "content-length": body.length };
+    if (type) headers["content-type"] = type;
+    if (mine) headers["x-prediction-id"] = run.id;
+    const answer = await send(`${url}/${name}`, { method: "PUT", headers, body, cutAt });
+    run.names[`$${as}`] = answer?.headers.location ?? null;
+    shared[`$$${as}`] = answer?.headers.location;
+    run.names[`$${as}.status`] = answer?.statusCode ?? null;
+  },
+  /** Never comes to its end; `cut`: hangs up so many milliseconds later. */
+  begin(_run, { name, cut }) {
+    const headers = { "content-length": 1_000 };
+    const request = http.request(`${url}/${name}`, { method: "PUT", headers });
+    request.on("error", () => {});
+    const { promise, resolve } = Promise.withResolvers();
+    request.write("half", () => {
+      resolve();
+      if (cut !== undefined) setTimeout(() => request.destroy(), cut);
+    });
+    return promise;
+  },
+  /** `age`: seconds since it was written. */
+  write(run, { name, text = "", size, as, age }) {
+    const path = join(TMPDIR, name);
+    writeFileSync(path, size === undefined ? text : Buffer.alloc(size));
+    const then = Date.now() / 1_000 - age;
+    if (age !== undefined) utimesSync(path, then, then);
+    run.names[`$${as}`] = pathToFileURL(path).href;
+  },
+  link(run, { name, target, as }) {
+    const path = join(TMPDIR, name);
+    symlinkSync(target, path);
+    run.names[`$${as}`] = pathToFileURL(path).href;
+  },
+  /** A part of the output, or the whole of it. */
+  async say(run, { value }) {
+    const said = named(value, run.names);
+    if (!ITERATOR) run.output = said;
+    else {
+      run.output = [...(run.output ?? []), said];
+      await report(run);
+    }
+  },
+  /** `as`: how the parts together are called from now on. */
+  join(run, { parts, as }) {
+    run.names[`$${as}`] = named(parts, run.names).join("");
+  },
+  /** Until somebody cancels the run, which goes on all the same. */
+  canceled(run) {
+    const { promise, resolve } = Promise.withResolvers();
+    cancels.set(run.id, resolve);
+    return promise;
+  },
+  fail(run, { message }) {
+    run.error = message;
+  },
+  /** Until the other run says the same. */
+  meet(_run, { at }) {
+    const { promise, resolve } = Promise.withResolvers();
+    const waiting = meetings.get(at);
+    meetings.set(at, resolve);
+    if (!waiting) return promise;
+    waiting();
+  },
+};
+const meetings = new Map();
+
+async function execute(run, steps) {
+  for (const step of steps) {
+    const [[action, options]] = Object.entries(step);
+    await actions[action](run, options);
+  }
+  running.delete(run.id);
+  run.status = run.error ? "failed" : "succeeded";
+  await report(run);
+}
+
+http
+  .createServer(async (request, response) => {
+    const reply = (status, body) => response.writeHead(status).end(JSON.stringify(body));
+    const [, , id, cancel] = request.url.split("/");
+    if (request.url === "/health-check") {
+      return reply(200, { status: running.size > 0 ? "BUSY" : "READY" });
+    }
+    if (request.url === "/openapi.json") return reply(200, { components: { schemas } });
+    if (request.url === "/shutdown") process.exit(0);
+    if (cancel) {
+      cancels.get(id)?.();
+      return reply(200, {});
+    }
+    const chunks = await request.toArray();
+    const { input, webhook } = JSON.parse(Buffer.concat(chunks).toString());
+    running.add(id);
+    reply(202, { id, status: "starting" });
+    const names = { $input: input.file };
+    await execute({ id, webhook, status: "processing", names }, input.steps);
+  })
+  .listen(Number(PORT), HOST);
