@@ -42,6 +42,7 @@ export function startRunner(options: RunnerOptions): RunnerProcess {
       AUSPEX_HARDWARE: options.hardware,
       AUSPEX_SLOTS: String(options.slots),
       AUSPEX_STATE: options.stateFolder,
+      AUSPEX_CACHE: join(options.stateFolder, "cache"),
       ...(options.models !== undefined && {
         AUSPEX_ENGINE: "process",
         AUSPEX_MODELS: options.models,

@@ -1,20 +1,23 @@
 /**
  * `npm start`: all of Auspex on this machine. The control plane in workerd, a user, a runner with
- * the process engine, the example models; then one prediction that streams into the terminal.
+ * the process engine, the example models; then a prediction that streams into the terminal, and
+ * one that makes a picture.
  */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle, ROOT } from "./bundle.ts";
 import { Client } from "./client.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
+import { makePicture } from "./picture.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
 import { publishModels, type Seed, seed } from "./seed.ts";
 import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
-import { farewell, say, showStream, showUsage } from "./terminal.ts";
+import { farewell, say, showPicture, showStream, showUsage } from "./terminal.ts";
 
 const USERNAME = "demo";
 const SLOTS = 8;
 const EXAMPLES = join(ROOT, "runner/examples");
+const SAMPLE = join(EXAMPLES, "duotone/sample.jpg");
 /** Cron, as in wrangler.toml: nobody else calls it here. */
 const SCHEDULE_MS = 60_000;
 const PARENT_CHECK_MS = 500;
@@ -103,7 +106,9 @@ async function main(): Promise<void> {
   const client = new Client(url, user.token);
   await publishModels(client, USERNAME, EXAMPLES);
   await showStream(client, `${USERNAME}/story`);
-  showUsage(url, user.token, USERNAME);
+  const picture = await makePicture(client, `${USERNAME}/duotone`, SAMPLE);
+  showPicture(picture, `${USERNAME}/duotone`);
+  showUsage(url, user.token, USERNAME, picture);
 }
 
 main().catch(async (error: unknown) => {

@@ -1,5 +1,6 @@
 /** What `npm start` says. */
 import type { Client } from "./client.ts";
+import type { Picture } from "./picture.ts";
 
 const began = performance.now();
 
@@ -25,9 +26,13 @@ export async function showStream(client: Client, model: string): Promise<void> {
   );
 }
 
-export function showUsage(url: string, token: string, username: string): void {
+export function showPicture({ output }: Picture, model: string): void {
+  say(`\n${model} has made a picture, open it:\n\n  ${output}`);
+}
+
+export function showUsage(url: string, token: string, username: string, picture: Picture): void {
   say(`
-Auspex is up: the control plane in workerd, a runner with three example models.
+Auspex is up: the control plane in workerd, a runner with four example models.
 
   address    ${url}
   token      ${token}
@@ -46,6 +51,11 @@ Paste these into another terminal:
   curl -sN ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/story", "input": {"prompt": "The Queen"}, "stream": true}'
+
+  # a file in, a file out: the picture's address is the output
+  curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+    -H 'Content-Type: application/json' -H 'Prefer: wait' \\
+    -d '{"model": "${username}/duotone", "input": {"image": "${picture.input}", "dark": "#3b0d2e"}}'
 
   # a run to cancel: its address is in the answer
   curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\

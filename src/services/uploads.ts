@@ -80,7 +80,7 @@ export async function beginUpload(
   await abortMultipart(env.FILES, row);
   throw new ProblemError(
     "too_many_requests",
-    `You have ${MAX_PENDING} uploads that are not completed. Complete or delete some.`,
+    `You have ${MAX_PENDING} uploads that are not completed. Complete or delete some; each is given up after ${settings.uploadSeconds / 3_600} h.`,
     { "retry-after": "60" },
   );
 }

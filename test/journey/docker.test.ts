@@ -1,4 +1,5 @@
 /** The core of the journeys on real containers, from the examples' own Dockerfiles, pulled by digest. */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { listModels } from "../../runner/src/engines/folder.ts";
@@ -6,8 +7,10 @@ import { ROOT } from "../../src/local/bundle.ts";
 import { publishModel } from "../../src/local/seed.ts";
 import { docker, type Registry, startRegistry } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/containers-fixture.ts";
+import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
+import { uploadFile } from "./support/upload-file.ts";
 import { USERNAME, World } from "./support/world.ts";
 
 if (!dockerIsUp) console.log("Docker does not answer: the journeys of containers are left out.");
@@ -57,6 +60,16 @@ describe.runIf(dockerIsUp)("in containers", () => {
     const full = await endOf(world, watch, "succeeded");
     expect(full.output).toEqual(watch.dataOf("output"));
     expect(full.output).toHaveLength(40);
+  });
+
+  it("reads an upload and gives a picture", async () => {
+    const image = await uploadFile(world.client, SAMPLE);
+    const colours = { dark: "#001122", light: "#ffeedd", width: 120 };
+    const watch = await world.create("duotone", { image, ...colours });
+    const { output } = await endOf(world, watch, "succeeded");
+    const answer = await fetch(String(output));
+    const made = await pixelsOf(Buffer.from(await answer.arrayBuffer()));
+    expect(made).toEqual(await duotone(await readFile(SAMPLE), colours));
   });
 
   it("tells what the model raised", async () => {

@@ -3,6 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
 
+/** A machine that does something else besides takes its time to start a process. */
+const BUSY = { timeout: 10_000 };
+
 let world: World;
 
 beforeAll(async () => {
@@ -24,9 +27,9 @@ it("brings twenty predictions to their ends over three runners of which two are 
       : world.create("sums", { numbers: [n], mode: "slow", seconds: 0.3 }),
   );
   const watches = await Promise.all(requests);
-  await vi.waitFor(() => expect(first.processes()).not.toEqual([]));
+  await vi.waitFor(() => expect(first.processes()).not.toEqual([]), BUSY);
   await first.kill();
-  await vi.waitFor(() => expect(second.processes()).not.toEqual([]));
+  await vi.waitFor(() => expect(second.processes()).not.toEqual([]), BUSY);
   await second.kill();
   await Promise.all(watches.map((watch) => watch.ended));
   for (const [n, watch] of watches.entries()) {

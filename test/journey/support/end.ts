@@ -25,7 +25,7 @@ export async function endOf(
 ): Promise<PredictionWithIO> {
   await watch.ended;
   const full = await world.client.call(predictionWithIO, "GET", `/predictions/${watch.id}`);
-  expect(full).toMatchObject({ status, data_removed: false });
+  expect(full, full.error?.message).toMatchObject({ status, data_removed: false });
   expect(full.error === null).toBe(status !== "failed");
   checkLog(watch.events, full);
   await checkReplays(world, watch);

@@ -1,6 +1,14 @@
 /** A world of its own for one file of journeys: a deployment with fresh state, a user, models, runners. */
 import { randomBytes } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -197,6 +205,8 @@ export class World {
 function assembleModels(folder: string): string {
   const examples = join(ROOT, "runner/examples");
   mkdirSync(folder);
+  // Where they find their dependencies, as they do in their place.
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   for (const source of [examples, join(ROOT, "test/journey/models")]) {
     for (const name of readdirSync(source)) {
       if (!existsSync(join(source, name, "auspex.json"))) continue;

@@ -1,0 +1,73 @@
+/** Files, the whole way: an upload goes into a model that reads it, and what it makes comes out. */
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { upload } from "../../src/protocol/upload.ts";
+import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
+import { endOf } from "./support/end.ts";
+import { uploadFile } from "./support/upload-file.ts";
+import { World } from "./support/world.ts";
+
+let world: World;
+
+beforeAll(async () => {
+  world = await World.open();
+  await world.runner("one");
+});
+afterAll(() => world.close());
+
+const uploadSample = () => uploadFile(world.client, SAMPLE);
+
+it("an upload becomes a picture that the model has made of it", async () => {
+  const colours = { dark: "#102030", light: "#f0e0d0", width: 200 };
+  const watch = await world.create("duotone", { image: await uploadSample(), ...colours });
+  const { output } = await endOf(world, watch, "succeeded");
+  const answer = await fetch(String(output));
+  expect(answer.headers.get("content-type")).toBe("image/png");
+  expect(answer.headers.get("content-disposition")).toContain("duotone.png");
+  const made = await pixelsOf(Buffer.from(await answer.arrayBuffer()));
+  expect(made).toEqual(await duotone(await readFile(SAMPLE), colours));
+  expect(made.width).toBe(200);
+});
+
+it("the output of one run is the input of another", async () => {
+  const first = await world.create("duotone", { image: await uploadSample(), width: 100 });
+  const { output: image } = await endOf(world, first, "succeeded");
+  const second = await world.create("duotone", { image, width: 50 });
+  const { output } = await endOf(world, second, "succeeded");
+  const answer = await fetch(String(output));
+  expect((await pixelsOf(Buffer.from(await answer.arrayBuffer()))).width).toBe(50);
+});
+
+it("a data URI is taken as it is", async () => {
+  const image = `data:image/jpeg;base64,${(await readFile(SAMPLE)).toString("base64")}`;
+  const watch = await world.create("duotone", { image, width: 64 });
+  const { output } = await endOf(world, watch, "succeeded");
+  expect((await fetch(String(output))).status).toBe(200);
+});
+
+it("an address that is not public fails the prediction, and says which input it was", async () => {
+  const watch = await world.create("duotone", { image: "https://169.254.169.254/latest/meta" });
+  const { error } = await endOf(world, watch, "failed");
+  expect(error).toMatchObject({ source: "external" });
+  expect(error?.message).toMatch(/^input\.image: .*169\.254\.169\.254/);
+});
+
+it("what is no picture fails with the model's words", async () => {
+  const image = `data:text/plain;base64,${Buffer.from("no picture").toString("base64")}`;
+  const { error } = await endOf(world, await world.create("duotone", { image }), "failed");
+  expect(error).toMatchObject({ source: "external" });
+});
+
+it("removing the prediction removes its picture, and not the upload", async () => {
+  const image = await uploadSample();
+  const watch = await world.create("duotone", { image, width: 64 });
+  const { output } = await endOf(world, watch, "succeeded");
+  const removed = await world.client.fetch("DELETE", `/predictions/${watch.id}`);
+  expect(removed.status).toBe(200);
+  expect((await fetch(String(output))).status).toBe(404);
+  expect(await world.get(watch.id)).toMatchObject({ data_removed: true, output: null });
+  const path = new URL(image).pathname.replace("/v1", "");
+  const { file_url } = await world.client.call(upload, "GET", path);
+  const kept = await fetch(file_url ?? "");
+  expect(Buffer.from(await kept.arrayBuffer())).toEqual(await readFile(SAMPLE));
+});

@@ -1,0 +1,17 @@
+/** A file on its way into a prediction, over the API. */
+import { stat } from "node:fs/promises";
+import { sendParts } from "../../../runner/src/files/parts.ts";
+import type { Client } from "../../../src/local/client.ts";
+import { upload } from "../../../src/protocol/upload.ts";
+
+/** @returns the address of the upload. */
+export async function uploadFile(client: Client, file: string): Promise<string> {
+  const { size } = await stat(file);
+  const body = { size, mime_type: "image/jpeg", name: "landscape.jpg" };
+  const begun = await client.call(upload, "POST", "/uploads", { body });
+  const { part_size: partSize, urls } = begun;
+  const signal = AbortSignal.timeout(10_000);
+  const etags = await sendParts({ file, size, partSize, urls, parallel: 2, signal });
+  const path = `/uploads/${begun.id}/complete`;
+  return (await client.call(upload, "POST", path, { body: { etags } })).url;
+}
