@@ -4,7 +4,7 @@
  * TMPDIR=/dev/shm takes the disk out of both sides.
  *
  *   --quick      whether it works, not how fast it is
- *   --only a,b   memory, latency, tokens, fanout, lists, bill
+ *   --only a,b   memory, latency, tokens, fanout, lists, files, bill
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -15,6 +15,7 @@ import { type Bed, startBed } from "./bed.ts";
 import { countOperations } from "./bill.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
 import { measureFanout } from "./fanout.ts";
+import { measureFiles } from "./files.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
@@ -30,6 +31,7 @@ const PARTS: Record<string, Part> = {
   tokens: measureTokens,
   fanout: measureFanout,
   lists: measureLists,
+  files: measureFiles,
 };
 const BILL = "bill";
 

@@ -9,10 +9,18 @@
  *   POST /object       the id of a new object, for the two that follow
  *   GET  /channel/:id  WebSocket: each message goes to all readers as it is, and is acknowledged
  *   GET  /stream/:id   a reader
+ *
+ * And of files, what there is without us: R2 through its binding, as long as it is not told more.
+ *
+ *   POST /upload               the key and the id of a new multipart upload
+ *   PUT  /part/:key/:id/:n     the body, to R2; answers its ETag
+ *   POST /complete/:key/:id    the parts, as JSON
+ *   GET, DELETE /file/:key     with or without a range
  */
 import { DurableObject } from "cloudflare:workers";
 
 interface Env {
+  FILES: R2Bucket;
   PREDICTION: DurableObjectNamespace<PredictionObject>;
   POOL: DurableObjectNamespace<PoolObject>;
 }
@@ -89,7 +97,8 @@ export class RunnerObject extends DurableObject<Env> {}
 
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
-    const [, action, id] = new URL(request.url).pathname.split("/");
+    const [, action, id, multipart = "", number] = new URL(request.url).pathname.split("/");
+    const upload = () => env.FILES.resumeMultipartUpload(id ?? "", multipart);
     const stub = () =>
       env.PREDICTION.get(id ? env.PREDICTION.idFromString(id) : env.PREDICTION.newUniqueId());
     switch (action) {
@@ -105,6 +114,18 @@ export default {
       case "channel":
       case "stream":
         return stub().fetch(request);
+      case "upload": {
+        const { key, uploadId } = await env.FILES.createMultipartUpload(crypto.randomUUID());
+        return new Response(`${key}/${uploadId}`);
+      }
+      case "part":
+        return new Response((await upload().uploadPart(Number(number), request.body ?? "")).etag);
+      case "complete":
+        await upload().complete(await request.json());
+        return new Response(null, { status: 204 });
+      case "file":
+        if (request.method === "DELETE") await env.FILES.delete(id ?? "");
+        return new Response((await env.FILES.get(id ?? "", { range: request.headers }))?.body);
       default:
         return new Response(null, { status: 404 });
     }
