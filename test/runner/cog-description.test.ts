@@ -50,11 +50,17 @@ test.each([404, 405, 401])("%i: there is no schema", async (status) => {
   expect(await ask((_request, response) => void response.writeHead(status).end())).toEqual(NONE);
 });
 
+test.each<[string, RequestListener]>([
+  ["an error for good", (_request, response) => void response.writeHead(503).end()],
+  ["nothing in it", (_request, response) => void response.end("{}")],
+])("%s: there is no schema", async (_name, handler) => {
+  expect(await ask(handler, { answer: 20, patience: 60, pause: 1 })).toEqual(NONE);
+});
+
 test.each<[string, RequestListener, RegExp]>([
-  ["an error for good", (_request, response) => void response.writeHead(500).end(), /status 500/],
   ["silence", () => {}, /did not say what its output is/],
   ["no JSON", (_request, response) => void response.end("<html>"), /openapi\.json is not Cog's/],
-  ["another shape", (_request, response) => void response.end("{}"), /openapi\.json is not Cog's/],
+  ["another shape", (_request, response) => void response.end("[]"), /openapi\.json is not Cog's/],
 ])("%s: the setup has failed", async (_name, handler, message) => {
   const error = await errorOf(ask(handler, { answer: 20, patience: 60, pause: 1 }));
   expect(error).toBeInstanceOf(Failure);

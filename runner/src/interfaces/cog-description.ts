@@ -15,7 +15,10 @@ export interface Description {
 }
 
 /** Milliseconds: for one answer, for all tries, and between two of them. */
-const TIMES = { answer: 10_000, patience: 60_000, pause: 500 };
+const TIMES = { answer: 10_000, patience: 20_000, pause: 500 };
+
+/** Without a schema an output is one value, and what is in it is no file. */
+const NONE: Description = { iterator: false, declaresFiles: false };
 
 /** Of 4xx these pass by themselves; the others say that there is no schema. */
 const MAY_PASS = [408, 425, 429];
@@ -28,28 +31,28 @@ export async function describe(
 ): Promise<Description> {
   const begun = performance.now();
   for (;;) {
-    const trouble = await ask(client, end, times.answer);
-    if (typeof trouble === "object") return trouble;
+    const answer = await ask(client, end, times.answer);
+    if (typeof answer === "object") return answer;
     if (performance.now() - begun > times.patience) {
-      throw external(`the container did not say what its output is: /openapi.json ${trouble}`);
+      // Who answers so for good, as coglet may with 503, has none.
+      if (typeof answer === "number") return NONE;
+      throw external(`the container did not say what its output is: /openapi.json ${answer}`);
     }
     await sleep(times.pause, end);
   }
 }
 
-/** The description, or why there is none yet. */
+/** The description, or why there is none yet: a status, or words. */
 async function ask(
   client: ContainerClient,
   end: AbortSignal,
   timeout: number,
-): Promise<Description | string> {
+): Promise<Description | number | string> {
   const call = client.call({ method: "GET", path: "/openapi.json", timeout });
   try {
     const { status, body } = await unlessAborted(call, end);
     if (status === 200) return read(body);
-    const none = status >= 400 && status < 500 && !MAY_PASS.includes(status);
-    // An output is one value then, and what is in it is no file.
-    return none ? { iterator: false, declaresFiles: false } : `answers with status ${status}`;
+    return status >= 400 && status < 500 && !MAY_PASS.includes(status) ? NONE : status;
   } catch (error) {
     end.throwIfAborted();
     if (error instanceof Failure) throw error;

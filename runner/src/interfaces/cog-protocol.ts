@@ -24,9 +24,11 @@ export const state = z.object({
 });
 export type State = z.infer<typeof state>;
 
-/** Of GET /openapi.json: what an output is. */
+/** Of GET /openapi.json: what an output is. One that says nothing of it is as good as none. */
 export const openapi = z.object({
-  components: z.object({ schemas: z.record(z.string(), z.unknown()) }),
+  components: z
+    .object({ schemas: z.record(z.string(), z.unknown()).default({}) })
+    .default({ schemas: {} }),
 });
 export type Openapi = z.infer<typeof openapi>;
 
