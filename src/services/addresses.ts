@@ -5,7 +5,7 @@ import type { SignedQuery } from "../protocol/file.ts";
 import { findKey } from "../storage/keys.ts";
 import type { Services } from "./services.ts";
 
-/** How an address is asked for without a prediction that would say how long its files are kept. */
+/** How long the address of an upload's file is good for. */
 export const ADDRESS_SECONDS = 86_400;
 
 /** The address of one part of an upload. @param expires unix ms */

@@ -130,18 +130,15 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   /** The input of the attempt that a lease names. */
   async input(leaseText: string): Promise<{ id: string; input: Piece } | undefined> {
-    const record = await this.#begun();
-    const attempt = record && attemptOf(record, leaseText);
-    if (!attempt || !record.life.owns(attempt)) return undefined;
+    const record = await this.#leased(leaseText);
+    if (!record) return undefined;
     return { id: record.life.spec.id, input: record.input() };
   }
 
   /** Whether the attempt that a lease names may read this file: its input names it. */
   async mayRead(leaseText: string, key: string): Promise<boolean> {
-    const record = await this.#begun();
-    const attempt = record && attemptOf(record, leaseText);
-    if (!attempt || !record.life.owns(attempt)) return false;
-    return record.life.spec.files.some(({ stored }) => stored?.key === key);
+    const record = await this.#leased(leaseText);
+    return record?.life.spec.files.some(({ stored }) => stored?.key === key) ?? false;
   }
 
   /**
@@ -149,9 +146,8 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @returns undefined when the attempt has ended: what it has written then is to go again.
    */
   async store(leaseText: string): Promise<StoringPrediction | undefined> {
-    const record = await this.#begun();
-    const attempt = record && attemptOf(record, leaseText);
-    if (!attempt || !record.life.owns(attempt)) return undefined;
+    const record = await this.#leased(leaseText);
+    if (!record) return undefined;
     if (record.life.store()) record.save();
     const { id, account_id, url, limits, timeout_seconds, retention_seconds } = record.life.spec;
     const keep_seconds = timeout_seconds + retention_seconds;
@@ -266,6 +262,13 @@ export class PredictionObject extends DurableObject<Bindings> {
     const found = await getFile(this.env.FILES, key);
     if (!found) throw new Error(`${key} is not there`);
     return found.body;
+  }
+
+  /** The record, when a lease names the attempt that is under way. */
+  async #leased(leaseText: string): Promise<PredictionRecord | undefined> {
+    const record = await this.#begun();
+    const attempt = record && attemptOf(record, leaseText);
+    return attempt && record.life.owns(attempt) ? record : undefined;
   }
 
   /** The record, for whoever may come while it is being begun. */

@@ -13,6 +13,10 @@ export interface Snapshot {
   body: Piece[];
 }
 
+/** What records that were written before there were files do not say. */
+const OLDER_SPEC = { files: [], stored_input: null } satisfies Partial<PredictionSpec>;
+const OLDER_STATE = { stored: false, forget_at: null } satisfies Partial<PredictionState>;
+
 export class PredictionRecord {
   readonly life: PredictionLife;
   readonly log: EventLog;
@@ -38,7 +42,8 @@ export class PredictionRecord {
     const entries = new Entries(sql);
     if (!entries.exists()) return undefined;
     const [spec, state]: [PredictionSpec, PredictionState] = JSON.parse(entries.record());
-    return new PredictionRecord(new PredictionLife(spec, state), EventLog.load(entries), entries);
+    const life = new PredictionLife({ ...OLDER_SPEC, ...spec }, { ...OLDER_STATE, ...state });
+    return new PredictionRecord(life, EventLog.load(entries), entries);
   }
 
   save(): void {
