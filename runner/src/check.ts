@@ -1,11 +1,11 @@
 /** `auspex-runner check`: looks at the box and says in words what is wrong and what to do. */
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { problemDetail } from "./client.ts";
 import type { Config } from "./config.ts";
 import { messageOf } from "./error.ts";
 import type { Finding } from "./finding.ts";
 import { parseGpus, queryGpus } from "./hardware.ts";
+import { problemDetail } from "./json-client.ts";
 
 /** An image with its weights is seldom smaller. */
 const MIN_DISK_GB = 20;

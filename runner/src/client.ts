@@ -1,7 +1,5 @@
 /** The control plane as the runner sees it: one typed call per endpoint, one try per call. */
-import { z } from "zod";
 import { downFrame } from "../../src/protocol/channel.ts";
-import { problem, validationError } from "../../src/protocol/common.ts";
 import {
   type ClaimRequest,
   claimResponse,
@@ -16,7 +14,7 @@ import {
   telemetryResponse,
 } from "../../src/protocol/runner.ts";
 import type { CreateUpload } from "../../src/protocol/upload.ts";
-import { ControlPlaneError, messageOf } from "./error.ts";
+import { JsonClient, refusalOf } from "./json-client.ts";
 import { VERSION } from "./version.ts";
 
 export interface ControlPlaneOptions {
@@ -37,15 +35,6 @@ export interface WholeFile {
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-interface Call {
-  /** A request with a body is a POST; `content` is sent as it is. */
-  body?: unknown;
-  content?: string | Uint8Array<ArrayBuffer>;
-  headers?: Record<string, string>;
-  timeoutMs: number;
-  signal: AbortSignal;
-}
-
 const CALL_TIMEOUT_MS = 15_000;
 /** Up to 16 MB over a slow line. */
 const TRANSFER_TIMEOUT_MS = 120_000;
@@ -55,6 +44,7 @@ const POLL_GRACE_MS = 10_000;
 export class ControlPlane {
   readonly #base: string;
   readonly #headers: Record<string, string>;
+  readonly #service: JsonClient;
 
   constructor({ url, token }: ControlPlaneOptions) {
     this.#base = url.replace(/\/+$/, "");
@@ -64,26 +54,27 @@ export class ControlPlane {
       "accept-encoding": "identity",
       "user-agent": `auspex-runner/${VERSION}`,
     };
+    this.#service = new JsonClient(this.#base, this.#headers);
   }
 
   register(body: SessionRequest, signal: AbortSignal) {
     const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
-    return this.#call("/v1/runner/sessions", sessionResponse, call);
+    return this.#service.call("/v1/runner/sessions", sessionResponse, call);
   }
 
   async claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
     const call = { body, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
-    return (await this.#call("/v1/runner/jobs/claim", claimResponse, call)).jobs;
+    return (await this.#service.call("/v1/runner/jobs/claim", claimResponse, call)).jobs;
   }
 
   async input(lease: string, signal: AbortSignal) {
     const call = { headers: { [LEASE_HEADER]: lease }, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
-    return (await this.#call("/v1/runner/input", inputResponse, call)).input;
+    return (await this.#service.call("/v1/runner/input", inputResponse, call)).input;
   }
 
   report(body: TelemetryRequest, signal: AbortSignal) {
     const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
-    return this.#call("/v1/runner/telemetry", telemetryResponse, call);
+    return this.#service.call("/v1/runner/telemetry", telemetryResponse, call);
   }
 
   /** The only frame of a short run, as text; the answer is the channel's. */
@@ -94,13 +85,13 @@ export class ControlPlane {
       timeoutMs: CALL_TIMEOUT_MS,
       signal,
     };
-    return this.#call("/v1/runner/report", downFrame, call);
+    return this.#service.call("/v1/runner/report", downFrame, call);
   }
 
   /** The bytes of a stored input; the caller reads them to the end, or aborts. */
   async file(lease: string, key: string, signal: AbortSignal): Promise<Response> {
-    const headers = { ...this.#headers, [LEASE_HEADER]: lease };
-    const response = await this.#send(`/v1/runner/files/${key}`, { headers, signal });
+    const headers = { [LEASE_HEADER]: lease };
+    const response = await this.#service.send(`/v1/runner/files/${key}`, { headers, signal });
     if (response.ok) return response;
     throw refusalOf(response.status, response.headers, await response.text());
   }
@@ -108,25 +99,29 @@ export class ControlPlane {
   storeFile(lease: string, { name, mime_type, bytes }: WholeFile, signal: AbortSignal) {
     const headers = { [LEASE_HEADER]: lease, "content-type": mime_type };
     const call = { content: bytes, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
-    return this.#call(`/v1/runner/files?${new URLSearchParams({ name })}`, storedFile, call);
+    return this.#service.call(
+      `/v1/runner/files?${new URLSearchParams({ name })}`,
+      storedFile,
+      call,
+    );
   }
 
   beginUpload(lease: string, body: CreateUpload, signal: AbortSignal) {
     const call = { body, headers: { [LEASE_HEADER]: lease }, timeoutMs: CALL_TIMEOUT_MS, signal };
-    return this.#call("/v1/runner/uploads", runnerUpload, call);
+    return this.#service.call("/v1/runner/uploads", runnerUpload, call);
   }
 
   completeUpload(lease: string, id: string, etags: string[], signal: AbortSignal) {
     const headers = { [LEASE_HEADER]: lease };
     const call = { body: { etags }, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
-    return this.#call(`/v1/runner/uploads/${id}/complete`, storedFile, call);
+    return this.#service.call(`/v1/runner/uploads/${id}/complete`, storedFile, call);
   }
 
   /** A value as JSON text; the answer is what a `stored` event names. */
   async storeValue(lease: string, json: string, signal: AbortSignal) {
     const headers = { [LEASE_HEADER]: lease };
     const call = { content: json, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
-    return (await this.#call("/v1/runner/values", storedName, call)).name;
+    return (await this.#service.call("/v1/runner/values", storedName, call)).name;
   }
 
   channel(lease: string): ChannelAddress {
@@ -135,39 +130,6 @@ export class ControlPlane {
       headers: { ...this.#headers, [LEASE_HEADER]: lease },
     };
   }
-
-  async #call<T extends z.ZodType>(path: string, schema: T, call: Call): Promise<z.output<T>> {
-    const { status, headers, text } = await this.#fetch(path, call);
-    if (status < 200 || status > 299) throw refusalOf(status, headers, text);
-    const answer = schema.safeParse(parseJson(text));
-    if (answer.success) return answer.data;
-    throw new ControlPlaneError(`${path}: unexpected answer: ${z.prettifyError(answer.error)}`, {
-      status,
-    });
-  }
-
-  async #fetch(path: string, { body, content, headers, timeoutMs, signal }: Call) {
-    const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
-    const timeout = AbortSignal.timeout(timeoutMs);
-    try {
-      const response = await this.#send(path, {
-        method: sent === undefined ? "GET" : "POST",
-        headers: { ...this.#headers, "content-type": "application/json", ...headers },
-        body: sent,
-        signal: AbortSignal.any([signal, timeout]),
-      });
-      return { status: response.status, headers: response.headers, text: await response.text() };
-    } catch (error) {
-      signal.throwIfAborted();
-      const reason = timeout.aborted ? `no answer in ${timeoutMs / 1000} s` : messageOf(error);
-      throw new ControlPlaneError(`${this.#base}: ${reason}`);
-    }
-  }
-
-  #send(path: string, init: RequestInit & { signal: AbortSignal }): Promise<Response> {
-    // The token goes to the configured address and nowhere else.
-    return fetch(`${this.#base}${path}`, { ...init, redirect: "manual" });
-  }
 }
 
 /** What the lower half asks of the control plane, by the lease of the job that it is for. */
@@ -175,34 +137,3 @@ export type FileStore = Pick<
   ControlPlane,
   "file" | "storeFile" | "beginUpload" | "completeUpload" | "storeValue"
 >;
-
-const refusalOf = (status: number, headers: Headers, text: string) =>
-  new ControlPlaneError(problemDetail(status, text), {
-    status,
-    retryAfterMs: retryAfterMs(headers.get("retry-after")),
-  });
-
-/** The words of a refusal, whichever of the two error bodies it has. */
-export function problemDetail(status: number, text: string): string {
-  const body = parseJson(text);
-  const known = problem.safeParse(body);
-  if (known.success) return known.data.detail || known.data.title;
-  const invalid = validationError.safeParse(body);
-  if (!invalid.success) return `HTTP ${status}`;
-  return invalid.data.detail.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
-}
-
-/** Seconds or a date, as RFC 9110 has it; at most a minute, since somebody may mistype it. */
-export function retryAfterMs(header: string | null, now = Date.now()): number {
-  if (header === null) return 0;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), 60_000);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

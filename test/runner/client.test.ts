@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { ControlPlane, problemDetail, retryAfterMs } from "../../runner/src/client.ts";
+import { ControlPlane } from "../../runner/src/client.ts";
 import { isRetryable } from "../../runner/src/error.ts";
+import { problemDetail, retryAfterMs } from "../../runner/src/json-client.ts";
 import { retry } from "../../runner/src/retry.ts";
 import { type Answer, FakeControlPlane } from "./fake-control-plane.ts";
 

@@ -7,8 +7,8 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { partLength } from "../../../src/protocol/upload.ts";
-import { problemDetail, retryAfterMs } from "../client.ts";
 import { ControlPlaneError, messageOf } from "../error.ts";
+import { problemDetail, retryAfterMs } from "../json-client.ts";
 import { type RetryOptions, retry } from "../retry.ts";
 
 /** About 45 s of an unreachable service, so that a short outage is sat out. */
