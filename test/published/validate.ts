@@ -1,0 +1,93 @@
+/** Holds bodies and events of the convention against both of its published descriptions. */
+import { type Schema, Validator } from "@cfworker/json-schema";
+import { expect } from "vitest";
+import { z } from "zod";
+import openResponses from "./open-responses.json" with { type: "json" };
+import openai from "./openai.json" with { type: "json" };
+
+const described = z.object({
+  components: z.object({
+    schemas: z.record(
+      z.string(),
+      z.custom<Schema>((one) => typeof one === "object"),
+    ),
+  }),
+});
+
+const DOCUMENTS = {
+  openai: described.parse(openai),
+  "open-responses": described.parse(openResponses),
+};
+type Document = keyof typeof DOCUMENTS;
+
+const validators = new Map<string, Validator>();
+
+function validator(document: Document, schema: string): Validator {
+  const key = `${document}/${schema}`;
+  let found = validators.get(key);
+  if (!found) {
+    if (!(schema in DOCUMENTS[document].components.schemas)) throw new Error(`no schema ${key}`);
+    const $ref = `#/components/schemas/${schema}`;
+    found = new Validator({ ...DOCUMENTS[document], $ref }, "2020-12", false);
+    validators.set(key, found);
+  }
+  return found;
+}
+
+/** What a description has against a value: nothing, as a rule. */
+export function objections(document: Document, schema: string, value: unknown): string[] {
+  const { errors } = validator(document, schema).validate(value);
+  return errors.map((one) => `${document}: ${one.instanceLocation}: ${one.error}`);
+}
+
+export const expectChatCompletion = (value: unknown) =>
+  expect(objections("openai", "CreateChatCompletionResponse", value)).toEqual([]);
+
+export const expectChatChunk = (value: unknown) =>
+  expect(objections("openai", "CreateChatCompletionStreamResponse", value)).toEqual([]);
+
+export const expectEmbeddings = (value: unknown) =>
+  expect(objections("openai", "CreateEmbeddingResponse", value)).toEqual([]);
+
+export const expectErrorBody = (value: unknown) =>
+  expect(objections("openai", "ErrorResponse", value)).toEqual([]);
+
+export const expectResponse = (value: object) =>
+  expect([
+    ...objections("openai", "Response", READABLE.openai(value)),
+    ...objections("open-responses", "ResponseResource", READABLE["open-responses"](value)),
+  ]).toEqual([]);
+
+/** Against the schema of its `type`, in each description that has one: at least one has. */
+export function expectResponseEvent(event: { type: string; response?: object }) {
+  const { response } = event;
+  const schemas = (["openai", "open-responses"] as const).flatMap((document) =>
+    eventSchemas(document, event.type).map((schema) => [document, schema] as const),
+  );
+  expect(schemas).not.toEqual([]);
+  for (const [document, schema] of schemas) {
+    const readable = response ? { ...event, response: READABLE[document](response) } : event;
+    expect(objections(document, schema, readable)).toEqual([]);
+  }
+}
+
+const eventSchemas = (document: Document, type: string): string[] =>
+  Object.entries(DOCUMENTS[document].components.schemas)
+    .filter(([name, { properties }]) => {
+      const said = properties?.type;
+      if (!name.endsWith("Event") || typeof said !== "object") return false;
+      return said.const === type || said.enum?.includes(type);
+    })
+    .map(([name]) => name);
+
+/** A response without that in which the two descriptions contradict each other. */
+const READABLE: Record<Document, (response: object) => object> = {
+  openai(response) {
+    const { usage, ...rest } = { usage: undefined, ...response };
+    return usage ? { ...rest, usage } : rest;
+  },
+  "open-responses": (response) =>
+    JSON.parse(JSON.stringify(response), function (key, value) {
+      return key === "schema" && this.type === "json_schema" ? null : value;
+    }),
+};
