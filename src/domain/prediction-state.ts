@@ -2,7 +2,13 @@
 import type { Finish } from "../protocol/channel.ts";
 import type { Metrics, StoredValue } from "../protocol/event.ts";
 import type { PredictionError, TaskStatus, Webhook } from "../protocol/prediction.ts";
-import type { ContainerInterface, Image, InputFile, Limits } from "../protocol/runner.ts";
+import type {
+  ContainerInterface,
+  Image,
+  InputFile,
+  Limits,
+  VendoraCall,
+} from "../protocol/runner.ts";
 
 /** What was asked for. Never changes. */
 export interface PredictionSpec {
@@ -14,6 +20,8 @@ export interface PredictionSpec {
   hardware: string;
   image: Image;
   interface: ContainerInterface;
+  /** What it was asked by, when that is of the vendora convention: its input is the call's body. */
+  call: VendoraCall | null;
   variables: Record<string, string>;
   limits: Limits;
   /** The files that its input names. */
@@ -27,7 +35,7 @@ export interface PredictionSpec {
   setup_timeout_seconds: number;
   queue_timeout_seconds: number;
   retention_seconds: number;
-  /** When to cancel what is not finished (`Prefer: wait=n, cancel`). */
+  /** When to cancel what is not finished (`Prefer: wait=n, cancel`, calls of vendora). */
   cancel_at: number | null;
   /** Tells a repeated create with the same Idempotency-Key from another one. */
   request_hash: string | null;

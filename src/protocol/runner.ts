@@ -26,6 +26,10 @@ export const LEASE_HEADER = "x-auspex-lease";
 export const containerInterface = z.enum(["cog", "vendora"]);
 export type ContainerInterface = z.infer<typeof containerInterface>;
 
+/** What a prediction was asked by, of the vendora convention: its input is that call's body. */
+export const vendoraCall = z.enum(["chat_completions", "responses", "embeddings"]);
+export type VendoraCall = z.infer<typeof vendoraCall>;
+
 export const machine = z.object({
   cpus: z.number().int().positive(),
   memory_gb: z.number().positive(),
@@ -117,6 +121,8 @@ export const job = z.object({
   model: z.object({ owner: z.string(), name: z.string(), version_number: z.number().int() }),
   image,
   interface: containerInterface,
+  /** Null: the input is the model's own, and nobody else's convention. */
+  call: vendoraCall.nullable().default(null),
   variables: z.record(z.string(), z.string()),
   limits,
   /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */

@@ -13,6 +13,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   hardware: "cpu",
   image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
   interface: "cog",
+  call: null,
   variables: {},
   limits: { idle_seconds: 300, max_concurrency: 1, output_bytes: 1_000, logs_bytes: 1_000 },
   files: [],

@@ -180,6 +180,7 @@ describe("a claim", () => {
         output_bytes: 16_777_216,
         logs_bytes: 10_485_760,
       },
+      call: null,
       input: { prompt: "hi" },
     };
     expect(claimResponse.parse({ jobs: [job] })).toEqual({ jobs: [job] });

@@ -1,0 +1,125 @@
+/** One choice of a chat's stream: its pieces, in the convention's form whatever theirs was. */
+import type { ChatChunk, Said } from "../../protocol/vendora/chat.ts";
+import { isRecord } from "./chat-chunks.ts";
+
+type Choice = ChatChunk["choices"][number];
+type Call = NonNullable<Said["tool_calls"]>[number];
+
+const FINISH_REASONS = ["stop", "length", "tool_calls", "content_filter", "function_call"] as const;
+export type FinishReason = (typeof FINISH_REASONS)[number];
+
+/** What servers say instead. What was broken off is not whole: to a caller that is `length`. */
+const NEAREST = new Map<string, FinishReason>([
+  ...FINISH_REASONS.map((reason) => [reason, reason] as const),
+  ...["max_tokens", "max_length", "model_length", "abort", "error", "cancelled", "timeout"].map(
+    (reason) => [reason, "length"] as const,
+  ),
+  ["tool_use", "tool_calls"],
+  ["safety", "content_filter"],
+  ["refusal", "content_filter"],
+]);
+
+export interface Logprobs {
+  content: object[] | null;
+  refusal: object[] | null;
+}
+
+export interface StreamedChoice extends Choice {
+  finish_reason: FinishReason | null;
+  logprobs?: Logprobs | null;
+}
+
+export class ChatChoice {
+  readonly #index: number;
+  readonly #callPrefix: string;
+  #begun = false;
+  #finished = false;
+  /** The calls seen, by index: whether their function has a name. */
+  readonly #calls = new Map<number, boolean>();
+
+  /** `callPrefix`: what ids of calls begin with that the container gave none. */
+  constructor(index: number, callPrefix: string) {
+    this.#index = index;
+    this.#callPrefix = callPrefix;
+  }
+
+  /** The next piece: the role in the first one only, a reason to finish in one only. */
+  piece({ delta, finish_reason, logprobs, ...rest }: Choice): StreamedChoice {
+    const piece: StreamedChoice = { ...rest, delta: this.#said(delta), finish_reason: null };
+    if (logprobs !== undefined) piece.logprobs = logprobsOf(logprobs);
+    if (finish_reason && !this.#finished) piece.finish_reason = this.#finish(finish_reason);
+    return piece;
+  }
+
+  /** The piece that is missing when nothing more comes. */
+  end(): StreamedChoice[] {
+    const [index, finish_reason] = [this.#index, this.#ownReason()];
+    return this.#finished ? [] : [this.piece({ index, delta: {}, finish_reason })];
+  }
+
+  #finish(reason: string): FinishReason {
+    this.#finished = true;
+    return NEAREST.get(reason.toLowerCase()) ?? this.#ownReason();
+  }
+
+  #ownReason(): FinishReason {
+    return this.#calls.size > 0 ? "tool_calls" : "stop";
+  }
+
+  /** The same object for what most pieces are: text, or thoughts. */
+  #said(delta: Said): Said {
+    if (this.#begun && !("role" in delta || "tool_calls" in delta || "function_call" in delta)) {
+      return delta;
+    }
+    const { role: _, tool_calls, function_call, ...said } = delta;
+    const calls = tool_calls?.map((call) => this.#call(call)) ?? [];
+    const first = this.#begun ? {} : { role: "assistant", content: calls.length > 0 ? null : "" };
+    this.#begun = true;
+    return {
+      ...first,
+      ...said,
+      ...(calls.length > 0 && { tool_calls: calls }),
+      ...(function_call ? { function_call } : {}),
+    };
+  }
+
+  /**
+   * A piece of a call is told by its index alone: some servers repeat id and name in every piece,
+   * or make a new id for each. Clients put together whatever they get, so they get it once.
+   */
+  #call({ id, type, function: called, ...rest }: Call): Call {
+    const index = rest.index ?? 0;
+    const known = this.#calls.get(index);
+    const name = known ? undefined : called?.name || undefined;
+    this.#calls.set(index, known === true || name !== undefined);
+    const begin = known === undefined;
+    const isFunction = begin ? (type ?? "function") === "function" : called != null;
+    return {
+      ...rest,
+      index,
+      ...(begin && { id: id || `${this.#callPrefix}_${index}`, type: type ?? "function" }),
+      ...(isFunction && {
+        function: {
+          ...((name !== undefined || begin) && { name: name ?? "" }),
+          arguments: called?.arguments ?? "",
+        },
+      }),
+    };
+  }
+}
+
+/** The lists that the convention wants, and in them what it wants of each token. */
+function logprobsOf(logprobs: unknown): Logprobs | null {
+  if (!isRecord(logprobs)) return null;
+  const { content, refusal } = logprobs;
+  return { ...logprobs, content: tokensOf(content) ?? null, refusal: tokensOf(refusal) ?? null };
+}
+
+const tokensOf = (list: unknown): object[] | undefined =>
+  recordsIn(list)?.map((token) => ({
+    bytes: null,
+    ...token,
+    top_logprobs: recordsIn(token.top_logprobs)?.map((top) => ({ bytes: null, ...top })) ?? [],
+  }));
+
+const recordsIn = (list: unknown) => (Array.isArray(list) ? list.filter(isRecord) : undefined);

@@ -1,0 +1,102 @@
+/** Whatever a model has put out for a chat, as the pieces of the convention's stream. */
+import { z } from "zod";
+import type { Json } from "../../protocol/common.ts";
+import {
+  type ChatChunk,
+  type ChatCompletion,
+  chatChunk,
+  chatCompletion,
+} from "../../protocol/vendora/chat.ts";
+import { Untranslatable } from "./translation.ts";
+
+const EXPECTED =
+  'text, in pieces or whole, or objects of the convention: chunks, {"choices": [{"delta": {"content": "…"}}]}, or a completion, {"choices": [{"message": {"content": "…"}}]}';
+
+/**
+ * One output as chunks: text is one, a chunk is itself, a completion is one for each choice and,
+ * when it has usage, one without choices. Tool calls always have their `index`, and fields that
+ * are not known stay. Throws Untranslatable for anything else.
+ */
+export function chunksOf(output: Json): ChatChunk[] {
+  if (typeof output === "string") return [{ choices: [{ index: 0, delta: { content: output } }] }];
+  if (isPlainChunk(output)) return [output];
+  // A Cog model that does not stream puts out its list of pieces as one value.
+  if (Array.isArray(output)) return output.flatMap(chunksOf);
+  if (!isRecord(output) || !Array.isArray(output.choices)) {
+    throw new Untranslatable(`The model put out ${kindOf(output)}. Expected is ${EXPECTED}.`);
+  }
+  if (output.choices.some((choice) => isRecord(choice) && isRecord(choice.message))) {
+    return chunksOfCompletion(parsed("completion", chatCompletion, output));
+  }
+  return [withCallIndexes(parsed("chunk", chatChunk, output))];
+}
+
+/** Says where a value of the convention is not as it should be. */
+function parsed<T>(name: string, schema: z.ZodType<T>, value: Json): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new Untranslatable(
+    `The model put out a ${name} that is not valid: ${z.prettifyError(result.error)}. Expected is ${EXPECTED}.`,
+  );
+}
+
+function chunksOfCompletion({ choices, usage, ...rest }: ChatCompletion): ChatChunk[] {
+  const chunks: ChatChunk[] = choices.map(({ message, ...choice }) =>
+    withCallIndexes({ ...rest, choices: [{ ...choice, delta: message }] }),
+  );
+  if (usage) chunks.push({ ...rest, choices: [], usage });
+  return chunks;
+}
+
+/** Calls that are not numbered, as in completions, are in order. */
+function withCallIndexes(chunk: ChatChunk): ChatChunk {
+  for (const { delta } of chunk.choices) {
+    if (!delta.tool_calls) continue;
+    delta.tool_calls = delta.tool_calls.map((call, place) => ({ index: place, ...call }));
+  }
+  return chunk;
+}
+
+/**
+ * Whether a value is a chunk to which nothing has to be added. By hand: one comes for each token,
+ * and where code generation is forbidden, as in Workers, zod takes many times as long.
+ */
+function isPlainChunk(value: unknown): value is ChatChunk {
+  return (
+    isRecord(value) &&
+    Array.isArray(value.choices) &&
+    value.choices.every(isPlainChoice) &&
+    (isNothing(value.usage) || chatChunk.shape.usage.safeParse(value.usage).success)
+  );
+}
+
+const isPlainChoice = (value: unknown) =>
+  isRecord(value) &&
+  isIndex(value.index) &&
+  isText(value.finish_reason) &&
+  isRecord(value.delta) &&
+  isText(value.delta.role) &&
+  isText(value.delta.content) &&
+  isText(value.delta.refusal) &&
+  isText(value.delta.reasoning_content) &&
+  isText(value.delta.reasoning) &&
+  (isNothing(value.delta.tool_calls) ||
+    (Array.isArray(value.delta.tool_calls) && value.delta.tool_calls.every(isPlainCall)));
+
+const isPlainCall = (value: unknown) =>
+  isRecord(value) &&
+  isIndex(value.index) &&
+  isText(value.id) &&
+  (isNothing(value.function) ||
+    (isRecord(value.function) && isText(value.function.name) && isText(value.function.arguments)));
+
+const isNothing = (value: unknown) => value === undefined || value === null;
+const isText = (value: unknown) => isNothing(value) || typeof value === "string";
+const isIndex = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+function kindOf(output: Json): string {
+  if (output === null) return "null";
+  return typeof output === "object" ? "an object without choices" : `a ${typeof output}`;
+}

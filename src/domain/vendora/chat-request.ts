@@ -1,0 +1,133 @@
+/** The body of a response as that of a chat, for containers that know only chats. */
+import type { Json } from "../../protocol/common.ts";
+import { responseRequest } from "../../protocol/vendora/response.ts";
+import { itemsOf } from "./response-items.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+import { messagesOf, NotForChat } from "./response-messages.ts";
+
+/** What a chat has no field for, or what is Auspex's own business. */
+const LEFT_OUT = new Set([
+  "background",
+  "conversation",
+  "include",
+  "input",
+  "instructions",
+  "max_output_tokens",
+  "max_tool_calls",
+  "metadata",
+  "previous_response_id",
+  "prompt",
+  "reasoning",
+  "service_tier",
+  "store",
+  "stream",
+  "stream_options",
+  "text",
+  "tool_choice",
+  "tools",
+  "top_logprobs",
+  "truncation",
+]);
+
+/**
+ * Fields that neither has, as servers have them for sampling, stay as they are.
+ * @throws NotForChat naming what a chat cannot be asked
+ */
+export function chatRequestOf(request: Fields): Fields {
+  const { instructions, max_output_tokens, reasoning, stream, background } = request;
+  const system = textOf(instructions);
+  const { effort } = fieldsOf(reasoning);
+  const streams = stream === true || background === true;
+  const rest = Object.entries(request).filter(
+    ([name, value]) => value !== null && !LEFT_OUT.has(name),
+  );
+  return {
+    ...Object.fromEntries(rest),
+    messages: [
+      ...(system ? [{ role: "system", content: system }] : []),
+      ...messagesOf(itemsOf(inputOf(request))),
+    ],
+    ...toolsOf(request),
+    // `max_completion_tokens` is newer than many servers; all of them know `max_tokens`.
+    ...(max_output_tokens && { max_tokens: max_output_tokens }),
+    ...logprobsOf(request),
+    ...textFormatOf(fieldsOf(request.text)),
+    ...(effort && { reasoning_effort: effort }),
+    stream: streams,
+    ...(streams && { stream_options: { include_usage: true } }),
+  };
+}
+
+function inputOf({ input }: Fields) {
+  const { success, data } = responseRequest.shape.input.safeParse(input);
+  if (success) return data;
+  throw new NotForChat("input", "it has to be text, or a list of items.");
+}
+
+function toolsOf({ tools, tool_choice }: Fields): Fields {
+  const known = listOf(tools).map((tool, place) => toolOf(fieldsOf(tool), `tools[${place}]`));
+  const { type, mode, name, tools: allowed } = fieldsOf(tool_choice);
+  // Few servers know allowed_tools. To be allowed no others is to be given no others.
+  if (type === "allowed_tools") {
+    const names = listOf(allowed).map((tool) => fieldsOf(tool).name);
+    const given = known.filter((tool) => names.includes(fieldsOf(tool.function).name ?? null));
+    return given.length > 0 ? { tools: given, tool_choice: mode ?? "auto" } : {};
+  }
+  return {
+    ...(known.length > 0 && { tools: known }),
+    ...choiceOf(tool_choice, type, name),
+  };
+}
+
+function choiceOf(
+  choice: Json | undefined,
+  type: Json | undefined,
+  name: Json | undefined,
+): Fields {
+  if (typeof choice === "string") return { tool_choice: choice };
+  if (type === "function") {
+    return { tool_choice: { type, function: { name: name ?? "" } } };
+  }
+  if (type === undefined) return {};
+  throw new NotForChat(
+    "tool_choice",
+    `the model's container has no tools of type '${textOf(type)}': it takes functions only.`,
+  );
+}
+
+function toolOf({ type, name, description, parameters, strict }: Fields, param: string): Fields {
+  if (type !== "function") {
+    throw new NotForChat(
+      param,
+      `the model's container has no tools of type '${textOf(type)}': it takes functions only.`,
+    );
+  }
+  return {
+    type,
+    function: {
+      name: name ?? "",
+      ...(description && { description }),
+      ...(parameters && { parameters }),
+      ...(typeof strict === "boolean" && { strict }),
+    },
+  };
+}
+
+/** Alternatives are asked for by their number, or the chosen tokens' own by `include`. */
+function logprobsOf({ top_logprobs, include }: Fields): Fields {
+  const some = typeof top_logprobs === "number" && top_logprobs > 0;
+  if (!some && !listOf(include).includes("message.output_text.logprobs")) return {};
+  return { logprobs: true, ...(some && { top_logprobs }) };
+}
+
+function textFormatOf({ format, verbosity }: Fields): Fields {
+  const { type, ...schema } = fieldsOf(format);
+  const given = Object.entries(schema).filter(([, value]) => value !== null);
+  return {
+    ...(type === "json_object" && { response_format: { type } }),
+    ...(type === "json_schema" && {
+      response_format: { type, json_schema: Object.fromEntries(given) },
+    }),
+    ...(verbosity && { verbosity }),
+  };
+}

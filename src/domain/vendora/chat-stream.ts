@@ -1,0 +1,90 @@
+/** A prediction's log as the stream of a chat completion. */
+import { z } from "zod";
+import { metrics } from "../../protocol/event.ts";
+import { taskStatus } from "../../protocol/prediction.ts";
+import type { ChatChunk, ChatUsage } from "../../protocol/vendora/chat.ts";
+import { ChatChoice, type StreamedChoice } from "./chat-choice.ts";
+import { chunksOf } from "./chat-chunks.ts";
+import { chatUsageOf, type FullChatUsage } from "./chat-usage.ts";
+import type { LogEntry, Translation } from "./translation.ts";
+
+export interface ChatHead {
+  /** `chatcmpl-…` */
+  id: string;
+  /** Unix seconds. */
+  created: number;
+  /** As the caller named it. */
+  model: string;
+}
+
+export interface StreamedChunk extends ChatHead {
+  object: "chat.completion.chunk";
+  choices: StreamedChoice[];
+  /** Null before the last one; absent when it was not asked for. */
+  usage?: FullChatUsage | null;
+  /** Whatever else the container says. */
+  [field: string]: unknown;
+}
+
+/** What `done` says of a prediction, as far as it matters here. */
+const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
+
+export class ChatStream implements Translation {
+  readonly #head: ChatHead & { object: StreamedChunk["object"] };
+  readonly #before: { usage?: null };
+  readonly #choices = new Map<number, ChatChoice>();
+  #usage: ChatUsage | undefined;
+  /** What came in the container's own last chunk, beside its usage. */
+  #last: object = {};
+
+  /** `includeUsage`: the caller's `stream_options.include_usage`. */
+  constructor({ includeUsage, ...head }: ChatHead & { includeUsage: boolean }) {
+    this.#head = { ...head, object: "chat.completion.chunk" };
+    this.#before = includeUsage ? { usage: null } : {};
+  }
+
+  /**
+   * Throws Untranslatable for an output that is no answer to a chat. A prediction that has failed
+   * or was canceled ends without a closing chunk: what is to be said then is an error.
+   */
+  take({ event, data }: LogEntry): StreamedChunk[] {
+    if (event === "output") return chunksOf(data).flatMap((chunk) => this.#passed(chunk));
+    if (event !== "done") return [];
+    const { status, metrics } = ended.parse(data);
+    return status === "succeeded" ? this.#end(chatUsageOf(this.#usage, metrics)) : [];
+  }
+
+  /** Usage is kept back for the end; a chunk that has nothing else is not passed on. */
+  #passed({ usage, choices, system_fingerprint, ...rest }: ChatChunk): StreamedChunk[] {
+    const fields = system_fingerprint == null ? rest : { ...rest, system_fingerprint };
+    if (usage) {
+      this.#usage = usage;
+      if (choices.length === 0) {
+        this.#last = fields;
+        return [];
+      }
+    }
+    const pieces = choices.map((choice) => this.#choice(choice.index).piece(choice));
+    return [{ ...fields, ...this.#head, choices: pieces, ...this.#before }];
+  }
+
+  #end(usage: FullChatUsage): StreamedChunk[] {
+    if (this.#choices.size === 0) this.#choice(0);
+    const closing: StreamedChunk[] = [...this.#choices.values()]
+      .flatMap((choice) => choice.end())
+      .map((piece) => ({ ...this.#head, choices: [piece], ...this.#before }));
+    if (this.#before.usage === null) {
+      closing.push({ ...this.#last, ...this.#head, choices: [], usage });
+    }
+    return closing;
+  }
+
+  #choice(index: number): ChatChoice {
+    let choice = this.#choices.get(index);
+    if (!choice) {
+      choice = new ChatChoice(index, `call_${this.#head.id.slice(-16)}_${index}`);
+      this.#choices.set(index, choice);
+    }
+    return choice;
+  }
+}

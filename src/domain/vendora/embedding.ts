@@ -1,0 +1,90 @@
+/** What a model has put out for embeddings, as the convention answers it. */
+import type { Json } from "../../protocol/common.ts";
+import type { Metrics } from "../../protocol/event.ts";
+import { chatUsage } from "../../protocol/vendora/chat.ts";
+import { type EmbeddingFormat, isVector, vectorIn } from "./embedding-vector.ts";
+import { Untranslatable } from "./translation.ts";
+
+type Fields = { [field: string]: Json };
+
+export interface EmbeddingList {
+  object: "list";
+  data: { object: "embedding"; index: number; embedding: number[] | string }[];
+  model: string;
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+
+/**
+ * The vectors in the order of the inputs. A model puts out an answer of the convention,
+ * `{"embeddings": […]}`, a list of vectors, one vector, or several of these in turn; fields that
+ * are not known stay. Throws Untranslatable.
+ */
+export function embeddingsOf(
+  model: string,
+  outputs: Json[],
+  format: EmbeddingFormat,
+  metrics: Metrics | null,
+): EmbeddingList {
+  // One vector that is the whole output arrives as a list of numbers.
+  const answers = isVector(outputs) ? [outputs] : outputs;
+  const entries = answers.flatMap(entriesOf);
+  if (entries.length === 0) throw new Untranslatable(`There is no embedding. ${EXPECTED}`);
+  const numbered = isNumbered(entries);
+  const data = entries.map(({ index, embedding, ...rest }, place) => ({
+    ...rest,
+    object: "embedding" as const,
+    index: numbered ? Number(index) : place,
+    embedding: vectorIn(format, embedding),
+  }));
+  return {
+    ...Object.assign({}, ...answers.map(fieldsBeside)),
+    object: "list",
+    data: data.sort((a, b) => a.index - b.index),
+    model,
+    usage: usageOf(answers, metrics),
+  };
+}
+
+const EXPECTED =
+  'Expected are {"data": [{"embedding": […]}]}, {"embeddings": [[…]]}, a list of vectors, or one vector of numbers.';
+
+/** The vectors of one output, each with what is said beside it. */
+function entriesOf(output: Json): Fields[] {
+  const list = isFields(output) ? (output.data ?? output.embeddings ?? output) : output;
+  const entries = isVector(list) || isFields(list) ? [list] : list;
+  if (!Array.isArray(entries)) {
+    throw new Untranslatable(`The model's output is no embeddings. ${EXPECTED}`);
+  }
+  return entries.map((entry) => {
+    if (isFields(entry) && entry.embedding !== undefined) return entry;
+    if (isVector(entry)) return { embedding: entry };
+    throw new Untranslatable(`The model's output has something else than vectors. ${EXPECTED}`);
+  });
+}
+
+/** Whether the model says itself which input each belongs to: each place once. */
+function isNumbered(entries: Fields[]): boolean {
+  const places = new Set(entries.map(({ index }) => index));
+  return entries.every((_, place) => places.has(place));
+}
+
+function fieldsBeside(output: Json): Fields {
+  if (!isFields(output)) return {};
+  const { data, embeddings, embedding, index, ...rest } = output;
+  return rest;
+}
+
+function usageOf(answers: Json[], metrics: Metrics | null): EmbeddingList["usage"] {
+  const told = answers
+    .map((answer) => chatUsage.safeParse(isFields(answer) ? answer.usage : undefined).data)
+    .filter((usage) => usage !== undefined);
+  const counted = metrics?.input_tokens ?? 0;
+  if (told.length === 0) return { prompt_tokens: counted, total_tokens: counted };
+  return {
+    prompt_tokens: told.reduce((sum, one) => sum + one.prompt_tokens, 0),
+    total_tokens: told.reduce((sum, one) => sum + (one.total_tokens ?? one.prompt_tokens), 0),
+  };
+}
+
+const isFields = (value: Json | undefined): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

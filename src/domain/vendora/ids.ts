@@ -1,0 +1,12 @@
+/** Ids of the vendora convention: a prefix that says what it is, and the prediction's own id. */
+
+export const chatIdOf = (predictionId: string) => `chatcmpl-${hexOf(predictionId)}`;
+export const responseIdOf = (predictionId: string) => `resp_${hexOf(predictionId)}`;
+
+/** The prediction that stands behind a response; undefined when this is no id of one. */
+export function predictionIdOf(responseId: string): string | undefined {
+  const [, hex] = /^resp_([0-9a-f]{32})$/.exec(responseId) ?? [];
+  return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+const hexOf = (uuid: string) => uuid.replaceAll("-", "");

@@ -1,0 +1,13 @@
+/** Reads what others have written without trusting it: whatever is not as hoped for is empty. */
+import type { Json } from "../../protocol/common.ts";
+
+export type Fields = { [name: string]: Json };
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+export const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value : []);
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+export const countOf = (value: unknown): number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;

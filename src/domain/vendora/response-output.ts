@@ -1,0 +1,87 @@
+/** The output of a response: its items, in the order in which they began. */
+import type { Json } from "../../protocol/common.ts";
+import type { ResponseItem } from "../../protocol/vendora/response.ts";
+import { CallItem } from "./response-call.ts";
+import {
+  ForeignItem,
+  type ItemStatus,
+  type OutputItem,
+  type Place,
+  type Say,
+} from "./response-item.ts";
+import { type Fields, fieldsOf, textOf } from "./response-json.ts";
+import { TextItem } from "./response-text-item.ts";
+
+export class ResponseOutput {
+  readonly items: OutputItem[] = [];
+  /** The clients stumble over an id that comes twice. */
+  readonly #ids = new Set<string>();
+  readonly #callIds = new Set<string>();
+  readonly #hex: string;
+  readonly #say: Say;
+
+  constructor(responseId: string, say: Say) {
+    this.#hex = responseId.replace(/^resp_/, "");
+    this.#say = say;
+  }
+
+  get value(): ResponseItem[] {
+    return this.items.map((item) => item.value);
+  }
+
+  /** @param id the container's own, if it has one. */
+  openText(type: "message" | "reasoning", id?: Json): TextItem {
+    return this.#open(new TextItem(this.#place(type === "message" ? "msg" : "rs", id), type));
+  }
+
+  openCall({ id, call_id, name }: Fields): CallItem {
+    const place = this.#place("fc", id);
+    return this.#open(
+      new CallItem(place, this.#idOf("call", call_id, this.#callIds), textOf(name)),
+    );
+  }
+
+  /** An item of whatever type: nothing of it but that it begins has been said then. */
+  open(item: Fields): OutputItem {
+    const type = textOf(item.type);
+    if (type === "message" || type === "reasoning") return this.openText(type, item.id);
+    if (type === "function_call") return this.openCall(item);
+    return this.#open(new ForeignItem(this.#place("item", item.id), { ...item, type }));
+  }
+
+  /** Says an item that has come in one. */
+  whole(item: Json): void {
+    const all = fieldsOf(item);
+    const opened = this.open(all);
+    opened.complete(all);
+    opened.close(endOf(all));
+  }
+
+  /** Whatever is still open ends: the last of it with the status, for that one was being written. */
+  close(status: ItemStatus): void {
+    const open = this.items.filter((item) => item.isOpen);
+    for (const item of open) item.close(item === open.at(-1) ? status : "completed");
+  }
+
+  #open<Item extends OutputItem>(item: Item): Item {
+    this.items.push(item);
+    item.begin();
+    return item;
+  }
+
+  #place(prefix: string, id: Json | undefined): Place {
+    return { id: this.#idOf(prefix, id, this.#ids), index: this.items.length, say: this.#say };
+  }
+
+  /** Made of the place, where there is none yet: the same each time that the log is read. */
+  #idOf(prefix: string, given: Json | undefined, taken: Set<string>): string {
+    const own = `${prefix}_${this.#hex}_${this.items.length}`;
+    const id = taken.has(textOf(given)) ? own : textOf(given) || own;
+    taken.add(id);
+    return id;
+  }
+}
+
+/** How an item has ended, as its container says. */
+export const endOf = ({ status }: Fields): ItemStatus =>
+  status === "incomplete" ? "incomplete" : "completed";

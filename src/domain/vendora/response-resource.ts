@@ -1,0 +1,128 @@
+/** The response as a resource: every field that either of the published schemas demands. */
+import { z } from "zod";
+import { json } from "../../protocol/common.ts";
+import type { ResponseItem, ResponseRequest } from "../../protocol/vendora/response.ts";
+import { type Fields, isFields } from "./response-json.ts";
+
+/** What is known of a response before anything has happened. */
+export interface ResponseHead {
+  id: string;
+  /** Unix seconds. */
+  created_at: number;
+  model: string;
+  request: ResponseRequest;
+}
+
+/** What has become of it. */
+export type ResponseState = {
+  status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
+  /** Unix seconds; null unless it was completed. */
+  completed_at: number | null;
+  output: ResponseItem[];
+  usage: Fields | null;
+  error: Fields | null;
+  incomplete_details: Fields | null;
+};
+
+export class ResponseResource {
+  readonly background: boolean;
+  readonly #head: ResponseHead;
+  readonly #echo: z.infer<typeof echoed>;
+
+  constructor(head: ResponseHead) {
+    this.#head = head;
+    this.#echo = echoed.parse(head.request);
+    this.background = this.#echo.background;
+  }
+
+  /** @param own the container's response: how it reasoned, it knows best. */
+  with(state: ResponseState, own: Fields | undefined) {
+    const { id, created_at, model } = this.#head;
+    return {
+      ...{ id, object: "response" as const, created_at, model },
+      ...state,
+      ...this.#echo,
+      reasoning: isFields(own?.reasoning) ? reasoning.parse(own.reasoning) : this.#echo.reasoning,
+    };
+  }
+}
+
+/** The resource, as clients get it. */
+export type Resource = ReturnType<ResponseResource["with"]>;
+
+const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().catch(null);
+
+const functionChoice = z.object({ type: z.literal("function"), name: z.string() });
+
+const functionTool = functionChoice.extend({
+  description: orNull(z.string()),
+  parameters: orNull(z.record(z.string(), json)),
+  strict: orNull(z.boolean()),
+});
+
+/** Only what both schemas know: Open Responses lacks the efforts `minimal` and `max` of OpenAI. */
+const reasoning = z
+  .object({
+    effort: orNull(z.enum(["none", "low", "medium", "high", "xhigh"])),
+    summary: orNull(z.enum(["concise", "detailed", "auto"])),
+  })
+  .catch({ effort: null, summary: null });
+
+/** Open Responses allows nothing but null for `schema`, and OpenAI nothing but a schema: it is one. */
+const format = z
+  .discriminatedUnion("type", [
+    z.object({ type: z.literal("text") }),
+    z.object({ type: z.literal("json_object") }),
+    z.object({
+      type: z.literal("json_schema"),
+      name: z.string(),
+      description: z.string().catch(""),
+      schema: z.record(z.string(), json),
+      strict: z.boolean().catch(false),
+    }),
+  ])
+  .catch({ type: "text" });
+
+/**
+ * What was asked for, as far as the schemas can say it: the model may well know a temperature of
+ * 3, or a tool of another kind, but an answer with either would be thrown away by strict clients.
+ */
+const echoed = z.object({
+  background: z.boolean().catch(false),
+  frequency_penalty: z.number().catch(0),
+  instructions: orNull(z.string()),
+  max_output_tokens: orNull(z.int()),
+  max_tool_calls: orNull(z.int()),
+  metadata: z.record(z.string(), z.string()).catch({}),
+  parallel_tool_calls: z.boolean().catch(true),
+  presence_penalty: z.number().catch(0),
+  previous_response_id: orNull(z.string()),
+  prompt_cache_key: orNull(z.string()),
+  reasoning,
+  safety_identifier: orNull(z.string().max(64)),
+  // There is one tier only, and this is what it is called.
+  service_tier: z.literal("default").catch("default"),
+  store: z.boolean().catch(true),
+  temperature: z.number().min(0).max(2).catch(1),
+  text: z
+    .object({ format, verbosity: z.enum(["low", "medium", "high"]).catch("medium") })
+    .catch({ format: { type: "text" }, verbosity: "medium" }),
+  tool_choice: z
+    .union([
+      z.enum(["none", "auto", "required"]),
+      functionChoice,
+      z.object({
+        type: z.literal("allowed_tools"),
+        mode: z.enum(["auto", "required"]),
+        tools: z.array(functionChoice),
+      }),
+    ])
+    .catch("auto"),
+  tools: z
+    .array(orNull(functionTool))
+    .catch([])
+    .transform((tools) => tools.filter((tool) => tool !== null)),
+  top_logprobs: z.int().min(0).max(20).catch(0),
+  top_p: z.number().min(0).max(1).catch(1),
+  truncation: z.enum(["auto", "disabled"]).catch("disabled"),
+});

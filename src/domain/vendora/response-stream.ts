@@ -1,0 +1,160 @@
+/** A prediction's log as the events of a response, and as the response itself. */
+import type { Json } from "../../protocol/common.ts";
+import type { PredictionWithIO } from "../../protocol/prediction.ts";
+import { isTerminal } from "../prediction-state.ts";
+import { chunksOf } from "./chat-chunks.ts";
+import { ChunkReader } from "./response-chunks.ts";
+import { type Ended, ended, endingOf } from "./response-ending.ts";
+import { type Fields, fieldsOf, isFields, textOf } from "./response-json.ts";
+import { NativeReader } from "./response-native.ts";
+import { ResponseOutput } from "./response-output.ts";
+import {
+  type Resource,
+  type ResponseHead,
+  ResponseResource,
+  type ResponseState,
+} from "./response-resource.ts";
+import { usageOf, usageOfMetrics } from "./response-usage.ts";
+import { type LogEntry, type Translation, Untranslatable } from "./translation.ts";
+
+export type StreamEvent = Fields & { type: string; sequence_number: number };
+
+/**
+ * Events are numbered from 0. The last one comes with the log's `done`, whatever the container
+ * has said before: after it there is nothing, and of what was cancelled there is none.
+ */
+export class ResponseStream implements Translation {
+  readonly #resource: ResponseResource;
+  readonly #output: ResponseOutput;
+  readonly #chunks: ChunkReader;
+  readonly #native: NativeReader;
+  #state: Omit<ResponseState, "output">;
+  #phase: "new" | "created" | "started" | "ended" = "new";
+  /** Why what came cannot be translated. */
+  #failure: string | null = null;
+  #events: StreamEvent[] = [];
+  #number = 0;
+
+  constructor(head: ResponseHead) {
+    this.#resource = new ResponseResource(head);
+    this.#output = new ResponseOutput(head.id, (type, fields) => this.#say(type, fields));
+    this.#chunks = new ChunkReader(this.#output);
+    this.#native = new NativeReader(this.#output);
+    this.#state = {
+      status: this.#resource.background ? "queued" : "in_progress",
+      completed_at: null,
+      usage: null,
+      error: null,
+      incomplete_details: null,
+    };
+  }
+
+  /** The response as it stands. */
+  resource(): Resource {
+    const output = this.#output.value;
+    return this.#resource.with({ ...this.#state, output }, this.#native.response);
+  }
+
+  take({ event, data }: LogEntry): StreamEvent[] {
+    this.#events = [];
+    if (this.#phase === "ended") return [];
+    if (this.#phase === "new") this.#create();
+    if (event === "status" && fieldsOf(data).status === "started") this.#start();
+    if (event === "output") this.#put(data);
+    if (event === "done") this.#end(ended.parse(data));
+    return this.#events;
+  }
+
+  #create(): void {
+    this.#phase = "created";
+    this.#say("response.created", { response: this.resource() });
+    if (this.#state.status === "queued") {
+      this.#say("response.queued", { response: this.resource() });
+    }
+  }
+
+  /** Once, though an attempt that was lost may be followed by another one. */
+  #start(): void {
+    if (this.#phase === "started") return;
+    this.#phase = "started";
+    this.#state.status = "in_progress";
+    this.#say("response.in_progress", { response: this.resource() });
+  }
+
+  #put(output: Json): void {
+    this.#start();
+    try {
+      for (const one of partsOf(output)) this.#read(one);
+    } catch (error) {
+      if (!(error instanceof Untranslatable)) throw error;
+      this.#failure = error.message;
+    }
+  }
+
+  /** Nothing more is said once something could not be translated. */
+  #read(output: Json): void {
+    if (this.#failure !== null) return;
+    if (isFields(output) && textOf(output.type).startsWith("response.")) {
+      this.#native.take(output);
+    } else if (isFields(output) && output.object === "response") {
+      this.#native.response = output;
+    } else {
+      for (const chunk of chunksOf(output)) this.#chunks.take(chunk);
+    }
+  }
+
+  #end(ended: Ended): void {
+    const { response } = this.#native;
+    const { finishReason, usage } = this.#chunks;
+    const ending = endingOf({ ended, failure: this.#failure, response, finishReason });
+    const { status } = ending;
+    if (status === "completed" || status === "incomplete") this.#complete();
+    this.#output.close(status === "completed" ? "completed" : "incomplete");
+    this.#phase = "ended";
+    this.#state = {
+      ...ending,
+      completed_at:
+        status === "completed" ? Math.floor(Date.parse(ended.updated_at) / 1_000) : null,
+      usage: usageOf(response, usage) ?? usageOfMetrics(ended.metrics),
+    };
+    // The convention has no event for it: such a stream only ends.
+    if (status === "cancelled") this.#events = [];
+    else this.#say(`response.${status}`, { response: this.resource() });
+  }
+
+  /** A model that has said nothing has answered nothing, in an item, as clients look for one. */
+  #complete(): void {
+    this.#start();
+    this.#native.finish();
+    if (this.#output.items.length === 0) this.#output.openText("message").beginPart("output_text");
+  }
+
+  #say(type: string, fields: Fields): void {
+    this.#events.push({ type, sequence_number: this.#number++, ...fields });
+  }
+}
+
+/**
+ * A list is its parts, and those of its lists: of a prediction's output nobody can tell whether
+ * its list came in one or is of what came. Without recursion, for models may nest as they like.
+ */
+function* partsOf(output: Json): Generator<Json> {
+  for (const waiting = [output]; waiting.length > 0; ) {
+    const one = waiting.pop() ?? null;
+    if (!Array.isArray(one)) yield one;
+    else for (const part of one.toReversed()) waiting.push(part);
+  }
+}
+
+type Outcome = Pick<PredictionWithIO, "status" | "output" | "metrics" | "error" | "updated_at">;
+
+/** The response of a prediction: as its log would have it by now. */
+export function responseOf(head: ResponseHead, { output, ...prediction }: Outcome): Resource {
+  const stream = new ResponseStream(head);
+  if (prediction.status !== "pending") {
+    stream.take({ event: "status", data: { status: "started" } });
+  }
+  if (output !== null) stream.take({ event: "output", data: output });
+  if (isTerminal(prediction.status)) stream.take({ event: "done", data: prediction });
+  return stream.resource();
+}

@@ -1,0 +1,108 @@
+/** A message of the model, or what it thought before. */
+import type { Json } from "../../protocol/common.ts";
+import type { ResponseItem } from "../../protocol/vendora/response.ts";
+import { OutputItem, type Place } from "./response-item.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+import { logprobsOf, Part, type PartKind } from "./response-part.ts";
+
+export class TextItem extends OutputItem {
+  readonly type: "message" | "reasoning";
+  readonly #parts: Part[] = [];
+  /** The last one, while it grows. */
+  #part: Part | undefined;
+  /** Fields besides the content. */
+  #rest: Fields;
+
+  constructor(place: Place, type: "message" | "reasoning") {
+    super(place);
+    this.type = type;
+    this.#rest = type === "message" ? { role: "assistant" } : { summary: [] };
+  }
+
+  get value(): ResponseItem {
+    const { id, type, status } = this;
+    return { id, type, status, ...this.#rest, content: this.#parts.map((part) => part.value) };
+  }
+
+  /** Continues the open part, if it is of that kind, or begins one. */
+  say(kind: PartKind, delta: string, logprobs: Json[] = []): void {
+    if (delta === "") return;
+    if (this.#part?.kind !== kind) this.beginPart(kind);
+    this.#part?.add(delta, logprobs);
+    this.#tellOfPart(
+      `response.${kind}.delta`,
+      kind === "output_text" ? { delta, logprobs } : { delta },
+    );
+  }
+
+  beginPart(kind: PartKind): void {
+    this.endPart();
+    this.#part = new Part(kind);
+    this.#parts.push(this.#part);
+    this.#tellOfPart("response.content_part.added", { part: this.#part.value });
+  }
+
+  endPart(): void {
+    const part = this.#part;
+    if (!part) return;
+    this.#tellOfPart(`response.${part.kind}.done`, part.ending);
+    this.#tellOfPart("response.content_part.done", { part: part.value });
+    this.#part = undefined;
+  }
+
+  annotate(annotation: Json): void {
+    if (!this.#part) return;
+    const annotation_index = this.#part.annotations.push(annotation) - 1;
+    this.#tellOfPart("response.output_text.annotation.added", { annotation_index, annotation });
+  }
+
+  /** Says the open part, given all of it, unless it has been said in pieces. */
+  completePart(part: Fields): void {
+    if (!this.#part) return;
+    if (this.#part.isEmpty) this.say(this.#part.kind, saidBy(part), logprobsOf(part.logprobs));
+    if (this.#part.annotations.length > 0) return;
+    for (const one of listOf(part.annotations)) this.annotate(one);
+  }
+
+  complete(item: Fields): void {
+    const parts = listOf(item.content).map(fieldsOf);
+    if (this.#parts.length > 0) this.completePart(fieldsOf(parts[this.#parts.length - 1]));
+    else {
+      for (const part of parts) {
+        this.beginPart(this.kindOf(part.type));
+        this.completePart(part);
+      }
+    }
+    this.#rest = { ...this.#rest, ...this.#besides(item) };
+  }
+
+  kindOf(type: Json | undefined): PartKind {
+    if (this.type === "reasoning") return "reasoning_text";
+    return type === "refusal" ? "refusal" : "output_text";
+  }
+
+  protected end(): void {
+    this.endPart();
+  }
+
+  #besides({ phase, summary, encrypted_content }: Fields): Fields {
+    if (this.type === "message") {
+      return phase === "commentary" || phase === "final_answer" ? { phase } : {};
+    }
+    const sealed = textOf(encrypted_content);
+    return {
+      summary: listOf(summary).map((one) => ({
+        type: "summary_text",
+        text: textOf(fieldsOf(one).text),
+      })),
+      ...(sealed && { encrypted_content: sealed }),
+    };
+  }
+
+  #tellOfPart(type: string, fields: Fields): void {
+    this.tell(type, { content_index: this.#parts.length - 1, ...fields });
+  }
+}
+
+/** The words of a part, which has them under the name of its kind. */
+export const saidBy = ({ text, refusal }: Fields) => textOf(text) || textOf(refusal);

@@ -1,0 +1,33 @@
+/** Embeddings of the vendora convention. */
+import { z } from "zod";
+import { json } from "../common.ts";
+
+/** As the convention has it: of inputs in a request, and of characters for a body of 10 MB. */
+const MAX_INPUTS = 2_048;
+const text = z.string().max(10_000_000);
+const tokens = z
+  .array(
+    z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1),
+  )
+  .min(1)
+  .max(1_000_000);
+
+/** The body of POST /vendora/embeddings. */
+export const embeddingRequest = z
+  .object({
+    model: z.string().min(1).max(200),
+    input: z.union([
+      text,
+      z.array(text).min(1).max(MAX_INPUTS),
+      tokens,
+      z.array(tokens).min(1).max(MAX_INPUTS),
+    ]),
+    /** Both official clients ask for base64 when their caller asks for nothing. */
+    encoding_format: z.enum(["float", "base64"]).nullish(),
+    dimensions: z.int().min(1).max(1_000_000).nullish(),
+  })
+  .catchall(json);
+export type EmbeddingRequest = z.infer<typeof embeddingRequest>;

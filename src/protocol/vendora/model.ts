@@ -1,0 +1,16 @@
+/** Models of the vendora convention. */
+import { z } from "zod";
+
+export const vendoraModel = z
+  .object({
+    id: z.string().meta({ description: "What `model` takes", example: "demo/scribe" }),
+    object: z.literal("model"),
+    created: z.int().meta({ description: "Unix seconds", example: 1_795_000_000 }),
+    owned_by: z.string().meta({ example: "demo" }),
+  })
+  .meta({ id: "VendoraModel", description: "A model, as the vendora convention has it" });
+export type VendoraModel = z.infer<typeof vendoraModel>;
+
+export const vendoraModels = z
+  .object({ object: z.literal("list"), data: z.array(vendoraModel) })
+  .meta({ id: "VendoraModels" });

@@ -1,0 +1,51 @@
+/** Responses of the vendora convention. */
+import { z } from "zod";
+import { integerText, json } from "../common.ts";
+
+/** An item of a conversation: a message (whose `type` may be left out), a call, its output … */
+export const responseItem = z.record(z.string(), json);
+export type ResponseItem = z.infer<typeof responseItem>;
+
+/** The body of POST /vendora/responses. */
+export const responseRequest = z
+  .object({
+    model: z.string().min(1).max(200),
+    input: z.union([z.string().max(10_000_000), z.array(responseItem).max(10_000)]).nullish(),
+    stream: z.boolean().nullish(),
+    background: z.boolean().nullish(),
+    store: z.boolean().nullish(),
+    previous_response_id: z.string().max(100).nullish(),
+  })
+  .catchall(json);
+export type ResponseRequest = z.infer<typeof responseRequest>;
+
+/** An event of a stream, as a container that has such an endpoint itself sends it. */
+export const responseEvent = z.looseObject({ type: z.string().startsWith("response.") });
+export type ResponseEvent = z.infer<typeof responseEvent>;
+
+/** A response, as such a container answers it. */
+export const response = z.looseObject({
+  object: z.literal("response"),
+  status: z.string().nullish(),
+  output: z.array(responseItem),
+});
+
+/** The query of GET /vendora/responses/{response_id}/input_items. */
+export const itemsQuery = z.object({
+  limit: integerText(1, 100).default(20).meta({ description: "How many at most" }),
+  order: z.enum(["asc", "desc"]).default("desc").meta({ description: "`desc`: the last first" }),
+  after: z.string().max(100).optional().meta({ description: "The id of an item: those behind it" }),
+});
+export type ItemsQuery = z.infer<typeof itemsQuery>;
+
+/** The query of GET /vendora/responses/{response_id}. */
+export const responseQuery = z.object({
+  stream: z.stringbool().default(false).meta({
+    type: "boolean",
+    default: false,
+    description: "Its events instead of itself",
+  }),
+  starting_after: integerText(-1, 1_000_000_000)
+    .default(-1)
+    .meta({ description: "Of the events, those after this `sequence_number`" }),
+});

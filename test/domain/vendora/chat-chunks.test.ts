@@ -1,0 +1,122 @@
+import { expect, test } from "vitest";
+import { chunksOf } from "../../../src/domain/vendora/chat-chunks.ts";
+import { Untranslatable } from "../../../src/domain/vendora/translation.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import { CALLS_STREAM, VLLM_COMPLETION, VLLM_STREAM } from "./chat-samples.ts";
+
+test("text is one chunk", () => {
+  expect(chunksOf("ab")).toEqual([{ choices: [{ index: 0, delta: { content: "ab" } }] }]);
+});
+
+test.each([...VLLM_STREAM, ...CALLS_STREAM])("a chunk is itself: %j", (chunk) => {
+  const [first, ...rest] = chunksOf(chunk);
+  expect(first).toBe(chunk);
+  expect(rest).toEqual([]);
+});
+
+test("a chunk that leaves out what can only be one thing is filled in", () => {
+  expect(
+    chunksOf({ choices: [{ delta: { tool_calls: [{ id: "a" }, { id: "b" }] }, x: 1 }], y: 2 }),
+  ).toEqual([
+    {
+      choices: [
+        {
+          index: 0,
+          delta: {
+            tool_calls: [
+              { index: 0, id: "a" },
+              { index: 1, id: "b" },
+            ],
+          },
+          x: 1,
+        },
+      ],
+      y: 2,
+    },
+  ]);
+});
+
+test("calls that are not numbered are in order", () => {
+  const calls = [{ id: "a" }, { id: "b" }];
+  const [chunk] = chunksOf({ choices: [{ index: 0, delta: { tool_calls: calls } }] });
+  expect(chunk?.choices[0]?.delta.tool_calls).toEqual([
+    { index: 0, id: "a" },
+    { index: 1, id: "b" },
+  ]);
+});
+
+test("a completion is a chunk for each choice, and one for its usage", () => {
+  const call = { id: "call_a", type: "function", function: { name: "f", arguments: "{}" } };
+  const called = { role: "assistant", content: null };
+  const answered = { content: "ab", refusal: "no", reasoning_content: "hm" };
+  const choices: Json[] = [
+    {
+      index: 1,
+      finish_reason: "tool_calls",
+      logprobs: { content: [] },
+      message: { ...called, tool_calls: [call, call] },
+    },
+    { index: 0, finish_reason: "stop", message: answered },
+  ];
+  const output: Json = { timings: { ms: 3 }, choices, usage: { prompt_tokens: 1 } };
+  expect(chunksOf(output)).toEqual([
+    {
+      timings: { ms: 3 },
+      choices: [
+        {
+          index: 1,
+          finish_reason: "tool_calls",
+          logprobs: { content: [] },
+          delta: {
+            ...called,
+            tool_calls: [
+              { index: 0, ...call },
+              { index: 1, ...call },
+            ],
+          },
+        },
+      ],
+    },
+    {
+      timings: { ms: 3 },
+      choices: [{ index: 0, finish_reason: "stop", delta: answered }],
+    },
+    { timings: { ms: 3 }, choices: [], usage: { prompt_tokens: 1 } },
+  ]);
+});
+
+test("a completion stays as it came", () => {
+  const before = structuredClone(VLLM_COMPLETION);
+  chunksOf(VLLM_COMPLETION);
+  expect(VLLM_COMPLETION).toEqual(before);
+});
+
+test.each<[Json, RegExp]>([
+  [null, /put out null\. Expected is text/],
+  [3, /a number/],
+  [true, /a boolean/],
+  [{ text: "a" }, /an object without choices/],
+  [{ choices: "a" }, /an object without choices/],
+  [{ choices: [{ index: 0, delta: { content: 3 } }] }, /chunk .*choices\[0\]\.delta\.content/s],
+  [{ choices: [{ index: -1, delta: {} }] }, /choices\[0\]\.index/],
+  [{ choices: [{ index: 0.5, delta: {} }] }, /choices\[0\]\.index/],
+  [{ choices: [{ delta: { tool_calls: [{ function: { arguments: {} } }] } }] }, /arguments/],
+  [{ choices: [{ index: 0, delta: { tool_calls: {} } }] }, /tool_calls/],
+  [{ choices: [{ index: 0, delta: { tool_calls: [3] } }] }, /tool_calls/],
+  [{ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 3 }] } }] }, /id/],
+  [{ choices: [{ index: 0, delta: { reasoning: 3 } }] }, /reasoning/],
+  [{ choices: [{ index: 0, finish_reason: 3, delta: {} }] }, /finish_reason/],
+  [{ choices: [null] }, /choices\[0\]/],
+  [{ choices: [], usage: { prompt_tokens: "3" } }, /usage\.prompt_tokens/],
+  [{ choices: [{ message: { content: [] } }] }, /completion .*choices\[0\]\.message\.content/s],
+  [{ choices: [{ message: { content: "a" } }, { text: "b" }] }, /choices\[1\]\.message/],
+])("what is no answer to a chat says so: %j", (output, message) => {
+  expect(() => chunksOf(output)).toThrow(Untranslatable);
+  expect(() => chunksOf(output)).toThrow(message);
+});
+
+test("a list is its items, in turn", () => {
+  const told = chunksOf(["on", [" and", { choices: [{ index: 0, delta: { content: " on" } }] }]]);
+  expect(told.map(({ choices }) => choices[0]?.delta.content)).toEqual(["on", " and", " on"]);
+  expect(chunksOf([])).toEqual([]);
+});

@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { embeddingsOf } from "../../../src/domain/vendora/embedding.ts";
+import { Untranslatable } from "../../../src/domain/vendora/translation.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { Metrics } from "../../../src/protocol/event.ts";
+import { expectEmbeddings } from "../../published/validate.ts";
+
+const MODEL = "ada/embedder";
+const AB = [0.5, -1.25];
+const CD = [3, 2 ** -20];
+
+/** As both official clients decode and encode it. */
+const floatsIn = (base64: unknown) => {
+  if (typeof base64 !== "string") throw new Error("no base64");
+  const { buffer, byteOffset, length } = Buffer.from(base64, "base64");
+  return Array.from(new Float32Array(buffer.slice(byteOffset, byteOffset + length)));
+};
+const base64Of = (floats: number[]) =>
+  Buffer.from(new Float32Array(floats).buffer).toString("base64");
+
+function floats(outputs: Json[], metrics: Metrics | null = null) {
+  const list = embeddingsOf(MODEL, outputs, "float", metrics);
+  expectEmbeddings(list);
+  return list;
+}
+
+/** The list with its base64 decoded, which is what the published description describes. */
+function decoded(outputs: Json[]) {
+  const { data, ...list } = embeddingsOf(MODEL, outputs, "base64", null);
+  const all = {
+    ...list,
+    data: data.map((one) => ({ ...one, embedding: floatsIn(one.embedding) })),
+  };
+  expectEmbeddings(all);
+  return all;
+}
+
+const BOTH = [
+  { object: "embedding", index: 0, embedding: AB },
+  { object: "embedding", index: 1, embedding: CD },
+];
+
+test.each<[string, Json[]]>([
+  ["an answer of the convention", [{ object: "list", model: "x", data: BOTH }]],
+  ["its base64", [{ data: BOTH.map((one) => ({ ...one, embedding: base64Of(one.embedding) })) }]],
+  ["one that leaves out what is plain", [{ data: [{ embedding: AB }, { embedding: CD }] }]],
+  ["one that is out of order", [{ data: [...BOTH].reverse() }]],
+  ["a list below embeddings", [{ embeddings: [AB, CD] }]],
+  ["a list below data", [{ data: [AB, CD] }]],
+  ["a list of vectors", [[AB, CD]]],
+  ["a list of objects", [[{ embedding: AB }, { embedding: CD }]]],
+  ["a vector at a time", [AB, CD]],
+  ["an object at a time", [{ embedding: AB }, { embedding: CD }]],
+  [
+    "a batch at a time, each numbered from 0",
+    [{ data: BOTH.slice(0, 1) }, { data: [{ index: 0, embedding: CD }] }],
+  ],
+])("%s, as numbers and as base64", (_, outputs) => {
+  const usage = { prompt_tokens: 0, total_tokens: 0 };
+  const expected = { object: "list", data: BOTH, model: MODEL, usage };
+  expect(floats(outputs)).toEqual(expected);
+  expect(decoded(outputs)).toEqual(expected);
+});
+
+test.each<[string, Json[]]>([
+  ["whole", [[0.5, -1.25]]],
+  ["as its numbers", [0.5, -1.25]],
+  ["below embedding", [{ embedding: AB }]],
+  ["below data", [{ data: AB }]],
+])("one vector, %s", (_, outputs) => {
+  expect(floats(outputs).data).toEqual(BOTH.slice(0, 1));
+});
+
+test("usage is the model's own, of all its answers, or else the prediction's", () => {
+  const one = (usage: Json) => ({ data: [{ embedding: AB }], usage });
+  const metrics = { input_tokens: 9, output_tokens: 0 };
+  expect(floats([[AB]], metrics).usage).toEqual({ prompt_tokens: 9, total_tokens: 9 });
+  expect(floats([one(null)], metrics).usage).toEqual({ prompt_tokens: 9, total_tokens: 9 });
+  expect(floats([one({ prompt_tokens: 3 })], metrics).usage).toEqual({
+    prompt_tokens: 3,
+    total_tokens: 3,
+  });
+  const two = [one({ prompt_tokens: 3, total_tokens: 4 }), one({ prompt_tokens: 2 })];
+  expect(floats(two, metrics).usage).toEqual({ prompt_tokens: 5, total_tokens: 6 });
+});
+
+test("fields that are not known stay, and names are ours", () => {
+  const output = { id: "x", model: "served", data: [{ embedding: AB, truncated: true }] };
+  expect(floats([output])).toMatchObject({ id: "x", model: MODEL, data: [{ truncated: true }] });
+});
+
+test.each<[Json[], RegExp]>([
+  [[], /no embedding\. Expected are/],
+  [[{ data: [] }], /no embedding/],
+  [["a text"], /no embeddings\. Expected are/],
+  [[{ data: "a text" }], /no embeddings/],
+  [[null], /no embeddings/],
+  [[{ choices: [] }], /something else than vectors/],
+  [[["a"]], /something else than vectors/],
+  [[[[]]], /something else than vectors/],
+  [[[[1, "2"]]], /something else than vectors/],
+  [[1, "2"], /no embeddings/],
+  [[{ data: [{ embedding: [1, null] }] }], /neither a list of numbers nor base64/],
+  [[{ data: [{ embedding: [] }] }], /neither a list of numbers nor base64/],
+  [[{ data: [{ embedding: "§" }] }], /not base64/],
+  [[{ data: [{ embedding: "" }] }], /0 bytes/],
+  [[{ data: [{ embedding: btoa("12345") }] }], /5 bytes: float32 has 4/],
+  [[{ data: [{ embedding: base64Of([Number.NaN]) }] }], /no number/],
+  [[{ data: [{ embedding: base64Of([Number.POSITIVE_INFINITY]) }] }], /no number/],
+])("what is no embedding says so: %j", (outputs, message) => {
+  for (const format of ["float", "base64"] as const) {
+    expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(Untranslatable);
+    expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(message);
+  }
+});
+
+test("base64 holds each number as float32, however many there are", () => {
+  const vector = fc.array(
+    fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e30, max: 1e30 }),
+    {
+      minLength: 1,
+      maxLength: 20,
+    },
+  );
+  fc.assert(
+    fc.property(vector, fc.integer({ min: 1, max: 700 }), (some, times) => {
+      const long = Array.from({ length: times }, () => some).flat();
+      const { data } = embeddingsOf(MODEL, [long], "base64", null);
+      expect(floatsIn(data[0]?.embedding)).toEqual(long.map(Math.fround));
+      const back = embeddingsOf(MODEL, [{ data: data }], "float", null);
+      expect(back.data[0]?.embedding).toEqual(long.map(Math.fround));
+    }),
+    { numRuns: 50 },
+  );
+});
