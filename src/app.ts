@@ -5,6 +5,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { answerError, ProblemError } from "./errors.ts";
 import { uncached } from "./middleware/conditional.ts";
+import { PREDICTION_HEADER } from "./middleware/vendora.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
 import { routes } from "./routes/context.ts";
 import { documented } from "./routes/documentation.tsx";
@@ -16,6 +17,9 @@ import { predictionRoutes } from "./routes/predictions.ts";
 import { runnerRoutes } from "./routes/runner.ts";
 import { uploadRoutes } from "./routes/uploads.ts";
 import { userRoutes } from "./routes/users.ts";
+import { callRoutes } from "./routes/vendora/calls.ts";
+import { vendoraModelRoutes } from "./routes/vendora/models.ts";
+import { responseRoutes } from "./routes/vendora/responses.ts";
 import { versionRoutes } from "./routes/versions.ts";
 import { servicesOf } from "./services/services.ts";
 
@@ -44,6 +48,8 @@ const api = routes()
         "x-request-id",
         "location",
         "preference-applied",
+        PREDICTION_HEADER,
+        "x-should-retry",
         "retry-after",
         "etag",
         "accept-ranges",
@@ -79,6 +85,9 @@ api.notFound((c) => {
 api.route("/v1", predictionRoutes);
 api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
+api.route("/v1", callRoutes);
+api.route("/v1", responseRoutes);
+api.route("/v1", vendoraModelRoutes);
 api.route("/v1", uploadRoutes);
 api.route("/v1", fileRoutes);
 api.route("/v1", userRoutes);

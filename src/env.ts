@@ -49,6 +49,7 @@ const variables = z.object({
   MAX_MODELS: count.default(1_000),
   MAX_VERSIONS: count.default(1_000),
   WAIT_SECONDS: count.default(60),
+  VENDORA_TIMEOUT_SECONDS: count.default(600),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
   SETUP_TIMEOUT_SECONDS: count.default(1_800),
   LEASE_SECONDS: count.default(30),
@@ -74,6 +75,8 @@ export interface Settings {
   /** Of a model, those that are deleted included. */
   maxVersions: number;
   waitSeconds: number;
+  /** Of calls that are waited for, until they are cancelled. */
+  vendoraTimeoutSeconds: number;
   queueTimeoutSeconds: number;
   setupTimeoutSeconds: number;
   patience: Patience;
@@ -107,6 +110,7 @@ export function settings(env: Bindings): Settings {
       maxModels: v.MAX_MODELS,
       maxVersions: v.MAX_VERSIONS,
       waitSeconds: v.WAIT_SECONDS,
+      vendoraTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
       setupTimeoutSeconds: v.SETUP_TIMEOUT_SECONDS,
       patience: {

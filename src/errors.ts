@@ -3,6 +3,12 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { malformedJson, ValidationFailure } from "./domain/validation.ts";
+import {
+  invalidToVendora,
+  problemToVendora,
+  VendoraProblem,
+  vendoraResponse,
+} from "./errors-vendora.ts";
 import type { Problem } from "./protocol/common.ts";
 
 const PROBLEMS = {
@@ -40,8 +46,10 @@ export const conflict = (detail: string) => new ProblemError("conflict", detail)
 
 export const notFound = (what: string) => new ProblemError("not_found", `${what} was not found.`);
 
-function problemResponse(code: ProblemCode, detail: string, requestId: string): Response {
+function problemResponse(code: ProblemCode, detail: string, c: Context): Response {
   const [status, title] = PROBLEMS[code];
+  if (isVendora(c)) return vendoraResponse(problemToVendora(status, detail));
+  const requestId: string = c.get("requestId");
   const body: Problem = {
     type: `urn:auspex:${code}`,
     title,
@@ -55,30 +63,35 @@ function problemResponse(code: ProblemCode, detail: string, requestId: string): 
   });
 }
 
-const validationResponse = ({ issues }: ValidationFailure) =>
-  Response.json({ detail: issues }, { status: 422 });
+const validationResponse = (failure: ValidationFailure, c: Context) =>
+  isVendora(c)
+    ? invalidToVendora(failure)
+    : Response.json({ detail: failure.issues }, { status: 422 });
+
+/** Clients of that convention know its errors, and no others. */
+const isVendora = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
 
 /** Hono's one `onError`. What is unexpected is logged whole and answered without detail. */
 export async function answerError(error: Error, c: Context): Promise<Response> {
   const requestId: string = c.get("requestId");
-  if (error instanceof ValidationFailure) return validationResponse(error);
+  if (error instanceof VendoraProblem) return vendoraResponse(error);
+  if (error instanceof ValidationFailure) return validationResponse(error, c);
   if (error instanceof HTTPException && error.status === 400)
-    return validationResponse(malformedJson(await parseErrorOf(c)));
+    return validationResponse(malformedJson(await parseErrorOf(c)), c);
   const problem = problemOf(error, c);
   if (problem) {
-    const response = problemResponse(problem.code, problem.message, requestId);
+    const response = problemResponse(problem.code, problem.message, c);
     for (const [name, value] of Object.entries(problem.headers)) response.headers.set(name, value);
     if (problem.code === "unauthenticated") response.headers.set("www-authenticate", "Bearer");
     return response;
   }
   // Nobody is there to be answered, and nobody's fault it is.
-  if (c.req.raw.signal.aborted)
-    return problemResponse("bad_request", "It was broken off.", requestId);
+  if (c.req.raw.signal.aborted) return problemResponse("bad_request", "It was broken off.", c);
   console.error("unexpected error", { requestId, ...traceOf(error) });
   return problemResponse(
     "internal",
     "Something went wrong on our side. Try again, and give the operator this request_id if it stays.",
-    requestId,
+    c,
   );
 }
 

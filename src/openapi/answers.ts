@@ -169,6 +169,61 @@ const invalid: Answer = {
   },
 };
 
+/** As clients of the vendora convention know them. */
+const vendoraProblem = (
+  status: string,
+  { description, detail }: Pick<ErrorExample, "description" | "detail">,
+): Answer => ({
+  description,
+  headers: headerRefs("x-request-id", ...(HEADERS[status] ?? [])),
+  content: {
+    "application/json": {
+      ...json("VendoraError"),
+      example: {
+        error: { message: detail, type: "invalid_request_error", param: null, code: null },
+      },
+    },
+  },
+});
+
+const VENDORA_PROBLEMS = {
+  ...PROBLEMS,
+  502: {
+    description: "The model has failed: the same call would fail again",
+    detail: "The model ran out of memory.",
+  },
+  504: {
+    description: "The model did not finish in time, and the prediction is canceled",
+    detail: "The model did not finish within 600 s, and the request was canceled.",
+  },
+};
+
+const vendoraInvalid: Answer = {
+  ...invalid,
+  content: {
+    "application/json": {
+      ...json("VendoraValidationError"),
+      example: {
+        detail: [{ loc: ["body", "model"], msg: "Field required", type: "missing" }],
+        error: {
+          message: "model: Field required",
+          type: "invalid_request_error",
+          param: "model",
+          code: "missing_required_parameter",
+        },
+      },
+    },
+  },
+};
+
+/** By status, as components of the document: of the vendora convention under `Vendora` and the status. */
+export const vendoraAnswers: Record<string, Answer> = {
+  ...Object.fromEntries(
+    Object.entries(VENDORA_PROBLEMS).map(([status, one]) => [status, vendoraProblem(status, one)]),
+  ),
+  422: vendoraInvalid,
+};
+
 /** By status, as components of the document. */
 export const sharedAnswers: Record<string, Answer> = {
   ...Object.fromEntries(

@@ -3,7 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Handler } from "hono";
 import type { ResourceShape } from "../protocol/user.ts";
 import type { App } from "../routes/context.ts";
-import { headers, sharedAnswers } from "./answers.ts";
+import { headers, sharedAnswers, vendoraAnswers } from "./answers.ts";
 import { info, securitySchemes, tags } from "./introduction.ts";
 import { completed } from "./operation.ts";
 import { withSamples } from "./samples.ts";
@@ -48,9 +48,18 @@ export function makeDocument(
     ...head,
     tags,
     paths: Object.fromEntries(complete),
-    components: { schemas, responses: sharedAnswers, headers, securitySchemes },
+    components: {
+      schemas,
+      responses: { ...sharedAnswers, ...ofVendora },
+      headers,
+      securitySchemes,
+    },
   };
 }
+
+const ofVendora = Object.fromEntries(
+  Object.entries(vendoraAnswers).map(([status, answer]) => [`Vendora${status}`, answer]),
+);
 
 /** All operations of a document, in its order. */
 export const operationsIn = ({ paths = {} }: Document): DocumentedOperation[] =>

@@ -49,6 +49,11 @@ export const info: Document["info"] = {
 export const tags = [
   { name: "Predictions", description: "Runs of models: created, polled, cancelled, streamed." },
   {
+    name: "Vendora",
+    description:
+      "The convention of a widely used API, for its clients: give them `/v1/vendora` as base address and an access token as key. Every call is a prediction. Errors have the convention's own body. Experimental: it follows the convention.",
+  },
+  {
     name: "Uploads",
     description:
       "Files of yours that come in parts, for inputs to name. For others they are not there.",

@@ -2,7 +2,7 @@
 import type { Handler } from "hono";
 import { anybody, operatorOnly, signedOrAnybody } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
-import { headerRefs, notModified, sharedAnswers } from "./answers.ts";
+import { headerRefs, notModified, sharedAnswers, vendoraAnswers } from "./answers.ts";
 import { exampleOf } from "./example.ts";
 import { described, ifNoneMatch, range, signatureOf } from "./parameters.ts";
 import { isBytes } from "./reference.ts";
@@ -29,12 +29,15 @@ export function completed(
   const declared: Record<string, Answer> = responses ?? {};
   const security = securityOf(handlers);
   const isConditional = handlers.includes(conditional) || "304" in declared;
+  const [prefix, shared] = one.path.startsWith("/v1/vendora/")
+    ? (["Vendora", vendoraAnswers] as const)
+    : (["", sharedAnswers] as const);
   const successes = Object.entries(declared)
-    .filter(([status]) => !(status in sharedAnswers))
+    .filter(([status]) => !(status in shared))
     .map(([status, answer]) => [status, completedAnswer(answer, isConditional, schemas)]);
   const errors = errorStatuses(one, security).map((status) => {
-    const { description } = declared[status] ?? sharedAnswers[status] ?? {};
-    return [status, { $ref: `#/components/responses/${status}`, description }];
+    const { description } = declared[status] ?? shared[status] ?? {};
+    return [status, { $ref: `#/components/responses/${prefix}${status}`, description }];
   });
   return {
     ...operation,
@@ -77,7 +80,9 @@ function errorStatuses(
     requestBody && "content" in requestBody && "application/json" in requestBody.content;
   if (method !== "get" && (isJson || !requestBody)) statuses.push("413");
   if (isJson) statuses.push("415");
-  return statuses.concat(["400", "409", "416"].filter((status) => status in responses));
+  return statuses.concat(
+    ["400", "409", "416", "502", "504"].filter((status) => status in responses),
+  );
 }
 
 function completedAnswer(

@@ -8,6 +8,7 @@ import type { Bindings } from "../env.ts";
 import { problem, validationError } from "../protocol/common.ts";
 import type { PageRequest } from "../services/pages.ts";
 import type { Services } from "../services/services.ts";
+import type { Target } from "../services/targets.ts";
 import type { Caller, RunnerCaller } from "../services/tokens.ts";
 
 export interface App {
@@ -17,6 +18,10 @@ export interface App {
     services: Services;
     caller: Caller;
     runner: RunnerCaller;
+    /** What a call of vendora is for. */
+    target: Target;
+    /** The prediction that it has become. */
+    predictionId: string | undefined;
   };
 }
 

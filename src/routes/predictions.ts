@@ -247,7 +247,7 @@ predictionRoutes.openapi(stream, async (c) => {
     /^\d{1,15}$/.exec(lastEventId ?? "")?.[0] ?? c.req.valid("query").after_id ?? 0,
   );
   const { prediction_id } = c.req.valid("param");
-  const log = await streamPrediction(c.var.services, c.var.caller, prediction_id, after, idle);
+  const log = await streamPrediction(c.var.services, c.var.caller, prediction_id, { after, idle });
   return eventStream(log, preferenceApplied({ wait: idle, cancel: false }));
 });
 
@@ -269,13 +269,14 @@ async function begin(
   const { snapshot, stub } = await createPrediction(services, caller, reference, request, {
     origin: new URL(c.req.url).origin,
     validateInput: headers["validate-input"] === "true",
-    prefer,
-    ...(headers["idempotency-key"] !== undefined && { idempotencyKey: headers["idempotency-key"] }),
+    wait: request.stream ? 0 : (prefer.wait ?? 0),
+    cancelAfter: prefer.cancel ? (prefer.wait ?? null) : null,
+    idempotencyKey: headers["idempotency-key"],
   });
   const location = `/v1/predictions/${snapshot.id}`;
   const applied = preferenceApplied(prefer);
   if (request.stream) {
-    const log = await openLog(stub, snapshot.id, 0, prefer.wait);
+    const log = await openLog(stub, snapshot.id, { after: 0, idle: prefer.wait });
     return eventStream(log, applied, { location });
   }
   const text = await predictionText(services, snapshot);

@@ -2,10 +2,10 @@
 import { v7 as uuid } from "uuid";
 import { validateInput } from "../domain/json-schema.ts";
 import { initialState, type PredictionSpec } from "../domain/prediction-state.ts";
-import type { Preference } from "../domain/prefer.ts";
 import { projection } from "../domain/projection.ts";
 import { sha256 } from "../domain/secret.ts";
 import { fault, issueAt, type Loc, ValidationFailure } from "../domain/validation.ts";
+import { callOf } from "../domain/vendora/call.ts";
 import { ProblemError } from "../errors.ts";
 import type { CreateRequest, CreateResult } from "../objects/prediction/doors.ts";
 import type { Snapshot } from "../objects/prediction/record.ts";
@@ -17,21 +17,34 @@ import {
   projectionAt,
 } from "../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
+import type { VendoraCall } from "../protocol/runner.ts";
 import { insertPrediction, projectPredictions } from "../storage/predictions.ts";
 import { inputFiles } from "./input-files.ts";
 import { places } from "./predictions.ts";
 import type { Services } from "./services.ts";
 import { specOf } from "./spec.ts";
 import { discard, storedInputOf, storeInput } from "./stored-input.ts";
-import { findTarget } from "./targets.ts";
+import { findTarget, type Target } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
   origin: string;
   validateInput: boolean;
-  prefer: Preference;
-  idempotencyKey?: string;
+  /** How long to wait for its end, s. */
+  wait: number;
+  /** It is cancelled when it has not ended after so many seconds. */
+  cancelAfter: number | null;
+  idempotencyKey?: string | undefined;
+}
+
+/** What is to run. */
+export interface Order {
+  /** The model, as its caller has named it. */
+  reference: string;
+  target: Target;
+  call: VendoraCall | null;
+  request: CreatePredictionOfVersion;
 }
 
 export interface Created {
@@ -54,18 +67,29 @@ export async function createPrediction(
 ): Promise<Created> {
   checkRetention(services, request);
   const target = await findTarget(services, caller, reference);
+  const call = callOf(target.version, request.input);
+  return createOrdered(services, caller, { reference, target, call, request }, options);
+}
+
+/** As createPrediction, for a version that is found. */
+export async function createOrdered(
+  services: Services,
+  caller: Caller,
+  { reference, target, call, request }: Order,
+  options: CreateOptions,
+): Promise<Created> {
   const schema = target.version.schemas.prediction.input;
   if (options.validateInput) validateInput(schema, request.input);
-  const { origin, prefer, idempotencyKey: key } = options;
+  const { origin, cancelAfter, idempotencyKey: key } = options;
   const text = JSON.stringify(request.input);
   const files = await inputFiles(services, caller, { schema, input: request.input, text, origin });
-  const requestHash = key === undefined ? null : await sha256(JSON.stringify([reference, request]));
+  const asked = call === null ? [reference, request] : [reference, request, call];
+  const requestHash = key === undefined ? null : await sha256(JSON.stringify(asked));
   const storedInput = storedInputOf(text);
   const id = uuid();
-  const circumstances = { id, origin, prefer, requestHash, files, storedInput };
+  const circumstances = { id, call, origin, cancelAfter, requestHash, files, storedInput };
   const spec = specOf(services, caller, target, request, circumstances);
-  const wait = request.stream ? 0 : (prefer.wait ?? 0) * 1000;
-  const beginning = { spec, input: text, wait };
+  const beginning = { spec, input: text, wait: options.wait * 1000 };
   return key === undefined ? begin(services, beginning) : beginOnce(services, beginning, key);
 }
 

@@ -4,7 +4,12 @@ import { merge } from "../domain/merge.ts";
 import { sha256 } from "../domain/secret.ts";
 import { conflict, notFound } from "../errors.ts";
 import type { Snapshot } from "../objects/prediction/record.ts";
-import { openStream, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
+import {
+  openStream,
+  type PredictionStub,
+  predictionWithId,
+  type StreamOptions,
+} from "../objects/prediction/stub.ts";
 import type { Prediction, PredictionWithIO, TaskStatus } from "../protocol/prediction.ts";
 import { projectionMessage } from "../protocol/queue.ts";
 import { ascends } from "../storage/keyset.ts";
@@ -113,25 +118,27 @@ export async function streamPrediction(
   services: Services,
   caller: Caller,
   id: string,
-  after: number,
-  idle: number | undefined,
+  options: StreamOptions,
 ): Promise<Response> {
-  return openLog(await placeOf(services, caller, id), id, after, idle);
+  return openLog(await placeOf(services, caller, id), id, options);
 }
 
 /** As of streamPrediction. @throws ProblemError not_found when retention has removed the log */
 export async function openLog(
   stub: PredictionStub,
   id: string,
-  after: number,
-  idle: number | undefined,
+  options: StreamOptions,
 ): Promise<Response> {
-  const response = await openStream(stub, after, idle);
+  const response = await openStream(stub, options);
   if (response.status === 404) throw notFound(`The event log of '${id}' is no longer kept. It`);
   return response;
 }
 
-async function placeOf({ env, db }: Services, caller: Caller, id: string): Promise<PredictionStub> {
+export async function placeOf(
+  { env, db }: Services,
+  caller: Caller,
+  id: string,
+): Promise<PredictionStub> {
   const key = `${caller.user_id}:${id}`;
   let objectId = places.get(key);
   if (objectId === undefined) {

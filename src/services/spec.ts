@@ -1,9 +1,8 @@
 /** What a new prediction is, from what was asked, of which version, with which settings. */
 import type { PredictionSpec } from "../domain/prediction-state.ts";
-import type { Preference } from "../domain/prefer.ts";
 import type { StoredValue } from "../protocol/event.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
-import type { ContainerInterface, InputFile } from "../protocol/runner.ts";
+import type { ContainerInterface, InputFile, VendoraCall } from "../protocol/runner.ts";
 import type { Services } from "./services.ts";
 import type { Target } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
@@ -18,9 +17,11 @@ const LOGS_BYTES = 10 * 1024 * 1024;
 /** What is not in the body of the request, or has been found out about it. */
 export interface Circumstances {
   id: string;
+  call: VendoraCall | null;
   /** Scheme and host that the request came to. */
   origin: string;
-  prefer: Preference;
+  /** Seconds after which it is cancelled. */
+  cancelAfter: number | null;
   requestHash: string | null;
   files: InputFile[];
   storedInput: StoredValue | null;
@@ -31,7 +32,7 @@ export function specOf(
   caller: Caller,
   { model, version }: Target,
   request: CreatePredictionOfVersion,
-  { id, origin, prefer, requestHash, files, storedInput }: Circumstances,
+  { id, call, origin, cancelAfter, requestHash, files, storedInput }: Circumstances,
 ): PredictionSpec {
   const { configuration } = version;
   const now = Date.now();
@@ -51,6 +52,7 @@ export function specOf(
       digest: version.container_image_digest,
     },
     interface: spoken,
+    call,
     variables: {},
     limits: {
       idle_seconds: configuration.idle_seconds ?? IDLE_SECONDS,
@@ -67,7 +69,7 @@ export function specOf(
     setup_timeout_seconds: settings.setupTimeoutSeconds,
     queue_timeout_seconds: settings.queueTimeoutSeconds,
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
-    cancel_at: prefer.cancel && prefer.wait !== undefined ? now + prefer.wait * 1000 : null,
+    cancel_at: cancelAfter === null ? null : now + cancelAfter * 1000,
     request_hash: requestHash,
   };
 }

@@ -1,4 +1,15 @@
-import { and, eq, type InferSelectModel, notInArray, type SQL, sql } from "drizzle-orm";
+import {
+  and,
+  desc,
+  eq,
+  type InferSelectModel,
+  ne,
+  notInArray,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
+import { COMPATIBILITY } from "../domain/vendora/call.ts";
 import type { CategorySummary } from "../protocol/category.ts";
 import type { ModelSort } from "../protocol/model.ts";
 import { allOf, type Database } from "./database.ts";
@@ -145,6 +156,30 @@ function listed(db: Database, { ownerId, categorySlug, sort, direction }: Listin
 
 export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][number];
 export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
+
+/**
+ * Models that a user may see and whose latest version can be called by the vendora convention,
+ * newest first.
+ */
+export const listCallable = (db: Database, userId: string, limit: number) =>
+  db
+    .select({ owner: users.username, name: models.name, created_at: versions.created_at })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .innerJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .where(
+      and(
+        or(ne(models.visibility, "private"), eq(models.owner_id, userId)),
+        or(
+          ...Object.values(COMPATIBILITY).map(
+            (flag) => sql`${versions.compatibilities} ->> ${flag}`,
+          ),
+        ),
+      ),
+    )
+    .orderBy(desc(models.id))
+    .limit(limit)
+    .all();
 
 const setCategories = (db: Database, modelId: string, slugs: string[]) => [
   db

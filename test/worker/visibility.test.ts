@@ -7,6 +7,7 @@ import {
   CALLERS,
   ENDPOINTS,
   type Endpoint,
+  newResponse,
   newUploads,
   OPERATOR_ENDPOINTS,
 } from "./support/access.ts";
@@ -33,13 +34,15 @@ const CASES = (["private", "public", "restricted"] as const).flatMap((visibility
 );
 
 test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, column }) => {
-  const world = await newWorld({ visibility });
+  const compatibilities = { vendora_responses: true };
+  const world = await newWorld({ visibility, compatibilities });
   const { username } = world;
   const prediction_id = await world.waiting();
   // What nothing runs on may be deleted.
   const idle = await newModel(world.client, { visibility });
   await publish(world.client, `${username}/${idle.name}`);
   const { pending, whole } = await newUploads(world.client);
+  const response = await newResponse(world.client, world.model);
   const stranger = await world.stranger();
   const clientFor = async ({ scopes }: Endpoint): Promise<Client> => {
     if (caller === "nobody") return nobody;
@@ -53,7 +56,12 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
     const model_name = key.startsWith("DELETE") ? idle.name : "story";
     const uploads = key.endsWith("/complete") ? whole : pending;
     const client = await clientFor(endpoint);
-    const { status } = await ask(client, key, { ...place, ...uploads, model_name }, endpoint);
+    const { status } = await ask(
+      client,
+      key,
+      { ...place, ...uploads, ...response, model_name },
+      endpoint,
+    );
     found.push([key, status]);
   }
   const expected = Object.entries(ENDPOINTS).map(([key, { hidden, shown }]) => {
@@ -77,7 +85,7 @@ test("to a stranger a private model is what a model that does not exist is, to t
   ].map((key): [string, Pick<Endpoint, "body">] => [key, {}]);
   const answers = async () => {
     const all = Object.entries(ENDPOINTS).filter(
-      ([key]) => !/prediction_id|^POST \/v1\/(?:models|uploads)$/.test(key),
+      ([key]) => !/prediction_id|response_id|^POST \/v1\/(?:models|uploads)$/.test(key),
     );
     const given: [string, unknown][] = [];
     for (const caller of [nobody, stranger]) {

@@ -28,6 +28,7 @@ export function jobOf(
       model: spec.model,
       image: spec.image,
       interface: spec.interface,
+      call: spec.call,
       variables: spec.variables,
       limits: spec.limits,
       files: spec.files,

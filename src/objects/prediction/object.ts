@@ -20,6 +20,8 @@ import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.t
 import { PredictionRecord, type Snapshot } from "./record.ts";
 import { Subscribers } from "./subscribers.ts";
 
+const GONE = "its caller has left";
+
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
   /** Whether it could begin: waited for by whoever comes while it does. */
@@ -64,13 +66,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   async cancel(): Promise<CancelResult> {
-    const record = await this.#begun();
-    if (!record) return "unknown";
-    const repeated = record.life.state.cancel_requested_at !== null;
-    if (!record.life.requestCancel(Date.now())) return "terminal";
-    if (!repeated) this.#effects.commit(record);
-    this.#effects.tellCancel(record, "canceled by its owner");
-    return "accepted";
+    return this.#cancel(await this.#begun(), "canceled by its owner");
   }
 
   /**
@@ -91,7 +87,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     return record && projectionOf(record, this.ctx.id.toString());
   }
 
-  /** `/stream?after=&idle=` for readers, `/channel` for runners. */
+  /** `/stream?after=&idle=&leave=` for readers, `/end?ms=` for callers, `/channel` for runners. */
   override async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const record = await this.#begun();
@@ -99,13 +95,23 @@ export class PredictionObject extends DurableObject<Bindings> {
       return this.#attempts.connect(record, request.headers.get(LEASE_HEADER) ?? "");
     }
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
+    if (url.pathname === "/end") {
+      const gone = () => void this.#cancel(this.#load(), GONE);
+      request.signal.addEventListener("abort", gone);
+      const snapshot = await this.wait(Number(url.searchParams.get("ms")));
+      request.signal.removeEventListener("abort", gone);
+      return Response.json(snapshot);
+    }
     const after = Number(url.searchParams.get("after") ?? 0);
     const idle = url.searchParams.get("idle");
     if (record.life.terminal && after >= record.log.last)
       return new Response(null, { status: 204 });
-    return new Response(
-      this.#subscribers.subscribe(after, idle === null ? undefined : Number(idle)),
-    );
+    const onLeave =
+      url.searchParams.get("leave") === "cancel"
+        ? () => void this.#cancel(this.#load(), GONE)
+        : undefined;
+    const idleSeconds = idle === null ? undefined : Number(idle);
+    return new Response(this.#subscribers.subscribe(after, idleSeconds, onLeave));
   }
 
   // ---- the pool's door
@@ -198,6 +204,15 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   // ---- beginning and end
+
+  #cancel(record: PredictionRecord | undefined, reason: string): CancelResult {
+    if (!record) return "unknown";
+    const repeated = record.life.state.cancel_requested_at !== null;
+    if (!record.life.requestCancel(Date.now())) return "terminal";
+    if (!repeated) this.#effects.commit(record);
+    this.#effects.tellCancel(record, reason);
+    return "accepted";
+  }
 
   async #beginOrFind(spec: PredictionSpec, input: string): Promise<boolean> {
     let begun = false;

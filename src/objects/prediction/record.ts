@@ -3,18 +3,22 @@ import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec, PredictionState } from "../../domain/prediction-state.ts";
 import { presentPrediction } from "../../domain/resource.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
+import type { VendoraCall } from "../../protocol/runner.ts";
 import { Entries } from "./entries.ts";
 import { EventLog, type Piece } from "./log.ts";
 
 /** A prediction in its full form, as JSON text: it is large, and only ever passed on. */
 export interface Snapshot {
   id: string;
+  call: VendoraCall | null;
+  /** Unix time, ms. */
+  created_at: number;
   terminal: boolean;
   body: Piece[];
 }
 
-/** What records that were written before there were files do not say. */
-const OLDER_SPEC = { files: [], stored_input: null } satisfies Partial<PredictionSpec>;
+/** What records do not say that were written before there were files, and vendora calls. */
+const OLDER_SPEC = { files: [], stored_input: null, call: null } satisfies Partial<PredictionSpec>;
 const OLDER_STATE = { stored: false, forget_at: null } satisfies Partial<PredictionState>;
 
 export class PredictionRecord {
@@ -74,12 +78,12 @@ export class PredictionRecord {
   snapshot(): Snapshot {
     const data_removed = this.life.dataRemoved;
     const head = JSON.stringify({ ...this.present(), data_removed }).slice(0, -1);
-    if (data_removed) {
-      const { id } = this.life.spec;
-      return { id, terminal: true, body: [`${head},"input":null,"output":null}`] };
-    }
+    const { id, call, created_at } = this.life.spec;
+    const { terminal } = this.life;
+    const about = { id, call, created_at, terminal };
+    if (data_removed) return { ...about, body: [`${head},"input":null,"output":null}`] };
     const body = joined([`${head},"input":`, this.input(), ',"output":', ...this.#output(), "}"]);
-    return { id: this.life.spec.id, terminal: this.life.terminal, body };
+    return { ...about, body };
   }
 
   /** Of a list also what has come so far, or came before the run broke off. */

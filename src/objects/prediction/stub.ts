@@ -2,6 +2,7 @@
 import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";
+import type { Snapshot } from "./record.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
@@ -28,16 +29,44 @@ export async function projectionAt(stub: PredictionStub): Promise<ProjectionMess
   return row && projectionMessage.parse(row);
 }
 
+export interface StreamOptions {
+  /** The id of the last event that the reader has. */
+  after: number;
+  /** Seconds without an event after which it is closed. */
+  idle?: number | undefined;
+  /** Cancels the prediction when the reader is gone before the end. */
+  leave?: "cancel";
+}
+
 /**
- * The event stream after the event `after`; closed when nothing comes for `idle` seconds.
+ * The event stream.
  * @returns 204 when there is nothing more and never will be, 404 when the log is gone.
  */
-export function openStream(stub: PredictionStub, after: number, idle?: number): Promise<Response> {
+export function openStream(
+  stub: PredictionStub,
+  { after, idle, leave }: StreamOptions,
+): Promise<Response> {
   const query = new URLSearchParams({
     after: String(after),
     ...(idle !== undefined && { idle: String(idle) }),
+    ...(leave && { leave }),
   });
   return stub.fetch(`https://prediction/stream?${query}`);
+}
+
+/**
+ * Waits for the end, at most `ms`, on behalf of a caller who cancels it by leaving.
+ * @returns undefined when the call broke off, as a deploy does it
+ */
+export async function endOf(
+  stub: PredictionStub,
+  ms: number,
+  caller: AbortSignal,
+): Promise<Snapshot | undefined> {
+  const answer = await stub
+    .fetch(`https://prediction/end?ms=${ms}`, { signal: caller })
+    .catch(() => undefined);
+  return answer?.ok ? answer.json<Snapshot>() : undefined;
 }
 
 /** Connects a runner. Only the lease and the upgrade go through, nothing else of its request. */

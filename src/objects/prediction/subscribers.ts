@@ -39,6 +39,8 @@ interface Subscriber {
   eventAt: number;
   tookAt: number;
   idleSeconds: number | undefined;
+  /** Called when it is gone before the end. */
+  onLeave: () => void;
 }
 
 export class Subscribers {
@@ -57,8 +59,13 @@ export class Subscribers {
   /**
    * @param after the id of the last event that the reader has.
    * @param idleSeconds the stream is closed when no event comes for so long.
+   * @param onLeave called when the reader is gone before the end.
    */
-  subscribe(after: number, idleSeconds: number | undefined): ReadableStream<Uint8Array> {
+  subscribe(
+    after: number,
+    idleSeconds: number | undefined,
+    onLeave = () => {},
+  ): ReadableStream<Uint8Array> {
     let subscriber: Subscriber;
     return new ReadableStream<Uint8Array>(
       {
@@ -73,13 +80,14 @@ export class Subscribers {
             eventAt: now,
             tookAt: now,
             idleSeconds,
+            onLeave,
           };
           this.#all.add(subscriber);
           this.#schedule();
         },
         pull: () => this.#pull(subscriber),
         cancel: () => {
-          this.#remove(subscriber);
+          if (this.#remove(subscriber)) onLeave();
         },
       },
       { highWaterMark: BUFFER_BYTES, size: (chunk) => chunk.byteLength },
@@ -187,7 +195,7 @@ export class Subscribers {
   #beat(): void {
     const now = Date.now();
     for (const subscriber of [...this.#all]) {
-      const { controller, copying, eventAt, tookAt, idleSeconds } = subscriber;
+      const { controller, copying, eventAt, tookAt, idleSeconds, onLeave } = subscriber;
       const idle = idleSeconds !== undefined && now - eventAt >= idleSeconds * 1000;
       const room = (controller.desiredSize ?? 0) > 0;
       if (idle) this.#close(subscriber);
@@ -195,6 +203,7 @@ export class Subscribers {
       else if (!room && now - tookAt >= STALLED_SECONDS * 1000) {
         this.#remove(subscriber);
         controller.error(new Error("The reader took nothing for too long. Resume with after_id."));
+        onLeave();
       }
     }
     if (this.#all.size > 0) this.#schedule();

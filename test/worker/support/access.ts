@@ -41,6 +41,18 @@ const running: Endpoint = {
   shown: [401, 202, 202, 403],
   body: () => ({ input: {} }),
 };
+const readingVendora: Endpoint = {
+  scopes: ["read", "predict"],
+  hidden: [401, 404, 200, 403],
+  shown: [401, 200, 200, 403],
+};
+/** A call that the model is not for: who may know of the model is told so. */
+const calling: Endpoint = {
+  scopes: ["predict"],
+  hidden: [401, 404, 400, 403],
+  shown: [401, 400, 400, 403],
+  body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}` }),
+};
 /** Of one's own things, whatever models there are. */
 const own = (scopes: Scope[], statuses: Statuses = [401, 200, 200, 403]): Endpoint => ({
   scopes,
@@ -53,6 +65,8 @@ const VERSIONS = `${MODEL}/versions`;
 const PREDICTION = "/v1/predictions/:prediction_id";
 const UPLOAD = "/v1/uploads/:upload_id";
 const FILE = "/v1/files/:source_id/:file_name";
+const RESPONSE = "/v1/vendora/responses/:response_id";
+const VENDORA_MODELS = "/v1/vendora/models";
 
 export const ENDPOINTS: Record<string, Endpoint> = {
   "GET /v1/models": everybody,
@@ -69,7 +83,10 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   [`GET ${VERSIONS}/:version_number`]: reading,
 
   [`PATCH ${MODEL}`]: writing,
-  [`POST ${VERSIONS}`]: { ...writing, body: () => VERSION },
+  [`POST ${VERSIONS}`]: {
+    ...writing,
+    body: () => ({ ...VERSION, compatibilities: { vendora_responses: true } }),
+  },
 
   "GET /v1/user": own(["read"]),
   "GET /v1/user/models": own(["read"]),
@@ -92,6 +109,28 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   },
   // After it is cancelled, for the data of one that goes on stays.
   [`DELETE ${PREDICTION}`]: own(["predict"], [401, 404, 200, 403]),
+
+  "POST /v1/vendora/chat/completions": calling,
+  "POST /v1/vendora/embeddings": calling,
+  "POST /v1/vendora/responses": {
+    ...running,
+    body: ({ model_owner, model_name }) => ({
+      model: `${model_owner}/${model_name}`,
+      input: "Go on",
+      background: true,
+    }),
+  },
+  [`GET ${VENDORA_MODELS}`]: own(["read", "predict"]),
+  [`GET ${VENDORA_MODELS}/:model`]: readingVendora,
+  [`GET ${VENDORA_MODELS}/:model_owner/:model_name`]: readingVendora,
+  [`GET ${RESPONSE}`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`GET ${RESPONSE}/input_items`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`POST ${RESPONSE}/cancel`]: {
+    ...own(["predict"], [401, 404, 200, 403]),
+    body: () => ({}),
+  },
+  // After it is cancelled, as for predictions.
+  [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403]),
 
   "POST /v1/uploads": {
     ...own(["predict"]),
@@ -132,6 +171,13 @@ export async function newUploads(client: Client): Promise<{ pending: Place; whol
     pending: { ...place, upload_id: pending.id },
     whole: { ...place, upload_id: whole.id },
   };
+}
+
+/** A response of the model, which waits. */
+export async function newResponse(client: Client, model: string): Promise<Place> {
+  const body = { model, input: "Go on", background: true };
+  const answer = await client.json<{ id: string }>("POST", "/v1/vendora/responses", body);
+  return { response_id: answer.body.id, model: encodeURIComponent(model) };
 }
 
 /** What the operator alone may call. */

@@ -42,6 +42,7 @@ const signature = {
   signature: { type: "string", pattern: "^[\\w-]{43}$" },
 };
 
+const callHeaders = { "idempotency-key": text };
 const createHeaders = { prefer: text, "validate-input": flag, "idempotency-key": text };
 const predictionOptions = {
   input: { type: "object" },
@@ -98,6 +99,41 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     headers: { prefer: text, "last-event-id": text },
     answers: { 200: ["events"], 204: [] },
   },
+  "POST /vendora/chat/completions": {
+    headers: callHeaders,
+    body: {
+      required: ["model", "messages"],
+      fields: { model: text, messages: { type: "array", minItems: 1 } },
+    },
+    answers: { 200: ["ChatCompletion", "events"] },
+  },
+  "POST /vendora/embeddings": {
+    headers: callHeaders,
+    body: { required: ["model", "input"], fields: { model: text } },
+    answers: { 200: ["EmbeddingList"] },
+  },
+  "POST /vendora/responses": {
+    headers: callHeaders,
+    body: { required: ["model"], fields: { model: text, stream: {}, background: {} } },
+    answers: { 200: ["Response", "events"], 202: ["Response"] },
+  },
+  "GET /vendora/responses/{response_id}": {
+    query: { stream: flag, starting_after: { type: "integer", minimum: -1 } },
+    answers: { 200: ["Response", "events"] },
+  },
+  "GET /vendora/responses/{response_id}/input_items": {
+    query: {
+      after: text,
+      order: { enum: ["asc", "desc"], default: "desc" },
+      limit: { type: "integer", minimum: 1, maximum: 100, default: 20 },
+    },
+    answers: { 200: ["ResponseItems"] },
+  },
+  "POST /vendora/responses/{response_id}/cancel": { answers: { 200: ["Response"] } },
+  "DELETE /vendora/responses/{response_id}": { answers: { 200: ["DeletedResponse"] } },
+  "GET /vendora/models": { answers: { 200: ["VendoraModels"] } },
+  "GET /vendora/models/{model}": { answers: { 200: ["VendoraModel"] } },
+  "GET /vendora/models/{model_owner}/{model_name}": { answers: { 200: ["VendoraModel"] } },
   "POST /uploads": {
     body: {
       required: ["size", "mime_type"],
@@ -207,6 +243,8 @@ export const PATH_PARAMETERS: Record<string, Expected> = {
   part_number: { type: "integer", minimum: 1, maximum: 10_000 },
   source_id: { type: "string", format: "uuid" },
   file_name: text,
+  response_id: text,
+  model: text,
 };
 
 /** Of each form its fields: `?` may be null, `[]` is a list. */
@@ -328,6 +366,11 @@ export const FORMS: Record<string, Record<string, string>> = {
   },
   UploadPart: { part_number: "integer", etag: "string" },
   FileAddress: { url: "uri", expires_at: "date-time" },
+  VendoraModel: { id: "string", object: "string", created: "integer", owned_by: "string" },
+  VendoraModels: { object: "string", data: "VendoraModel[]" },
+  DeletedResponse: { id: "string", object: "string", deleted: "boolean" },
+  VendoraError: { error: "object" },
+  VendoraValidationError: { detail: "ValidationIssue[]", error: "object" },
   Nothing: {},
   Problem: {
     type: "string",

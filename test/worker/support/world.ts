@@ -1,6 +1,6 @@
 /** A user with a model, on hardware of their own, so that no test meets another's pool. */
 import { env } from "cloudflare:workers";
-import type { Configuration, Visibility } from "../../../src/protocol/model.ts";
+import type { Compatibilities, Configuration, Visibility } from "../../../src/protocol/model.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import { Client } from "./client.ts";
 import { type Channel, FakeRunner } from "./runner.ts";
@@ -35,12 +35,14 @@ export interface WorldOptions {
   input?: object;
   configuration?: Configuration;
   visibility?: Visibility;
+  compatibilities?: Partial<Compatibilities>;
 }
 
 export async function newWorld({
   input = {},
   configuration,
   visibility = "private",
+  compatibilities,
 }: WorldOptions = {}): Promise<World> {
   const hardware = unique("hw");
   await made(operator.put(`/v1/operator/hardware/${hardware}`, { name: hardware }));
@@ -55,6 +57,7 @@ export async function newWorld({
       container_image_digest: DIGEST,
       schemas: { prediction: { input, output: {} } },
       ...(configuration && { configuration }),
+      ...(compatibilities && { compatibilities }),
     }),
   );
   const runnerToken = await newRunnerToken(hardware);

@@ -1,6 +1,7 @@
 /** Whose token a request carries, from none at all to the operator's. */
 import fc from "fast-check";
 import type { Security } from "../../../../src/openapi/types.ts";
+import { answerAll, newVendora } from "../vendora.ts";
 import { newClient, newWorld, operator as operatorClient } from "../world.ts";
 
 /** Names the caller where a request is shown, so that no token is. */
@@ -22,16 +23,27 @@ export interface Callers {
   operator: Caller;
   /** Whoever lacks a scope, or has a token for something else, or a bad one, or none. */
   others: Caller[];
+  /** A model of nobody here that answers whatever it is called by. */
+  callable: string;
+  stop(): Promise<void>;
 }
 
 export async function newCallers(): Promise<Callers> {
-  const [world, other] = await Promise.all([
+  const [world, other, called] = await Promise.all([
     newWorld({ visibility: "public" }),
     newWorld({ visibility: "private" }),
+    newVendora({ visibility: "public" }),
   ]);
+  const over = new AbortController();
+  const answering = answerAll(called.fleet, over.signal);
   await world.runner();
   const scoped = (...scopes: string[]) => newClient(world.username, { scopes });
   return {
+    callable: called.model,
+    async stop() {
+      over.abort();
+      await answering;
+    },
     user: bearer("user", world.client.token),
     stranger: bearer("stranger", other.client.token),
     operator: bearer("operator", operatorClient.token),

@@ -27,8 +27,9 @@ export const PARAMETER = /{(\w+)}/g;
 export const namesIn = (template: string): string[] =>
   [...template.matchAll(PARAMETER)].map(([, name = ""]) => name);
 
+const MODELS = ["{model_owner}/{model_name}", "{model_owner}/{model_name}:{version_number}"];
+
 const TEMPLATES: Record<string, string[]> = {
-  model: ["{model_owner}/{model_name}", "{model_owner}/{model_name}:{version_number}"],
   category_slugs: ["{slug}"],
   hardware: ["{identifier}"],
   hardware_identifier: ["{identifier}"],
@@ -42,6 +43,11 @@ const VALUES: Record<string, unknown[]> = {
   "idempotency-key": numbered("key"),
   "last-event-id": ["0", "1", "2", "99", "999999999999999"],
   range: ["bytes=0-0", "bytes=0-", "bytes=-1", "bytes=99999999-", "bytes=1-0", "bytes=-0"],
+  // With one that is none there is nothing behind it.
+  after: [undefined],
+  background: [true, true, false, null],
+  // Made up it is never there, and nothing would begin.
+  previous_response_id: [undefined],
   after_id: ["0", "1", "2", "99", "999999999999999"],
   sort_by: ["created_at", "predictions_count"],
   output: [{}, { type: "string" }],
@@ -56,10 +62,17 @@ const VALUES: Record<string, unknown[]> = {
   username: numbered("name"),
 };
 
-/** Of predictions and of versions. Schemas that are none would refuse nearly every version. */
-const INPUTS = [{}, { text: "a" }, { type: "object", properties: { text: { type: "string" } } }];
+/** Of predictions, calls and versions. Schemas that are none would refuse nearly every version. */
+const INPUTS = [
+  {},
+  "a",
+  ["a"],
+  { text: "a" },
+  { type: "object", properties: { text: { type: "string" } } },
+];
 
-export function knownFields(harvest: Harvest) {
+/** @param callable a model that answers all calls */
+export function knownFields(harvest: Harvest, callable: string) {
   const known = (...templates: string[]) =>
     fc
       .tuple(fc.constantFrom(...templates), fc.nat(100))
@@ -67,6 +80,7 @@ export function knownFields(harvest: Harvest) {
   const files = known("/v1/uploads/{upload_id}", "/v1/files/{source_id}/{file_name}");
   return (field: string): fc.Arbitrary<unknown> | undefined => {
     if (field === "input") return fc.oneof(fc.constantFrom(...INPUTS), fc.record({ file: files }));
+    if (field === "model") return fc.oneof(known(...MODELS), fc.constant(callable));
     const templates = TEMPLATES[field];
     if (templates) return known(...templates);
     const values = VALUES[field];

@@ -29,6 +29,8 @@ const KEPT = 20;
 
 const model = modelItem.extend({ owner: ownerA, latest_version: version.nullish() });
 
+const response = z.object({ id: z.string().startsWith("resp_"), object: z.literal("response") });
+
 const placeOf = z.union([
   model.transform(({ name, owner, latest_version }) => ({
     model_owner: owner.username,
@@ -37,6 +39,7 @@ const placeOf = z.union([
   })),
   // Not its model, which may have another name by now.
   prediction.transform(({ id }) => ({ prediction_id: id })),
+  response.transform(({ id }) => ({ response_id: id })),
   userA.transform(({ username }) => ({ username, model_owner: username })),
   hardware.transform(({ identifier }) => ({ identifier })),
   category.transform(({ slug }) => ({ slug })),

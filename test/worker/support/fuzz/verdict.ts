@@ -34,6 +34,11 @@ const PROBLEM: Answer = {
   content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
 };
 
+const VENDORA_PROBLEM: Answer = {
+  description: "",
+  content: { "application/json": { schema: { $ref: "#/components/schemas/VendoraError" } } },
+};
+
 export class Verdict {
   readonly #document: Document;
   readonly #operations: DocumentedOperation[];
@@ -91,7 +96,7 @@ export class Verdict {
     if (isHead && text !== "") yield "HEAD with a body";
     const one = this.operationOf(sent);
     const hasOthers = this.#at(sent.url).length > 0;
-    const expected = one ? this.#answerOf(one, status) : strange(status, hasOthers);
+    const expected = one ? this.#answerOf(one, status) : strange(sent, status, hasOthers);
     if (!expected) yield `${status} is not declared`;
     else if (!isHead) yield* this.#contentFaults(expected, received);
   }
@@ -112,9 +117,11 @@ export class Verdict {
 
   #answerOf({ operation }: DocumentedOperation, status: number): Answer | undefined {
     const own: Record<string, Answer> = operation.responses ?? {};
-    const shared = this.#document.components?.responses?.[status];
     const answer = own[status];
-    return answer && "$ref" in answer && shared && !("$ref" in shared) ? shared : answer;
+    if (!answer || !("$ref" in answer)) return answer;
+    const name = String(answer.$ref).replace("#/components/responses/", "");
+    const shared = this.#document.components?.responses?.[name];
+    return shared && !("$ref" in shared) ? shared : undefined;
   }
 
   *#contentFaults({ content = {} }: Answer, { headers, text }: Received): Generator<string> {
@@ -149,8 +156,10 @@ export class Verdict {
 }
 
 /** Of an address that has no such operation: a 405 where it has others, else a 404. */
-const strange = (status: number, hasOthers: boolean): Answer | undefined =>
-  status === (hasOthers ? 405 : 404) || status === 413 ? PROBLEM : undefined;
+const strange = ({ url }: Sent, status: number, hasOthers: boolean): Answer | undefined => {
+  if (status !== (hasOthers ? 405 : 404) && status !== 413) return undefined;
+  return new URL(url).pathname.startsWith("/v1/vendora/") ? VENDORA_PROBLEM : PROBLEM;
+};
 
 const issuesIn = (text: string) => validationError.safeParse(JSON.parse(text)).data?.detail ?? [];
 

@@ -1,0 +1,30 @@
+/** What the calls of the vendora convention have in common, before and after their routes. */
+import { createMiddleware } from "hono/factory";
+import type { VendoraCall } from "../protocol/runner.ts";
+import type { App } from "../routes/context.ts";
+import { findCallable } from "../services/vendora/calls.ts";
+
+export const PREDICTION_HEADER = "auspex-prediction-id";
+
+/** Says which prediction an answer is of, also when that is an error. */
+export const namesPrediction = createMiddleware<App>(async (c, next) => {
+  await next();
+  const id = c.get("predictionId");
+  if (!id) return;
+  c.header(PREDICTION_HEADER, id);
+  c.header("location", `/v1/predictions/${id}`);
+});
+
+/**
+ * Finds what is called before the rest of the body is looked at, as clients of the convention
+ * know it. What is no JSON, or names no model, is for the route to say.
+ */
+export const calls = (call: VendoraCall) =>
+  createMiddleware<App>(async (c, next) => {
+    const body: unknown = await c.req.json().catch(() => undefined);
+    const model = typeof body === "object" && body !== null && "model" in body && body.model;
+    if (typeof model === "string" && model !== "") {
+      c.set("target", await findCallable(c.var.services, c.var.caller, model, call));
+    }
+    await next();
+  });

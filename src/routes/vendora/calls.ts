@@ -1,0 +1,128 @@
+/** POST /v1/vendora/chat/completions and /v1/vendora/embeddings. */
+import { createRoute } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { creating } from "../../middleware/authentication.ts";
+import { calls, namesPrediction } from "../../middleware/vendora.ts";
+import type { VendoraCall } from "../../protocol/runner.ts";
+import { chatRequest } from "../../protocol/vendora/chat.ts";
+import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
+import { beginCall, type Call, endOfCall } from "../../services/vendora/calls.ts";
+import { chatCompletion, chatStream } from "../../services/vendora/chat.ts";
+import { embeddingList } from "../../services/vendora/embeddings.ts";
+import { type App, jsonBody, routes } from "../context.ts";
+import {
+  body,
+  bodyAnswer,
+  callAnswer,
+  callErrors,
+  callHeaders,
+  errorAnswer,
+  eventsOf,
+  jsonOf,
+  predictionHeaders,
+  tags,
+} from "./document.ts";
+
+const answers = {
+  ...callErrors,
+  400: errorAnswer("The version has no such compatibility, or its container refuses the request"),
+};
+
+const completion = body("ChatCompletion", "A completion, as the vendora convention has it");
+
+const COMPLETION = {
+  id: "chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  object: "chat.completion",
+  created: 1_795_000_000,
+  model: "demo/scribe",
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", content: "The Queen sighed.", refusal: null },
+      logprobs: null,
+      finish_reason: "stop",
+    },
+  ],
+  usage: { prompt_tokens: 4, completion_tokens: 5, total_tokens: 9 },
+};
+
+const CHUNKS = `data: {"id":"chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e","object":"chat.completion.chunk","created":1795000000,"model":"demo/scribe","choices":[{"index":0,"delta":{"role":"assistant","content":"The"},"finish_reason":null}]}
+
+data: [DONE]
+
+`;
+
+const complete = createRoute({
+  method: "post",
+  path: "/vendora/chat/completions",
+  operationId: "createChatCompletion",
+  tags,
+  summary: "Complete a chat, by the vendora convention",
+  description:
+    "For versions with `vendora_chat_completions`. All fields of the convention reach the container. Leaving a request cancels it. Needs the scope `predict`.",
+  middleware: [creating, namesPrediction, calls("chat_completions")] as const,
+  request: { headers: callHeaders, body: jsonBody(chatRequest) },
+  responses: {
+    200: callAnswer("The completion, or its chunks", completion, COMPLETION, CHUNKS),
+    ...answers,
+  },
+});
+
+const embeddings = body("EmbeddingList", "Embeddings, as the vendora convention has them");
+
+const EMBEDDINGS = {
+  object: "list",
+  data: [{ object: "embedding", index: 0, embedding: [0.6, -0.8] }],
+  model: "demo/meaning",
+  usage: { prompt_tokens: 4, total_tokens: 4 },
+};
+
+const embed = createRoute({
+  method: "post",
+  path: "/vendora/embeddings",
+  operationId: "createEmbeddings",
+  tags,
+  summary: "Make embeddings, by the vendora convention",
+  description:
+    "For versions with `vendora_embeddings`. `encoding_format: base64` is float32, little-endian, whatever the container makes. Leaving a request cancels it. Needs the scope `predict`.",
+  middleware: [creating, namesPrediction, calls("embeddings")] as const,
+  request: { headers: callHeaders, body: jsonBody(embeddingRequest) },
+  responses: {
+    200: {
+      ...bodyAnswer("One embedding for each input", embeddings, EMBEDDINGS),
+      headers: predictionHeaders,
+    },
+    ...answers,
+  },
+});
+
+export const callRoutes = routes();
+
+callRoutes.openapi(complete, async (c) => {
+  const request = c.req.valid("json");
+  const begun = await begin(c, "chat_completions", request, c.req.valid("header"));
+  const { services } = c.var;
+  if (request.stream) return eventsOf(await chatStream(services, begun, request));
+  const ended = await endOfCall(services, begun, c.req.raw.signal);
+  return jsonOf(chatCompletion(services, request.model, ended));
+});
+
+callRoutes.openapi(embed, async (c) => {
+  const request = c.req.valid("json");
+  const begun = await begin(c, "embeddings", request, c.req.valid("header"));
+  const ended = await endOfCall(c.var.services, begun, c.req.raw.signal);
+  return jsonOf(embeddingList(c.var.services, request, ended));
+});
+
+async function begin(
+  c: Context<App>,
+  call: VendoraCall,
+  body: Call["body"],
+  { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
+) {
+  const { services, caller, target } = c.var;
+  const { origin } = new URL(c.req.url);
+  const begun = await beginCall(services, caller, { call, target, body, origin, idempotencyKey });
+  c.set("predictionId", begun.snapshot.id);
+  return begun;
+}

@@ -1,0 +1,82 @@
+/** What the routes of the vendora convention say of themselves alike. */
+import { z } from "@hono/zod-openapi";
+import type { TypedResponse } from "hono";
+import { type Json, json } from "../../protocol/common.ts";
+import { vendoraErrorBody, vendoraInvalid } from "../../protocol/vendora/error.ts";
+import { jsonAnswer } from "../context.ts";
+import { createHeaders } from "../creation.ts";
+
+export const tags = ["Vendora"];
+
+export const callHeaders = createHeaders.pick({ "idempotency-key": true });
+
+export const predictionHeaders = {
+  "auspex-prediction-id": {
+    description: "The prediction that the call is: GET /predictions/{prediction_id} has it",
+    schema: { type: "string" as const, format: "uuid" },
+    example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  },
+};
+
+/** An error that a route explains in particular. */
+export const errorAnswer = (description: string) => jsonAnswer(description, vendoraErrorBody);
+
+/** The answers that every route may give beside its own. */
+export const errorAnswers = {
+  401: errorAnswer("No token, or a bad one"),
+  403: errorAnswer("The token may not do this"),
+  404: errorAnswer("Not found, or not yours to see"),
+  422: jsonAnswer("The request is not valid", vendoraInvalid),
+};
+
+/** Those of a call that is waited for. */
+export const callErrors = {
+  ...errorAnswers,
+  409: errorAnswer("The `Idempotency-Key` was used for another request"),
+  502: errorAnswer("The model has failed: the same call would fail again"),
+  504: errorAnswer("It did not finish in time, and is canceled"),
+};
+
+/** A body of the convention: its own documentation tells all of it. */
+export const body = (id: string, description: string) =>
+  z.record(z.string(), json).meta({ id, description });
+
+type Example = Record<string, unknown>;
+
+/** Beside the schema: in it, its `id` would be taken for that of the schema. */
+export const bodyAnswer = <Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+  example: Example,
+) => ({ description, content: { "application/json": { schema, example } } });
+
+/** The answer of a call that is whole, or a stream of its events. */
+export const callAnswer = <Schema extends z.ZodType>(
+  description: string,
+  schema: Schema,
+  example: Example,
+  events: string,
+) => ({
+  description,
+  headers: predictionHeaders,
+  content: {
+    "application/json": { schema, example },
+    "text/event-stream": { schema: z.string(), example: events },
+  },
+});
+
+/** A body of the convention. */
+export function jsonOf(value: object) {
+  const response: Response = Response.json(value);
+  return response as Response & TypedResponse<Record<string, Json>, 200, "json">;
+}
+
+/** A stream of the convention. */
+export const eventsOf = (stream: ReadableStream<Uint8Array>): Response =>
+  new Response(stream, {
+    headers: {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache",
+      "x-accel-buffering": "no",
+    },
+  });

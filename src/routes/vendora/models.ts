@@ -1,0 +1,69 @@
+/** /v1/vendora/models. */
+import { createRoute, z } from "@hono/zod-openapi";
+import { authenticated } from "../../middleware/authentication.ts";
+import { oneModel } from "../../protocol/model.ts";
+import { vendoraModel, vendoraModels } from "../../protocol/vendora/model.ts";
+import { listVendoraModels, readVendoraModel } from "../../services/vendora/models.ts";
+import { jsonAnswer, routes } from "../context.ts";
+import { errorAnswers, tags } from "./document.ts";
+
+const list = createRoute({
+  method: "get",
+  path: "/vendora/models",
+  operationId: "listVendoraModels",
+  tags,
+  summary: "List models that can be called by the vendora convention",
+  description:
+    "Yours and everybody's, newest first, 1,000 at most: those whose latest version has such a compatibility. Needs the scope `read` or `predict`.",
+  middleware: authenticated("read", "predict"),
+  responses: { 200: jsonAnswer("Models", vendoraModels), ...errorAnswers },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/vendora/models/{model_owner}/{model_name}",
+  operationId: "getVendoraModel",
+  tags,
+  summary: "Get a model, as the vendora convention has it",
+  description: "Needs the scope `read` or `predict`.",
+  middleware: authenticated("read", "predict"),
+  request: { params: oneModel },
+  responses: { 200: jsonAnswer("The model", vendoraModel), ...errorAnswers },
+});
+
+const getEncoded = createRoute({
+  method: "get",
+  path: "/vendora/models/{model}",
+  operationId: "getVendoraModelByReference",
+  tags,
+  summary: "Get a model, its name in one piece",
+  description:
+    "As the official clients ask for it: `owner%2Fname`. Needs the scope `read` or `predict`.",
+  middleware: authenticated("read", "predict"),
+  request: {
+    params: z.object({
+      model: z.string().max(200).meta({
+        description: "`owner/name`, or `owner/name:version`, with `/` as `%2F`",
+        example: "demo/scribe",
+      }),
+    }),
+  },
+  responses: { 200: jsonAnswer("The model", vendoraModel), ...errorAnswers },
+});
+
+export const vendoraModelRoutes = routes();
+
+vendoraModelRoutes.openapi(list, async (c) =>
+  c.json(await listVendoraModels(c.var.services, c.var.caller), 200),
+);
+
+vendoraModelRoutes.openapi(get, async (c) => {
+  const { model_owner, model_name } = c.req.valid("param");
+  const reference = `${model_owner}/${model_name}`;
+  return c.json(await readVendoraModel(c.var.services, c.var.caller, reference), 200);
+});
+
+vendoraModelRoutes.openapi(getEncoded, async (c) => {
+  const { model } = c.req.valid("param");
+  return c.json(await readVendoraModel(c.var.services, c.var.caller, model), 200);
+});

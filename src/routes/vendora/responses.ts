@@ -1,0 +1,221 @@
+/** /v1/vendora/responses. */
+import { createRoute, z } from "@hono/zod-openapi";
+import { authenticated, creating } from "../../middleware/authentication.ts";
+import { calls, namesPrediction } from "../../middleware/vendora.ts";
+import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
+import {
+  beginResponse,
+  begunResponse,
+  endedResponse,
+  responseStream,
+} from "../../services/vendora/create-response.ts";
+import {
+  cancelResponse,
+  deleteResponse,
+  findResponse,
+  listInputItems,
+  presentResponse,
+  replayResponse,
+} from "../../services/vendora/responses.ts";
+import { jsonBody, routes } from "../context.ts";
+import {
+  body,
+  bodyAnswer,
+  callAnswer,
+  callErrors,
+  callHeaders,
+  errorAnswer,
+  errorAnswers,
+  eventsOf,
+  jsonOf,
+  predictionHeaders,
+  tags,
+} from "./document.ts";
+
+const RESPONSE = {
+  id: "resp_01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+  object: "response",
+  created_at: 1_795_000_000,
+  status: "completed",
+  model: "demo/scribe",
+  output: [
+    {
+      id: "msg_01980c3e7b0a7c5e9d523f6a1b2c4d5e",
+      type: "message",
+      status: "completed",
+      role: "assistant",
+      content: [{ type: "output_text", text: "The Queen sighed.", annotations: [], logprobs: [] }],
+    },
+  ],
+};
+
+const QUEUED = { ...RESPONSE, status: "queued", output: [] };
+
+const response = body("Response", "A response, as the vendora convention has it");
+const items = body("ResponseItems", "Items of a conversation, as the vendora convention has them");
+
+const ITEMS = {
+  object: "list",
+  data: [
+    {
+      id: "msg_1",
+      type: "message",
+      status: "completed",
+      role: "user",
+      content: [{ type: "input_text", text: "Go on" }],
+    },
+  ],
+  first_id: "msg_1",
+  last_id: "msg_1",
+  has_more: false,
+};
+const deleted = z
+  .object({ id: z.string(), object: z.literal("response"), deleted: z.literal(true) })
+  .meta({ id: "DeletedResponse" });
+
+const EVENTS = `event: response.output_text.delta
+data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"The","logprobs":[]}
+
+`;
+
+const oneResponse = z.object({
+  response_id: z
+    .string()
+    .max(100)
+    .meta({ description: "As it was created: `resp_…`", example: RESPONSE.id }),
+});
+
+const badRequest = (description: string) => ({ 400: errorAnswer(description) });
+
+const create = createRoute({
+  method: "post",
+  path: "/vendora/responses",
+  operationId: "createResponse",
+  tags,
+  summary: "Create a response, by the vendora convention",
+  description:
+    "For versions with `vendora_responses`; for containers that know only chats it is translated. With `background` it answers at once with 202 and goes on whatever becomes of the connection: poll it, or stream it later. Leaving any other cancels it. Needs the scope `predict`.",
+  middleware: [creating, namesPrediction, calls("responses")] as const,
+  request: { headers: callHeaders, body: jsonBody(responseRequest) },
+  responses: {
+    200: callAnswer("The response, or its events", response, RESPONSE, EVENTS),
+    202: {
+      ...bodyAnswer("It goes on in the background", response, QUEUED),
+      headers: predictionHeaders,
+    },
+    ...callErrors,
+    ...badRequest("A parameter is not supported, or the response that came before is not there"),
+  },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/vendora/responses/{response_id}",
+  operationId: "getResponse",
+  tags,
+  summary: "Get a response",
+  description:
+    "As it is now. With `stream` its events, all or those after `starting_after`, and then whatever follows. Needs the scope `read` or `predict`.",
+  middleware: authenticated("read", "predict"),
+  request: { params: oneResponse, query: responseQuery },
+  responses: {
+    200: callAnswer("The response, or its events", response, RESPONSE, EVENTS),
+    ...errorAnswers,
+  },
+});
+
+const inputItems = createRoute({
+  method: "get",
+  path: "/vendora/responses/{response_id}/input_items",
+  operationId: "listResponseInputItems",
+  tags,
+  summary: "List the input items of a response",
+  description:
+    "All that the model was given: of a response that goes on from another, the whole conversation. Needs the scope `read` or `predict`.",
+  middleware: authenticated("read", "predict"),
+  request: { params: oneResponse, query: itemsQuery },
+  responses: {
+    200: bodyAnswer("Its input items", items, ITEMS),
+    ...errorAnswers,
+    ...badRequest("There is no item that `after` names"),
+  },
+});
+
+const cancel = createRoute({
+  method: "post",
+  path: "/vendora/responses/{response_id}/cancel",
+  operationId: "cancelResponse",
+  tags,
+  summary: "Cancel a response in the background",
+  description: "Asked again it answers the same. Needs the scope `predict`.",
+  middleware: authenticated("predict"),
+  request: { params: oneResponse },
+  responses: {
+    200: bodyAnswer("The response", response, RESPONSE),
+    ...errorAnswers,
+    ...badRequest("It is not in the background, or has ended"),
+  },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/vendora/responses/{response_id}",
+  operationId: "deleteResponse",
+  tags,
+  summary: "Delete a response",
+  description:
+    "With its events and its input; the prediction stays, with `data_removed`. Needs the scope `predict`.",
+  middleware: authenticated("predict"),
+  request: { params: oneResponse },
+  responses: {
+    200: bodyAnswer("It is deleted", deleted, {
+      id: RESPONSE.id,
+      object: "response",
+      deleted: true,
+    }),
+    ...errorAnswers,
+    ...badRequest("It has not ended: cancel it first"),
+  },
+});
+
+export const responseRoutes = routes();
+
+responseRoutes.openapi(create, async (c) => {
+  const { services, caller, target } = c.var;
+  const request = c.req.valid("json");
+  const { origin } = new URL(c.req.url);
+  const idempotencyKey = c.req.valid("header")["idempotency-key"];
+  const begun = await beginResponse(services, caller, request, { target, origin, idempotencyKey });
+  c.set("predictionId", begun.snapshot.id);
+  if (request.stream) return eventsOf(await responseStream(services, begun));
+  if (request.background) {
+    return Response.json(await begunResponse(services, begun), { status: 202 });
+  }
+  return jsonOf(await endedResponse(services, begun, c.req.raw.signal));
+});
+
+responseRoutes.openapi(get, async (c) => {
+  const { services, caller } = c.var;
+  const { stream, starting_after } = c.req.valid("query");
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  if (stream) return eventsOf(await replayResponse(services, found, starting_after));
+  return jsonOf(presentResponse(found));
+});
+
+responseRoutes.openapi(inputItems, async (c) => {
+  const { services, caller } = c.var;
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  return jsonOf(listInputItems(found, c.req.valid("query")));
+});
+
+responseRoutes.openapi(cancel, async (c) => {
+  const { services, caller } = c.var;
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  return jsonOf(await cancelResponse(services, caller, found));
+});
+
+responseRoutes.openapi(remove, async (c) => {
+  const { services, caller } = c.var;
+  const found = await findResponse(services, caller, c.req.valid("param").response_id);
+  return c.json(await deleteResponse(services, caller, found), 200);
+});

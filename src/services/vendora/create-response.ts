@@ -1,0 +1,134 @@
+/** Creating responses: what came before them, and the three ways to wait for one. */
+import { fault, issueAt, ValidationFailure } from "../../domain/validation.ts";
+import { responseIdOf } from "../../domain/vendora/ids.ts";
+import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
+import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
+import type { ResponseItem, ResponseRequest } from "../../protocol/vendora/response.ts";
+import type { Created } from "../create-prediction.ts";
+import { openLog } from "../predictions.ts";
+import type { Services } from "../services.ts";
+import type { Caller } from "../tokens.ts";
+import { beginCall, type Call, contentOf, endOfCall } from "./calls.ts";
+import { failureOf, timedOut } from "./failure.ts";
+import { LogReader } from "./log-reader.ts";
+import { ResponseWriter } from "./response-writer.ts";
+import { findResponse, headOf, presentResponse } from "./responses.ts";
+import { timer, writtenStream } from "./streams.ts";
+
+/** A response that has begun. */
+export interface BegunResponse extends Created {
+  /** With all that came before it. */
+  request: ResponseRequest;
+}
+
+/** Of the convention, what needs a state that is not kept here. */
+const UNSUPPORTED = ["conversation", "prompt"];
+
+/**
+ * @throws ValidationFailure, VendoraProblem unsupported_parameter, previous_response_not_found
+ * and those of createPrediction
+ */
+export async function beginResponse(
+  services: Services,
+  caller: Caller,
+  asked: ResponseRequest,
+  call: Pick<Call, "target" | "origin" | "idempotencyKey">,
+): Promise<BegunResponse> {
+  checkResponse(asked);
+  const request = await withPrevious(services, caller, asked);
+  const created = await beginCall(services, caller, {
+    ...call,
+    call: "responses",
+    body: request,
+    background: request.background === true,
+    ...(request.store === false && { retentionSeconds: MIN_RETENTION_SECONDS }),
+  });
+  return { ...created, request };
+}
+
+function checkResponse(asked: ResponseRequest): void {
+  const { input, previous_response_id, background, store } = asked;
+  if (input == null && previous_response_id == null) {
+    throw new ValidationFailure([issueAt(["body", "input"], fault("missing"))]);
+  }
+  for (const name of UNSUPPORTED) {
+    if (asked[name] == null) continue;
+    const message = `'${name}' is not supported: send the text in 'input', or name a 'previous_response_id'.`;
+    throw badParameter(name, "unsupported_parameter", message);
+  }
+  if (background === true && store === false) {
+    const message = "A response in the background is stored: leave 'store' out, or set it to true.";
+    throw badParameter("store", "invalid_value", message);
+  }
+}
+
+/** The whole conversation as input: containers remember nothing. */
+async function withPrevious(
+  services: Services,
+  caller: Caller,
+  asked: ResponseRequest,
+): Promise<ResponseRequest> {
+  const { previous_response_id: id, input } = asked;
+  if (id == null) return asked;
+  const param = "previous_response_id";
+  const previous = await findResponse(services, caller, id).catch((error: unknown) => {
+    if (!(error instanceof VendoraProblem)) throw error;
+    const message = `Previous response with id '${id}' not found.`;
+    throw badParameter(param, "previous_response_not_found", message);
+  });
+  const { status } = previous.prediction;
+  if (status !== "succeeded") {
+    const message = `Previous response '${id}' has not been completed: it is ${status}.`;
+    throw badParameter(param, "invalid_value", message);
+  }
+  const { output } = presentResponse(previous);
+  const items: ResponseItem[] = conversation(itemsOf(previous.request.input), output, input);
+  return { ...asked, input: items };
+}
+
+const headFor = ({ snapshot, request }: BegunResponse) =>
+  headOf(responseIdOf(snapshot.id), snapshot.created_at, request);
+
+/** The resource as it has begun. */
+export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
+  const prediction = await contentOf(services, begun.snapshot);
+  return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
+}
+
+/**
+ * The resource once it has ended: `failed` is one too, unless it is about the request.
+ * @throws VendoraProblem what the container has against the request; timeout
+ */
+export async function endedResponse(
+  services: Services,
+  begun: BegunResponse,
+  leaving: AbortSignal,
+): Promise<object> {
+  const prediction = await endOfCall(services, begun, leaving);
+  const failure = failureOf(prediction, services.settings.vendoraTimeoutSeconds);
+  if (failure && failure.status !== 500 && failure.status !== 502) throw failure;
+  return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
+}
+
+/** Its events. Leaving them cancels it, unless it is in the background. */
+export async function responseStream(
+  services: Services,
+  begun: BegunResponse,
+): Promise<ReadableStream<Uint8Array>> {
+  const { stub, snapshot, request } = begun;
+  const seconds = services.settings.vendoraTimeoutSeconds;
+  const background = request.background === true;
+  const log = await openLog(stub, snapshot.id, {
+    after: 0,
+    ...(!background && { leave: "cancel" as const }),
+  });
+  if (!log.body) throw new Error(`the log of ${snapshot.id} is no stream`);
+  const late = background ? undefined : timer(seconds, timedOut(seconds));
+  return writtenStream(
+    new LogReader(log.body),
+    new ResponseWriter(headFor(begun), seconds),
+    [],
+    late,
+  );
+}

@@ -1,0 +1,64 @@
+/** What a prediction that has not succeeded is answered as: its status, and who may try again. */
+import { z } from "zod";
+import { Untranslatable } from "../../domain/vendora/translation.ts";
+import { VendoraProblem } from "../../errors-vendora.ts";
+import type { Prediction } from "../../protocol/prediction.ts";
+import { vendoraError } from "../../protocol/vendora/error.ts";
+
+/** What the runner says of a container that has refused a request. */
+const refusal = z.object({ status: z.int(), error: vendoraError });
+
+/** Of what a container may answer these are about the request; anything else is its own trouble. */
+const ABOUT_THE_REQUEST = [400, 413, 415, 422] as const;
+/** Too much at once: the same call may do better later. */
+const OVERLOADED = [429, 503] as const;
+
+export const timedOut = (seconds: number) =>
+  new VendoraProblem(
+    504,
+    {
+      message: `The model did not finish within ${seconds} s, and the request was canceled. Ask for less, or use background mode of /responses.`,
+      type: "timeout_error",
+      code: "timeout",
+    },
+    false,
+  );
+
+/** Undefined when it has succeeded. @param timeoutSeconds after which a call is cancelled */
+export function failureOf(
+  { status, error, created_at, updated_at }: Prediction,
+  timeoutSeconds: number,
+): VendoraProblem | undefined {
+  if (status === "succeeded") return undefined;
+  if (status !== "failed") {
+    const seconds = (Date.parse(updated_at) - Date.parse(created_at)) / 1_000;
+    if (seconds >= timeoutSeconds) return timedOut(timeoutSeconds);
+    const message = "The prediction was canceled.";
+    return new VendoraProblem(400, { message, code: "canceled" }, false);
+  }
+  const refused = refusal.safeParse(error?.detail).data;
+  const about = ABOUT_THE_REQUEST.find((one) => one === refused?.status);
+  if (refused && about) return new VendoraProblem(about, refused.error, false);
+  const overloaded = OVERLOADED.find((one) => one === refused?.status);
+  if (refused && overloaded) return new VendoraProblem(overloaded, refused.error);
+  const message = error?.message ?? "The prediction failed.";
+  const isModels = error?.source === "external";
+  const code = isModels ? "model_error" : "server_error";
+  // A run that has failed would fail again: clients that try three times would use the GPU for it.
+  return new VendoraProblem(isModels ? 502 : 500, { message, type: "server_error", code }, false);
+}
+
+/** Whatever `translate` gives; an output that it cannot read is the model's failure. */
+export function translated<T>(translate: () => T): T {
+  try {
+    return translate();
+  } catch (error) {
+    throw untranslatable(error);
+  }
+}
+
+export function untranslatable(error: unknown): unknown {
+  if (!(error instanceof Untranslatable)) return error;
+  const { message } = error;
+  return new VendoraProblem(502, { message, type: "server_error", code: "model_error" }, false);
+}

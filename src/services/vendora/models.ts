@@ -1,0 +1,55 @@
+/** Models as the convention lists them: those that can be called by it. */
+
+import { COMPATIBILITY } from "../../domain/vendora/call.ts";
+import { ProblemError } from "../../errors.ts";
+import { VendoraProblem } from "../../errors-vendora.ts";
+import type { VendoraModel } from "../../protocol/vendora/model.ts";
+import { listCallable } from "../../storage/models.ts";
+import type { Services } from "../services.ts";
+import { findTarget } from "../targets.ts";
+import type { Caller } from "../tokens.ts";
+import { secondsOf } from "./calls.ts";
+
+/** The list has no pages: more than these nobody picks from. */
+const MAX_LISTED = 1_000;
+
+export async function listVendoraModels({ db }: Services, { user_id }: Caller) {
+  const rows = await listCallable(db, user_id, MAX_LISTED);
+  return { object: "list" as const, data: rows.map(present) };
+}
+
+/** @throws VendoraProblem model_not_found, also for what no call of the convention is for */
+export async function readVendoraModel(
+  services: Services,
+  caller: Caller,
+  reference: string,
+): Promise<VendoraModel> {
+  const target = await findTarget(services, caller, reference).catch((error: unknown) => {
+    if (error instanceof ProblemError && error.code === "not_found") return undefined;
+    throw error;
+  });
+  const callable = Object.values(COMPATIBILITY).some(
+    (flag) => target?.version.compatibilities[flag],
+  );
+  if (target && callable) {
+    const { owner, name } = target.model;
+    return { ...present({ owner, name, created_at: target.version.created_at }), id: reference };
+  }
+  const message = `The model '${reference.slice(0, 200)}' does not exist, is not yours to see, or has no vendora compatibility.`;
+  throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
+}
+
+const present = ({
+  owner,
+  name,
+  created_at,
+}: {
+  owner: string;
+  name: string;
+  created_at: number;
+}) => ({
+  id: `${owner}/${name}`,
+  object: "model" as const,
+  created: secondsOf(created_at),
+  owned_by: owner,
+});

@@ -1,0 +1,133 @@
+/** Responses that are there: read, replayed, listed, cancelled, removed. */
+import { predictionIdOf } from "../../domain/vendora/ids.ts";
+import { itemPage, itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
+import { responseOf } from "../../domain/vendora/response-stream.ts";
+import { ProblemError } from "../../errors.ts";
+import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
+import type { PredictionStub } from "../../objects/prediction/stub.ts";
+import type { PredictionWithIO } from "../../protocol/prediction.ts";
+import {
+  type ItemsQuery,
+  type ResponseRequest,
+  responseRequest,
+} from "../../protocol/vendora/response.ts";
+import { openLog, placeOf, removePrediction } from "../predictions.ts";
+import type { Services } from "../services.ts";
+import type { Caller } from "../tokens.ts";
+import { contentOf, secondsOf } from "./calls.ts";
+import { LogReader } from "./log-reader.ts";
+import { ResponseWriter } from "./response-writer.ts";
+import { writtenStream } from "./streams.ts";
+
+/** How long a cancel waits to see it take effect, ms. */
+const CANCEL_WAIT_MS = 5_000;
+
+/** A response with what was asked. */
+export interface StoredResponse {
+  id: string;
+  stub: PredictionStub;
+  prediction: PredictionWithIO;
+  request: ResponseRequest;
+}
+
+/** @throws VendoraProblem not_found: also when it was not to be stored, or is removed */
+export async function findResponse(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<StoredResponse> {
+  const found = await lookUp(services, caller, id);
+  if (found && found.request.store !== false) return found;
+  const message = `Response with id '${id.slice(0, 100)}' not found.`;
+  throw new VendoraProblem(404, { message, param: "response_id", code: "response_not_found" });
+}
+
+async function lookUp(services: Services, caller: Caller, id: string) {
+  const predictionId = predictionIdOf(id);
+  if (!predictionId) return undefined;
+  const stub = await placeOf(services, caller, predictionId).catch((error: unknown) => {
+    if (error instanceof ProblemError && error.code === "not_found") return undefined;
+    throw error;
+  });
+  const snapshot = await stub?.get();
+  if (!stub || snapshot?.call !== "responses") return undefined;
+  const prediction = await contentOf(services, snapshot);
+  if (prediction.data_removed) return undefined;
+  return { id, stub, prediction, request: responseRequest.parse(prediction.input) };
+}
+
+/** The resource as it is now. */
+export const presentResponse = ({ id, prediction, request }: Omit<StoredResponse, "stub">) =>
+  responseOf(headOf(id, prediction.created_at, request), prediction);
+
+/** @param createdAt unix time, ms, or a timestamp */
+export const headOf = (id: string, createdAt: number | string, request: ResponseRequest) => ({
+  id,
+  created_at: secondsOf(createdAt),
+  model: request.model,
+  request,
+});
+
+/** All events after the one with this number, and then whatever follows. */
+export async function replayResponse(
+  services: Services,
+  { id, stub, prediction, request }: StoredResponse,
+  startingAfter: number,
+): Promise<ReadableStream<Uint8Array>> {
+  const log = await openLog(stub, prediction.id, { after: 0 });
+  if (!log.body) throw new Error(`the log of ${prediction.id} is no stream`);
+  const seconds = services.settings.vendoraTimeoutSeconds;
+  const head = headOf(id, prediction.created_at, request);
+  const writer = new ResponseWriter(head, seconds, startingAfter);
+  return writtenStream(new LogReader(log.body), writer, [], undefined);
+}
+
+export function listInputItems({ id, request }: StoredResponse, query: ItemsQuery): object {
+  const items = listedItems(itemsOf(request.input), id);
+  if (query.after !== undefined && !items.some((item) => item.id === query.after)) {
+    throw badParameter(
+      "after",
+      "invalid_value",
+      `There is no item '${query.after.slice(0, 100)}'.`,
+    );
+  }
+  return itemPage(items, query);
+}
+
+/** @throws VendoraProblem when it is not in the background, or has ended otherwise */
+export async function cancelResponse(
+  services: Services,
+  caller: Caller,
+  response: StoredResponse,
+): Promise<object> {
+  const { request, prediction, stub, id } = response;
+  if (request.background !== true) {
+    throw badParameter("response_id", "invalid_value", "Cannot cancel a synchronous response.");
+  }
+  if (prediction.status === "canceled") return presentResponse(response);
+  if ((await stub.cancel()) !== "accepted") {
+    const { status } = await findResponse(services, caller, id).then(
+      ({ prediction }) => prediction,
+    );
+    if (status !== "canceled") {
+      const message = `Cannot cancel a response that has ended: it has ${status}.`;
+      throw badParameter("response_id", "invalid_value", message);
+    }
+  }
+  await stub.wait(CANCEL_WAIT_MS);
+  return presentResponse(await findResponse(services, caller, id));
+}
+
+/** @throws VendoraProblem while it is under way */
+export async function deleteResponse(
+  services: Services,
+  caller: Caller,
+  { id, prediction }: StoredResponse,
+): Promise<object> {
+  await removePrediction(services, caller, prediction.id).catch((error: unknown) => {
+    if (!(error instanceof ProblemError && error.code === "conflict")) throw error;
+    const message = "The response is still in progress: cancel it first.";
+    throw badParameter("response_id", "response_in_progress", message);
+  });
+  return { id, object: "response", deleted: true };
+}

@@ -1,0 +1,132 @@
+/** Calls of the vendora convention, and a runner that answers them as a container would have it. */
+import type { Finish } from "../../../src/protocol/channel.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { ReportedEvent } from "../../../src/protocol/event.ts";
+import { claimResponse, type Job, type VendoraCall } from "../../../src/protocol/runner.ts";
+import type { Client } from "./client.ts";
+import type { Channel, FakeRunner } from "./runner.ts";
+import { newWorld, type WorldOptions } from "./world.ts";
+
+export const ALL = {
+  vendora_chat_completions: true,
+  vendora_embeddings: true,
+  vendora_responses: true,
+};
+
+/** A world with a runner whose model takes all calls. */
+export async function newVendora(options: WorldOptions = {}) {
+  const world = await newWorld({
+    compatibilities: ALL,
+    configuration: { interface: "vendora" },
+    ...options,
+  });
+  return { ...world, fleet: await world.runner() };
+}
+
+export const MESSAGES = [{ role: "user", content: "Go on" }];
+
+export const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+
+export const completion = (content: string): Json => ({
+  id: "theirs",
+  object: "chat.completion",
+  created: 1,
+  model: "m",
+  choices: [
+    { index: 0, message: { role: "assistant", content }, finish_reason: "stop", logprobs: null },
+  ],
+  usage,
+});
+
+export const chunk = (delta: Json, finish_reason: string | null = null): Json => ({
+  id: "theirs",
+  object: "chat.completion.chunk",
+  created: 1,
+  model: "m",
+  choices: [{ index: 0, delta, finish_reason }],
+});
+
+const outputs = (values: Json[]): ReportedEvent[] =>
+  values.map((data) => ({ event: "output", data }));
+
+const METRICS: ReportedEvent = { event: "metrics", data: { input_tokens: 3, output_tokens: 2 } };
+
+export const failed = (
+  source: "external" | "internal",
+  message: string,
+  detail?: Json,
+): Finish => ({
+  status: "failed",
+  output: "none",
+  error: { source, message, ...(detail !== undefined && { detail }) },
+});
+
+/** A container's own refusal, as a runner reports it. */
+export const refused = (status: number, error: Json): Finish =>
+  failed("external", "the container refused", { status, error });
+
+/** Takes the next job and answers it, whole or in pieces. */
+export async function answer(fleet: FakeRunner, ...values: Json[]): Promise<Job> {
+  const { job, channel } = await fleet.work();
+  await finish(channel, values);
+  return job;
+}
+
+export const finish = (channel: Channel, values: Json[]) =>
+  channel.report([...outputs(values), METRICS], {
+    status: "succeeded",
+    output: values.length === 1 ? "value" : "items",
+  });
+
+export const put = (channel: Channel, ...values: Json[]) => channel.report(outputs(values));
+
+/** The data of a stream's events, with its last word as text. */
+export async function dataOf(response: Response): Promise<unknown[]> {
+  const text = await response.text();
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) =>
+    data === "[DONE]" ? data : JSON.parse(data),
+  );
+}
+
+export const chat = (client: Client, model: string, more: object = {}) =>
+  client.post("/v1/vendora/chat/completions", { model, messages: MESSAGES, ...more });
+
+/** The prediction that was created last. */
+export async function newest(client: Client): Promise<string> {
+  const { items } = await client.ok<{ items: { id: string }[] }>("GET", "/v1/predictions");
+  const [last] = items;
+  if (!last) throw new Error("there is no prediction yet");
+  return last.id;
+}
+
+const ANSWERS: Record<VendoraCall, Json> = {
+  chat_completions: completion("on"),
+  responses: "on",
+  embeddings: [[0.5, -0.25]],
+};
+
+/** Answers every job that comes, until the signal aborts; those in the background it leaves waiting. */
+export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    const jobs = await claimed(fleet, over);
+    await Promise.all(
+      jobs.filter(isWaitedFor).map(async (job) => {
+        const channel = await fleet.connect(job);
+        await finish(channel, [ANSWERS[job.call ?? "responses"]]);
+        channel.close();
+      }),
+    );
+  }
+}
+
+const isWaitedFor = ({ input }: Job) => input?.background !== true;
+
+async function claimed(fleet: FakeRunner, over: AbortSignal): Promise<Job[]> {
+  try {
+    const response = await fleet.poll({ free: 10 }, over);
+    return claimResponse.parse(await response.json()).jobs;
+  } catch (error) {
+    if (over.aborted) return [];
+    throw error;
+  }
+}
