@@ -1,6 +1,6 @@
 /** Errors as the clients of the vendora convention expect them: its body, its codes, who may retry. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { ValidationFailure } from "./domain/validation.ts";
+import { issueAt, type ValidationFailure } from "./domain/validation.ts";
 import type { ValidationIssue } from "./protocol/common.ts";
 import type { VendoraError } from "./protocol/vendora/error.ts";
 
@@ -46,10 +46,17 @@ const typeOf = (status: number) => {
 };
 
 export const vendoraResponse = ({ status, error, retry }: VendoraProblem): Response =>
-  Response.json(
-    { error },
-    { status, ...(retry !== undefined && { headers: { "x-should-retry": String(retry) } }) },
-  );
+  Response.json(status === 422 ? { detail: [issueOf(error)], error } : { error }, {
+    status,
+    ...(retry !== undefined && { headers: { "x-should-retry": String(retry) } }),
+  });
+
+/** A container's own 422, as every 422 here has it. */
+const issueOf = ({ message, param }: VendoraError): ValidationIssue =>
+  issueAt(["body", ...(param?.split(/[.[\]]+/).filter(Boolean) ?? [])], {
+    type: "value_error",
+    msg: message,
+  });
 
 /** A problem that every endpoint may have. A conflict stays one, whatever clients think of a 409. */
 export const problemToVendora = (status: ContentfulStatusCode, message: string) =>

@@ -190,6 +190,36 @@ describe("a streamed one", () => {
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });
 
+  test("whose caller leaves before its first word is cancelled", async () => {
+    const leaving = new AbortController();
+    const asked = client.fetch("/v1/vendora/chat/completions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model, messages: MESSAGES, stream: true }),
+      signal: leaving.signal,
+    });
+    const { job, channel } = await fleet.work();
+    leaving.abort();
+    await expect(asked).rejects.toThrow();
+    expect(await channel.next()).toMatchObject({ type: "cancel" });
+    await channel.report([], { status: "canceled", output: "none" });
+    expect(await client.status(job.prediction_id)).toBe("canceled");
+  });
+
+  test("whose caller has left before it has begun does not stay", async () => {
+    const asked = client.fetch("/v1/vendora/chat/completions", {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": "left" },
+      body: JSON.stringify({ model, messages: MESSAGES }),
+      signal: AbortSignal.timeout(1),
+    });
+    await expect(asked).rejects.toThrow();
+    await eventually(async () => {
+      const { items } = await client.ok<{ items: { status: string }[] }>("GET", "/v1/predictions");
+      expect(items.map(({ status }) => status)).not.toContain("pending");
+    });
+  });
+
   test("of something that is no text is the model's error", async () => {
     const [response] = await Promise.all([
       chat(client, model, { stream: true }),
@@ -218,7 +248,8 @@ describe("a failure", () => {
     expect(response.headers.get("x-should-retry")).toBe(status === 429 ? null : "false");
     const body = await response.json();
     expectErrorBody(body);
-    expect(body).toMatchObject({ error });
+    const detail = status === 422 ? { detail: [{ loc: ["body", "top_p"], msg: "no" }] } : {};
+    expect(body).toMatchObject({ error, ...detail });
   });
 
   test("a cancel by somebody else is a 400", async () => {

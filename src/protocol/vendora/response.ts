@@ -6,11 +6,14 @@ import { integerText, json } from "../common.ts";
 export const responseItem = z.record(z.string(), json);
 export type ResponseItem = z.infer<typeof responseItem>;
 
+/** Of a request, and of a conversation. */
+export const MAX_ITEMS = 10_000;
+
 /** The body of POST /vendora/responses. */
 export const responseRequest = z
   .object({
     model: z.string().min(1).max(200),
-    input: z.union([z.string().max(10_000_000), z.array(responseItem).max(10_000)]).nullish(),
+    input: z.union([z.string().max(10_000_000), z.array(responseItem).max(MAX_ITEMS)]).nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish(),
     store: z.boolean().nullish(),

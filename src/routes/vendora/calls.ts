@@ -122,7 +122,12 @@ async function begin(
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const begun = await beginCall(services, caller, { call, target, body, origin, idempotencyKey });
+  const leaving = c.req.raw.signal;
+  const order = { call, target, body, origin, idempotencyKey, leaving };
+  const beginning = beginCall(services, caller, order);
+  // Also when its caller leaves meanwhile: what has begun is to be known, and ended.
+  c.executionCtx.waitUntil(beginning.catch(() => {}));
+  const begun = await beginning;
   c.set("predictionId", begun.snapshot.id);
   return begun;
 }

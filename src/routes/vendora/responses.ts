@@ -185,7 +185,12 @@ responseRoutes.openapi(create, async (c) => {
   const request = c.req.valid("json");
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const begun = await beginResponse(services, caller, request, { target, origin, idempotencyKey });
+  const leaving = c.req.raw.signal;
+  const call = { target, origin, idempotencyKey, leaving };
+  const beginning = beginResponse(services, caller, request, call);
+  // Also when its caller leaves meanwhile: what has begun is to be known, and ended.
+  c.executionCtx.waitUntil(beginning.catch(() => {}));
+  const begun = await beginning;
   c.set("predictionId", begun.snapshot.id);
   if (request.stream) return eventsOf(await responseStream(services, begun));
   if (request.background) {

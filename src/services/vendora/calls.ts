@@ -21,6 +21,8 @@ export interface Call {
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
+  /** Aborts when whoever asked has gone. */
+  leaving: AbortSignal;
   /** Whoever asked does not wait for it: it is not cancelled when they leave, or time is up. */
   background?: boolean;
   retentionSeconds?: number;
@@ -49,7 +51,8 @@ export async function findCallable(
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 
-export function beginCall(services: Services, caller: Caller, call: Call): Promise<Created> {
+/** @throws the reason of `leaving`, and what createPrediction throws */
+export async function beginCall(services: Services, caller: Caller, call: Call): Promise<Created> {
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
   const request = {
     input: body,
@@ -59,7 +62,13 @@ export function beginCall(services: Services, caller: Caller, call: Call): Promi
   const order = { reference: body.model, target, call: call.call, request };
   const cancelAfter = background ? null : services.settings.vendoraTimeoutSeconds;
   const options = { origin, idempotencyKey, cancelAfter, wait: 0, validateInput: false };
-  return createOrdered(services, caller, order, options);
+  const created = await createOrdered(services, caller, order, options);
+  // Gone already, when nobody was there yet to notice it.
+  if (call.leaving.aborted && !background) {
+    await created.stub.cancel();
+    throw call.leaving.reason;
+  }
+  return created;
 }
 
 /**

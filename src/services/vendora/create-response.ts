@@ -4,7 +4,11 @@ import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
-import type { ResponseItem, ResponseRequest } from "../../protocol/vendora/response.ts";
+import {
+  MAX_ITEMS,
+  type ResponseItem,
+  type ResponseRequest,
+} from "../../protocol/vendora/response.ts";
 import type { Created } from "../create-prediction.ts";
 import { openLog } from "../predictions.ts";
 import type { Services } from "../services.ts";
@@ -22,6 +26,9 @@ export interface BegunResponse extends Created {
   request: ResponseRequest;
 }
 
+/** Characters of JSON: as much as a request may bring at once. */
+const MAX_CONVERSATION = 10_000_000;
+
 /** Of the convention, what needs a state that is not kept here. */
 const UNSUPPORTED = ["conversation", "prompt"];
 
@@ -33,7 +40,7 @@ export async function beginResponse(
   services: Services,
   caller: Caller,
   asked: ResponseRequest,
-  call: Pick<Call, "target" | "origin" | "idempotencyKey">,
+  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "leaving">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
   const request = await withPrevious(services, caller, asked);
@@ -84,6 +91,10 @@ async function withPrevious(
   }
   const { output } = presentResponse(previous);
   const items: ResponseItem[] = conversation(itemsOf(previous.request.input), output, input);
+  if (items.length > MAX_ITEMS || JSON.stringify(items).length > MAX_CONVERSATION) {
+    const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
+    throw badParameter(param, "context_length_exceeded", message);
+  }
   return { ...asked, input: items };
 }
 
