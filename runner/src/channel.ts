@@ -47,7 +47,8 @@ interface Frame {
 
 /**
  * A run that ends within this is reported by one request on a connection that stands already: to
- * open a channel for it takes several round trips. One that has output gets its channel at once.
+ * open a channel for it takes several round trips. One that has output gets its channel at once,
+ * and one that is sure to stream has it before that.
  */
 const SHORT_RUN_MS = 25;
 /**
@@ -90,9 +91,11 @@ export class Channel {
     this.#end = resolve;
   }
 
-  open(): void {
+  /** @param streams the run is known to put out one piece after the other */
+  open(streams = false): void {
     this.#contactAt = performance.now();
-    this.#timer = setTimeout(() => this.#connect(), SHORT_RUN_MS);
+    if (streams) this.#connect();
+    else this.#timer = setTimeout(() => this.#connect(), SHORT_RUN_MS);
   }
 
   /** The outbox has changed. Sent at the end of the turn: an output and its finish are one frame. */

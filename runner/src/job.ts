@@ -60,7 +60,7 @@ export class Job {
 
   /** Resolves when the slot is free. Never rejects. */
   async run(): Promise<void> {
-    this.#channel.open();
+    this.#channel.open(streams(this.#options.order));
     const work = this.#work();
     const end = await this.#channel.ended;
     // With a reason at hand: the one that `abort` makes for itself takes a stack trace.
@@ -132,6 +132,9 @@ export class Job {
     }
   }
 }
+
+/** What its caller watches word by word. */
+const streams = ({ call, input }: JobOrder) => call !== null && input?.stream === true;
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
 

@@ -76,6 +76,7 @@ async function run(config: Config): Promise<number> {
       engine: engineOptions(config),
       name,
       slots,
+      containers: config.containers,
       controlPlane,
       files: fileOptions(config),
       log,

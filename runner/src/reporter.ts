@@ -12,6 +12,7 @@ import type {
 } from "../../src/protocol/event.ts";
 import type { Limits } from "../../src/protocol/runner.ts";
 import type { Sink } from "./executor.ts";
+import { isPreamble } from "./usage-text.ts";
 
 /**
  * A larger frame gains nothing, and is refused somewhat above. An output may be as long by itself,
@@ -53,9 +54,10 @@ export class Reporter implements Sink {
   #logsRoom: number;
   #logsCut = false;
   #breached = false;
-  /** The first output is waited for, those after it can be gathered. */
+  /** The first output that says something is waited for, those after it can be gathered. */
   #firstOutput: "ahead" | "waiting" | "taken" = "ahead";
   #begun = false;
+  #produced = false;
 
   constructor(options: ReporterOptions) {
     const { output_bytes, logs_bytes } = options.limits;
@@ -72,7 +74,7 @@ export class Reporter implements Sink {
 
   /** There is output, here or at the prediction. */
   get produced(): boolean {
-    return this.#firstOutput !== "ahead";
+    return this.#produced;
   }
 
   get finished(): boolean {
@@ -99,7 +101,8 @@ export class Reporter implements Sink {
   output(value: Json): void {
     this.#begun = true;
     const event = { event: "output", data: value } as const;
-    if (this.reserve(bytesOf(event))) this.#addOutput(event);
+    const bytes = bytesOf(event);
+    if (this.reserve(bytes)) this.#addOutput(event, bytes);
   }
 
   reserve(bytes: number): boolean {
@@ -150,18 +153,20 @@ export class Reporter implements Sink {
       count++;
     }
     const events = this.#entries.splice(0, count).map(({ event }) => event);
-    if (events.some(isOutput)) this.#firstOutput = "taken";
+    if (this.#firstOutput === "waiting" && events.some(isAwaited)) this.#firstOutput = "taken";
     const last = this.#entries.length === 0;
     return last && this.#finish ? { events, finish: this.#finish } : { events };
   }
 
-  #addOutput(event: ReportedEvent): void {
-    if (this.#firstOutput === "ahead") this.#firstOutput = "waiting";
-    this.#add(event);
+  #addOutput(event: ReportedEvent, bytes?: number): void {
+    this.#produced = true;
+    if (this.#firstOutput === "ahead" && isAwaited(event)) this.#firstOutput = "waiting";
+    this.#add(event, bytes);
   }
 
-  #add(event: ReportedEvent): void {
-    const entry = { event, bytes: bytesOf(event) };
+  /** There are many outputs: their bytes are counted once. */
+  #add(event: ReportedEvent, bytes = bytesOf(event)): void {
+    const entry = { event, bytes };
     const last = this.#entries.at(-1);
     const merged =
       last && last.bytes + entry.bytes <= FRAME_BYTES ? merge(last.event, event) : undefined;
@@ -187,7 +192,8 @@ export class Reporter implements Sink {
   }
 }
 
-const isOutput = ({ event }: ReportedEvent) => event === "output" || event === "stored";
+const isAwaited = ({ event, data }: ReportedEvent) =>
+  event === "stored" || (event === "output" && !isPreamble(data));
 
 /** None of them tears a character in two; nothing of nothing. */
 function* pieces(text: string): Generator<string> {

@@ -32,6 +32,9 @@ export const settings = z.strictObject({
     .default(() => hostname())
     .describe("unique name of this runner (the host name)"),
   slots: count(1, 1_000).default(1).describe("predictions at a time (1)"),
+  containers: count(1, 1_000)
+    .optional()
+    .describe("containers up at a time: 1 for one GPU, however many predictions share it (slots)"),
   engine: z.enum(["docker", "process"]).default("docker").describe("docker or process (docker)"),
   models: z.string().optional().describe("folder with the models of the process engine"),
   state: z.string().optional().describe("folder for what must outlive the process engine"),

@@ -42,7 +42,7 @@ export async function publishModel(
   username: string,
   { manifest, digest }: ModelFolder,
 ): Promise<void> {
-  const { name, description, schemas, configuration } = manifest;
+  const { name, description, schemas, compatibilities, configuration } = manifest;
   const body = { name, description, visibility: "public" };
   await unlessThere(owner.call(model, "POST", "/models", { body }));
   const { latest_version } = await owner.call(model, "GET", `/models/${username}/${name}`);
@@ -52,6 +52,7 @@ export async function publishModel(
       release_notes: latest_version ? "Changed files" : "First version",
       schemas,
       container_image_digest: digest,
+      compatibilities,
       configuration: {
         ...configuration,
         interface: manifest.interface,

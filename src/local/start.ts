@@ -15,7 +15,9 @@ import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
 import { farewell, say, showPicture, showStream, showUsage } from "./terminal.ts";
 
 const USERNAME = "demo";
-const SLOTS = 8;
+/** As many as one container of the language models takes at a time. */
+const SLOTS = 32;
+const CONTAINERS = 8;
 const EXAMPLES = join(ROOT, "runner/examples");
 const SAMPLE = join(EXAMPLES, "duotone/sample.jpg");
 /** Cron, as in wrangler.toml: nobody else calls it here. */
@@ -96,6 +98,7 @@ async function main(): Promise<void> {
     slots: SLOTS,
     models: EXAMPLES,
     stateFolder: join(STATE_FOLDER, "runner"),
+    environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
     onLine: (line) => /warn|error/i.test(line) && say(`runner: ${line}`),
   });
   runner.process.once("exit", (code) => {

@@ -32,7 +32,7 @@ export function showPicture({ output }: Picture, model: string): void {
 
 export function showUsage(url: string, token: string, username: string, picture: Picture): void {
   say(`
-Auspex is up: the control plane in workerd, a runner with four example models.
+Auspex is up: the control plane in workerd, a runner with seven example models.
 
   address    ${url}
   token      ${token}
@@ -57,10 +57,22 @@ Paste these into another terminal:
     -H 'Content-Type: application/json' -H 'Prefer: wait' \\
     -d '{"model": "${username}/duotone", "input": {"image": "${picture.input}", "dark": "#3b0d2e"}}'
 
+  # chat, as clients of the OpenAI API do
+  curl -sN ${url}/v1/vendora/chat/completions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+    -H 'Content-Type: application/json' -d '{"model": "${username}/scribe", "stream": true,
+    "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
+
   # a run to cancel: its address is in the answer
   curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/sums", "input": {"numbers": [1, 2, 3], "mode": "slow", "seconds": 60}}'
+
+Or in JavaScript (npm install openai):
+
+  import OpenAI from "openai";
+  const openai = new OpenAI({ baseURL: "${url}/v1/vendora", apiKey: process.env.AUSPEX_TOKEN });
+  await openai.responses.create({ model: "${username}/scribe", input: "Why is the Hatter mad?" });
+  await openai.embeddings.create({ model: "${username}/meaning", input: ["cat", "kitten"] });
 
 Ctrl-C ends it; what you made is kept in .auspex/ for the next start (and so is the
 operator's token, in .auspex/secrets.json).`);

@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => plane.stop());
 
-function open(changes: Partial<typeof settings> = {}) {
+function open(changes: Partial<typeof settings> = {}, streams = false) {
   const onCancel = vi.fn();
   const reporter: Reporter = new Reporter({
     limits: { output_bytes: 1_000_000, logs_bytes: 1_000_000 },
@@ -34,7 +34,7 @@ function open(changes: Partial<typeof settings> = {}) {
     outbox: reporter,
     onCancel,
   });
-  channel.open();
+  channel.open(streams);
   return { channel, reporter, onCancel };
 }
 
@@ -52,6 +52,15 @@ test("a run that has ended before a channel is worth opening is one request", as
   expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
   expect(prediction.frames.map(({ seq, events }) => [seq, events.length])).toEqual([[1, 2]]);
   expect(prediction).toMatchObject({ reports: 1, connections: 0 });
+});
+
+test("a run that is sure to stream has its channel before its first output", async () => {
+  const { channel, reporter } = open({}, true);
+  await vi.waitFor(() => expect(prediction.connections).toBe(1));
+  reporter.output("hello");
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect(prediction).toMatchObject({ reports: 0, connections: 1 });
 });
 
 test("a report that fails takes the channel, with the same frame", async () => {

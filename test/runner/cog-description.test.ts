@@ -17,7 +17,7 @@ const SCHEMA = JSON.stringify({
     },
   },
 });
-const NONE = { iterator: false, declaresFiles: false };
+const NONE = { iterator: false, declaresFiles: false, chatOnly: false };
 const TIMES = { answer: 10_000, patience: 10_000, pause: 1 };
 
 const ask = async (handler: RequestListener, times = TIMES, end = never) => {
@@ -42,7 +42,7 @@ test("a container that is slow or busy at first is asked again", async () => {
     },
     { ...TIMES, answer: 200 },
   );
-  expect(found).toEqual({ iterator: true, declaresFiles: true });
+  expect(found).toEqual({ iterator: true, declaresFiles: true, chatOnly: false });
   expect(asked).toBe(5);
 });
 

@@ -106,12 +106,6 @@ describe("a start", () => {
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
     expect((await finish).setup_seconds).toBeUndefined();
   });
-
-  it("refuses an interface that it does not speak", async () => {
-    const { finish } = box.run("hello", {}, { interface: "vendora" });
-    const error = { message: "this runner does not speak vendora yet" };
-    expect(await finish).toMatchObject({ status: "failed", error });
-  });
 });
 
 describe("a container that lies", () => {

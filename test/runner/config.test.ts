@@ -59,6 +59,14 @@ test("flags beat the environment, which beats the file; empty variables are none
   });
 });
 
+test("a limit on containers", () => {
+  expect(readConfig({ containers: "1", slots: "32" }, environment)).toMatchObject({
+    containers: 1,
+    slots: 32,
+  });
+  expect(() => readConfig({ containers: "0" }, environment)).toThrow("--containers");
+});
+
 test("the token from a file", () => {
   const flags = { "token-file": file("token", "ausr_fromfile\n") };
   const config = readConfig(flags, { ...environment, AUSPEX_RUNNER_TOKEN: undefined });

@@ -80,7 +80,7 @@ export function record(): Recorded {
 export function makeJob(
   image: Image,
   input: Record<string, Json>,
-  more: Partial<Pick<RunnableJob, "variables" | "interface" | "files">> & {
+  more: Partial<Pick<RunnableJob, "variables" | "interface" | "files" | "call">> & {
     limits?: Partial<RunnableJob["limits"]>;
   } = {},
 ): RunnableJob {
@@ -90,6 +90,7 @@ export function makeJob(
     lease: "lease",
     model: { owner: "test", name: "model", version_number: 1 },
     interface: "cog",
+    call: null,
     variables: {},
     image,
     input,
@@ -140,7 +141,7 @@ export const fileOptions = (cache: string): FileOptions => ({
   fetch_allow: [],
 });
 
-/** `liar`, `files` and the examples, as folders of this box alone. */
+/** `liar`, `files`, `server` and the examples, as folders of this box alone. */
 export async function openBox(
   slots = 4,
   timing: Partial<Timing> = QUICK,
@@ -151,6 +152,7 @@ export async function openBox(
   cpSync(here("../../runner/examples"), models, { recursive: true });
   addModel(models, "liar", here("containers-liar.mjs"));
   addModel(models, "files", here("containers-files.mjs"));
+  addModel(models, "server", here("containers-server.mjs"), "vendora");
   const engine: EngineOptions = { kind: "process", models, state: join(directory, "state") };
   const plane = await FakeControlPlane.start();
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
@@ -186,12 +188,12 @@ export async function openBox(
   };
 }
 
-export function addModel(models: string, name: string, script: string): void {
+export function addModel(models: string, name: string, script: string, kind = "cog"): void {
   const folder = join(models, name);
   mkdirSync(folder, { recursive: true });
   cpSync(script, join(folder, "model.mjs"));
   const schemas = { prediction: { input: {}, output: {} } };
-  const manifest = { name, interface: "cog", command: ["node", "model.mjs"], schemas };
+  const manifest = { name, interface: kind, command: ["node", "model.mjs"], schemas };
   writeFileSync(join(folder, "auspex.json"), JSON.stringify(manifest));
 }
 

@@ -2,7 +2,7 @@
 
 import http from "node:http";
 
-const { PORT, HOST, SETUP, ITERATOR, WEBHOOK_AUTH_TOKEN: token } = process.env;
+const { PORT, HOST, SETUP, ITERATOR, INPUTS = "", WEBHOOK_AUTH_TOKEN: token } = process.env;
 const running = new Set();
 let looks = 0;
 
@@ -18,6 +18,7 @@ function health() {
   return { status: running.size > 0 ? "BUSY" : "READY", setup: { logs: "" } };
 }
 
+const Input = { properties: Object.fromEntries(INPUTS.split(",").map((name) => [name, {}])) };
 const Output = ITERATOR ? { type: "array", "x-cog-array-type": "iterator" } : {};
 
 /** Reports as they are; resolves with the receiver's status, 0 when it hung up. */
@@ -70,6 +71,10 @@ const modes = {
     running.delete(id);
     await post(url, { id, status: "failed", error: "no" });
   },
+  async echo(id, url, output) {
+    running.delete(id);
+    await post(url, { id, status: "succeeded", output });
+  },
   async pid(id, url) {
     running.delete(id);
     await post(url, { id, status: "succeeded", output: process.pid });
@@ -96,7 +101,8 @@ http
       if (SETUP === "garbage") return reply(200, ["?"]);
       return reply(200, health());
     }
-    if (request.url === "/openapi.json") return reply(200, { components: { schemas: { Output } } });
+    if (request.url === "/openapi.json")
+      return reply(200, { components: { schemas: { Input, Output } } });
     if (request.url === "/shutdown") process.exit(0);
     if (cancel) return reply(200, {});
     const chunks = await request.toArray();
@@ -106,6 +112,6 @@ http
     if (refusal) return reply(...refusal);
     running.add(id);
     reply(202, { id, status: "starting" });
-    await modes[input.mode](id, webhook);
+    await modes[input.mode](id, webhook, input);
   })
   .listen(Number(PORT), HOST);

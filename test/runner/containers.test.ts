@@ -244,6 +244,20 @@ describe("a container", () => {
     expect(w.started).toHaveLength(2);
   });
 
+  it("is not given up for what it refuses, which hides no failures either", async () => {
+    const refused = { finish: failure, refused: true };
+    const failing = { finish: failure };
+    const outcomes = [refused, refused, refused, failing, failing, refused, failing];
+    for (const [index, outcome] of outcomes.entries()) {
+      const run = w.run("a");
+      await w.running(index + 1);
+      w.runs[index]?.end(outcome);
+      await run.finish;
+      expect(w.started).toHaveLength(1);
+    }
+    await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
+  });
+
   it("is killed when its run did not stop", async () => {
     const { finish } = w.run("a");
     await w.running(1);
@@ -262,6 +276,84 @@ describe("a container", () => {
     release();
     await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
     expect(w.started).toEqual([]);
+  });
+});
+
+describe("fewer containers than jobs", () => {
+  const limits = { max_concurrency: 4 };
+
+  beforeEach(() => {
+    w = world(1);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  });
+
+  const end = async (run: number, { finish }: { finish: Promise<unknown> }) => {
+    w.runs[run]?.end();
+    await finish;
+  };
+
+  it("are shared, and another model's jobs wait until one falls idle", async () => {
+    const first = [w.run("a", { limits }), w.run("a", { limits })];
+    await w.running(2);
+    const other = w.run("b", { limits });
+    const third = w.run("a", { limits });
+    await w.running(3);
+    expect(w.started).toHaveLength(1);
+    for (const [index, run] of [...first, third].entries()) await end(index, run);
+    await w.running(4);
+    expect(w.started.map(({ launch }) => launch.image.repository)).toEqual(["a", "b"]);
+    await end(3, other);
+  });
+
+  it("are joined by nobody before one who has waited for a minute", async () => {
+    const first = w.run("a", { limits });
+    await w.running(1);
+    const other = w.run("b", { limits });
+    await vi.advanceTimersByTimeAsync(61_000);
+    const late = w.run("a", { limits });
+    const stop = signals();
+    const left = w.run("a", { limits }, stop);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(w.runs).toHaveLength(1);
+    stop.abortCancel();
+    expect(await left.finish).toMatchObject({ status: "canceled" });
+    await end(0, first);
+    await w.running(2);
+    expect(w.runs[1]?.container.launch.image.repository).toBe("b");
+    await end(1, other);
+    await w.running(3);
+    expect(w.runs[2]?.container.launch.image.repository).toBe("a");
+    await end(2, late);
+  });
+
+  it("are free again for all when that one has gone", async () => {
+    const first = w.run("a", { limits });
+    await w.running(1);
+    const stop = signals();
+    const other = w.run("b", { limits }, stop);
+    await vi.advanceTimersByTimeAsync(61_000);
+    const late = w.run("a", { limits });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(w.runs).toHaveLength(1);
+    stop.abortCancel();
+    await other.finish;
+    await w.running(2);
+    expect(w.started).toHaveLength(1);
+    await end(0, first);
+    await end(1, late);
+  });
+
+  it("are given to those who wait in the order in which they came", async () => {
+    const first = w.run("a");
+    await w.running(1);
+    const others = ["b", "c", "b"].map((name) => w.run(name));
+    await end(0, first);
+    for (const [index, run] of others.entries()) {
+      await w.running(index + 2);
+      await end(index + 1, run);
+    }
+    const order = w.runs.map(({ container }) => container.launch.image.repository);
+    expect(order).toEqual(["a", "b", "c", "b"]);
   });
 });
 

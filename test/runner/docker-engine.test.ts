@@ -45,6 +45,13 @@ describe("an image", () => {
     expect(imageFacts(labels)).toEqual({ cog: true, gpu: true });
     expect(imageFacts({ "org.cogmodel.version": "0.1" })).toEqual({ cog: true, gpu: false });
     expect(imageFacts({})).toEqual({ cog: false, gpu: false });
+    const cuda = ["PATH=/bin", "NVIDIA_VISIBLE_DEVICES=all"];
+    expect(imageFacts({}, cuda)).toEqual({ cog: false, gpu: true });
+    for (const value of ["", "none", "void"]) {
+      expect(imageFacts({}, [`NVIDIA_VISIBLE_DEVICES=${value}`]).gpu).toBe(false);
+    }
+    // Cog says it itself, whatever it is built on.
+    expect(imageFacts({ "run.cog.version": "0.17.0" }, cuda)).toEqual({ cog: true, gpu: false });
     expect(() => imageFacts({ "run.cog.weight.a": "x" })).toThrow("managed weights");
     expect(() => imageFacts({ ...labels, "run.cog.config": "{" })).toThrow("run.cog.config");
   });
@@ -90,10 +97,15 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     return createExecutor(options);
   }
 
-  function run(image: Image | undefined, input = {}, stop = signals()) {
+  function run(
+    image: Image | undefined,
+    input = {},
+    stop = signals(),
+    more: Parameters<typeof makeJob>[2] = {},
+  ) {
     if (!image) throw new Error("no such image");
     const sink = record();
-    return { sink, finish: executor.run(makeJob(image, input), sink, stop) };
+    return { sink, finish: executor.run(makeJob(image, input, more), sink, stop) };
   }
 
   const containers = () => docker("ps", "-aq", "--filter", `label=auspex.runner=${name}`);
@@ -116,6 +128,10 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       [`RUN ${server} && chmod +x ${python}`],
     );
     await push("weights", "containers-liar.mjs", ["run.cog.weight.a=x"]);
+    const copied = ["WORKDIR /src", "COPY . .", 'CMD ["node", "model.mjs"]'];
+    const anew = ["FROM node:24-slim", ...copied, "ENV FIXED_PORT=8123", "EXPOSE 8123/tcp"];
+    await push("fixed", "containers-server.mjs", [], anew);
+    await push("server", "containers-server.mjs");
   }, 120_000);
 
   afterAll(async () => {
@@ -136,6 +152,15 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     await executor.close();
     expect(await containers()).toBe("");
     expect(await docker("network", "ls", "-q", "--filter", `name=auspex-${name}`)).toBe("");
+  });
+
+  it.each(["server", "fixed"])("finds a vendora server on its port: %s", async (model) => {
+    const input = { way: "say", words: ["a"], stream: true };
+    const job = { interface: "vendora", call: "chat_completions" } as const;
+    const { sink, finish } = run(images[model], input, signals(), job);
+    expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
+    const choices = [{ index: 0, delta: { content: "a" } }];
+    expect(sink.of("output")).toEqual([{ model: "test/model", choices }]);
   });
 
   it("pulls by digest with progress, runs, and uses the container again", async () => {

@@ -43,8 +43,26 @@ export async function startExample(
   folder: string,
   environment: Record<string, string> = {},
 ): Promise<Example> {
-  const manifest = JSON.parse(await readFile(join(folder, "auspex.json"), "utf8"));
-  const [command, ...args] = manifest.command as string[];
+  const manifest = await manifestOf(folder);
+  const example = await launchExample(folder, environment);
+  await until(async () =>
+    manifest.interface === "vendora"
+      ? (await example.get("/health")).status === 200
+      : (await health(example)) !== "STARTING",
+  );
+  return example;
+}
+
+async function manifestOf(folder: string): Promise<{ interface?: string; command: string[] }> {
+  return JSON.parse(await readFile(join(folder, "auspex.json"), "utf8"));
+}
+
+/** Resolves once it listens. */
+export async function launchExample(
+  folder: string,
+  environment: Record<string, string> = {},
+): Promise<Example> {
+  const [command, ...args] = (await manifestOf(folder)).command;
   const child = spawn(command ?? "", args, {
     cwd: folder,
     env: {
@@ -81,7 +99,6 @@ export async function startExample(
       await exited;
     },
   };
-  await until(async () => (await health(example)) !== "STARTING");
   return example;
 }
 

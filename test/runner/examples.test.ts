@@ -64,13 +64,27 @@ async function tell(input: object): Promise<string> {
 }
 
 describe("the folders", () => {
-  it("carry the same server, byte for byte", async () => {
+  it("carry the same files, byte for byte, where these have the same name", async () => {
     const models = await listModels(examplesFolder);
-    expect(models.map(({ manifest }) => manifest.name)).toEqual(["duotone", ...names]);
-    const [first, ...others] = await Promise.all(
-      models.map(({ directory }) => readFile(join(directory, "cog.mjs"), "utf8")),
-    );
-    for (const other of others) expect(other).toBe(first);
+    const all = ["duotone", "hello", "meaning", "scribe", "scribe-cog", "story", "sums"];
+    expect(models.map(({ manifest }) => manifest.name)).toEqual(all);
+    const cog = ["duotone", "hello", "scribe-cog", "story", "sums"];
+    const scribes = ["scribe", "scribe-cog"];
+    const copies: Record<string, string[]> = {
+      "cog.mjs": cog,
+      "vendora.mjs": ["meaning", "scribe"],
+      "text.txt": [...scribes, "story"],
+      Dockerfile: all,
+    };
+    for (const file of ["ngrams", "passages", "sampling", "stop", "writer"]) {
+      copies[`${file}.mjs`] = scribes;
+    }
+    for (const [file, folders] of Object.entries(copies)) {
+      const [first, ...others] = await Promise.all(
+        folders.map((folder) => readFile(join(examplesFolder, folder, file), "utf8")),
+      );
+      for (const other of others) expect(other).toBe(first);
+    }
   });
 
   it("serve the schemas of their manifests", async () => {

@@ -51,12 +51,8 @@ describe("the digest of a folder", () => {
 
 it("lists the models of a folder", async () => {
   const models = await listModels(source("examples"));
-  expect(models.map(({ manifest }) => manifest.name)).toEqual([
-    "duotone",
-    "hello",
-    "story",
-    "sums",
-  ]);
+  const names = ["duotone", "hello", "meaning", "scribe", "scribe-cog", "story", "sums"];
+  expect(models.map(({ manifest }) => manifest.name)).toEqual(names);
 });
 
 describe("a process group", () => {
@@ -137,7 +133,8 @@ describe("the engine", () => {
     const [found] = await listModels(models);
     const digest = found?.digest ?? "";
     const uploadUrl = "http://127.0.0.1:9/up";
-    const launch = { image: { repository: "r", digest }, environment: {}, uploadUrl };
+    const image = { repository: "r", digest };
+    const launch = { image, interface: "cog", environment: {}, uploadUrl } as const;
     const { exited } = await engine.start(launch);
     const logs = expect.stringContaining("no-such-program");
     expect(await exited).toEqual({ description: "exited with code 127", logs });
@@ -164,7 +161,8 @@ describe("the engine", () => {
     );
     await engine.open(async () => 1);
     const uploadUrl = "http://127.0.0.1:9/up";
-    const launch = { image: await box.image("hello"), environment: {}, uploadUrl };
+    const image = await box.image("hello");
+    const launch = { image, interface: "cog", environment: {}, uploadUrl } as const;
     const { exited, kill } = await engine.start(launch);
     const [pid = ""] = readdirSync(processes);
     rmSync(join(processes, pid));
@@ -176,7 +174,10 @@ describe("the engine", () => {
   it("is checked in words", async () => {
     const options = { kind: "process", models: box.models, state: directory } as const;
     const [good] = await checkEngine(options);
-    expect(good).toMatchObject({ ok: true, detail: expect.stringContaining("hello, liar, story") });
+    expect(good).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining("hello, liar, meaning"),
+    });
     const [bad] = await checkEngine({ ...options, models: join(directory, "nowhere") });
     expect(bad).toMatchObject({ ok: false, advice: expect.stringContaining("--models") });
   });

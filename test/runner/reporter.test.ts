@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { FRAME_BYTES, Reporter } from "../../runner/src/reporter.ts";
 import { type EventsFrame, eventsFrame } from "../../src/protocol/channel.ts";
+import type { Json } from "../../src/protocol/common.ts";
 import { setupProgress } from "../../src/protocol/event.ts";
 
 function reporter(limits = { output_bytes: 10_000_000, logs_bytes: 10_000_000 }) {
@@ -96,6 +97,32 @@ test("logs are cut once, between characters, within the limit, and say so", () =
   expect(10 + Buffer.byteLength(String(logs?.data))).toBeLessThanOrEqual(104);
   expect(ready?.data).toEqual({ phase: "ready" });
 });
+
+test.each<[string, Json, Json]>([
+  [
+    "a role",
+    { choices: [{ delta: { role: "assistant", content: "" } }] },
+    { choices: [{ delta: { content: "a" } }] },
+  ],
+  [
+    "a response's beginning",
+    { type: "response.created", response: {} },
+    { type: "response.output_text.delta", delta: "a" },
+  ],
+])(
+  "what says nothing yet is not urgent, and leaves it to the first that does: %s",
+  (_, preamble, said) => {
+    const { reporter: it } = reporter();
+    it.output(preamble);
+    expect([it.produced, it.urgent]).toEqual([true, false]);
+    it.take();
+    it.output(said);
+    expect(it.urgent).toBe(true);
+    it.take();
+    it.output(said);
+    expect(it.urgent).toBe(false);
+  },
+);
 
 test("knows whether the model has begun and whether it has produced", () => {
   const { reporter: it } = reporter();

@@ -23,6 +23,7 @@ export function jobOrder(changes: Partial<Job> = {}): Job {
     model: { owner: "ada", name: "hello", version_number: 1 },
     image: { repository: "registry.test/ada/hello", digest: `sha256:${"a".repeat(64)}` },
     interface: "cog",
+    call: null,
     variables: {},
     limits: { idle_seconds: 60, max_concurrency: 1, output_bytes: 1_000_000, logs_bytes: 10_000 },
     input: { text: "hi" },

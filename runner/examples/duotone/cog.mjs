@@ -336,6 +336,8 @@ const KEYWORDS = {
 /** Adds to `problems` what breaks the schema; returns the value with defaults filled in. */
 function check(schema, value, loc, problems) {
   for (const [keyword, rule] of Object.entries(schema)) {
+    // Where null is allowed, the limits of what else is allowed are not its own.
+    if (value === null && keyword !== "type" && keyword !== "enum") continue;
     if (KEYWORDS[keyword]?.(value, rule) === false) {
       problems.push(problem(loc, `does not satisfy ${keyword}: ${JSON.stringify(rule)}`));
       return value;

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { Image } from "../../../src/protocol/runner.ts";
+import type { ContainerInterface, Image } from "../../../src/protocol/runner.ts";
 import {
   type ContainerFile,
   type Engine,
@@ -31,6 +31,7 @@ const KILL_MS = 10_000;
 export interface Specification {
   key: string;
   image: Image;
+  interface: ContainerInterface;
   variables: Record<string, string>;
   maxConcurrency: number;
 }
@@ -104,7 +105,9 @@ export class Container {
 
   leave(idleSeconds: number, outcome?: Outcome): void {
     this.#users -= 1;
-    if (outcome) this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
+    if (outcome && !outcome.refused) {
+      this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
+    }
     if (outcome?.container === "retired" || this.#failures >= MAX_FAILURES) this.#retired = true;
     if (this.#users > 0) return;
     if (this.isReady) this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
@@ -164,7 +167,7 @@ export class Container {
 
   async #start(): Promise<Session> {
     const { engine, server } = this.#parts;
-    const { image, variables, maxConcurrency } = this.#specification;
+    const { image, variables, maxConcurrency, interface: kind } = this.#specification;
     const { signal } = this.#halt;
     await engine.pull(image, (progress) => this.#tell(progress), signal);
     signal.throwIfAborted();
@@ -176,7 +179,7 @@ export class Container {
       ...server.environment(maxConcurrency, token),
       AUSPEX_UPLOAD_URL: uploadUrl,
     };
-    const running = await engine.start({ image, environment, uploadUrl }, signal);
+    const running = await engine.start({ image, interface: kind, environment, uploadUrl }, signal);
     this.#running = running;
     const gone = this.#gone.signal;
     void running.exited.then((exit) => this.#gone.abort(this.#endOf(exit)));

@@ -12,9 +12,9 @@ import { OutputFiles } from "../files/outputs.ts";
 import { CogInterface } from "../interfaces/cog.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
 import { Receiver } from "../interfaces/receiver.ts";
+import { VendoraInterface } from "../interfaces/vendora.ts";
 import type { Log } from "../log.ts";
 import { Door } from "./door.ts";
-import { failed, internal } from "./failure.ts";
 import { Fleet } from "./fleet.ts";
 import { runJob } from "./run.ts";
 
@@ -25,6 +25,8 @@ export interface ExecutorOptions {
   /** The runner's name: what its containers are labelled with, and swept by. */
   name: string;
   slots: number;
+  /** At a time; as many as slots when absent. */
+  containers?: number;
   engine: EngineOptions;
   /** Where files come from and go to. */
   controlPlane: FileStore;
@@ -34,15 +36,16 @@ export interface ExecutorOptions {
 }
 
 export function createExecutor(options: ExecutorOptions): Executor {
-  const { name, slots, engine: choice, log } = options;
+  const { name, slots, containers = slots, engine: choice, log } = options;
   const timing = { ...DEFAULT_TIMING, ...options.timing };
   const engine: Engine =
     choice.kind === "docker" ? new DockerEngine(name, choice, log) : new ProcessEngine(choice, log);
   const door = new Door();
-  const servers: Partial<Record<ContainerInterface, ServerInterface>> = {
+  const servers: Record<ContainerInterface, ServerInterface> = {
     cog: new CogInterface(new Receiver(door), timing),
+    vendora: new VendoraInterface(timing),
   };
-  const fleet = new Fleet(slots);
+  const fleet = new Fleet(containers);
   const inputs = new InputFiles(door, options.controlPlane, options.files);
   const outputs = new OutputFiles(door, options.controlPlane, log, {
     directory: join(options.files.cache, "outputs"),
@@ -70,9 +73,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     warm: () => fleet.warm(),
     images: () => images,
     async run(job, sink, signals) {
-      const server = servers[job.interface];
-      if (!server) return failed(internal(`this runner does not speak ${job.interface} yet`));
-      const parts = { engine, server, inputs, outputs, timing, log };
+      const parts = { engine, server: servers[job.interface], inputs, outputs, timing, log };
       const finish = await runJob(fleet, parts, job, sink, signals);
       if (!images.includes(referenceOf(job.image))) void refresh();
       return finish;

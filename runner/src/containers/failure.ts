@@ -1,25 +1,33 @@
 /** Why a run did not come to a result, and whose doing that is; ends up as the finish's error. */
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
+import type { Json } from "../../../src/protocol/common.ts";
 import type { Log } from "../log.ts";
 
 /** What `runError.message` takes. */
 const MAX_MESSAGE = 10_000;
 
+export interface FailureOptions extends ErrorOptions {
+  /** What programs are told of it. */
+  detail?: Json;
+}
+
 export class Failure extends Error {
   readonly source: RunError["source"];
+  readonly detail: Json | undefined;
 
-  constructor(source: RunError["source"], message: string, options?: ErrorOptions) {
+  constructor(source: RunError["source"], message: string, options?: FailureOptions) {
     super(message, options);
     this.source = source;
+    this.detail = options?.detail;
   }
 }
 
 /** The model or its container is to blame. */
-export const external = (message: string, options?: ErrorOptions): Failure =>
+export const external = (message: string, options?: FailureOptions): Failure =>
   new Failure("external", message, options);
 
 /** The runner or its machine is to blame. */
-export const internal = (message: string, options?: ErrorOptions): Failure =>
+export const internal = (message: string, options?: FailureOptions): Failure =>
   new Failure("internal", message, options);
 
 /** What is not a Failure is a defect or the machine's trouble: logged whole, told in general. */
@@ -31,6 +39,8 @@ export function asFailure(error: unknown, log: Log): Failure {
 }
 
 export function failed(failure: Failure, output: Finish["output"] = "none"): Finish {
+  const { source, detail } = failure;
   const message = failure.message.slice(0, MAX_MESSAGE);
-  return { status: "failed", output, error: { source: failure.source, message } };
+  const error = detail === undefined ? { source, message } : { source, message, detail };
+  return { status: "failed", output, error };
 }

@@ -1,6 +1,10 @@
 /**
- * The containers of a runner: at most as many as it has slots. A job shares one that has room,
- * else gets a new one, for which the one that has been idle longest may have to go.
+ * The containers of a runner, at most so many at a time. A job shares one that has room, else gets
+ * a new one, for which the one that has been idle longest may have to go.
+ *
+ * Where there are fewer containers than slots, jobs of one model could keep its container busy for
+ * ever. So room is given in the order in which jobs came, and once the first in line has waited
+ * too long nobody joins before it: what runs comes to its end, and a container falls idle.
  */
 import { createHash } from "node:crypto";
 import { referenceOf } from "../engines/engine.ts";
@@ -9,15 +13,24 @@ import { Container, type ContainerParts, type Specification } from "./container.
 import { internal } from "./failure.ts";
 import { unlessAborted } from "./wait.ts";
 
+/** Milliseconds. Another model takes about as long to load: more often it would be all loading. */
+const PATIENCE = 60_000;
+
+interface Waiting {
+  since: number;
+}
+
 export class Fleet {
   /** In the order of their last use. */
   readonly #containers = new Set<Container>();
-  readonly #slots: number;
+  readonly #most: number;
+  /** Jobs without a container yet, in the order in which they came. */
+  readonly #line: Waiting[] = [];
   readonly #closed = new AbortController();
   #change = Promise.withResolvers<void>();
 
-  constructor(slots: number) {
-    this.#slots = slots;
+  constructor(most: number) {
+    this.#most = most;
   }
 
   warm(): string[] {
@@ -29,16 +42,23 @@ export class Fleet {
   async join(job: RunnableJob, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
     const specification = specify(job);
     const end = AbortSignal.any([stop, this.#closed.signal]);
-    for (;;) {
-      end.throwIfAborted();
-      const container = this.#find(specification.key) ?? this.#add(specification, parts);
-      if (container) {
-        container.join();
-        return container;
+    const me = { since: performance.now() };
+    this.#line.push(me);
+    try {
+      for (;;) {
+        end.throwIfAborted();
+        const container = this.#find(specification.key, me) ?? this.#add(specification, parts, me);
+        if (container) {
+          container.join();
+          return container;
+        }
+        // One that is stopping already makes itself known as a change.
+        const idle = [...this.#containers].find(({ users, isReady }) => users === 0 && isReady);
+        await unlessAborted(idle ? idle.stop() : this.#change.promise, end);
       }
-      // One that is stopping already makes itself known as a change.
-      const idle = [...this.#containers].find(({ users, isReady }) => users === 0 && isReady);
-      await unlessAborted(idle ? idle.stop() : this.#change.promise, end);
+    } finally {
+      this.#line.splice(this.#line.indexOf(me), 1);
+      this.#changed();
     }
   }
 
@@ -55,13 +75,16 @@ export class Fleet {
   }
 
   /** Of several the one last used, so that the others may come to their idle end. */
-  #find(key: string): Container | undefined {
+  #find(key: string, me: Waiting): Container | undefined {
+    const [first = me] = this.#line;
+    if (first !== me && performance.now() - first.since > PATIENCE) return undefined;
     const mine = [...this.#containers].filter((one) => one.key === key && one.hasRoom);
     return mine.findLast(({ isReady }) => isReady) ?? mine.at(-1);
   }
 
-  #add(specification: Specification, parts: ContainerParts): Container | undefined {
-    if (this.#containers.size >= this.#slots) return undefined;
+  #add(specification: Specification, parts: ContainerParts, me: Waiting): Container | undefined {
+    const before = this.#line.indexOf(me);
+    if (this.#containers.size + before >= this.#most) return undefined;
     const container = new Container(specification, parts);
     this.#containers.add(container);
     void container.ended.then(() => {
@@ -83,5 +106,5 @@ function specify({ image, variables, limits, interface: server }: RunnableJob): 
   const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
   const parts = JSON.stringify([server, referenceOf(image), maxConcurrency, sorted]);
   const key = createHash("sha256").update(parts).digest("hex");
-  return { key, image, variables, maxConcurrency };
+  return { key, image, interface: server, variables, maxConcurrency };
 }

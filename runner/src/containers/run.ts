@@ -4,6 +4,7 @@ import type { RunnableJob, RunSignals, Sink } from "../executor.ts";
 import type { InputFiles } from "../files/inputs.ts";
 import type { OutputFiles, OutputRun } from "../files/outputs.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
+import { UsageMeter } from "../usage.ts";
 import type { Container, ContainerParts } from "./container.ts";
 import { asFailure, failed, internal } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
@@ -68,10 +69,16 @@ async function runIn(
   run: Omit<OutputRun, "declaresFiles">,
 ): Promise<{ outcome: Outcome; finish: Finish }> {
   const { input, stop } = run;
-  const { prediction_id: id, limits } = run.job;
+  const { prediction_id: id, call, limits, model: named } = run.job;
+  const { owner, name } = named;
   const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
   try {
-    const outcome = await session.run({ id, input, limits, sink: stored, stop });
+    const meter = call && new UsageMeter(stored, call, input);
+    const sink = meter ?? stored;
+    const model = `${owner}/${name}`;
+    const outcome = await session.run({ id, call, model, input, limits, sink, stop });
+    // What was refused has used nothing.
+    if (!outcome.refused) meter?.settle();
     return { outcome, finish: await stored.settle(outcome.finish) };
   } finally {
     await stored.close();

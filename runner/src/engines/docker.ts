@@ -19,6 +19,7 @@ import {
   UNFENCED_ADVICE,
 } from "./firewall.ts";
 import { hasReference, imageFacts } from "./image.ts";
+import { exposedPort, listening } from "./listening.ts";
 import { closeNetwork, type Network, openNetwork } from "./network.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "./options.ts";
 import { pullImage } from "./pull.ts";
@@ -99,21 +100,22 @@ export class DockerEngine implements Engine {
   }
 
   async start(
-    { image, environment, uploadUrl }: Launch,
+    { image, environment, uploadUrl, interface: kind }: Launch,
     signal: AbortSignal,
   ): Promise<RunningContainer> {
     const found = await this.#inspect(image);
     if (!found) throw external(`${referenceOf(image)} is not on this machine after the pull`);
     const network = this.#network;
     if (!network) throw internal("the Docker engine is not open");
-    const facts = imageFacts(found.Config.Labels ?? {});
+    const facts = imageFacts(found.Config.Labels ?? {}, found.Config.Env);
     const gpus = this.#gpus === "always" || (this.#gpus === "image" && facts.gpu);
-    const port = this.#port;
+    const exposed = kind === "vendora" ? exposedPort(found.Config.ExposedPorts) : undefined;
+    const port = exposed ?? this.#port;
     const container = await this.#docker.createContainer({
       // By the id that was looked at, not by a name that may come to mean another image.
       Image: found.Id,
       ...(facts.cog ? { Cmd: [...COG_COMMAND, `--upload-url=${uploadUrl}`] } : {}),
-      Env: Object.entries({ ...environment, HOST: "0.0.0.0", PORT: String(port) }).map(
+      Env: Object.entries({ ...environment, ...listening(kind, "0.0.0.0", port) }).map(
         ([name, value]) => `${name}=${value}`,
       ),
       Labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },

@@ -8,14 +8,15 @@
  */
 import type { Readable } from "node:stream";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { Image } from "../../../src/protocol/runner.ts";
+import type { ContainerInterface, Image } from "../../../src/protocol/runner.ts";
 
 /** `repository@digest`, as the wire has it. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
 
 export interface Launch {
   image: Image;
-  /** The version's variables and what the interface adds; PORT and HOST come from the engine. */
+  interface: ContainerInterface;
+  /** The version's variables and what the interface adds; where to listen comes from the engine. */
   environment: Record<string, string>;
   /** Where what the container puts out as files goes; Cog is told by a flag of its server. */
   uploadUrl: string;

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { configuration, newSchemas } from "../../../src/protocol/model.ts";
+import { configuration, createVersion, newSchemas } from "../../../src/protocol/model.ts";
 import { containerInterface } from "../../../src/protocol/runner.ts";
 
 export const MANIFEST = "auspex.json";
@@ -15,6 +15,7 @@ export const manifest = z.object({
   interface: containerInterface.default("cog"),
   command: z.array(z.string()).min(1),
   schemas: newSchemas,
+  compatibilities: createVersion.shape.compatibilities,
   configuration: configuration.prefault({}),
 });
 export type Manifest = z.infer<typeof manifest>;

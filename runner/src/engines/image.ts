@@ -1,4 +1,4 @@
-/** What the labels of an image say about how to run it. */
+/** What an image says about how to run it. */
 import { z } from "zod";
 import { external } from "../containers/failure.ts";
 
@@ -15,7 +15,14 @@ export interface ImageFacts {
   gpu: boolean;
 }
 
-export function imageFacts(labels: Record<string, string>): ImageFacts {
+/** What images are built on that NVIDIA has made for its GPUs: vLLM's, llama.cpp's for CUDA. */
+const GPUS = /^NVIDIA_VISIBLE_DEVICES=(?!(none|void)?$)/;
+
+/** `environment`: what the image sets, as `NAME=value`. */
+export function imageFacts(
+  labels: Record<string, string>,
+  environment: readonly string[] = [],
+): ImageFacts {
   const names = Object.keys(labels);
   if (names.some((name) => name.startsWith("run.cog.weight."))) {
     throw external(
@@ -24,7 +31,7 @@ export function imageFacts(labels: Record<string, string>): ImageFacts {
     );
   }
   const prefix = PREFIXES.find((start) => names.includes(`${start}version`));
-  if (prefix === undefined) return { cog: false, gpu: false };
+  if (prefix === undefined) return { cog: false, gpu: environment.some((one) => GPUS.test(one)) };
   return { cog: true, gpu: wantsGpu(labels[`${prefix}config`]) };
 }
 

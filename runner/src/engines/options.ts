@@ -30,7 +30,7 @@ export interface DockerOptions {
   kind: "docker";
   /** The socket of Docker or Podman. */
   socket?: string;
-  /** `image`: for the images that ask for them (`run.cog.config`). */
+  /** `image`: for those that ask for them (`run.cog.config`, or built on NVIDIA's own images). */
   gpus?: "image" | "always" | "never";
   /** What containers are told to listen on. */
   port?: number;

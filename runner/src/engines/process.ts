@@ -23,6 +23,7 @@ import {
 import { openBelow } from "./file.ts";
 import { listModels, type ModelFolder } from "./folder.ts";
 import { signalGroup, spawnGroup } from "./group.ts";
+import { listening } from "./listening.ts";
 import type { ProcessOptions } from "./options.ts";
 import { PidFiles } from "./pidfile.ts";
 import { Tail } from "./tail.ts";
@@ -63,7 +64,7 @@ export class ProcessEngine implements Engine {
     this.#used.set(referenceOf(image), image);
   }
 
-  async start({ image, environment }: Launch): Promise<RunningContainer> {
+  async start({ image, environment, interface: kind }: Launch): Promise<RunningContainer> {
     const { directory, manifest } = await this.#find(image);
     const port = await freePort();
     const temporary = await this.#temporary.make();
@@ -75,8 +76,7 @@ export class ProcessEngine implements Engine {
         // Last, the runner's own `node`, for machines where none is installed.
         PATH: [environment.PATH ?? process.env.PATH, dirname(process.execPath)].join(delimiter),
         HOME: process.env.HOME ?? directory,
-        HOST: LOOPBACK,
-        PORT: String(port),
+        ...listening(kind, LOOPBACK, port),
         TMPDIR: temporary,
       },
     });

@@ -30,7 +30,8 @@ export interface StoredOutput extends Sink {
 
 export interface OutputQueueOptions {
   files: RunFiles;
-  references: References;
+  /** Absent: no text stands for a file. */
+  references: References | undefined;
   store: OutputStore;
   sink: Sink;
   stop: AbortSignal;
@@ -68,14 +69,9 @@ export class OutputQueue implements StoredOutput {
   output(said: Json): void {
     if (this.#failure) return;
     try {
-      const pending: Pending[] = [];
-      const draft = draftOf(said, (text) => {
-        const one = this.#options.references.recognise(text);
-        if (one instanceof Pending) pending.push(one);
-        return one;
-      });
+      const { draft, pending } = this.#draft(said);
       const ready = !this.#draining && pending.length === 0;
-      const value = ready ? filled(draft, new Map()) : undefined;
+      const value = ready ? (draft === said ? said : filled(draft, new Map())) : undefined;
       if (value === undefined || largeText(value) !== undefined) {
         this.#push(this.#prepare(draft, pending));
       } else {
@@ -110,6 +106,18 @@ export class OutputQueue implements StoredOutput {
 
   close(): Promise<void> {
     return this.#options.files.end();
+  }
+
+  #draft(said: Json): { draft: Draft; pending: Pending[] } {
+    const { references } = this.#options;
+    const pending: Pending[] = [];
+    if (!references) return { draft: said, pending };
+    const draft = draftOf(said, (text) => {
+      const one = references.recognise(text);
+      if (one instanceof Pending) pending.push(one);
+      return one;
+    });
+    return { draft, pending };
   }
 
   #push(delivery: Promise<Delivery>): void {

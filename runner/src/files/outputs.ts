@@ -68,13 +68,10 @@ export class OutputFiles {
     const files = container.files.begin(job.prediction_id);
     const store = new OutputStore({ files: this.#files, lease: job.lease, stop: end });
     const read = declaresFiles ? (path: string) => container.read(path) : undefined;
-    const references = new References({
-      files,
-      read,
-      store,
-      inputs: namesIn(job, input),
-      stop: end,
-    });
+    const inputs = namesIn(job, input);
+    // What answers a call of the convention is text, whatever it looks like.
+    const references =
+      job.call === null ? new References({ files, read, store, inputs, stop: end }) : undefined;
     return new OutputQueue({ files, references, store, sink, stop, over, log });
   }
 

@@ -1,24 +1,26 @@
 /**
- * What a Cog container says of its output. It is asked once, for the container's whole life, so
- * what does not answer is asked again: files would be taken for plain text.
+ * What a Cog container says of its input and its output. It is asked once, for the container's
+ * whole life, so what does not answer is asked again: files would be taken for plain text.
  */
 import { external, Failure } from "../containers/failure.ts";
 import { sleep, unlessAborted } from "../containers/wait.ts";
 import { messageOf } from "../error.ts";
-import { declaresFiles, isIterator, openapi, parseAs } from "./cog-protocol.ts";
+import { declaresFiles, isIterator, openapi, parseAs, takesChatOnly } from "./cog-protocol.ts";
 import type { ContainerClient } from "./http.ts";
 
 export interface Description {
   /** Whether the output is a list that grows. */
   iterator: boolean;
   declaresFiles: boolean;
+  /** Whether it takes `messages`, and no `input` in the words of responses. */
+  chatOnly: boolean;
 }
 
 /** Milliseconds: for one answer, for all tries, and between two of them. */
 const TIMES = { answer: 10_000, patience: 20_000, pause: 500 };
 
 /** Without a schema an output is one value, and what is in it is no file. */
-const NONE: Description = { iterator: false, declaresFiles: false };
+const NONE: Description = { iterator: false, declaresFiles: false, chatOnly: false };
 
 /** Of 4xx these pass by themselves; the others say that there is no schema. */
 const MAY_PASS = [408, 425, 429];
@@ -63,5 +65,9 @@ async function ask(
 function read(body: string): Description {
   const document = parseAs(openapi, body);
   if (!document) throw external("the container's /openapi.json is not Cog's");
-  return { iterator: isIterator(document), declaresFiles: declaresFiles(document) };
+  return {
+    iterator: isIterator(document),
+    declaresFiles: declaresFiles(document),
+    chatOnly: takesChatOnly(document),
+  };
 }

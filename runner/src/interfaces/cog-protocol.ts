@@ -50,6 +50,14 @@ export function declaresFiles({ components: { schemas } }: Openapi): boolean {
   return false;
 }
 
+const input = z.object({ properties: z.record(z.string(), z.unknown()) });
+
+/** Whether it takes a conversation as chat completions have it, and not as responses do. */
+export function takesChatOnly({ components }: Openapi): boolean {
+  const { properties } = input.safeParse(components.schemas.Input).data ?? { properties: {} };
+  return "messages" in properties && !("input" in properties);
+}
+
 /** The body of a 422. */
 export const invalid = z.object({
   detail: z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),

@@ -15,6 +15,7 @@ import { type Health, health, invalid, parseAs, type State, state } from "./cog-
 import { Growth } from "./growth.ts";
 import type { Answer } from "./http.ts";
 import type { Connection, Outcome, Run } from "./interface.ts";
+import { ServerFailure } from "./vendora-error.ts";
 
 /** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
 const OVER = "over";
@@ -44,7 +45,7 @@ export class CogRun {
   readonly #connection: Connection;
   readonly #parts: SessionParts;
   readonly #growth: Growth;
-  readonly #body: Omit<Run, "sink" | "stop" | "limits">;
+  readonly #body: Pick<Run, "id" | "input">;
   readonly #settled = Promise.withResolvers<Outcome>();
   readonly #over = new AbortController();
   #requested: number | undefined;
@@ -124,7 +125,9 @@ export class CogRun {
       const issues = parseAs(invalid, body)?.detail.map(
         ({ loc, msg }) => `${loc.join(".")}: ${msg}`,
       );
-      this.#fail(external(`the model refused the input: ${issues?.join("; ") ?? text}`), "kept");
+      const message = `the model refused the input: ${issues?.join("; ") ?? text}`;
+      const error = { message, type: "invalid_request_error", param: null, code: null };
+      this.#fail(new ServerFailure(status, error), "kept");
     } else if (status === 409) {
       this.#fail(internal("the container has no room for the prediction"), "retired");
     } else if (status === 200 || status === 201) {
@@ -212,15 +215,16 @@ export class CogRun {
     const { output } = this.#growth;
     const failure = reason instanceof Failure ? reason : internal(String(reason));
     const stopped = this.#run.stop.aborted;
-    this.#settle(stopped ? { status: "canceled", output } : failed(failure, output), container);
+    const finish: Finish = stopped ? { status: "canceled", output } : failed(failure, output);
+    this.#settle(finish, container, failure instanceof ServerFailure && failure.isRefusal);
   }
 
-  #settle(finish: Finish, container: Outcome["container"]): void {
+  #settle(finish: Finish, container: Outcome["container"], refused = false): void {
     if (this.#over.signal.aborted) return;
     this.#over.abort(OVER);
     const since = this.#requested;
     const times =
       since === undefined ? {} : { execution_seconds: (performance.now() - since) / 1e3 };
-    this.#settled.resolve({ finish: { ...finish, ...times }, container });
+    this.#settled.resolve({ finish: { ...finish, ...times }, container, refused });
   }
 }

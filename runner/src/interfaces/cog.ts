@@ -1,12 +1,14 @@
 /** The Cog interface: readiness, and the session that follows. */
-import { external } from "../containers/failure.ts";
+import { external, failed } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
 import { type Description, describe } from "./cog-description.ts";
 import { health, parseAs } from "./cog-protocol.ts";
 import { CogRun } from "./cog-run.ts";
 import { type Answer, ContainerClient } from "./http.ts";
-import type { Connection, Run, ServerInterface, Session, Timing } from "./interface.ts";
+import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "./interface.ts";
 import type { Receiver } from "./receiver.ts";
+import { ServerFailure } from "./vendora-error.ts";
+import { chatInput } from "./vendora-request.ts";
 
 /** A container that is up answers in no time; one whose machine is busy gets a little. */
 const ANSWER_MS = 2_000;
@@ -108,7 +110,17 @@ class CogSession implements Session {
     return this.#parts.declaresFiles;
   }
 
-  run(run: Run) {
+  async run(run: Run): Promise<Outcome> {
+    if (run.call !== "responses" || !this.#parts.chatOnly) return this.#run(run);
+    try {
+      return await this.#run({ ...run, input: chatInput(run.input) });
+    } catch (error) {
+      if (!(error instanceof ServerFailure)) throw error;
+      return { finish: failed(error), container: "kept", refused: true };
+    }
+  }
+
+  #run(run: Run): Promise<Outcome> {
     return new CogRun(run, this.#connection, this.#parts).toEnd();
   }
 

@@ -1,4 +1,7 @@
-/** HTTP to a container: connections are kept, answers are bounded, everything has a deadline. */
+/**
+ * HTTP to a container. Calls: connections are kept, answers are bounded, everything has a deadline.
+ * Streams: a connection of its own for each, and no deadline but the caller's.
+ */
 import { Agent, type IncomingMessage, request } from "node:http";
 import { external } from "../containers/failure.ts";
 
@@ -53,6 +56,28 @@ export class ContainerClient {
         else resolve({ status, body: text });
       }, reject);
     });
+    outgoing.end(body);
+    return promise;
+  }
+
+  /**
+   * Sends JSON, once: what may have begun is not asked for again. Resolves with the head of the
+   * answer, however long that takes; the signal closes the connection, also while it is read.
+   */
+  stream(path: string, body: string, signal: AbortSignal): Promise<IncomingMessage> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const outgoing = request(new URL(path, this.#address), {
+      method: "POST",
+      agent: false,
+      headers: {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        accept: "application/json, text/event-stream",
+      },
+      signal,
+    });
+    outgoing.on("error", reject);
+    outgoing.on("response", resolve);
     outgoing.end(body);
     return promise;
   }

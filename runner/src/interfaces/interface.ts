@@ -7,7 +7,7 @@
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { Limits } from "../../../src/protocol/runner.ts";
+import type { Limits, VendoraCall } from "../../../src/protocol/runner.ts";
 import type { Sink } from "../executor.ts";
 
 export interface Connection {
@@ -21,6 +21,10 @@ export interface Connection {
 
 export interface Run {
   id: string;
+  /** What the input is the body of; null: it is the model's own. */
+  call: VendoraCall | null;
+  /** As its callers know it: `owner/name`. */
+  model: string;
   input: Record<string, Json>;
   limits: Limits;
   sink: Sink;
@@ -35,6 +39,8 @@ export interface Outcome {
    * because it cannot be trusted) or `killed` now (it did not stop).
    */
   container: "kept" | "retired" | "killed";
+  /** It failed by what it was asked: the container did its part, and that says nothing against it. */
+  refused?: boolean;
 }
 
 export interface Session {

@@ -1,0 +1,109 @@
+// A language model of words: how likely each is after the last three (interpolated Kneser-Ney).
+
+/** How many words are looked at: one to foretell, and the three before it. */
+const ORDER = 4;
+/**
+ * What each count gives up, for words that were never seen there. Books say 0.75, which foretells
+ * other texts best; less keeps closer to this one, which is short, and so writes better.
+ */
+const DISCOUNT = 0.3;
+
+export const PARAGRAPH = "\n\n";
+
+const WORD_OR_MARK = /\n\n|\s?[\p{L}\p{N}]+(?:[’'-][\p{L}\p{N}]+)*|\s?[^\s\p{L}\p{N}]|\s/gu;
+
+/** Words, marks and paragraph breaks, each with the space before it; joined they are the text. */
+export function tokenize(text) {
+  return text.match(WORD_OR_MARK) ?? [];
+}
+
+/** A word as it is looked up: capitals and the space before do not matter. */
+export function plain(token) {
+  return token === PARAGRAPH ? token : token.trim().toLowerCase().replaceAll("’", "'");
+}
+
+/** Numbers for tokens, so that odds can lie in one array. */
+export class Vocabulary {
+  /** @type {string[]} */
+  tokens;
+  #ids;
+  /** Of each token, the number of its plain word: what contexts are made of. */
+  #words;
+  #wordIds;
+
+  /** @param {Vocabulary} [base] whose tokens it begins with */
+  constructor(base) {
+    this.tokens = [...(base?.tokens ?? [])];
+    this.#ids = new Map(base?.#ids);
+    this.#words = [...(base?.#words ?? [])];
+    this.#wordIds = new Map(base?.#wordIds);
+  }
+
+  get size() {
+    return this.tokens.length;
+  }
+
+  /** The token's number; a new one when it has none. */
+  id(token) {
+    const known = this.#ids.get(token);
+    if (known !== undefined) return known;
+    const word = plain(token);
+    if (!this.#wordIds.has(word)) this.#wordIds.set(word, this.#wordIds.size);
+    this.#words.push(this.#wordIds.get(word));
+    this.#ids.set(token, this.tokens.length);
+    return this.tokens.push(token) - 1;
+  }
+
+  /** The `length` tokens before `end` as a key. */
+  context(ids, end, length) {
+    let key = "";
+    for (let index = end - length; index < end; index++) key += `${this.#words[ids[index]]} `;
+    return key;
+  }
+}
+
+export class Ngrams {
+  #vocabulary;
+  /** @type {Map<string, { total: number, counts: Map<number, number> }>} what followed a context */
+  #followers = new Map();
+
+  constructor(vocabulary) {
+    this.#vocabulary = vocabulary;
+  }
+
+  get size() {
+    return this.#followers.size;
+  }
+
+  /**
+   * Counts each token once after its longest context, and after a shorter one only when it is new
+   * after the longer: so a short context knows after how many others a word has come, not how often.
+   */
+  learn(ids, from = 0, to = ids.length) {
+    for (let index = from; index < Math.min(to, ids.length); index++) {
+      for (let length = Math.min(ORDER - 1, index); length >= 0; length--) {
+        const key = this.#vocabulary.context(ids, index, length);
+        const found = this.#followers.get(key) ?? { total: 0, counts: new Map() };
+        this.#followers.set(key, found);
+        const count = found.counts.get(ids[index]) ?? 0;
+        found.counts.set(ids[index], count + 1);
+        found.total++;
+        if (count > 0) break;
+      }
+    }
+  }
+
+  /** How likely each token is after these; the odds add up to 1, and none is 0. `size`: of all. */
+  odds(ids, size = this.#vocabulary.size) {
+    const odds = new Float64Array(size).fill(1 / size);
+    for (let length = 0; length < ORDER && length <= ids.length; length++) {
+      const found = this.#followers.get(this.#vocabulary.context(ids, ids.length, length));
+      if (!found) break;
+      const { total, counts } = found;
+      const left = (DISCOUNT * counts.size) / total;
+      for (let id = 0; id < size; id++) odds[id] *= left;
+      for (const [id, count] of counts) odds[id] += (count - DISCOUNT) / total;
+    }
+    return odds;
+  }
+}

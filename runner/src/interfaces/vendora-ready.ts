@@ -1,0 +1,57 @@
+/** When a vendora server is ready, and what it calls its model. */
+import { z } from "zod";
+import { external } from "../containers/failure.ts";
+import { sleep } from "../containers/wait.ts";
+import { parseAs } from "./cog-protocol.ts";
+import type { Answer, ContainerClient } from "./http.ts";
+import type { Timing } from "./interface.ts";
+
+export const HEALTH = "/health";
+const MODELS = "/v1/models";
+
+/** A server that is up answers in no time; one whose machine is busy gets a little. */
+const ANSWER_MS = 2_000;
+/** Small models are ready in their first second: look more often. */
+const EAGER_MS = 1_000;
+const EAGER_POLL = 20;
+
+const models = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+export interface Served {
+  health: string;
+  model: string | undefined;
+}
+
+/**
+ * Refused connections and 503 mean that the model is loading, and so does all else that may pass.
+ * @throws Failure when it is no such server; the signal's reason
+ */
+export async function awaitServer(
+  client: ContainerClient,
+  { readinessPoll }: Pick<Timing, "readinessPoll">,
+  end: AbortSignal,
+): Promise<Served> {
+  const begun = performance.now();
+  let health = HEALTH;
+  for (;;) {
+    end.throwIfAborted();
+    const answer = await look(client, health);
+    if (answer && isMissing(answer)) {
+      if (health === MODELS) throw external(`the container has neither ${HEALTH} nor ${MODELS}`);
+      health = MODELS;
+      continue;
+    }
+    const listed = answer?.status === 200 ? await look(client, MODELS) : undefined;
+    if (listed?.status === 200) return { health, model: firstOf(listed) };
+    if (listed && listed.status < 500) return { health, model: undefined };
+    const eager = performance.now() - begun < EAGER_MS;
+    await sleep(eager ? Math.min(EAGER_POLL, readinessPoll) : readinessPoll, end);
+  }
+}
+
+const look = (client: ContainerClient, path: string): Promise<Answer | undefined> =>
+  client.call({ method: "GET", path, timeout: ANSWER_MS }).catch(() => undefined);
+
+const isMissing = ({ status }: Answer) => status === 404 || status === 405;
+
+const firstOf = ({ body }: Answer) => parseAs(models, body)?.data[0]?.id;

@@ -1,0 +1,71 @@
+/** The vendora interface: servers that speak that convention, as vLLM and llama.cpp's do. */
+import { ContainerClient } from "./http.ts";
+import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "./interface.ts";
+import { awaitServer } from "./vendora-ready.ts";
+import { VendoraRun } from "./vendora-run.ts";
+
+export class VendoraInterface implements ServerInterface {
+  readonly #timing: Timing;
+
+  constructor(timing: Timing) {
+    this.#timing = timing;
+  }
+
+  /** Where to listen the engine says; how many requests at once is a flag of the server's own. */
+  environment(): Record<string, string> {
+    return {};
+  }
+
+  async connect(
+    connection: Connection,
+    _report: (logs: string) => void,
+    stop: AbortSignal,
+  ): Promise<Session> {
+    const client = new ContainerClient(connection.address);
+    try {
+      const end = AbortSignal.any([connection.gone, stop]);
+      const served = await awaitServer(client, this.#timing, end);
+      const { gone } = connection;
+      const timing = this.#timing;
+      return new VendoraSession({ client, gone, timing, ...served, open: 0, chatOnly: false });
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+}
+
+/** What the runs of one container share. */
+export interface VendoraParts {
+  client: ContainerClient;
+  gone: AbortSignal;
+  timing: Timing;
+  /** Where it says that it is well. */
+  health: string;
+  /** What it calls its model; undefined: it does not say, and so does not care. */
+  model: string | undefined;
+  /** Requests that it is at work on, for this runner. */
+  open: number;
+  /** It has no /v1/responses, as a run has found out. */
+  chatOnly: boolean;
+}
+
+class VendoraSession implements Session {
+  readonly declaresFiles = false;
+  readonly #parts: VendoraParts;
+
+  constructor(parts: VendoraParts) {
+    this.#parts = parts;
+  }
+
+  run(run: Run): Promise<Outcome> {
+    return new VendoraRun(run, this.#parts).toEnd();
+  }
+
+  /** There is no call for it: the signal of the engine comes next. */
+  async shutdown(): Promise<void> {}
+
+  close(): void {
+    this.#parts.client.close();
+  }
+}

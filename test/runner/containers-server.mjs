@@ -1,0 +1,63 @@
+// A server that speaks the vendora convention, steered by what the last message says.
+
+import http from "node:http";
+
+// FIXED_PORT: as a flag in its image, which PORT does not change.
+const { HOST, PORT, LLAMA_ARG_HOST, LLAMA_ARG_PORT, FIXED_PORT = PORT } = process.env;
+const model = "parrot-7b";
+const working = new Set();
+
+if (LLAMA_ARG_HOST !== HOST || LLAMA_ARG_PORT !== PORT) process.exit(2);
+
+const reply = (response, status, body) =>
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+
+const chunk = (content) =>
+  `data: ${JSON.stringify({ model, choices: [{ index: 0, delta: { content } }] })}\n\n`;
+
+const ways = {
+  async say(response, { words = [], usage }) {
+    for (const word of words) response.write(chunk(word));
+    if (usage) response.write(`data: ${JSON.stringify({ model, choices: [], usage })}\n\n`);
+    response.end("data: [DONE]\n\n");
+  },
+  async hang(response) {
+    response.write(chunk("waiting"));
+  },
+  async deaf(response) {
+    response.write(chunk("waiting"));
+    working.add("for ever");
+  },
+  async crash(response) {
+    response.write(chunk("last words"));
+    process.stdout.write("segmentation fault\n");
+    setTimeout(() => process.exit(139), 5);
+  },
+  async echo(response, _, body) {
+    reply(response, 200, { model, choices: [{ message: { content: JSON.stringify(body) } }] });
+  },
+  async refuse(response) {
+    const error = { message: "too hot", type: "BadRequestError", param: "temperature", code: 400 };
+    reply(response, 400, { error });
+  },
+  async pid(response) {
+    reply(response, 200, { model, choices: [{ message: { content: String(process.pid) } }] });
+  },
+};
+
+http
+  .createServer(async (request, response) => {
+    if (request.url === "/health") return response.writeHead(200).end();
+    if (request.url === "/metrics") {
+      return response.end(`llamacpp:requests_processing ${working.size}\n`);
+    }
+    if (request.url === "/v1/models") return reply(response, 200, { data: [{ id: model }] });
+    if (request.url !== "/v1/chat/completions")
+      return reply(response, 404, { detail: "Not Found" });
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
+    working.add(response);
+    response.on("close", () => working.delete(response));
+    if (body.stream) response.writeHead(200, { "content-type": "text/event-stream" });
+    await ways[body.way](response, body, body);
+  })
+  .listen(Number(FIXED_PORT), HOST);
