@@ -7,11 +7,12 @@ import { sha256 } from "../domain/secret.ts";
 import { fault, issueAt, type Loc, ValidationFailure } from "../domain/validation.ts";
 import { callOf } from "../domain/vendora/call.ts";
 import { ProblemError } from "../errors.ts";
-import type { CreateRequest, CreateResult } from "../objects/prediction/doors.ts";
+import type { CreateRequest, CreateResult, Leave } from "../objects/prediction/doors.ts";
 import type { Snapshot } from "../objects/prediction/record.ts";
 import {
   keyedPredictionId,
   newPredictionId,
+  openStream,
   type PredictionStub,
   predictionAt,
   projectionAt,
@@ -36,6 +37,8 @@ export interface CreateOptions {
   /** It is cancelled when it has not ended after so many seconds. */
   cancelAfter: number | null;
   idempotencyKey?: string | undefined;
+  /** Whoever asked follows its events from the first on. */
+  follow?: { leave?: Leave };
 }
 
 /** What is to run. */
@@ -50,6 +53,8 @@ export interface Order {
 export interface Created {
   snapshot: Snapshot;
   stub: PredictionStub;
+  /** From the first one on, of one that is followed; absent when they are to be asked for. */
+  events?: ReadableStream<Uint8Array> | null;
 }
 
 const DAY_MS = 86_400_000;
@@ -90,7 +95,9 @@ export async function createOrdered(
   const circumstances = { id, call, origin, cancelAfter, requestHash, files, storedInput };
   const spec = specOf(services, caller, target, request, circumstances);
   const beginning = { spec, input: text, wait: options.wait * 1000 };
-  return key === undefined ? begin(services, beginning) : beginOnce(services, beginning, key);
+  return key === undefined
+    ? begin(services, beginning, options.follow)
+    : beginOnce(services, beginning, key);
 }
 
 /** @throws ValidationFailure */
@@ -103,7 +110,11 @@ function checkRetention({ settings }: Services, { retention_seconds }: CreatePre
 }
 
 /** The row is written beside the work, not before it; the id leaves only when the row is there. */
-async function begin(services: Services, request: CreateRequest): Promise<Created> {
+async function begin(
+  services: Services,
+  request: CreateRequest,
+  follow: CreateOptions["follow"],
+): Promise<Created> {
   const { env, db } = services;
   const { spec } = request;
   const objectId = newPredictionId(env);
@@ -114,13 +125,16 @@ async function begin(services: Services, request: CreateRequest): Promise<Create
       throw unavailable(error);
     });
   }
-  const creating = predictionAt(env, objectId).create(carried(request));
+  const stub = predictionAt(env, objectId);
+  const creating = stub.create(carried(request));
+  // Right behind it, on the same way: it is known from the beginning when whoever asked has gone.
+  const following = follow && openStream(stub, { after: 0, ...follow });
   const writing = insertPrediction(db, row).catch(async (error) => {
     // Without a row nobody could find it: it must not run.
     await predictionAt(env, objectId).cancel();
     throw error;
   });
-  const [created, written] = await Promise.allSettled([creating, writing]);
+  const [created, written, followed] = await Promise.allSettled([creating, writing, following]);
   // A call that broke off, as a deploy ends one that waits, may have begun it: the object knows.
   const answer =
     created.status === "fulfilled" ? created.value : await predictionAt(env, objectId).get();
@@ -130,7 +144,8 @@ async function begin(services: Services, request: CreateRequest): Promise<Create
   }
   if (written.status === "rejected") throw unavailable(written.reason);
   places.set(`${spec.account_id}:${spec.id}`, objectId.toString());
-  return { snapshot: answer, stub: predictionAt(env, objectId) };
+  const log = followed.status === "fulfilled" && followed.value?.ok ? followed.value : undefined;
+  return { snapshot: answer, stub: predictionAt(env, objectId), events: log?.body };
 }
 
 /** What lies in R2 need not travel. */

@@ -4,7 +4,7 @@
  * TMPDIR=/dev/shm takes the disk out of both sides.
  *
  *   --quick      whether it works, not how fast it is
- *   --only a,b   memory, latency, tokens, fanout, lists, files, bill
+ *   --only a,b   memory, latency, tokens, fanout, lists, files, vendora, bill
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -21,6 +21,7 @@ import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
+import { measureVendora } from "./vendora.ts";
 
 type Part = (bed: Bed, effort: Effort) => Promise<Table>;
 
@@ -32,6 +33,7 @@ const PARTS: Record<string, Part> = {
   fanout: measureFanout,
   lists: measureLists,
   files: measureFiles,
+  vendora: measureVendora,
 };
 const BILL = "bill";
 

@@ -11,6 +11,7 @@ import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
 import { uploadFile } from "./support/upload-file.ts";
+import { vendoraOf } from "./support/vendora.ts";
 import { USERNAME, World } from "./support/world.ts";
 
 if (!dockerIsUp) console.log("Docker does not answer: the journeys of containers are left out.");
@@ -72,6 +73,27 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(made).toEqual(await duotone(await readFile(SAMPLE), colours));
   });
 
+  it("chats and embeds, with servers that speak the convention of the official client", async () => {
+    const { openai } = vendoraOf(world.access);
+    const stream = openai.chat.completions.stream({
+      model: `${USERNAME}/scribe`,
+      messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
+      seed: 7,
+      max_completion_tokens: 20,
+    });
+    const seen: string[] = [];
+    stream.on("content", (delta) => seen.push(delta));
+    const text = await stream.finalContent();
+    expect(seen.join("")).toBe(text);
+    expect(seen.length).toBeGreaterThan(5);
+    const { data } = await openai.embeddings.create({
+      model: `${USERNAME}/meaning`,
+      input: ["The king is on the throne", "The queen is on the throne", "The cat eats fish"],
+    });
+    const [king, queen, cat] = data.map(({ embedding }) => embedding);
+    expect(cosine(king, queen)).toBeGreaterThan(cosine(king, cat));
+  });
+
   it("tells what the model raised", async () => {
     const watch = await world.create("sums", { numbers: [1], mode: "fail" });
     const { error } = await endOf(world, watch, "failed");
@@ -128,6 +150,10 @@ describe.runIf(dockerIsUp)("in containers", () => {
     expect(await networksOf(runner)).toEqual([]);
   });
 });
+
+/** Of vectors of unit length. */
+const cosine = (a: number[] = [], b: number[] = []) =>
+  a.reduce((sum, value, n) => sum + value * (b[n] ?? 0), 0);
 
 async function containersOf({ name }: Runner, image = ""): Promise<string[]> {
   const format = '{{.Label "auspex.image"}}';

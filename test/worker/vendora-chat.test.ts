@@ -1,4 +1,5 @@
 /** Chat completions of the vendora convention: plain, streamed, failed, left. */
+import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import { expectChatChunk, expectChatCompletion, expectErrorBody } from "../published/validate.ts";
 import { eventually, passes, startClock, stopClock } from "./support/time.ts";
@@ -9,6 +10,7 @@ import {
   completion,
   dataOf,
   failed,
+  finish,
   MESSAGES,
   newest,
   newVendora,
@@ -129,6 +131,25 @@ describe("a streamed one", () => {
     expect(replayed[0]).toMatchObject({ choices: [{ delta: { content: " and on" } }] });
   });
 
+  test("goes on when the control plane is restarted meanwhile", async () => {
+    const asked = chat(client, model, { stream: true });
+    const { job, channel } = await fleet.work();
+    await put(channel, "on");
+    const response = await asked;
+    await abortAllDurableObjects();
+    const again = await fleet.connect(job);
+    await finish(again, [" and", " on"]);
+    const data = await dataOf(response);
+    expect(data.pop()).toBe("[DONE]");
+    for (const one of data) expectChatChunk(one);
+    const text = data.map((one) => JSON.stringify(one)).join("");
+    expect([...text.matchAll(/"content":"([^"]+)"/g)].map(([, word]) => word)).toEqual([
+      "on",
+      " and",
+      " on",
+    ]);
+  });
+
   test("has usage only when that is asked for", async () => {
     const values = [chunk({ role: "assistant", content: "on" }, "stop"), { choices: [], usage }];
     const ask = async (more: object) => {
@@ -214,10 +235,9 @@ describe("a streamed one", () => {
       signal: AbortSignal.timeout(1),
     });
     await expect(asked).rejects.toThrow();
-    await eventually(async () => {
-      const { items } = await client.ok<{ items: { status: string }[] }>("GET", "/v1/predictions");
-      expect(items.map(({ status }) => status)).not.toContain("pending");
-    });
+    // Where it has begun: the list follows later.
+    const id = await eventually(() => newest(client));
+    await eventually(async () => expect(await client.status(id)).toBe("canceled"));
   });
 
   test("of something that is no text is the model's error", async () => {

@@ -1,4 +1,5 @@
 /** Responses of the vendora convention: three ways to wait, resumed, continued, cancelled, deleted. */
+import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Json } from "../../src/protocol/common.ts";
 import { expectErrorBody, expectResponse, expectResponseEvent } from "../published/validate.ts";
@@ -122,6 +123,15 @@ describe("one that is waited for", () => {
     const id = await eventually(() => newest(world.client));
     await passes(600, id);
     expect(await refusal(asked)).toMatchObject({ status: 504, code: "timeout" });
+  });
+
+  test("is waited for through a restart of the control plane", async () => {
+    const asked = create();
+    const { job, channel } = await fleet.work();
+    await put(channel, "on");
+    await abortAllDurableObjects();
+    await finish(await fleet.connect(job), [" and", " on"]);
+    expect(text(await resource(asked))).toBe("on and on");
   });
 
   test("cannot be cancelled afterwards", async () => {

@@ -22,4 +22,7 @@ export interface StoringPrediction {
 }
 
 export type CreateResult = Snapshot | { refused: "conflict" | "full" };
+/** What becomes of a prediction whose reader is gone before the end. */
+export type Leave = "cancel";
+
 export type CancelResult = "accepted" | "terminal" | "unknown";

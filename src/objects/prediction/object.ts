@@ -20,8 +20,6 @@ import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.t
 import { PredictionRecord, type Snapshot } from "./record.ts";
 import { Subscribers } from "./subscribers.ts";
 
-const GONE = "its caller has left";
-
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
   /** Whether it could begin: waited for by whoever comes while it does. */
@@ -87,7 +85,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     return record && projectionOf(record, this.ctx.id.toString());
   }
 
-  /** `/stream?after=&idle=&leave=` for readers, `/end?ms=` for callers, `/channel` for runners. */
+  /** `/stream?after=&idle=&leave=` for readers, `/channel` for runners. */
   override async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const record = await this.#begun();
@@ -95,21 +93,14 @@ export class PredictionObject extends DurableObject<Bindings> {
       return this.#attempts.connect(record, request.headers.get(LEASE_HEADER) ?? "");
     }
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
-    if (url.pathname === "/end") {
-      const gone = () => void this.#cancel(this.#load(), GONE);
-      request.signal.addEventListener("abort", gone);
-      const snapshot = await this.wait(Number(url.searchParams.get("ms")));
-      request.signal.removeEventListener("abort", gone);
-      return Response.json(snapshot);
-    }
     const after = Number(url.searchParams.get("after") ?? 0);
     const idle = url.searchParams.get("idle");
     if (record.life.terminal && after >= record.log.last)
       return new Response(null, { status: 204 });
-    const onLeave =
-      url.searchParams.get("leave") === "cancel"
-        ? () => void this.#cancel(this.#load(), GONE)
-        : undefined;
+    const gone = () => void this.#cancel(this.#load(), "its caller has left");
+    const onLeave = url.searchParams.get("leave") === "cancel" ? gone : undefined;
+    // While it was begun: to a stream that nobody takes nothing happens any more.
+    if (request.signal.aborted) onLeave?.();
     const idleSeconds = idle === null ? undefined : Number(idle);
     return new Response(this.#subscribers.subscribe(after, idleSeconds, onLeave));
   }

@@ -2,7 +2,7 @@
 import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";
-import type { Snapshot } from "./record.ts";
+import type { Leave } from "./doors.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
@@ -13,6 +13,9 @@ export const newPredictionId = (env: Bindings) => env.PREDICTION.newUniqueId();
 export const keyedPredictionId = (env: Bindings, name: string) => env.PREDICTION.idFromName(name);
 
 export const predictionAt = (env: Bindings, id: DurableObjectId) => env.PREDICTION.get(id);
+
+/** The door to the same object, after a call has failed: a stub that has seen its object go stays broken. */
+export const renewed = (env: Bindings, { id }: PredictionStub) => predictionAt(env, id);
 
 /** undefined for what is not the id of a prediction object of this deployment. */
 export function predictionWithId(env: Bindings, objectId: string): PredictionStub | undefined {
@@ -35,7 +38,7 @@ export interface StreamOptions {
   /** Seconds without an event after which it is closed. */
   idle?: number | undefined;
   /** Cancels the prediction when the reader is gone before the end. */
-  leave?: "cancel";
+  leave?: Leave;
 }
 
 /**
@@ -52,21 +55,6 @@ export function openStream(
     ...(leave && { leave }),
   });
   return stub.fetch(`https://prediction/stream?${query}`);
-}
-
-/**
- * Waits for the end, at most `ms`, on behalf of a caller who cancels it by leaving.
- * @returns undefined when the call broke off, as a deploy does it
- */
-export async function endOf(
-  stub: PredictionStub,
-  ms: number,
-  caller: AbortSignal,
-): Promise<Snapshot | undefined> {
-  const answer = await stub
-    .fetch(`https://prediction/end?ms=${ms}`, { signal: caller })
-    .catch(() => undefined);
-  return answer?.ok ? answer.json<Snapshot>() : undefined;
 }
 
 /** Connects a runner. Only the lease and the upgrade go through, nothing else of its request. */

@@ -103,14 +103,14 @@ callRoutes.openapi(complete, async (c) => {
   const begun = await begin(c, "chat_completions", request, c.req.valid("header"));
   const { services } = c.var;
   if (request.stream) return eventsOf(await chatStream(services, begun, request));
-  const ended = await endOfCall(services, begun, c.req.raw.signal);
+  const ended = await endOfCall(services, begun);
   return jsonOf(chatCompletion(services, request.model, ended));
 });
 
 callRoutes.openapi(embed, async (c) => {
   const request = c.req.valid("json");
   const begun = await begin(c, "embeddings", request, c.req.valid("header"));
-  const ended = await endOfCall(c.var.services, begun, c.req.raw.signal);
+  const ended = await endOfCall(c.var.services, begun);
   return jsonOf(embeddingList(c.var.services, request, ended));
 });
 
@@ -122,12 +122,8 @@ async function begin(
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const leaving = c.req.raw.signal;
-  const order = { call, target, body, origin, idempotencyKey, leaving };
-  const beginning = beginCall(services, caller, order);
-  // Also when its caller leaves meanwhile: what has begun is to be known, and ended.
-  c.executionCtx.waitUntil(beginning.catch(() => {}));
-  const begun = await beginning;
+  const order = { call, target, body, origin, idempotencyKey };
+  const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.snapshot.id);
   return begun;
 }

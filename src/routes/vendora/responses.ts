@@ -185,18 +185,14 @@ responseRoutes.openapi(create, async (c) => {
   const request = c.req.valid("json");
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const leaving = c.req.raw.signal;
-  const call = { target, origin, idempotencyKey, leaving };
-  const beginning = beginResponse(services, caller, request, call);
-  // Also when its caller leaves meanwhile: what has begun is to be known, and ended.
-  c.executionCtx.waitUntil(beginning.catch(() => {}));
-  const begun = await beginning;
+  const call = { target, origin, idempotencyKey };
+  const begun = await beginResponse(services, caller, request, call);
   c.set("predictionId", begun.snapshot.id);
   if (request.stream) return eventsOf(await responseStream(services, begun));
   if (request.background) {
     return Response.json(await begunResponse(services, begun), { status: 202 });
   }
-  return jsonOf(await endedResponse(services, begun, c.req.raw.signal));
+  return jsonOf(await endedResponse(services, begun));
 });
 
 responseRoutes.openapi(get, async (c) => {

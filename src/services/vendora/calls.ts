@@ -2,10 +2,15 @@
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import type { Leave } from "../../objects/prediction/doors.ts";
 import type { Snapshot } from "../../objects/prediction/record.ts";
-import { endOf, type PredictionStub } from "../../objects/prediction/stub.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type PredictionWithIO, predictionWithIO } from "../../protocol/prediction.ts";
+import {
+  type Prediction,
+  type PredictionWithIO,
+  prediction,
+  predictionWithIO,
+} from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { type Created, createOrdered } from "../create-prediction.ts";
 import { textOf } from "../prediction-text.ts";
@@ -13,6 +18,8 @@ import type { Services } from "../services.ts";
 import { findTarget, type Target } from "../targets.ts";
 import type { Caller } from "../tokens.ts";
 import { timedOut } from "./failure.ts";
+import { LogReader } from "./log-reader.ts";
+import { timer } from "./streams.ts";
 
 export interface Call {
   call: VendoraCall;
@@ -21,15 +28,10 @@ export interface Call {
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
-  /** Aborts when whoever asked has gone. */
-  leaving: AbortSignal;
   /** Whoever asked does not wait for it: it is not cancelled when they leave, or time is up. */
   background?: boolean;
   retentionSeconds?: number;
 }
-
-/** Between two tries to wait, when one has broken off. */
-const RETRY_MS = 100;
 
 /**
  * The version that `model` names, which must allow such a call.
@@ -51,8 +53,8 @@ export async function findCallable(
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 
-/** @throws the reason of `leaving`, and what createPrediction throws */
-export async function beginCall(services: Services, caller: Caller, call: Call): Promise<Created> {
+/** It ends with whoever asked, unless it is in the background. @throws as createPrediction */
+export function beginCall(services: Services, caller: Caller, call: Call): Promise<Created> {
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
   const request = {
     input: body,
@@ -60,52 +62,53 @@ export async function beginCall(services: Services, caller: Caller, call: Call):
     ...(retentionSeconds !== undefined && { retention_seconds: retentionSeconds }),
   };
   const order = { reference: body.model, target, call: call.call, request };
-  const cancelAfter = background ? null : services.settings.vendoraTimeoutSeconds;
-  const options = { origin, idempotencyKey, cancelAfter, wait: 0, validateInput: false };
-  const created = await createOrdered(services, caller, order, options);
-  // Gone already, when nobody was there yet to notice it.
-  if (call.leaving.aborted && !background) {
-    await created.stub.cancel();
-    throw call.leaving.reason;
-  }
-  return created;
+  return createOrdered(services, caller, order, {
+    origin,
+    idempotencyKey,
+    validateInput: false,
+    wait: 0,
+    cancelAfter: background ? null : services.settings.vendoraTimeoutSeconds,
+    follow: background ? {} : { leave: "cancel" },
+  });
+}
+
+/** A call's prediction at its end. */
+export interface EndedCall {
+  prediction: Prediction;
+  /** What the model has put out, value by value. */
+  outputs: Json[];
 }
 
 /**
- * The prediction once it has ended.
- * @param leaving aborts when its caller has gone: that cancels it
+ * The prediction once it has ended; who is gone before that cancels it.
  * @throws VendoraProblem timeout
  */
-export async function endOfCall(
-  services: Services,
-  { stub, snapshot }: Created,
-  leaving: AbortSignal,
-): Promise<PredictionWithIO> {
-  const { vendoraTimeoutSeconds } = services.settings;
-  const ended = await waitFor(stub, snapshot, vendoraTimeoutSeconds * 1_000, leaving);
-  if (!ended) throw timedOut(vendoraTimeoutSeconds);
-  return contentOf(services, ended);
+export async function endOfCall(services: Services, created: Created): Promise<EndedCall> {
+  const seconds = services.settings.vendoraTimeoutSeconds;
+  const late = timer(seconds, timedOut(seconds));
+  const reader = readerOf(services, created, "cancel");
+  const outputs: Json[] = [];
+  try {
+    for (;;) {
+      const entries = await Promise.race([reader.peek(), late]);
+      reader.take();
+      if (!entries) throw new Error(`the log of ${created.snapshot.id} has no end`);
+      for (const { event, data } of entries) {
+        if (event === "output") outputs.push(data);
+        if (event === "done") return { prediction: prediction.parse(data), outputs };
+      }
+    }
+  } finally {
+    await reader.cancel();
+  }
 }
 
-/** A call that broke off, as a deploy ends one that waits, is made again for the time that is left. */
-async function waitFor(
-  stub: PredictionStub,
-  begun: Snapshot,
-  ms: number,
-  leaving: AbortSignal,
-): Promise<Snapshot | undefined> {
-  const deadline = Date.now() + ms;
-  let snapshot = begun;
-  while (!snapshot.terminal) {
-    leaving.throwIfAborted();
-    const left = deadline - Date.now();
-    if (left <= 0) return undefined;
-    const found = await endOf(stub, left, leaving);
-    if (found) snapshot = found;
-    else await scheduler.wait(RETRY_MS);
-  }
-  return snapshot;
-}
+/** The events of a call's prediction. @param leave as it was begun with */
+export const readerOf = (
+  services: Services,
+  { stub, snapshot, events }: Created,
+  leave: Leave | undefined,
+): LogReader => new LogReader(services, stub, snapshot.id, leave, events);
 
 /** A prediction in full, as it was when the snapshot was taken. */
 export async function contentOf(
@@ -113,12 +116,6 @@ export async function contentOf(
   { id, body }: Snapshot,
 ): Promise<PredictionWithIO> {
   return predictionWithIO.parse(await new Response(textOf(services, id, body)).json());
-}
-
-/** What a model has put out, value by value. */
-export function outputsOf({ output }: Pick<PredictionWithIO, "output">): Json[] {
-  if (output === null) return [];
-  return Array.isArray(output) ? output : [output];
 }
 
 /** As the convention counts time. @param at unix time, ms, or a timestamp */

@@ -3,14 +3,13 @@ import { completionOf } from "../../domain/vendora/chat-completion.ts";
 import { ChatStream } from "../../domain/vendora/chat-stream.ts";
 import { chatIdOf } from "../../domain/vendora/ids.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
-import { type PredictionWithIO, prediction } from "../../protocol/prediction.ts";
+import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { Created } from "../create-prediction.ts";
-import { openLog } from "../predictions.ts";
 import type { Services } from "../services.ts";
-import { outputsOf, secondsOf } from "./calls.ts";
+import { type EndedCall, readerOf, secondsOf } from "./calls.ts";
 import { failureOf, timedOut, translated, untranslatable } from "./failure.ts";
-import { LogReader, type NumberedEntry } from "./log-reader.ts";
+import type { LogReader, NumberedEntry } from "./log-reader.ts";
 import { eventText, timer, type Writer, writtenStream } from "./streams.ts";
 
 /**
@@ -22,13 +21,13 @@ const HOLD_MS = 15_000;
 export function chatCompletion(
   { settings }: Services,
   model: string,
-  ended: PredictionWithIO,
+  { prediction, outputs }: EndedCall,
 ): object {
-  const failure = failureOf(ended, settings.vendoraTimeoutSeconds);
+  const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);
   if (failure) throw failure;
-  const { id, created_at, metrics } = ended;
+  const { id, created_at, metrics } = prediction;
   const head = { id: chatIdOf(id), created: secondsOf(created_at), model };
-  return translated(() => completionOf(head, outputsOf(ended), metrics));
+  return translated(() => completionOf(head, outputs, metrics));
 }
 
 /**
@@ -37,14 +36,13 @@ export function chatCompletion(
  */
 export async function chatStream(
   services: Services,
-  { stub, snapshot }: Created,
+  begun: Created,
   { model, stream_options }: ChatRequest,
 ): Promise<ReadableStream<Uint8Array>> {
   const seconds = services.settings.vendoraTimeoutSeconds;
   const late = timer(seconds, timedOut(seconds));
-  const log = await openLog(stub, snapshot.id, { after: 0, leave: "cancel" });
-  if (!log.body) throw new Error(`the log of ${snapshot.id} is no stream`);
-  const reader = new LogReader(log.body);
+  const { snapshot } = begun;
+  const reader = readerOf(services, begun, "cancel");
   const held = await firstWords(reader, late).catch(async (error: unknown) => {
     await reader.cancel();
     throw error;
@@ -80,7 +78,7 @@ async function firstWords(reader: LogReader, late: Promise<never>) {
 }
 
 const failureIn = ({ data }: NumberedEntry, seconds: number) =>
-  failureOf(prediction.parse(data), seconds);
+  failureOf(predictionShape.parse(data), seconds);
 
 class ChatWriter implements Writer {
   readonly #translation: ChatStream;

@@ -2,6 +2,7 @@
 import { fault, issueAt, ValidationFailure } from "../../domain/validation.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
+import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import {
@@ -10,12 +11,10 @@ import {
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
 import type { Created } from "../create-prediction.ts";
-import { openLog } from "../predictions.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "../tokens.ts";
-import { beginCall, type Call, contentOf, endOfCall } from "./calls.ts";
+import { beginCall, type Call, contentOf, endOfCall, readerOf } from "./calls.ts";
 import { failureOf, timedOut } from "./failure.ts";
-import { LogReader } from "./log-reader.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { findResponse, headOf, presentResponse } from "./responses.ts";
 import { timer, writtenStream } from "./streams.ts";
@@ -40,7 +39,7 @@ export async function beginResponse(
   services: Services,
   caller: Caller,
   asked: ResponseRequest,
-  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "leaving">,
+  call: Pick<Call, "target" | "origin" | "idempotencyKey">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
   const request = await withPrevious(services, caller, asked);
@@ -111,15 +110,11 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  * The resource once it has ended: `failed` is one too, unless it is about the request.
  * @throws VendoraProblem what the container has against the request; timeout
  */
-export async function endedResponse(
-  services: Services,
-  begun: BegunResponse,
-  leaving: AbortSignal,
-): Promise<object> {
-  const prediction = await endOfCall(services, begun, leaving);
+export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
+  const { prediction, outputs } = await endOfCall(services, begun);
   const failure = failureOf(prediction, services.settings.vendoraTimeoutSeconds);
   if (failure && failure.status !== 500 && failure.status !== 502) throw failure;
-  return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
+  return responseOf(headFor(begun), { ...prediction, output: outputs });
 }
 
 /** Its events. Leaving them cancels it, unless it is in the background. */
@@ -127,19 +122,9 @@ export async function responseStream(
   services: Services,
   begun: BegunResponse,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { stub, snapshot, request } = begun;
   const seconds = services.settings.vendoraTimeoutSeconds;
-  const background = request.background === true;
-  const log = await openLog(stub, snapshot.id, {
-    after: 0,
-    ...(!background && { leave: "cancel" as const }),
-  });
-  if (!log.body) throw new Error(`the log of ${snapshot.id} is no stream`);
+  const background = begun.request.background === true;
+  const reader = readerOf(services, begun, background ? undefined : "cancel");
   const late = background ? undefined : timer(seconds, timedOut(seconds));
-  return writtenStream(
-    new LogReader(log.body),
-    new ResponseWriter(headFor(begun), seconds),
-    [],
-    late,
-  );
+  return writtenStream(reader, new ResponseWriter(headFor(begun), seconds), [], late);
 }

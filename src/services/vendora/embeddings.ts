@@ -1,18 +1,17 @@
 /** Embeddings: in the form that was asked for, whatever the container has made of it. */
 import { embeddingsOf } from "../../domain/vendora/embedding.ts";
-import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import type { EmbeddingRequest } from "../../protocol/vendora/embedding.ts";
 import type { Services } from "../services.ts";
-import { outputsOf } from "./calls.ts";
+import type { EndedCall } from "./calls.ts";
 import { failureOf, translated } from "./failure.ts";
 
 export function embeddingList(
   { settings }: Services,
   { model, encoding_format }: EmbeddingRequest,
-  ended: PredictionWithIO,
+  { prediction, outputs }: EndedCall,
 ): object {
-  const failure = failureOf(ended, settings.vendoraTimeoutSeconds);
+  const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);
   if (failure) throw failure;
   const format = encoding_format ?? "float";
-  return translated(() => embeddingsOf(model, outputsOf(ended), format, ended.metrics));
+  return translated(() => embeddingsOf(model, outputs, format, prediction.metrics));
 }

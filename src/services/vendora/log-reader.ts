@@ -1,29 +1,54 @@
-/** A prediction's event stream, read event by event. */
+/**
+ * A prediction's event stream, read event by event to its end. When it breaks off, as a deploy
+ * ends the object that it comes from, it is taken up where it was: its reader notices nothing.
+ */
 import { createParser } from "eventsource-parser";
 import type { LogEntry } from "../../domain/vendora/translation.ts";
+import { ProblemError } from "../../errors.ts";
+import type { Leave } from "../../objects/prediction/doors.ts";
+import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
+import { openLog } from "../predictions.ts";
+import type { Services } from "../services.ts";
 
 export interface NumberedEntry extends LogEntry {
   id: string;
 }
 
-export class LogReader {
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #decoder = new TextDecoder();
-  readonly #entries: NumberedEntry[] = [];
-  readonly #parser = createParser({
-    onEvent: ({ id = "", event = "", data }) => {
-      this.#entries.push({ id, event, data: JSON.parse(data) });
-    },
-  });
-  #pending: Promise<NumberedEntry[] | undefined> | undefined;
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-  constructor(stream: ReadableStream<Uint8Array>) {
-    this.#reader = stream.getReader();
+/** Tries in a row that bring nothing, and the pause before the first of them, ms; it doubles. */
+const MAX_TRIES = 5;
+const FIRST_PAUSE = 100;
+
+export class LogReader {
+  readonly #open: (after: number) => Promise<Reader | undefined>;
+  #reader: Promise<Reader | undefined> | undefined;
+  #read = readerOfEvents();
+  #pending: Promise<NumberedEntry[] | undefined> | undefined;
+  /** The id of the last entry, and whether nothing follows it. */
+  #last = 0;
+  #ended = false;
+
+  /**
+   * @param leave what becomes of the prediction when its reader leaves before the end
+   * @param begun its stream from the first event on, when that is there already
+   */
+  constructor(
+    { env }: Services,
+    stub: PredictionStub,
+    id: string,
+    leave?: Leave,
+    begun?: ReadableStream<Uint8Array> | null,
+  ) {
+    const option = leave && { leave };
+    this.#open = async (after) =>
+      (await openLog(renewed(env, stub), id, { after, ...option })).body?.getReader();
+    this.#reader = begun ? Promise.resolve(begun.getReader()) : undefined;
   }
 
   /** What comes next, none for a heartbeat; undefined at the end. Asked twice it is one wait. */
   peek(): Promise<NumberedEntry[] | undefined> {
-    this.#pending ??= this.#read();
+    this.#pending ??= this.#next();
     return this.#pending;
   }
 
@@ -33,13 +58,48 @@ export class LogReader {
   }
 
   async cancel(): Promise<void> {
-    await this.#reader.cancel().catch(() => {});
+    this.#ended = true;
+    const reader = await this.#reader?.catch(() => undefined);
+    await reader?.cancel().catch(() => {});
   }
 
-  async #read(): Promise<NumberedEntry[] | undefined> {
-    const { done, value } = await this.#reader.read();
-    if (done) return undefined;
-    this.#parser.feed(this.#decoder.decode(value, { stream: true }));
-    return this.#entries.splice(0);
+  async #next(): Promise<NumberedEntry[] | undefined> {
+    for (let tries = 0; !this.#ended; tries++) {
+      try {
+        this.#reader ??= this.#open(this.#last);
+        const reader = await this.#reader;
+        const { done = true, value } = (await reader?.read()) ?? {};
+        if (!done && value) return this.#took(this.#read(value));
+      } catch (error) {
+        if (error instanceof ProblemError || tries === MAX_TRIES) throw error;
+      }
+      this.#reader = undefined;
+      this.#read = readerOfEvents();
+      if (tries === MAX_TRIES) break;
+      await scheduler.wait(FIRST_PAUSE * 2 ** tries * (0.5 + Math.random() / 2));
+    }
+    return undefined;
   }
+
+  #took(entries: NumberedEntry[]): NumberedEntry[] {
+    const last = entries.at(-1);
+    if (last) this.#last = Number(last.id);
+    this.#ended ||= last?.event === "done";
+    return entries;
+  }
+}
+
+/** Bytes of the stream in, whole events out. */
+function readerOfEvents(): (bytes: Uint8Array) => NumberedEntry[] {
+  const decoder = new TextDecoder();
+  const entries: NumberedEntry[] = [];
+  const parser = createParser({
+    onEvent: ({ id = "", event = "", data }) => {
+      entries.push({ id, event, data: JSON.parse(data) });
+    },
+  });
+  return (bytes) => {
+    parser.feed(decoder.decode(bytes, { stream: true }));
+    return entries.splice(0);
+  };
 }

@@ -11,7 +11,7 @@ import {
   type ResponseRequest,
   responseRequest,
 } from "../../protocol/vendora/response.ts";
-import { openLog, placeOf, removePrediction } from "../predictions.ts";
+import { placeOf, removePrediction } from "../predictions.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "../tokens.ts";
 import { contentOf, secondsOf } from "./calls.ts";
@@ -74,12 +74,10 @@ export async function replayResponse(
   { id, stub, prediction, request }: StoredResponse,
   startingAfter: number,
 ): Promise<ReadableStream<Uint8Array>> {
-  const log = await openLog(stub, prediction.id, { after: 0 });
-  if (!log.body) throw new Error(`the log of ${prediction.id} is no stream`);
   const seconds = services.settings.vendoraTimeoutSeconds;
   const head = headOf(id, prediction.created_at, request);
   const writer = new ResponseWriter(head, seconds, startingAfter);
-  return writtenStream(new LogReader(log.body), writer, [], undefined);
+  return writtenStream(new LogReader(services, stub, prediction.id), writer, [], undefined);
 }
 
 export function listInputItems({ id, request }: StoredResponse, query: ItemsQuery): object {

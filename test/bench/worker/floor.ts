@@ -6,7 +6,8 @@
  *   POST /run          makes an object; answers when it was answered
  *   POST /poll         long poll; answers with the ids of objects that wait
  *   POST /answer/:id
- *   POST /object       the id of a new object, for the two that follow
+ *   POST /object       the id of a new object, for those that follow
+ *   POST /touch/:id    calls the object, which answers at once
  *   GET  /channel/:id  WebSocket: each message goes to all readers as it is, and is acknowledged
  *   GET  /stream/:id   a reader
  *
@@ -41,6 +42,10 @@ export class PredictionObject extends DurableObject<Env> {
 
   answer(text: string): void {
     this.#answered.resolve(text);
+  }
+
+  touch(): string {
+    return "ok";
   }
 
   override fetch(request: Request): Response {
@@ -111,6 +116,8 @@ export default {
         return new Response(null, { status: 204 });
       case "object":
         return new Response(env.PREDICTION.newUniqueId().toString());
+      case "touch":
+        return new Response(await stub().touch());
       case "channel":
       case "stream":
         return stub().fetch(request);

@@ -21,7 +21,7 @@ import type { RunnerOptions } from "../../../src/local/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/local/seed.ts";
 import { runnerState } from "../../../src/protocol/operator.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
-import { Cable } from "./cable.ts";
+import { Cable, type CableOptions } from "./cable.ts";
 import { checkRows } from "./end.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
@@ -50,6 +50,8 @@ export interface WorldOptions {
 export class World {
   readonly client: Client;
   readonly operator: Client;
+  /** Where it is, and its user's token. */
+  readonly access: { url: string; token: string };
   /** The predictions whose ends were looked at. */
   readonly ended: PredictionWithIO[] = [];
   readonly #deployment: Deployment;
@@ -93,6 +95,7 @@ export class World {
     this.#seed = seeds;
     this.#folder = folder;
     this.#models = models;
+    this.access = { url: deployment.url, token: seeds.token };
     this.client = new Client(deployment.url, seeds.token);
     this.operator = new Client(deployment.url, OPERATOR_TOKEN);
   }
@@ -120,8 +123,8 @@ export class World {
   }
 
   /** A cable to the Worker that can be pulled. */
-  async cable(): Promise<Cable> {
-    const cable = await Cable.open(this.#deployment.url);
+  async cable(options?: CableOptions): Promise<Cable> {
+    const cable = await Cable.open(this.#deployment.url, options);
     this.#cables.push(cable);
     return cable;
   }

@@ -1,0 +1,43 @@
+// What a request wants done: the last thing that its user says, when that is JSON.
+//
+//   say       the pieces of the answer; without it the oracle repeats what it was asked
+//   think     the pieces of its reasoning; refuse: those of a refusal
+//   calls     tools to call: name and arguments
+//   every     ms after each piece; wait: ms before all
+//   finish    why it stops
+//   fail      status and error that it answers instead
+//   end       after its pieces: error (inside the stream), cut, hang, crash
+//   usage     false: it does not count
+//   echo      it says the body of the request
+//   mark      a name to be counted by; tally: it says the count of that name
+//   floats    for embeddings: it ignores the format that it was asked for
+
+export class Refusal extends Error {
+  constructor(status, body) {
+    super(JSON.stringify(body));
+    this.status = status;
+    this.body = body;
+  }
+}
+
+export function scriptOf(body, tally) {
+  const asked = lastSaid(body);
+  const script = asked.startsWith("{") ? JSON.parse(asked) : { say: ["You said: ", asked] };
+  if (script.echo) script.say = [JSON.stringify(body)];
+  if (script.tally) script.say = [JSON.stringify(tally.of(script.tally))];
+  return script;
+}
+
+function lastSaid({ messages, input }) {
+  if (typeof input === "string") return input;
+  const items = messages ?? input;
+  const last = items.at(-1);
+  // A tool has answered: that is what the oracle goes on with.
+  if (last.role === "tool") return `the tool says ${textOf(last.content)}`;
+  if (last.type === "function_call_output") return `the tool says ${textOf(last.output)}`;
+  const user = items.findLast(({ role }) => role === "user");
+  return user ? textOf(user.content) : "";
+}
+
+const textOf = (content) =>
+  typeof content === "string" ? content : content.map(({ text = "" }) => text).join("");

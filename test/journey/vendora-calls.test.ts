@@ -1,0 +1,278 @@
+/** The other calls of the official client, what is refused and how, and calls whose time is up. */
+import OpenAI from "openai";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { endOf } from "./support/end.ts";
+import {
+  asks,
+  predictionIn,
+  type Script,
+  tallyOf,
+  told,
+  type Vendora,
+  vendoraOf,
+} from "./support/vendora.ts";
+import { USERNAME, World } from "./support/world.ts";
+
+const ORACLE = `${USERNAME}/oracle`;
+/** Longer than a container takes to start beside another file of journeys. */
+const TIMEOUT_SECONDS = 6;
+
+let world: World;
+let vendora: Vendora;
+let openai: OpenAI;
+
+beforeAll(async () => {
+  world = await World.open({ variables: { VENDORA_TIMEOUT_SECONDS: String(TIMEOUT_SECONDS) } });
+  await world.runner("one", { slots: 16 });
+  vendora = vendoraOf(world.access);
+  openai = vendora.openai;
+});
+afterEach(() => vendora.wire.settle());
+afterAll(() => world.close());
+
+/** What a call is refused with; how often the client has tried is counted. */
+async function refusal(call: () => PromiseLike<unknown>) {
+  const before = vendora.wire.exchanges.length;
+  const error = await Promise.resolve(call()).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof OpenAI.APIError)) throw new Error(`no refusal: ${error}`);
+  expect(error.requestID).toBe(vendora.wire.last.headers.get("x-request-id"));
+  return { error, tries: vendora.wire.exchanges.length - before };
+}
+
+const chat = (script: Script, model = ORACLE) =>
+  openai.chat.completions.create({ model, messages: asks(script) });
+
+describe("embeddings", () => {
+  const embed = async (
+    input: OpenAI.EmbeddingCreateParams["input"],
+    rest: Partial<OpenAI.EmbeddingCreateParams> = {},
+  ) =>
+    (await openai.embeddings.create({ model: ORACLE, input, ...rest })).data.map(
+      (one) => one.embedding,
+    );
+
+  it("are the same in either format, and of one text as of many", async () => {
+    const plain = await embed(["rain", "sun"]);
+    expect(vendora.wire.last.text).toMatch(/"embedding":"/);
+    expect(await embed(["rain", "sun"], { encoding_format: "float" })).toEqual(plain);
+    expect(vendora.wire.last.text).toMatch(/"embedding":\[/);
+    expect(await embed("sun")).toEqual(plain.slice(1));
+    expect(plain[0]).toHaveLength(8);
+    expect(plain[0]).not.toEqual(plain[1]);
+  });
+
+  it("are of tokens too, and as long as they were asked for", async () => {
+    const [one] = await embed([5, 6, 7], { dimensions: 3 });
+    expect(one).toHaveLength(3);
+    expect(await embed([[5, 6, 7], [8]], { dimensions: 3 })).toEqual([one, expect.anything()]);
+    const { metrics } = await world.get(predictionIn(vendora.wire.last));
+    expect(metrics).toMatchObject({ input_tokens: 4, output_tokens: 0 });
+  });
+
+  it("are in base64 from a container that knows numbers only", async () => {
+    const text = told({ floats: true });
+    expect(await embed(text)).toEqual(await embed(text, { encoding_format: "float" }));
+  });
+});
+
+describe("the examples", () => {
+  const key = [{ role: "user" as const, content: "Where is the golden key?" }];
+
+  it("write the same under the same seed, streamed and plain", async () => {
+    const asked = { model: `${USERNAME}/scribe`, messages: key, seed: 3, max_tokens: 20 };
+    const plain = await openai.chat.completions.create(asked);
+    const streamed = await openai.chat.completions.stream(asked).finalChatCompletion();
+    const texts = [plain, streamed].map(({ choices }) => choices[0]?.message.content);
+    expect(texts[0]).toMatch(/\w/);
+    expect(texts[1]).toBe(texts[0]);
+    const other = await openai.chat.completions.create({
+      ...asked,
+      model: `${USERNAME}/scribe-cog`,
+    });
+    expect(other.choices[0]?.message.content).toBe(texts[0]);
+  });
+
+  it("know what is near", async () => {
+    const input = ["The cat drinks milk", "A kitten laps up cream", "The train leaves at nine"];
+    const { data } = await openai.embeddings.create({ model: `${USERNAME}/meaning`, input });
+    const [cat = [], kitten = [], train = []] = data.map(({ embedding }) => embedding);
+    const nearness = (a: number[], b: number[]) =>
+      a.reduce((sum, x, n) => sum + x * (b[n] ?? 0), 0);
+    expect(nearness(cat, cat)).toBeCloseTo(1, 4);
+    expect(nearness(cat, kitten)).toBeGreaterThan(nearness(cat, train));
+  });
+});
+
+it("models are listed, and read by their names, blanks and slashes escaped", async () => {
+  const listed: OpenAI.Model[] = [];
+  for await (const model of openai.models.list()) listed.push(model);
+  const ids = listed.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining([ORACLE, `${USERNAME}/reciter`]));
+  expect(ids).not.toContain(`${USERNAME}/hello`);
+  const model = await openai.models.retrieve(ORACLE);
+  expect(model).toMatchObject({ id: ORACLE, owned_by: USERNAME });
+  expect(listed).toContainEqual(expect.objectContaining({ id: ORACLE, created: model.created }));
+  const { error } = await refusal(() => openai.models.retrieve("nobody/nothing"));
+  expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+});
+
+describe("a refusal", () => {
+  it("of a bad token, before anything else", async () => {
+    const { openai: stranger, wire } = vendoraOf({ ...world.access, token: "aus_wrong" });
+    const asked = stranger.chat.completions.create({ model: "no/such", messages: [] });
+    await expect(asked).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
+    await expect(asked).rejects.toMatchObject({ code: "invalid_api_key" });
+    await wire.settle();
+  });
+
+  it("of a model that is not there, before its messages are looked at", async () => {
+    for (const call of [
+      () => openai.chat.completions.create({ model: `${USERNAME}/none`, messages: [] }),
+      () => openai.responses.create({ model: `${USERNAME}/none`, input: "x" }),
+      () => openai.embeddings.create({ model: `${USERNAME}/none`, input: "x" }),
+    ]) {
+      const { error, tries } = await refusal(call);
+      expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+      expect(error).toMatchObject({ code: "model_not_found", type: "invalid_request_error" });
+      expect(tries).toBe(1);
+    }
+  });
+
+  it("of a version without the compatibility, and says so", async () => {
+    const { error } = await refusal(() => chat({}, `${USERNAME}/oracle-native`));
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error.message).toContain("vendora_chat_completions");
+  });
+
+  it("of what does not fit the convention, in both bodies at once", async () => {
+    const { error, tries } = await refusal(() =>
+      openai.embeddings.create({ model: ORACLE, input: [], dimensions: 0 }),
+    );
+    expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    expect(error.param).toMatch(/^(input|dimensions)/);
+    expect(tries).toBe(1);
+    const body: unknown = JSON.parse(vendora.wire.last.text);
+    const about = expect.objectContaining({ loc: ["body", "dimensions"] });
+    expect(body).toMatchObject({ detail: expect.arrayContaining([about]) });
+  });
+
+  it("by the container, with its status and its words, once", async () => {
+    const error = {
+      message: "too hot",
+      type: "BadRequestError",
+      param: "temperature",
+      code: "hot",
+    };
+    for (const stream of [false, true]) {
+      const messages = asks({ fail: { status: 400, error }, mark: `refused ${stream}` });
+      const refused = await refusal(() =>
+        openai.chat.completions.create({ model: ORACLE, messages, stream }),
+      );
+      expect(refused.error).toBeInstanceOf(OpenAI.BadRequestError);
+      expect(refused.error).toMatchObject({ param: "temperature", code: "hot" });
+      expect(refused.error.message).toContain("too hot");
+      expect(refused.tries).toBe(1);
+      expect(await tallyOf(vendora, ORACLE, `refused ${stream}`)).toMatchObject({ asked: 1 });
+    }
+  });
+
+  it("by a Cog model whose schema is not met, in both bodies too", async () => {
+    const messages = [{ role: "user" as const, content: "[]" }];
+    const { error, tries } = await refusal(() =>
+      openai.chat.completions.create({
+        model: `${USERNAME}/reciter`,
+        messages,
+        max_tokens: null,
+      }),
+    );
+    expect(error).toBeInstanceOf(OpenAI.UnprocessableEntityError);
+    expect(error.message).toContain("max_tokens");
+    expect(tries).toBe(1);
+  });
+
+  it("by a container that has too much to do, which is tried again", async () => {
+    for (const [status, type] of [
+      [429, OpenAI.RateLimitError],
+      [503, OpenAI.InternalServerError],
+    ] as const) {
+      const { error, tries } = await refusal(() =>
+        chat({ fail: { status, error: { message: "busy" } }, mark: `busy ${status}` }),
+      );
+      expect(error).toBeInstanceOf(type);
+      expect(error.status).toBe(status);
+      expect(tries).toBe(3);
+    }
+  });
+
+  it.each([
+    ["fails", { fail: { status: 500, error: { message: "out of memory" } } }, "out of memory"],
+    ["fails in the stream", { say: ["a"], end: "error" }, "the GPU has melted"],
+    ["stops without its end", { say: ["a"], end: "cut" }, /./],
+  ] as const)("when the container %s, once", async (_, script, words) => {
+    const { say = [], ...rest } = { say: [], ...script };
+    const messages = asks({ say: [...say], ...rest });
+    const stream = async () => {
+      const chunks = await openai.chat.completions.create({
+        model: ORACLE,
+        messages,
+        stream: true,
+      });
+      for await (const _ of chunks);
+    };
+    const { error, tries } = await refusal(stream);
+    expect(error.message).toMatch(words);
+    expect(tries).toBe(1);
+    const full = await endOf(world, world.watch(predictionIn(vendora.wire.last)), "failed");
+    expect(full.error).toMatchObject({ source: "external" });
+  });
+});
+
+it("a container that dies fails what it ran, says its last words, and is started again", async () => {
+  const { error, tries } = await refusal(() => chat({ end: "crash" }));
+  expect(error.status).toBe(502);
+  expect(tries).toBe(1);
+  const { error: failure } = await world.get(predictionIn(vendora.wire.last));
+  expect(JSON.stringify(failure)).toContain("the oracle has seen too much");
+  expect((await chat({ say: ["back"] })).choices[0]?.message.content).toBe("back");
+});
+
+it("what takes too long is cancelled and not tried again, unless it is in the background", async () => {
+  await chat({});
+  const background = await openai.responses.create({
+    model: ORACLE,
+    background: true,
+    input: told({ say: ["at last"], wait: (TIMEOUT_SECONDS + 2) * 1000 }),
+  });
+  const slow = (mark: string): Script => ({ say: ["a"], end: "hang", mark });
+  const streamed = async () => {
+    const messages = asks(slow("late stream"));
+    const chunks = await openai.chat.completions.create({ model: ORACLE, messages, stream: true });
+    for await (const _ of chunks);
+  };
+  const before = vendora.wire.exchanges.length;
+  const calls = [
+    chat(slow("late")),
+    openai.responses.create({ model: ORACLE, input: told(slow("late response")) }),
+    streamed(),
+  ];
+  const outcomes = await Promise.allSettled(calls);
+  const errors = outcomes.map((one) => (one.status === "rejected" ? one.reason : undefined));
+  expect(errors.slice(0, 2)).toMatchObject([
+    { status: 504, code: "timeout" },
+    { status: 504, code: "timeout" },
+  ]);
+  expect(errors[2]).toBeInstanceOf(OpenAI.APIError);
+  const late = vendora.wire.exchanges.slice(before);
+  expect(late).toHaveLength(3);
+  for (const exchange of late) {
+    await endOf(world, world.watch(predictionIn(exchange)), "canceled");
+  }
+  for (const mark of ["late", "late response", "late stream"]) {
+    expect(await tallyOf(vendora, ORACLE, mark)).toMatchObject({ asked: 1, answered: 0, left: 1 });
+  }
+  const stream = openai.responses.stream({ response_id: background.id });
+  expect((await stream.finalResponse()).output_text).toBe("at last");
+});

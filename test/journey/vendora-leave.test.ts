@@ -1,0 +1,103 @@
+/** Callers who leave before the answer, by the official client: that cancels what they asked for. */
+import { APIUserAbortError } from "openai";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { asks, predictionIn, tallyOf, told, type Vendora, vendoraOf } from "./support/vendora.ts";
+import type { Watch } from "./support/watch.ts";
+import { USERNAME, World } from "./support/world.ts";
+
+const ORACLE = `${USERNAME}/oracle`;
+/** Of a machine with two busy cores. */
+const PATIENCE = { timeout: 10_000 };
+
+let world: World;
+/** Who stays, and asks the container what it has seen. */
+let vendora: Vendora;
+let leaver: Vendora;
+
+beforeAll(async () => {
+  world = await World.open();
+  await world.runner("one", { slots: 8 });
+  const { url } = await world.cable({ resets: true });
+  vendora = vendoraOf(world.access);
+  leaver = vendoraOf({ ...world.access, url });
+});
+afterEach(async () => {
+  await leaver.wire.settle();
+  await vendora.wire.settle();
+});
+afterAll(() => world.close());
+
+/** Its address is that of the cable: the list, asked without it, has another. */
+async function canceled(watch: Watch) {
+  await watch.ended;
+  const full = await world.get(watch.id);
+  expect(full.status).toBe("canceled");
+  return full;
+}
+
+const hasStopped = (mark: string) =>
+  vi.waitFor(async () => {
+    const tally = await tallyOf(vendora, ORACLE, mark);
+    expect(tally).toEqual({ asked: 1, answered: 0, left: 1 });
+  }, PATIENCE);
+
+it("cancel a chat that streams, and the container stops", async () => {
+  const stream = await leaver.openai.chat.completions.create({
+    model: ORACLE,
+    stream: true,
+    messages: asks({ say: ["a", "b"], end: "hang", mark: "chat" }),
+  });
+  for await (const chunk of stream) if (chunk.choices[0]?.delta.content === "b") break;
+  const full = await canceled(world.watch(predictionIn(leaver.wire.last)));
+  expect(full.output).toHaveLength(3);
+  expect(full.metrics).toMatchObject({ input_tokens: expect.any(Number), tokens_estimated: 1 });
+  await hasStopped("chat");
+});
+
+it("cancel a response that streams, and the container stops", async () => {
+  const stream = await leaver.openai.responses.create({
+    model: ORACLE,
+    stream: true,
+    input: told({ say: ["a"], end: "hang", mark: "response" }),
+  });
+  for await (const event of stream) if (event.type === "response.output_text.delta") break;
+  await canceled(world.watch(predictionIn(leaver.wire.last)));
+  await hasStopped("response");
+});
+
+it.each(["chat", "response"])("cancel a plain %s, and the container stops", async (kind) => {
+  const before = await newest();
+  const mark = `plain ${kind}`;
+  const leave = new AbortController();
+  const { signal } = leave;
+  const { openai } = leaver;
+  const asked =
+    kind === "chat"
+      ? openai.chat.completions.create(
+          { model: ORACLE, messages: asks({ end: "hang", mark }) },
+          { signal },
+        )
+      : openai.responses.create({ model: ORACLE, input: told({ end: "hang", mark }) }, { signal });
+  const refused = expect(asked).rejects.toBeInstanceOf(APIUserAbortError);
+  // A plain answer names its prediction only when it has come.
+  const id = await vi.waitFor(async () => {
+    const found = await newest();
+    expect(found).not.toBe(before);
+    return found;
+  }, PATIENCE);
+  await vi.waitFor(async () => {
+    expect(await tallyOf(vendora, ORACLE, mark)).toMatchObject({ asked: 1 });
+  }, PATIENCE);
+  leave.abort();
+  await refused;
+  await canceled(world.watch(id));
+  await hasStopped(mark);
+});
+
+/** The newest prediction of the list. */
+async function newest(): Promise<string> {
+  const page = z.object({ items: z.array(z.object({ id: z.uuid() })) });
+  const { items } = await world.client.call(page, "GET", "/predictions?page_size=5");
+  return items[0]?.id ?? "";
+}
