@@ -1,7 +1,7 @@
 /** What is wrong with a request, in the form of a 422: types, texts and contexts as pydantic v2 has them. */
 import type { ValidationIssue } from "../protocol/common.ts";
 
-/** The closed list of types. `{name}` is filled in from the context. */
+/** The closed list of types. `{name}` is filled in from the context, `{name noun}` as so many of them. */
 const TEXTS = {
   bool_parsing: "Input should be a valid boolean: 'true' or 'false'",
   bool_type: "Input should be a valid boolean",
@@ -28,12 +28,12 @@ const TEXTS = {
   none_required: "Input should be null",
   recursion_loop: "Input is nested too deep",
   string_pattern_mismatch: "String should match pattern '{pattern}'",
-  string_too_long: "String should have at most {max_length} characters",
-  string_too_short: "String should have at least {min_length} characters",
+  string_too_long: "String should have at most {max_length character}",
+  string_too_short: "String should have at least {min_length character}",
   string_type: "Input should be a valid string",
   time_parsing: "Input should be a valid time, as in 12:00:00",
-  too_long: "{field_type} should have at most {max_length} items",
-  too_short: "{field_type} should have at least {min_length} items",
+  too_long: "{field_type} should have at most {max_length item}",
+  too_short: "{field_type} should have at least {min_length item}",
   union_tag_invalid: "Input should have '{discriminator}' {expected_tags}",
   url_parsing: "Input should be a valid URL, as in https://example.com/path",
   url_scheme: "URL scheme should be {expected_schemes}",
@@ -63,7 +63,10 @@ export const MAX_ISSUES = 20;
 
 /** @param ctx what the text needs and more that helps; absent where the type says it all. */
 export function fault(type: IssueType, ctx?: Record<string, unknown>): Fault {
-  const msg = TEXTS[type].replace(/\{(\w+)\}/g, (_, name: string) => String(ctx?.[name]));
+  const msg = TEXTS[type].replace(/\{(\w+)( \w+)?\}/g, (_, name: string, noun = "") => {
+    const plural = noun && ctx?.[name] !== 1 ? "s" : "";
+    return `${ctx?.[name]}${noun}${plural}`;
+  });
   return ctx ? { type, msg, ctx } : { type, msg };
 }
 

@@ -1,6 +1,7 @@
 /** What the calls of the vendora convention have in common, before and after their routes. */
 import { createMiddleware } from "hono/factory";
 import type { VendoraCall } from "../protocol/runner.ts";
+import { MAX_MODEL } from "../protocol/vendora/chat.ts";
 import type { App } from "../routes/context.ts";
 import { findCallable } from "../services/vendora/calls.ts";
 
@@ -12,6 +13,8 @@ export const namesPrediction = createMiddleware<App>(async (c, next) => {
   const id = c.get("predictionId");
   if (!id) return;
   c.header(PREDICTION_HEADER, id);
+  // It has begun, and would again.
+  if (c.res.status === 500) c.header("x-should-retry", "false");
   c.header("location", `/v1/predictions/${id}`);
 });
 
@@ -23,7 +26,7 @@ export const calls = (call: VendoraCall) =>
   createMiddleware<App>(async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     const model = typeof body === "object" && body !== null && "model" in body && body.model;
-    if (typeof model === "string" && model !== "") {
+    if (typeof model === "string" && model !== "" && model.length <= MAX_MODEL) {
       c.set("target", await findCallable(c.var.services, c.var.caller, model, call));
     }
     await next();

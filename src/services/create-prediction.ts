@@ -37,7 +37,10 @@ export interface CreateOptions {
   /** It is cancelled when it has not ended after so many seconds. */
   cancelAfter: number | null;
   idempotencyKey?: string | undefined;
-  /** Whoever asked follows its events from the first on. */
+  /**
+   * Whoever asked follows its events from the first on. Not with a key: that is there to come back
+   * with, after a connection that was lost.
+   */
   follow?: { leave?: Leave };
 }
 
@@ -55,6 +58,8 @@ export interface Created {
   stub: PredictionStub;
   /** From the first one on, of one that is followed; absent when they are to be asked for. */
   events?: ReadableStream<Uint8Array> | null;
+  /** What becomes of it when whoever follows it leaves. */
+  leave?: Leave | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -145,7 +150,12 @@ async function begin(
   if (written.status === "rejected") throw unavailable(written.reason);
   places.set(`${spec.account_id}:${spec.id}`, objectId.toString());
   const log = followed.status === "fulfilled" && followed.value?.ok ? followed.value : undefined;
-  return { snapshot: answer, stub: predictionAt(env, objectId), events: log?.body };
+  return {
+    snapshot: answer,
+    stub: predictionAt(env, objectId),
+    events: log?.body,
+    leave: follow?.leave,
+  };
 }
 
 /** What lies in R2 need not travel. */

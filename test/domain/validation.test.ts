@@ -126,7 +126,13 @@ describe("what helps to mend it", () => {
       { msg: "String should have at most 2 characters", ctx: { max_length: 2 } },
     ],
     [z.string().min(2), "", { ctx: { min_length: 2 }, input: "" }],
+    [z.string().min(1), "", { msg: "String should have at least 1 character" }],
+    [z.string().max(1), "ab", { msg: "String should have at most 1 character" }],
+    [z.array(json).min(1), [], { msg: "List should have at least 1 item" }],
+    [z.array(json).min(2), [], { msg: "List should have at least 2 items" }],
+    [z.array(json).max(0), [1], { msg: "List should have at most 0 items" }],
     [z.array(json).max(1), [1, 2], { ctx: { field_type: "List", max_length: 1 }, input: [1, 2] }],
+    [z.array(json).max(1), [1, 2], { msg: "List should have at most 1 item" }],
     [
       z.enum(["a", "b", "c"]),
       "d",

@@ -195,6 +195,16 @@ test("a reader that leaves is forgotten, and its timer with it", async () => {
   log.append("x");
 });
 
+test("readers of a log that is removed are told, and forgotten", async () => {
+  const log = new Log();
+  const reader = log.subscribers.subscribe(0, undefined).getReader();
+  await settled();
+  log.subscribers.abort(new Error("It is gone."));
+  await expect(reader.read()).rejects.toThrow("gone");
+  expect(log.subscribers.size).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test("a value that lies elsewhere comes in its place, to who keeps up and who lags", async () => {
   const log = new Log();
   log.append("before");

@@ -1,6 +1,7 @@
 /** Chat completions of the vendora convention: plain, streamed, failed, left. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
+import type { ReportedEvent } from "../../src/protocol/event.ts";
 import { expectChatChunk, expectChatCompletion, expectErrorBody } from "../published/validate.ts";
 import { eventually, passes, startClock, stopClock } from "./support/time.ts";
 import {
@@ -55,6 +56,22 @@ describe("a plain one", () => {
       status: "succeeded",
     });
     expect(metrics).toEqual({ input_tokens: 3, output_tokens: 2 });
+  });
+
+  test.each([
+    [{ max_tokens: 2 }, "length"],
+    [{ max_completion_tokens: 2 }, "length"],
+    [{ max_tokens: 3 }, "stop"],
+  ])("of %j, whose end has no reason, was cut if it is as long: %s", async (limit, reason) => {
+    const [plain] = await Promise.all([chat(client, model, limit), answer(fleet, "on", " and")]);
+    expect(await plain.json()).toMatchObject({ choices: [{ finish_reason: reason }] });
+    const [streamed] = await Promise.all([
+      chat(client, model, { ...limit, stream: true }),
+      answer(fleet, "on", " and"),
+    ]);
+    expect((await dataOf(streamed)).at(-2)).toMatchObject({
+      choices: [{ finish_reason: reason }],
+    });
   });
 
   test("can be of a certain version", async () => {
@@ -230,7 +247,7 @@ describe("a streamed one", () => {
   test("whose caller has left before it has begun does not stay", async () => {
     const asked = client.fetch("/v1/vendora/chat/completions", {
       method: "POST",
-      headers: { "content-type": "application/json", "idempotency-key": "left" },
+      headers: { "content-type": "application/json" },
       body: JSON.stringify({ model, messages: MESSAGES }),
       signal: AbortSignal.timeout(1),
     });
@@ -238,6 +255,61 @@ describe("a streamed one", () => {
     // Where it has begun: the list follows later.
     const id = await eventually(() => newest(client));
     await eventually(async () => expect(await client.status(id)).toBe("canceled"));
+  });
+
+  test("with an Idempotency-Key goes on without its caller, who may come back for it", async () => {
+    const ask = (signal: AbortSignal | null) =>
+      client.fetch("/v1/vendora/chat/completions", {
+        method: "POST",
+        headers: { "content-type": "application/json", "idempotency-key": "back" },
+        body: JSON.stringify({ model, messages: MESSAGES, stream: true }),
+        signal,
+      });
+    const leaving = new AbortController();
+    const asked = ask(leaving.signal);
+    const { channel } = await fleet.work();
+    leaving.abort();
+    await expect(asked).rejects.toThrow();
+    await finish(channel, ["on", " and on"]);
+    const data = await dataOf(await ask(null));
+    expect(data.at(-1)).toBe("[DONE]");
+    expect(JSON.stringify(data)).toContain(" and on");
+  });
+
+  test.each([undefined, "lag"])(
+    "whose data is removed before it was read does not look whole (key: %s)",
+    async (key) => {
+      const headers: Record<string, string> = key ? { "idempotency-key": key } : {};
+      const body = { model, messages: MESSAGES, stream: true };
+      const asked = client.post("/v1/vendora/chat/completions", body, headers);
+      const { job, channel } = await fleet.work();
+      await put(channel, "on");
+      const response = await asked;
+      for (let n = 0; n < 20; n++) await put(channel, "x".repeat(200_000));
+      await channel.report([], { status: "succeeded", output: "items" });
+      await client.ok("DELETE", `/v1/predictions/${job.prediction_id}`);
+      const data = await dataOf(response);
+      expect(data.at(-1)).toMatchObject({ error: { code: "server_error" } });
+      if (!key) return;
+      // There is nothing to answer with, and to run again is not what a key is for.
+      const again = await client.post("/v1/vendora/chat/completions", body, headers);
+      expect(again.status).toBe(404);
+    },
+  );
+
+  test("tells what came right before it failed, too", async () => {
+    const asked = chat(client, model, { stream: true });
+    const { channel } = await fleet.work();
+    await put(channel, "first");
+    const response = await asked;
+    const last: ReportedEvent[] = [
+      { event: "output", data: " second" },
+      { event: "output", data: " third" },
+    ];
+    await channel.report(last, failed("external", "out of memory"));
+    const data = await dataOf(response);
+    const text = data.map((one) => JSON.stringify(one)).join("");
+    expect(text).toMatch(/first.* second.* third.*out of memory/);
   });
 
   test("of something that is no text is the model's error", async () => {

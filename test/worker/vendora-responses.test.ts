@@ -100,6 +100,17 @@ describe("one that is waited for", () => {
     expect(await read(created.id)).toEqual(created);
   });
 
+  test("that is as long as it may be is incomplete, and stays so", async () => {
+    const found = await completed({ max_output_tokens: 2 });
+    expect(found).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+    });
+    expect(await read(found.id)).toEqual(found);
+    const events = await eventsOf(await client.fetch(`${PATH}/${found.id}?stream=true`));
+    expect(events.at(-1)).toMatchObject({ type: "response.incomplete", response: found });
+  });
+
   test("that the model fails is a resource too", async () => {
     const asked = create();
     const { channel } = await fleet.work();
@@ -182,6 +193,14 @@ describe("one that is streamed", () => {
     expect(await channel.next()).toMatchObject({ type: "cancel" });
     await channel.report([], { status: "canceled", output: "none" });
     expect(await client.status(job.prediction_id)).toBe("canceled");
+  });
+
+  test("that its container refuses before the first word is an error with a status", async () => {
+    const asked = create({ stream: true });
+    const { channel } = await fleet.work();
+    const error = { message: "too much", type: "rate_limit_error", param: null, code: "busy" };
+    await channel.report([], refused(429, error));
+    expect(await refusal(asked)).toMatchObject({ status: 429, code: "busy" });
   });
 
   test("of something that is no text fails", async () => {
@@ -289,6 +308,56 @@ describe("what came before", () => {
     expect(await refusal(client.fetch(`${list}?after=none`))).toMatchObject({ status: 400 });
   });
 
+  test("may be referred to item by item, as clients do that keep the conversation themselves", async () => {
+    const call = chunk({
+      role: "assistant",
+      tool_calls: [
+        { index: 0, id: "call_1", type: "function", function: { name: "sum", arguments: "{}" } },
+      ],
+    });
+    const first = await completed({ input: "One" }, call, chunk({}, "tool_calls"));
+    const [item] = first.output;
+    const [, job] = await Promise.all([
+      create({
+        input: [
+          { role: "user", content: "One" },
+          { type: "item_reference", id: item && "id" in item ? item.id : "" },
+          { type: "function_call_output", call_id: "call_1", output: "2" },
+        ],
+      }).then((response) => response.text()),
+      answer(fleet, "Two."),
+    ]);
+    expect(job.input?.input).toMatchObject([
+      { role: "user" },
+      { type: "function_call", call_id: "call_1", name: "sum" },
+      { type: "function_call_output" },
+    ]);
+  });
+
+  test.each(["msg_unknown", "msg_0123456789abcdef0123456789abcdef_0"])(
+    "must be there to be referred to: %s",
+    async (id) => {
+      const input = [
+        { role: "user", content: "One" },
+        { type: "item_reference", id },
+      ];
+      expect(await refusal(create({ input }))).toMatchObject({
+        status: 400,
+        code: "item_not_found",
+        param: "input[1]",
+      });
+    },
+  );
+
+  test("must not have failed", async () => {
+    const wrong = await completed({}, { width: 5 });
+    expect(wrong.status).toBe("failed");
+    expect(await refusal(create({ previous_response_id: wrong.id }))).toMatchObject({
+      status: 400,
+      param: "previous_response_id",
+    });
+  });
+
   test.each([
     ["unknown", "resp_0123456789abcdef0123456789abcdef"],
     ["no id at all", "nonsense"],
@@ -345,6 +414,13 @@ describe("one that is not kept", () => {
     expect(await refusal(deleting)).toMatchObject({ status: 400, code: "response_in_progress" });
     await finish(channel, ["on"]);
   });
+});
+
+test("a plain prediction is a response only if its input is a whole request", async () => {
+  const { body } = await client.create({ model, input: { input: "hi" } });
+  expect((await answer(fleet, "on")).call).toBe("responses");
+  const response_id = `resp_${body.id.replaceAll("-", "")}`;
+  expect((await client.fetch(`${PATH}/${response_id}`)).status).toBe(404);
 });
 
 test("a prediction that is no response is not one", async () => {

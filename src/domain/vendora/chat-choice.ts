@@ -51,9 +51,9 @@ export class ChatChoice {
     return piece;
   }
 
-  /** The piece that is missing when nothing more comes. */
-  end(): StreamedChoice[] {
-    const [index, finish_reason] = [this.#index, this.#ownReason()];
+  /** The piece that is missing when nothing more comes. @param cut it was as long as it may be */
+  end(cut: boolean): StreamedChoice[] {
+    const [index, finish_reason] = [this.#index, cut ? "length" : this.#ownReason()];
     return this.#finished ? [] : [this.piece({ index, delta: {}, finish_reason })];
   }
 

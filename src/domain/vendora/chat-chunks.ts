@@ -7,6 +7,7 @@ import {
   chatChunk,
   chatCompletion,
 } from "../../protocol/vendora/chat.ts";
+import { valuesIn } from "./output-values.ts";
 import { Untranslatable } from "./translation.ts";
 
 const EXPECTED =
@@ -21,7 +22,7 @@ export function chunksOf(output: Json): ChatChunk[] {
   if (typeof output === "string") return [{ choices: [{ index: 0, delta: { content: output } }] }];
   if (isPlainChunk(output)) return [output];
   // A Cog model that does not stream puts out its list of pieces as one value.
-  if (Array.isArray(output)) return output.flatMap(chunksOf);
+  if (output === null || Array.isArray(output)) return [...valuesIn(output)].flatMap(chunksOf);
   if (!isRecord(output) || !Array.isArray(output.choices)) {
     throw new Untranslatable(`The model put out ${kindOf(output)}. Expected is ${EXPECTED}.`);
   }
@@ -97,6 +98,5 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 function kindOf(output: Json): string {
-  if (output === null) return "null";
   return typeof output === "object" ? "an object without choices" : `a ${typeof output}`;
 }

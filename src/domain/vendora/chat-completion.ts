@@ -3,14 +3,14 @@ import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import type { Said } from "../../protocol/vendora/chat.ts";
 import type { Logprobs, StreamedChoice } from "./chat-choice.ts";
-import { type ChatHead, ChatStream } from "./chat-stream.ts";
+import { type ChatAsked, ChatStream } from "./chat-stream.ts";
 
 /**
  * The answer of a prediction that has succeeded, from all that it has put out: pieces, whole
  * completions, or nothing, which is an empty message. Throws Untranslatable.
  */
-export function completionOf(head: ChatHead, outputs: Json[], metrics: Metrics | null): object {
-  const stream = new ChatStream({ ...head, includeUsage: true });
+export function completionOf(asked: ChatAsked, outputs: Json[], metrics: Metrics | null): object {
+  const stream = new ChatStream({ ...asked, includeUsage: true });
   const wholes = new Map<number, Whole>();
   let answer = {};
   const add = (event: string, data: Json) => {

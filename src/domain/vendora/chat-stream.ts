@@ -1,10 +1,11 @@
 /** A prediction's log as the stream of a chat completion. */
 import { z } from "zod";
-import { metrics } from "../../protocol/event.ts";
+import { type Metrics, metrics } from "../../protocol/event.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
 import type { ChatChunk, ChatUsage } from "../../protocol/vendora/chat.ts";
 import { ChatChoice, type StreamedChoice } from "./chat-choice.ts";
 import { chunksOf } from "./chat-chunks.ts";
+import { isAtLimit } from "./chat-limit.ts";
 import { chatUsageOf, type FullChatUsage } from "./chat-usage.ts";
 import type { LogEntry, Translation } from "./translation.ts";
 
@@ -15,6 +16,11 @@ export interface ChatHead {
   created: number;
   /** As the caller named it. */
   model: string;
+}
+
+export interface ChatAsked extends ChatHead {
+  /** Tokens that each choice may have, if the caller has said so. */
+  limit?: number | undefined;
 }
 
 export interface StreamedChunk extends ChatHead {
@@ -32,15 +38,17 @@ const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
 export class ChatStream implements Translation {
   readonly #head: ChatHead & { object: StreamedChunk["object"] };
   readonly #before: { usage?: null };
+  readonly #limit: number | undefined;
   readonly #choices = new Map<number, ChatChoice>();
   #usage: ChatUsage | undefined;
   /** What came in the container's own last chunk, beside its usage. */
   #last: object = {};
 
   /** `includeUsage`: the caller's `stream_options.include_usage`. */
-  constructor({ includeUsage, ...head }: ChatHead & { includeUsage: boolean }) {
+  constructor({ includeUsage, limit, ...head }: ChatAsked & { includeUsage: boolean }) {
     this.#head = { ...head, object: "chat.completion.chunk" };
     this.#before = includeUsage ? { usage: null } : {};
+    this.#limit = limit;
   }
 
   /**
@@ -51,7 +59,7 @@ export class ChatStream implements Translation {
     if (event === "output") return chunksOf(data).flatMap((chunk) => this.#passed(chunk));
     if (event !== "done") return [];
     const { status, metrics } = ended.parse(data);
-    return status === "succeeded" ? this.#end(chatUsageOf(this.#usage, metrics)) : [];
+    return status === "succeeded" ? this.#end(metrics) : [];
   }
 
   /** Usage is kept back for the end; a chunk that has nothing else is not passed on. */
@@ -68,12 +76,14 @@ export class ChatStream implements Translation {
     return [{ ...fields, ...this.#head, choices: pieces, ...this.#before }];
   }
 
-  #end(usage: FullChatUsage): StreamedChunk[] {
+  #end(metrics: Metrics | null | undefined): StreamedChunk[] {
     if (this.#choices.size === 0) this.#choice(0);
+    const cut = isAtLimit(this.#limit, metrics, this.#choices.size);
     const closing: StreamedChunk[] = [...this.#choices.values()]
-      .flatMap((choice) => choice.end())
+      .flatMap((choice) => choice.end(cut))
       .map((piece) => ({ ...this.#head, choices: [piece], ...this.#before }));
     if (this.#before.usage === null) {
+      const usage = chatUsageOf(this.#usage, metrics);
       closing.push({ ...this.#last, ...this.#head, choices: [], usage });
     }
     return closing;

@@ -9,4 +9,10 @@ export function predictionIdOf(responseId: string): string | undefined {
   return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
+/** The response that an item of one belongs to, by the item's id; undefined when it tells of none. */
+export function responseIdIn(itemId: string): string | undefined {
+  const [, hex] = /^[a-z_]+_([0-9a-f]{32})_\d{1,6}$/.exec(itemId) ?? [];
+  return hex && `resp_${hex}`;
+}
+
 const hexOf = (uuid: string) => uuid.replaceAll("-", "");

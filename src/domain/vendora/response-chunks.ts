@@ -28,7 +28,7 @@ export class ChunkReader {
     const choice = choices.find(({ index }) => index === 0);
     if (!choice) return;
     const { delta, finish_reason, logprobs } = choice;
-    this.finishReason = finish_reason ?? this.finishReason;
+    this.finishReason = finish_reason || this.finishReason;
     this.#say("reasoning_text", delta.reasoning_content || delta.reasoning);
     this.#say("output_text", delta.content, () => logprobsOf(fieldsOf(logprobs).content));
     this.#say("refusal", delta.refusal);

@@ -1,6 +1,7 @@
 /** How a response ends: by its prediction's end, and by what its container said of it. */
 import type { z } from "zod";
 import { type Prediction, type PredictionError, prediction } from "../../protocol/prediction.ts";
+import { isAtLimit } from "./chat-limit.ts";
 import { type Fields, fieldsOf, isFields, textOf } from "./response-json.ts";
 
 /** What the log's `done` says that matters here. */
@@ -27,28 +28,33 @@ export interface Known {
   response: Fields | undefined;
   /** Of a chat. */
   finishReason: string | null;
+  /** Tokens that it may have, if the caller has said so. */
+  limit: number | undefined;
 }
 
 /** The log decides: what has been cancelled, or has failed, has not been completed. */
-export function endingOf({ ended, failure, response, finishReason }: Known): Ending {
+export function endingOf(known: Known): Ending {
+  const { ended, failure, response } = known;
   const none = { error: null, incomplete_details: null };
   if (ended.status === "canceled") return { ...none, status: "cancelled" };
   const error =
     errorOfPrediction(ended.error) ??
     (failure === null ? errorOfResponse(response) : errorWith("server_error", failure));
   if (error) return { ...none, status: "failed", error };
-  const reason = reasonOf(response, finishReason);
+  const reason = reasonOf(known);
   if (reason === undefined) return { ...none, status: "completed" };
   return { ...none, status: "incomplete", incomplete_details: reason ? { reason } : null };
 }
 
 /** Why it is incomplete: null when that is not known, undefined when it is not. */
-function reasonOf(response: Fields | undefined, finishReason: string | null) {
+function reasonOf({ ended, response, finishReason, limit }: Known) {
   if (response?.status === "incomplete") {
     const { reason } = fieldsOf(response.incomplete_details);
     return INCOMPLETE.find((known) => known === reason) ?? null;
   }
-  if (finishReason === "length") return "max_output_tokens";
+  const isSilent = response?.status == null && !finishReason;
+  const cut = isSilent ? isAtLimit(limit, ended.metrics) : finishReason === "length";
+  if (cut) return "max_output_tokens";
   return finishReason === "content_filter" ? "content_filter" : undefined;
 }
 

@@ -25,6 +25,8 @@ const DELTAS: Record<string, PartKind> = {
   "response.reasoning_text.delta": "reasoning_text",
 };
 
+const KNOWN_FORM = /^response(?:\.[a-z_]+)+$/;
+
 export class NativeReader {
   /** The response as it ended, by the container's account. */
   response: Fields | undefined;
@@ -78,7 +80,8 @@ export class NativeReader {
       case "response.function_call_arguments.done":
         return this.#call(event)?.complete(event);
       default:
-        return this.#find(event)?.pass(event, type);
+        // What is no name is no event: it would be a line of the stream.
+        return KNOWN_FORM.test(type) ? this.#find(event)?.pass(event, type) : undefined;
     }
   }
 

@@ -15,7 +15,6 @@ import { TextItem } from "./response-text-item.ts";
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
   /** The clients stumble over an id that comes twice. */
-  readonly #ids = new Set<string>();
   readonly #callIds = new Set<string>();
   readonly #hex: string;
   readonly #say: Say;
@@ -29,24 +28,20 @@ export class ResponseOutput {
     return this.items.map((item) => item.value);
   }
 
-  /** @param id the container's own, if it has one. */
-  openText(type: "message" | "reasoning", id?: Json): TextItem {
-    return this.#open(new TextItem(this.#place(type === "message" ? "msg" : "rs", id), type));
+  openText(type: "message" | "reasoning"): TextItem {
+    return this.#open(new TextItem(this.#place(type === "message" ? "msg" : "rs"), type));
   }
 
-  openCall({ id, call_id, name }: Fields): CallItem {
-    const place = this.#place("fc", id);
-    return this.#open(
-      new CallItem(place, this.#idOf("call", call_id, this.#callIds), textOf(name)),
-    );
+  openCall({ call_id, name }: Fields): CallItem {
+    return this.#open(new CallItem(this.#place("fc"), this.#callIdOf(call_id), textOf(name)));
   }
 
   /** An item of whatever type: nothing of it but that it begins has been said then. */
   open(item: Fields): OutputItem {
     const type = textOf(item.type);
-    if (type === "message" || type === "reasoning") return this.openText(type, item.id);
+    if (type === "message" || type === "reasoning") return this.openText(type);
     if (type === "function_call") return this.openCall(item);
-    return this.#open(new ForeignItem(this.#place("item", item.id), { ...item, type }));
+    return this.#open(new ForeignItem(this.#place("item"), { ...item, type }));
   }
 
   /** Says an item that has come in one. */
@@ -69,15 +64,21 @@ export class ResponseOutput {
     return item;
   }
 
-  #place(prefix: string, id: Json | undefined): Place {
-    return { id: this.#idOf(prefix, id, this.#ids), index: this.items.length, say: this.#say };
+  #place(prefix: string): Place {
+    return { id: this.#idOf(prefix), index: this.items.length, say: this.#say };
   }
 
-  /** Made of the place, where there is none yet: the same each time that the log is read. */
-  #idOf(prefix: string, given: Json | undefined, taken: Set<string>): string {
-    const own = `${prefix}_${this.#hex}_${this.items.length}`;
-    const id = taken.has(textOf(given)) ? own : textOf(given) || own;
-    taken.add(id);
+  /**
+   * Made of the response and the place, whatever the container calls it: the same each time that
+   * the log is read, and it tells where an item is that a later request refers to.
+   */
+  #idOf = (prefix: string) => `${prefix}_${this.#hex}_${this.items.length}`;
+
+  /** The container's own, which it will know again. */
+  #callIdOf(given: Json | undefined): string {
+    const own = this.#idOf("call");
+    const id = this.#callIds.has(textOf(given)) ? own : textOf(given) || own;
+    this.#callIds.add(id);
     return id;
   }
 }

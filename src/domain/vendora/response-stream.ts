@@ -3,6 +3,8 @@ import type { Json } from "../../protocol/common.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import { isTerminal } from "../prediction-state.ts";
 import { chunksOf } from "./chat-chunks.ts";
+import { limitOf } from "./chat-limit.ts";
+import { valuesIn } from "./output-values.ts";
 import { ChunkReader } from "./response-chunks.ts";
 import { type Ended, ended, endingOf } from "./response-ending.ts";
 import { type Fields, fieldsOf, isFields, textOf } from "./response-json.ts";
@@ -28,6 +30,7 @@ export class ResponseStream implements Translation {
   readonly #output: ResponseOutput;
   readonly #chunks: ChunkReader;
   readonly #native: NativeReader;
+  readonly #limit: number | undefined;
   #state: Omit<ResponseState, "output">;
   #phase: "new" | "created" | "started" | "ended" = "new";
   /** Why what came cannot be translated. */
@@ -40,6 +43,7 @@ export class ResponseStream implements Translation {
     this.#output = new ResponseOutput(head.id, (type, fields) => this.#say(type, fields));
     this.#chunks = new ChunkReader(this.#output);
     this.#native = new NativeReader(this.#output);
+    this.#limit = limitOf(head.request);
     this.#state = {
       status: this.#resource.background ? "queued" : "in_progress",
       completed_at: null,
@@ -84,7 +88,7 @@ export class ResponseStream implements Translation {
   #put(output: Json): void {
     this.#start();
     try {
-      for (const one of partsOf(output)) this.#read(one);
+      for (const one of valuesIn(output)) this.#read(one);
     } catch (error) {
       if (!(error instanceof Untranslatable)) throw error;
       this.#failure = error.message;
@@ -106,7 +110,8 @@ export class ResponseStream implements Translation {
   #end(ended: Ended): void {
     const { response } = this.#native;
     const { finishReason, usage } = this.#chunks;
-    const ending = endingOf({ ended, failure: this.#failure, response, finishReason });
+    const [failure, limit] = [this.#failure, this.#limit];
+    const ending = endingOf({ ended, failure, response, finishReason, limit });
     const { status } = ending;
     if (status === "completed" || status === "incomplete") this.#complete();
     this.#output.close(status === "completed" ? "completed" : "incomplete");
@@ -131,18 +136,6 @@ export class ResponseStream implements Translation {
 
   #say(type: string, fields: Fields): void {
     this.#events.push({ type, sequence_number: this.#number++, ...fields });
-  }
-}
-
-/**
- * A list is its parts, and those of its lists: of a prediction's output nobody can tell whether
- * its list came in one or is of what came. Without recursion, for models may nest as they like.
- */
-function* partsOf(output: Json): Generator<Json> {
-  for (const waiting = [output]; waiting.length > 0; ) {
-    const one = waiting.pop() ?? null;
-    if (!Array.isArray(one)) yield one;
-    else for (const part of one.toReversed()) waiting.push(part);
   }
 }
 

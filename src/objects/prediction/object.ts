@@ -248,6 +248,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     const { spec, state } = record.life;
     if (state.stored) await deleteAll(this.env.FILES, spec.id);
     await this.#effects.project(record, true);
+    this.#subscribers.abort(new Error("The data of the prediction has been removed."));
     const forgetAt = record.life.forgetAt(now);
     if (forgetAt <= now) return this.#forget(record);
     record.removeData(forgetAt);

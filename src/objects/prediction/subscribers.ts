@@ -161,6 +161,13 @@ export class Subscribers {
     });
   }
 
+  /** Nothing is left to read on from. */
+  abort(reason: Error): void {
+    for (const subscriber of [...this.#all]) {
+      if (this.#remove(subscriber)) subscriber.controller.error(reason);
+    }
+  }
+
   #endIfDone(subscriber: Subscriber): void {
     const { position, copying } = subscriber;
     if (copying) return;

@@ -7,15 +7,24 @@ import { json } from "../common.ts";
 
 const message = z.looseObject({ role: z.string().min(1).max(64) });
 
+/** Characters of a reference: `owner/name:version`. */
+export const MAX_MODEL = 200;
+
 /** The body of POST /vendora/chat/completions. */
 export const chatRequest = z
   .object({
-    model: z.string().min(1).max(200),
+    model: z.string().min(1).max(MAX_MODEL),
     messages: z.array(message).min(1).max(10_000),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   })
-  .catchall(json);
+  .catchall(json)
+  .meta({
+    example: {
+      model: "demo/scribe",
+      messages: [{ role: "user", content: "Who is the Mad Hatter?" }],
+    },
+  });
 export type ChatRequest = z.infer<typeof chatRequest>;
 
 /** Of a call: in a stream its pieces, by `index`; whole otherwise. */

@@ -1,6 +1,7 @@
 /** Embeddings of the vendora convention. */
 import { z } from "zod";
 import { json } from "../common.ts";
+import { MAX_MODEL } from "./chat.ts";
 
 /** As the convention has it: of inputs in a request, and of characters for a body of 10 MB. */
 const MAX_INPUTS = 2_048;
@@ -18,7 +19,7 @@ const tokens = z
 /** The body of POST /vendora/embeddings. */
 export const embeddingRequest = z
   .object({
-    model: z.string().min(1).max(200),
+    model: z.string().min(1).max(MAX_MODEL),
     input: z.union([
       text,
       z.array(text).min(1).max(MAX_INPUTS),
@@ -29,5 +30,6 @@ export const embeddingRequest = z
     encoding_format: z.enum(["float", "base64"]).nullish(),
     dimensions: z.int().min(1).max(1_000_000).nullish(),
   })
-  .catchall(json);
+  .catchall(json)
+  .meta({ example: { model: "demo/meaning", input: ["cat", "kitten"] } });
 export type EmbeddingRequest = z.infer<typeof embeddingRequest>;

@@ -1,6 +1,7 @@
 /** Responses of the vendora convention. */
 import { z } from "zod";
 import { integerText, json } from "../common.ts";
+import { MAX_MODEL } from "./chat.ts";
 
 /** An item of a conversation: a message (whose `type` may be left out), a call, its output … */
 export const responseItem = z.record(z.string(), json);
@@ -12,14 +13,15 @@ export const MAX_ITEMS = 10_000;
 /** The body of POST /vendora/responses. */
 export const responseRequest = z
   .object({
-    model: z.string().min(1).max(200),
+    model: z.string().min(1).max(MAX_MODEL),
     input: z.union([z.string().max(10_000_000), z.array(responseItem).max(MAX_ITEMS)]).nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish(),
     store: z.boolean().nullish(),
     previous_response_id: z.string().max(100).nullish(),
   })
-  .catchall(json);
+  .catchall(json)
+  .meta({ example: { model: "demo/scribe", input: "Who is the Mad Hatter?" } });
 export type ResponseRequest = z.infer<typeof responseRequest>;
 
 /** An event of a stream, as a container that has such an endpoint itself sends it. */

@@ -1,8 +1,8 @@
 /** A call of the vendora convention: its model, the prediction that it is, and the wait for its end. */
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
+import { unsupportedIn } from "../../domain/vendora/unsupported.ts";
 import { ProblemError } from "../../errors.ts";
-import { VendoraProblem } from "../../errors-vendora.ts";
-import type { Leave } from "../../objects/prediction/doors.ts";
+import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { Snapshot } from "../../objects/prediction/record.ts";
 import type { Json } from "../../protocol/common.ts";
 import {
@@ -19,7 +19,6 @@ import { findTarget, type Target } from "../targets.ts";
 import type { Caller } from "../tokens.ts";
 import { timedOut } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
-import { timer } from "./streams.ts";
 
 export interface Call {
   call: VendoraCall;
@@ -32,6 +31,9 @@ export interface Call {
   background?: boolean;
   retentionSeconds?: number;
 }
+
+/** Seconds by which the answer comes before the time limit. */
+const MARGIN = 5;
 
 /**
  * The version that `model` names, which must allow such a call.
@@ -53,8 +55,21 @@ export async function findCallable(
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 
-/** It ends with whoever asked, unless it is in the background. @throws as createPrediction */
-export function beginCall(services: Services, caller: Caller, call: Call): Promise<Created> {
+/** A call whose prediction has begun. */
+export interface BegunCall extends Created {
+  request: Call["body"];
+}
+
+/**
+ * It ends with whoever asked, unless it is in the background.
+ * @throws VendoraProblem unsupported_parameter, and as createPrediction
+ */
+export async function beginCall(
+  services: Services,
+  caller: Caller,
+  call: Call,
+): Promise<BegunCall> {
+  checkSupported(call);
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
   const request = {
     input: body,
@@ -62,7 +77,7 @@ export function beginCall(services: Services, caller: Caller, call: Call): Promi
     ...(retentionSeconds !== undefined && { retention_seconds: retentionSeconds }),
   };
   const order = { reference: body.model, target, call: call.call, request };
-  return createOrdered(services, caller, order, {
+  const created = await createOrdered(services, caller, order, {
     origin,
     idempotencyKey,
     validateInput: false,
@@ -70,10 +85,22 @@ export function beginCall(services: Services, caller: Caller, call: Call): Promi
     cancelAfter: background ? null : services.settings.vendoraTimeoutSeconds,
     follow: background ? {} : { leave: "cancel" },
   });
+  return { ...created, request: body };
+}
+
+/** A server of the convention refuses by itself what it cannot do; a model of Cog ignores it. */
+function checkSupported({ call, target: { version }, body }: Call): void {
+  if (version.configuration.interface === "vendora") return;
+  const unsupported = unsupportedIn(call, body, version.schemas.prediction.input);
+  if (!unsupported) return;
+  const { param, property } = unsupported;
+  const message = `'${param}' is not supported: the input schema of '${body.model}' does not have '${property}'. Leave it out, or call a model that has it.`;
+  throw badParameter(param, "unsupported_parameter", message);
 }
 
 /** A call's prediction at its end. */
 export interface EndedCall {
+  request: Call["body"];
   prediction: Prediction;
   /** What the model has put out, value by value. */
   outputs: Json[];
@@ -83,19 +110,17 @@ export interface EndedCall {
  * The prediction once it has ended; who is gone before that cancels it.
  * @throws VendoraProblem timeout
  */
-export async function endOfCall(services: Services, created: Created): Promise<EndedCall> {
-  const seconds = services.settings.vendoraTimeoutSeconds;
-  const late = timer(seconds, timedOut(seconds));
-  const reader = readerOf(services, created, "cancel");
+export async function endOfCall(services: Services, begun: BegunCall): Promise<EndedCall> {
+  const { request, snapshot } = begun;
+  const reader = readerOf(services, begun);
   const outputs: Json[] = [];
   try {
     for (;;) {
-      const entries = await Promise.race([reader.peek(), late]);
-      reader.take();
-      if (!entries) throw new Error(`the log of ${created.snapshot.id} has no end`);
+      const entries = await reader.next();
+      if (!entries) throw new Error(`the log of ${snapshot.id} has no end`);
       for (const { event, data } of entries) {
         if (event === "output") outputs.push(data);
-        if (event === "done") return { prediction: prediction.parse(data), outputs };
+        if (event === "done") return { request, prediction: prediction.parse(data), outputs };
       }
     }
   } finally {
@@ -103,12 +128,17 @@ export async function endOfCall(services: Services, created: Created): Promise<E
   }
 }
 
-/** The events of a call's prediction. @param leave as it was begun with */
-export const readerOf = (
-  services: Services,
-  { stub, snapshot, events }: Created,
-  leave: Leave | undefined,
-): LogReader => new LogReader(services, stub, snapshot.id, leave, events);
+/**
+ * The events of a call's prediction. Unless it is in the background they end with the time limit,
+ * somewhat early: the official clients wait as long, and try again unless they are told in time.
+ */
+export function readerOf(services: Services, created: Created, background = false): LogReader {
+  const { stub, snapshot, leave, events } = created;
+  const reader = new LogReader(services, stub, snapshot.id, leave, events);
+  const { vendoraTimeoutSeconds: seconds } = services.settings;
+  if (!background) reader.expireAfter(seconds - Math.min(MARGIN, seconds / 20), timedOut(seconds));
+  return reader;
+}
 
 /** A prediction in full, as it was when the snapshot was taken. */
 export async function contentOf(

@@ -4,7 +4,7 @@ import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
-import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
+import { MIN_RETENTION_SECONDS, type Prediction, prediction } from "../../protocol/prediction.ts";
 import {
   MAX_ITEMS,
   type ResponseItem,
@@ -14,10 +14,12 @@ import type { Created } from "../create-prediction.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "../tokens.ts";
 import { beginCall, type Call, contentOf, endOfCall, readerOf } from "./calls.ts";
-import { failureOf, timedOut } from "./failure.ts";
+import { failureOf } from "./failure.ts";
+import { firstWords, isOutput } from "./first-words.ts";
+import { withoutReferences } from "./references.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { findResponse, headOf, presentResponse } from "./responses.ts";
-import { timer, writtenStream } from "./streams.ts";
+import { writtenStream } from "./streams.ts";
 
 /** A response that has begun. */
 export interface BegunResponse extends Created {
@@ -76,25 +78,34 @@ async function withPrevious(
   asked: ResponseRequest,
 ): Promise<ResponseRequest> {
   const { previous_response_id: id, input } = asked;
-  if (id == null) return asked;
+  const own = await withoutReferences(services, caller, itemsOf(input));
+  const items = id == null ? own : conversation(...(await before(services, caller, id)), own);
+  if (items.length > MAX_ITEMS || JSON.stringify(items).length > MAX_CONVERSATION) {
+    const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
+    throw badParameter("input", "context_length_exceeded", message);
+  }
+  // As it was sent, where there is nothing to be written out.
+  return id == null && typeof input === "string" ? asked : { ...asked, input: items };
+}
+
+/** What a response was asked and has answered: items of an output are good as input. */
+async function before(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<[input: ResponseItem[], output: ResponseItem[]]> {
   const param = "previous_response_id";
   const previous = await findResponse(services, caller, id).catch((error: unknown) => {
     if (!(error instanceof VendoraProblem)) throw error;
     const message = `Previous response with id '${id}' not found.`;
     throw badParameter(param, "previous_response_not_found", message);
   });
-  const { status } = previous.prediction;
-  if (status !== "succeeded") {
-    const message = `Previous response '${id}' has not been completed: it is ${status}.`;
-    throw badParameter(param, "invalid_value", message);
+  const { status, output } = presentResponse(previous);
+  if (status === "completed" || status === "incomplete") {
+    return [itemsOf(previous.request.input), output];
   }
-  const { output } = presentResponse(previous);
-  const items: ResponseItem[] = conversation(itemsOf(previous.request.input), output, input);
-  if (items.length > MAX_ITEMS || JSON.stringify(items).length > MAX_CONVERSATION) {
-    const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
-    throw badParameter(param, "context_length_exceeded", message);
-  }
-  return { ...asked, input: items };
+  const message = `Previous response '${id}' has not been completed: it is ${status}.`;
+  throw badParameter(param, "invalid_value", message);
 }
 
 const headFor = ({ snapshot, request }: BegunResponse) =>
@@ -102,8 +113,8 @@ const headFor = ({ snapshot, request }: BegunResponse) =>
 
 /** The resource as it has begun. */
 export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const prediction = await contentOf(services, begun.snapshot);
-  return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
+  const content = await contentOf(services, begun.snapshot);
+  return presentResponse({ id: headFor(begun).id, prediction: content, request: begun.request });
 }
 
 /**
@@ -111,20 +122,36 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  * @throws VendoraProblem what the container has against the request; timeout
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const { prediction, outputs } = await endOfCall(services, begun);
-  const failure = failureOf(prediction, services.settings.vendoraTimeoutSeconds);
-  if (failure && failure.status !== 500 && failure.status !== 502) throw failure;
-  return responseOf(headFor(begun), { ...prediction, output: outputs });
+  const { prediction: ended, outputs } = await endOfCall(services, begun);
+  const failure = refusalIn(ended, services.settings.vendoraTimeoutSeconds);
+  if (failure) throw failure;
+  return responseOf(headFor(begun), { ...ended, output: outputs });
 }
 
-/** Its events. Leaving them cancels it, unless it is in the background. */
+/**
+ * Its events. Leaving them cancels it, unless it is in the background.
+ * @throws VendoraProblem when it fails before its first word
+ */
 export async function responseStream(
   services: Services,
   begun: BegunResponse,
 ): Promise<ReadableStream<Uint8Array>> {
   const seconds = services.settings.vendoraTimeoutSeconds;
   const background = begun.request.background === true;
-  const reader = readerOf(services, begun, background ? undefined : "cancel");
-  const late = background ? undefined : timer(seconds, timedOut(seconds));
-  return writtenStream(reader, new ResponseWriter(headFor(begun), seconds), [], late);
+  const reader = readerOf(services, begun, background);
+  const writer = new ResponseWriter(headFor(begun), seconds);
+  // In the background it is there, and to be read later, whatever becomes of it.
+  const held = background ? [] : await firstWords(reader);
+  const last = held.at(-1);
+  if (last?.event === "done" && !held.some(isOutput)) {
+    const failure = refusalIn(prediction.parse(last.data), seconds);
+    if (failure) throw failure;
+  }
+  return writtenStream(reader, writer, held);
+}
+
+/** Why there is no response: of one that the model has failed there is one. */
+function refusalIn(ended: Prediction, seconds: number): VendoraProblem | undefined {
+  const failure = failureOf(ended, seconds);
+  return failure?.status === 500 || failure?.status === 502 ? undefined : failure;
 }

@@ -28,6 +28,9 @@ export class LogReader {
   /** The id of the last entry, and whether nothing follows it. */
   #last = 0;
   #ended = false;
+  /** Why it is over before the end: thrown to whoever reads on. */
+  #over: Error | undefined;
+  #timer: number | null = null;
 
   /**
    * @param leave what becomes of the prediction when its reader leaves before the end
@@ -46,24 +49,35 @@ export class LogReader {
     this.#reader = begun ? Promise.resolve(begun.getReader()) : undefined;
   }
 
+  /** From then on reading throws the error. Not by a race: each would keep what it was given. */
+  expireAfter(seconds: number, error: Error): void {
+    this.#timer = setTimeout(() => {
+      this.#over = error;
+      void this.cancel();
+    }, seconds * 1_000);
+  }
+
   /** What comes next, none for a heartbeat; undefined at the end. Asked twice it is one wait. */
   peek(): Promise<NumberedEntry[] | undefined> {
-    this.#pending ??= this.#next();
+    this.#pending ??= this.#fetch();
     return this.#pending;
   }
 
-  /** What `peek` has shown is taken. */
-  take(): void {
+  /** The same, and takes it. */
+  async next(): Promise<NumberedEntry[] | undefined> {
+    const entries = await this.peek();
     this.#pending = undefined;
+    return entries;
   }
 
   async cancel(): Promise<void> {
+    clearTimeout(this.#timer);
     this.#ended = true;
     const reader = await this.#reader?.catch(() => undefined);
     await reader?.cancel().catch(() => {});
   }
 
-  async #next(): Promise<NumberedEntry[] | undefined> {
+  async #fetch(): Promise<NumberedEntry[] | undefined> {
     for (let tries = 0; !this.#ended; tries++) {
       try {
         this.#reader ??= this.#open(this.#last);
@@ -78,13 +92,17 @@ export class LogReader {
       if (tries === MAX_TRIES) break;
       await scheduler.wait(FIRST_PAUSE * 2 ** tries * (0.5 + Math.random() / 2));
     }
+    if (this.#over) throw this.#over;
     return undefined;
   }
 
   #took(entries: NumberedEntry[]): NumberedEntry[] {
     const last = entries.at(-1);
     if (last) this.#last = Number(last.id);
-    this.#ended ||= last?.event === "done";
+    if (last?.event === "done") {
+      this.#ended = true;
+      clearTimeout(this.#timer);
+    }
     return entries;
   }
 }

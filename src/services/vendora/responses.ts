@@ -53,7 +53,9 @@ async function lookUp(services: Services, caller: Caller, id: string) {
   if (!stub || snapshot?.call !== "responses") return undefined;
   const prediction = await contentOf(services, snapshot);
   if (prediction.data_removed) return undefined;
-  return { id, stub, prediction, request: responseRequest.parse(prediction.input) };
+  // Of a plain prediction whose input is no whole request there is no response.
+  const request = responseRequest.safeParse(prediction.input).data;
+  return request && { id, stub, prediction, request };
 }
 
 /** The resource as it is now. */
@@ -77,7 +79,7 @@ export async function replayResponse(
   const seconds = services.settings.vendoraTimeoutSeconds;
   const head = headOf(id, prediction.created_at, request);
   const writer = new ResponseWriter(head, seconds, startingAfter);
-  return writtenStream(new LogReader(services, stub, prediction.id), writer, [], undefined);
+  return writtenStream(new LogReader(services, stub, prediction.id), writer);
 }
 
 export function listInputItems({ id, request }: StoredResponse, query: ItemsQuery): object {
@@ -96,13 +98,11 @@ export function listInputItems({ id, request }: StoredResponse, query: ItemsQuer
 export async function cancelResponse(
   services: Services,
   caller: Caller,
-  response: StoredResponse,
+  { request, stub, id }: StoredResponse,
 ): Promise<object> {
-  const { request, prediction, stub, id } = response;
   if (request.background !== true) {
     throw badParameter("response_id", "invalid_value", "Cannot cancel a synchronous response.");
   }
-  if (prediction.status === "canceled") return presentResponse(response);
   if ((await stub.cancel()) !== "accepted") {
     const { status } = await findResponse(services, caller, id).then(
       ({ prediction }) => prediction,

@@ -11,33 +11,26 @@ export interface Writer {
 
 const encoder = new TextEncoder();
 
-/**
- * @param held what was read before it began
- * @param late rejects when the time of the call is up
- */
+/** @param held what was read before it began */
 export function writtenStream(
   reader: LogReader,
   writer: Writer,
-  held: NumberedEntry[],
-  late: Promise<never> | undefined,
+  held: NumberedEntry[] = [],
 ): ReadableStream<Uint8Array> {
-  const waiting = held.length > 0 ? [held] : [];
-  const next = async () => {
-    const coming = waiting.shift() ?? reader.peek();
-    const entries = await (late ? Promise.race([coming, late]) : coming);
-    if (coming instanceof Promise) reader.take();
-    return entries;
-  };
+  const first = held.length > 0 ? [held] : [];
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
+      let text = "";
       try {
-        const entries = await next();
-        if (!entries) return controller.close();
-        const text = entries.map((entry) => writer.write(entry)).join("");
+        const entries = first.shift() ?? (await reader.next());
+        // A log that has no end was removed meanwhile: its reader is not to take it for whole.
+        if (!entries) throw new Error("the event log has no end");
+        for (const entry of entries) text += writer.write(entry);
         // Whoever has left is only noticed by writing to them.
         controller.enqueue(encoder.encode(text || HEARTBEAT));
+        if (entries.at(-1)?.event === "done") controller.close();
       } catch (error) {
-        controller.enqueue(encoder.encode(writer.fail(error)));
+        controller.enqueue(encoder.encode(text + writer.fail(error)));
         controller.close();
         await reader.cancel();
       }
@@ -49,11 +42,3 @@ export function writtenStream(
 /** An event of the convention. @param id of the entry that it ends, so that a reader can resume */
 export const eventText = (data: string, id?: string, event?: string) =>
   `${id ? `id: ${id}\n` : ""}${event ? `event: ${event}\n` : ""}data: ${data}\n\n`;
-
-/** Rejects after so many seconds; without anybody who waits for it, nothing happens. */
-export function timer(seconds: number, error: Error): Promise<never> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  setTimeout(() => reject(error), seconds * 1_000);
-  promise.catch(() => {});
-  return promise;
-}

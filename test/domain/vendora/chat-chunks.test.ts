@@ -92,7 +92,6 @@ test("a completion stays as it came", () => {
 });
 
 test.each<[Json, RegExp]>([
-  [null, /put out null\. Expected is text/],
   [3, /a number/],
   [true, /a boolean/],
   [{ text: "a" }, /an object without choices/],
@@ -119,4 +118,11 @@ test("a list is its items, in turn", () => {
   const told = chunksOf(["on", [" and", { choices: [{ index: 0, delta: { content: " on" } }] }]]);
   expect(told.map(({ choices }) => choices[0]?.delta.content)).toEqual(["on", " and", " on"]);
   expect(chunksOf([])).toEqual([]);
+  expect(chunksOf(null)).toEqual([]);
+});
+
+test("a list may be as deep as a model likes", () => {
+  let deep: Json = "on";
+  for (let level = 0; level < 100_000; level++) deep = [deep];
+  expect(chunksOf(deep)).toHaveLength(1);
 });

@@ -222,3 +222,11 @@ test("what was put out stays as it was", () => {
 test("an output that is no answer is refused", () => {
   expect(() => completed([{ embedding: [1] }])).toThrow(Untranslatable);
 });
+
+test("an answer as long as it may be was cut, when the container says nothing of it", () => {
+  const asked = { ...HEAD, limit: 2 };
+  const cut = completionOf(asked, ["He", "llo"], { input_tokens: 4, output_tokens: 2 });
+  expectChatCompletion(cut);
+  expect(cut).toMatchObject({ choices: [{ finish_reason: "length" }] });
+  expect(cut).not.toHaveProperty("limit");
+});

@@ -10,14 +10,18 @@ const OBJECT = { ...HEAD, object: "chat.completion.chunk" };
 
 interface Options {
   includeUsage?: boolean;
+  limit?: number;
   done?: Json;
 }
 
 const SUCCEEDED = { status: "succeeded", metrics: null };
 
 /** Each chunk of the whole stream, held against the published description. */
-function streamed(outputs: Json[], { includeUsage = false, done = SUCCEEDED }: Options = {}) {
-  const stream = new ChatStream({ ...HEAD, includeUsage });
+function streamed(
+  outputs: Json[],
+  { includeUsage = false, limit, done = SUCCEEDED }: Options = {},
+) {
+  const stream = new ChatStream({ ...HEAD, includeUsage, limit });
   const chunks = [
     ...stream.take({ event: "status", data: { status: "started", attempt: 1 } }),
     ...stream.take({ event: "setup", data: { phase: "ready" } }),
@@ -268,4 +272,32 @@ test("a chunk without choices that is not about usage passes", () => {
 
 test("an output that is no answer is refused", () => {
   expect(() => streamed(["a", 3])).toThrow(Untranslatable);
+});
+
+const FULL = { input_tokens: 9, output_tokens: 3 };
+const CALL = { choices: [{ index: 0, delta: { tool_calls: [{ id: "a", function: {} }] } }] };
+const piece = (index: number, finish_reason: string | null = null) => ({
+  choices: [{ index, delta: { content: "a" }, finish_reason }],
+});
+
+test.each<[string, Json[], number | undefined, Json, (string | null)[]]>([
+  ["as long as it may be", ["a"], 3, FULL, ["length"]],
+  ["longer than it may be", ["a"], 2, FULL, ["length"]],
+  ["shorter", ["a"], 4, FULL, ["stop"]],
+  ["without a limit", ["a"], undefined, FULL, ["stop"]],
+  ["of a length that is estimated", ["a"], 3, { ...FULL, tokens_estimated: 1 }, ["stop"]],
+  ["of a length that nobody knows", ["a"], 3, null, ["stop"]],
+  ["nothing, and as long as it may be", [], 3, FULL, ["length"]],
+  ["a call that was cut", [CALL], 3, FULL, ["length"]],
+  ["what the container says to be whole", [piece(0, "stop")], 3, FULL, ["stop"]],
+  ["what it says an empty reason of", [piece(0, "")], 3, FULL, ["length"]],
+  ["two choices with the tokens of one", [piece(0), piece(1)], 2, FULL, ["stop", "stop"]],
+  ["two choices with the tokens of two", [piece(0), piece(1)], 1, FULL, ["length", "length"]],
+])("the reason to finish that is missing, of %s", (_, outputs, limit, metrics, reasons) => {
+  const chunks = streamed(outputs, {
+    ...(limit !== undefined && { limit }),
+    done: { status: "succeeded", metrics },
+  });
+  const told = chunks.flatMap(({ choices }) => choices.map((choice) => choice.finish_reason));
+  expect(told.filter((reason) => reason !== null)).toEqual(reasons);
 });

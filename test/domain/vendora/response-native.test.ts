@@ -1,7 +1,10 @@
 /** Containers with a responses endpoint of their own: vLLM's and llama.cpp's streams, and whole answers. */
 import { expect, test } from "vitest";
-import { delta, done, failed, logOf, outline, tell } from "./response-log.ts";
+import { delta, done, failed, ID, logOf, outline, tell } from "./response-log.ts";
 import { type Event, ends, LLAMA, message, response, text, VLLM } from "./response-servers.ts";
+
+/** The id of an item, whatever its container calls it. */
+const own = (prefix: string, place: number) => `${prefix}_${ID.replace("resp_", "")}_${place}`;
 
 test("vLLM: our head, its items, every field that clients need", () => {
   const { events, types, resource } = tell(logOf(VLLM), { metadata: { a: "b" } });
@@ -33,9 +36,9 @@ test("vLLM: our head, its items, every field that clients need", () => {
     metadata: { a: "b" },
     usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 3 }, output_tokens: 7 },
     output: [
-      { id: "rs_1", type: "reasoning", content: [{ text: "Let me see." }] },
-      { id: "msg_1", type: "message", content: [{ text: "Four." }] },
-      { id: "fc_1", type: "function_call", status: "completed", arguments: "{}" },
+      { id: own("rs", 0), type: "reasoning", content: [{ text: "Let me see." }] },
+      { id: own("msg", 1), type: "message", content: [{ text: "Four." }] },
+      { id: own("fc", 2), type: "function_call", status: "completed", arguments: "{}" },
     ],
   });
   expect(events.find(({ type }) => type.endsWith("arguments.done"))?.name).toBe("sum");
@@ -44,8 +47,8 @@ test("vLLM: our head, its items, every field that clients need", () => {
 test("llama.cpp: without any index, and calls without ids", () => {
   const { resource } = tell(logOf(LLAMA));
   expect(resource.output).toMatchObject([
-    { id: "rs_1", content: [{ text: "Let me see." }] },
-    { id: "msg_1", content: [{ text: "Four." }] },
+    { id: own("rs", 0), content: [{ text: "Let me see." }] },
+    { id: own("msg", 1), content: [{ text: "Four." }] },
     { type: "function_call", call_id: "fc_a", arguments: '{"a":1}', status: "completed" },
     { type: "function_call", call_id: "fc_b", arguments: '{"b":1}', status: "completed" },
   ]);
@@ -135,7 +138,8 @@ test("whole: all of its items are told one after the other", () => {
     "response.output_item.done",
     "response.completed",
   ]);
-  expect(resource).toMatchObject({ output, reasoning: { effort: "high", summary: null } });
+  const told = output.map(({ id: _, ...item }) => item);
+  expect(resource).toMatchObject({ output: told, reasoning: { effort: "high", summary: null } });
 });
 
 test("an item that its container did not finish is incomplete, streamed or whole", () => {
@@ -152,7 +156,10 @@ test("what was streamed stays, and what only the end has is added to it", () => 
   const call = { type: "function_call", call_id: "call_1", name: "sum", arguments: "{}" };
   const events = [...VLLM.slice(9, 16), ends("completed", { output: [message("Four."), call] })];
   const { resource, types } = tell(logOf(events));
-  expect(resource.output).toMatchObject([{ id: "msg_1", content: [{ text: "Four." }] }, call]);
+  expect(resource.output).toMatchObject([
+    { id: own("msg", 0), content: [{ text: "Four." }] },
+    call,
+  ]);
   expect(types.filter((type) => type === "response.output_item.added")).toHaveLength(2);
 });
 
@@ -247,8 +254,8 @@ test("what comes only with the end of a part or an item is said then", () => {
     ]),
   );
   expect(resource.output).toMatchObject([
-    { id: "m", content: [{ text: "Four." }] },
-    { id: "n", content: [{ text: "Five." }] },
+    { id: own("msg", 0), content: [{ text: "Four." }] },
+    { id: own("msg", 1), content: [{ text: "Five." }] },
   ]);
 });
 
@@ -277,8 +284,11 @@ test("summaries of thought, and items of other types, pass with their events", (
     ]),
   );
   expect(types.filter((type) => type.includes("summary"))).toHaveLength(4);
-  expect(events.map(({ item_id }) => item_id).filter(Boolean)).toEqual(Array(4).fill("rs_1"));
-  expect(resource.output).toMatchObject([{ summary: [summary] }, compaction]);
+  expect(events.map(({ item_id }) => item_id).filter(Boolean)).toEqual(Array(4).fill(own("rs", 0)));
+  expect(resource.output).toMatchObject([
+    { summary: [summary] },
+    { ...compaction, id: own("item", 1) },
+  ]);
 });
 
 test("an event of no item that is known is not told", () => {

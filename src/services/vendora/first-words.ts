@@ -1,0 +1,29 @@
+/** What a log says before its model does: until then a failure is an answer of its own. */
+import type { LogReader, NumberedEntry } from "./log-reader.ts";
+
+/** Then a stream begins all the same, so that nobody on the way takes the connection for dead. */
+const HOLD_MS = 15_000;
+
+export const isOutput = ({ event }: NumberedEntry) => event === "output";
+
+/** The entries up to the first output, or to the end, or until the hold is over. */
+export async function firstWords(reader: LogReader): Promise<NumberedEntry[]> {
+  const entries: NumberedEntry[] = [];
+  const { promise: over, resolve } = Promise.withResolvers<"over">();
+  const hold = setTimeout(() => resolve("over"), HOLD_MS);
+  try {
+    for (;;) {
+      const seen = await Promise.race([reader.peek(), over]);
+      if (seen === "over" || seen === undefined) break;
+      await reader.next();
+      entries.push(...seen);
+      if (seen.some((entry) => isOutput(entry) || entry.event === "done")) break;
+    }
+  } catch (error) {
+    await reader.cancel();
+    throw error;
+  } finally {
+    clearTimeout(hold);
+  }
+  return entries;
+}

@@ -1,0 +1,57 @@
+/** References to items of earlier responses: what they stand for, for containers remember nothing. */
+import { responseIdIn } from "../../domain/vendora/ids.ts";
+import { itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
+import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
+import type { ResponseItem } from "../../protocol/vendora/response.ts";
+import type { Services } from "../services.ts";
+import type { Caller } from "../tokens.ts";
+import { findResponse, presentResponse } from "./responses.ts";
+
+/** Each of them is read whole. */
+const MAX_RESPONSES = 100;
+
+/** @throws VendoraProblem item_not_found */
+export async function withoutReferences(
+  services: Services,
+  caller: Caller,
+  items: ResponseItem[],
+): Promise<ResponseItem[]> {
+  const references = items.map(referenceIn);
+  const sources = [...new Set(references.map((id) => id && responseIdIn(id)))].filter(
+    (id) => id !== undefined,
+  );
+  if (sources.length > MAX_RESPONSES) {
+    const message = `The references are to items of ${sources.length} responses, and may be to ${MAX_RESPONSES}: send the items themselves.`;
+    throw badParameter("input", "invalid_value", message);
+  }
+  const known = new Map<string, ResponseItem>();
+  for (const source of sources) {
+    for (const item of await itemsIn(services, caller, source)) known.set(String(item.id), item);
+  }
+  return items.map((item, place) => {
+    const id = references[place];
+    if (id === undefined) return item;
+    const found = known.get(id);
+    if (found) return found;
+    const message = `Item with id '${id.slice(0, 100)}' not found. Send the item itself.`;
+    throw badParameter(`input[${place}]`, "item_not_found", message);
+  });
+}
+
+/** The type may be left out: then there is nothing but an id. */
+function referenceIn({ type, id, ...rest }: ResponseItem): string | undefined {
+  const bare = type == null && Object.keys(rest).length === 0;
+  return typeof id === "string" && (type === "item_reference" || bare) ? id : undefined;
+}
+
+/** All that was put in and out; nothing of what is not there, or somebody else's. */
+async function itemsIn(services: Services, caller: Caller, id: string): Promise<ResponseItem[]> {
+  try {
+    const response = await findResponse(services, caller, id);
+    const asked = listedItems(itemsOf(response.request.input), id);
+    return [...asked, ...presentResponse(response).output];
+  } catch (error) {
+    if (error instanceof VendoraProblem) return [];
+    throw error;
+  }
+}
