@@ -4,6 +4,7 @@ import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { answerError, ProblemError } from "./errors.ts";
+import { problemToVendora } from "./errors-vendora.ts";
 import { uncached } from "./middleware/conditional.ts";
 import { PREDICTION_HEADER } from "./middleware/vendora.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
@@ -27,6 +28,10 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 /** Parts of files, and large values: they stream through to R2, and are held to a length there. */
 const STREAMED = /^\/v1\/(?:uploads\/[^/]+\/parts\/\d+|runner\/values)$/;
+
+/** Where clients of the vendora convention end up when their base address is not quite right. */
+const BESIDE_VENDORA =
+  /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings)(?:\/|$)|^\/vendora(?:\/|$)/;
 
 const limited = bodyLimit({
   maxSize: MAX_BODY_BYTES,
@@ -78,8 +83,16 @@ api.use(
 
 api.onError(answerError);
 api.notFound((c) => {
-  const detail = `There is nothing at ${c.req.path.slice(0, 200)}. All addresses are listed at /docs.`;
-  return answerError(new ProblemError("not_found", detail), c);
+  const nothing = `There is nothing at ${c.req.path.slice(0, 200)}.`;
+  if (BESIDE_VENDORA.test(c.req.path)) {
+    const base = `${new URL(c.req.url).origin}/v1/vendora`;
+    const detail = `${nothing} The base address for this client is ${base}.`;
+    return answerError(problemToVendora(404, detail), c);
+  }
+  return answerError(
+    new ProblemError("not_found", `${nothing} All addresses are listed at /docs.`),
+    c,
+  );
 });
 
 api.route("/v1", predictionRoutes);

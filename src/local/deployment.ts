@@ -89,7 +89,7 @@ async function migrate(db: Database): Promise<void> {
   }
 }
 
-/** workerd would only say so in a stack trace. @throws PortTaken */
+/** To be asked before anything is begun: two that share a state would harm it. @throws PortTaken */
 export function assertFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

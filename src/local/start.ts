@@ -9,6 +9,7 @@ import { bundle, ROOT } from "./bundle.ts";
 import { Client } from "./client.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
 import { makePicture } from "./picture.ts";
+import { type Relay, startRelay } from "./relay.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
 import { publishModels, type Seed, seed } from "./seed.ts";
 import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
@@ -33,12 +34,14 @@ const { values } = parseArgs({
 const port = Number(values.port);
 
 let deployment: Deployment | undefined;
+let relay: Relay | undefined;
 let runner: RunnerProcess | undefined;
 let stopping: Promise<never> | undefined;
 
 /** Both at once: a Ctrl-C has reached workerd too, and Miniflare would start it again. */
 async function stop(code: number): Promise<never> {
   await Promise.all([deployment?.stop(), runner?.stop(RUNNER_STOP_MS)]);
+  relay?.close();
   process.exit(code);
 }
 
@@ -78,13 +81,14 @@ async function main(): Promise<void> {
   const script = await bundle(join(STATE_FOLDER, "bundle"));
   deployment = await startDeployment({
     script,
-    port,
+    port: 0,
     stateFolder: join(STATE_FOLDER, "state"),
     operatorToken: secrets.operatorToken,
     variables: { WEBHOOK_ALLOW_INSECURE: "true", RATE_LIMITS: "off" },
   });
   handleSignals();
-  const { url } = deployment;
+  relay = await startRelay(deployment.url, port);
+  const { url } = relay;
   say(`The control plane runs at ${url}`);
   // One that fails, as while workerd restarts, is made up for by the next.
   setInterval(() => deployment?.scheduled().catch(() => {}), SCHEDULE_MS).unref();

@@ -40,37 +40,40 @@ Auspex is up: the control plane in workerd, a runner with seven example models.
 
 Paste these into another terminal:
 
+  export AUSPEX_URL=${url}
   export AUSPEX_TOKEN=${token}
 
   # one value, waited for
-  curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -H 'Prefer: wait' \\
     -d '{"model": "${username}/hello", "input": {"name": "you"}}'
 
   # text, streamed
-  curl -sN ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  curl -sN $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/story", "input": {"prompt": "The Queen"}, "stream": true}'
 
   # a file in, a file out: the picture's address is the output
-  curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -H 'Prefer: wait' \\
     -d '{"model": "${username}/duotone", "input": {"image": "${picture.input}", "dark": "#3b0d2e"}}'
 
   # chat, as clients of the OpenAI API do
-  curl -sN ${url}/v1/vendora/chat/completions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  curl -sN $AUSPEX_URL/v1/vendora/chat/completions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -d '{"model": "${username}/scribe", "stream": true,
     "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
 
   # a run to cancel: its address is in the answer
-  curl -s ${url}/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
+  curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/sums", "input": {"numbers": [1, 2, 3], "mode": "slow", "seconds": 60}}'
 
 Or in JavaScript (npm install openai):
 
   import OpenAI from "openai";
-  const openai = new OpenAI({ baseURL: "${url}/v1/vendora", apiKey: process.env.AUSPEX_TOKEN });
+  const openai = new OpenAI({
+    baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN,
+  });
   await openai.responses.create({ model: "${username}/scribe", input: "Why is the Hatter mad?" });
   await openai.embeddings.create({ model: "${username}/meaning", input: ["cat", "kitten"] });
 

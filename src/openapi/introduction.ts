@@ -46,12 +46,22 @@ export const info: Document["info"] = {
   license: { name: "Apache-2.0", identifier: "Apache-2.0" },
 };
 
+const vendora = `
+Chat completions, responses and embeddings, as the clients of OpenAI speak them. Give such a client \`/v1/vendora\` of this deployment as its base address and an access token as its key:
+
+\`\`\`js
+import OpenAI from "openai";
+const client = new OpenAI({ baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN });
+\`\`\`
+
+Every call is a prediction. Errors have the convention's own body. Experimental: it follows the convention.
+`.trim();
+
 export const tags = [
   { name: "Predictions", description: "Runs of models: created, polled, cancelled, streamed." },
   {
     name: "Vendora",
-    description:
-      "The convention of a widely used API, for its clients: give them `/v1/vendora` as base address and an access token as key. Every call is a prediction. Errors have the convention's own body. Experimental: it follows the convention.",
+    description: vendora,
   },
   {
     name: "Uploads",

@@ -9,6 +9,8 @@ import { USERNAME, World } from "./support/world.ts";
 const ORACLE = `${USERNAME}/oracle`;
 /** Of a machine with two busy cores. */
 const PATIENCE = { timeout: 10_000 };
+/** From leaving to the end of a model that stops when it is told to, ms. */
+const SOON = 1_000;
 
 let world: World;
 /** Who stays, and asks the container what it has seen. */
@@ -18,7 +20,7 @@ let leaver: Vendora;
 beforeAll(async () => {
   world = await World.open();
   await world.runner("one", { slots: 8 });
-  const { url } = await world.cable({ resets: true });
+  const { url } = await world.relay();
   vendora = vendoraOf(world.access);
   leaver = vendoraOf({ ...world.access, url });
 });
@@ -28,7 +30,6 @@ afterEach(async () => {
 });
 afterAll(() => world.close());
 
-/** Its address is that of the cable: the list, asked without it, has another. */
 async function canceled(watch: Watch) {
   await watch.ended;
   const full = await world.get(watch.id);
@@ -90,8 +91,10 @@ it.each(["chat", "response"])("cancel a plain %s, and the container stops", asyn
     expect(await tallyOf(vendora, ORACLE, mark)).toMatchObject({ asked: 1 });
   }, PATIENCE);
   leave.abort();
+  const left = Date.now();
   await refused;
-  await canceled(world.watch(id));
+  const { updated_at } = await canceled(world.watch(id));
+  expect(Date.parse(updated_at) - left).toBeLessThan(SOON);
   await hasStopped(mark);
 });
 

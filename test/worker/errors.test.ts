@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
 import type { ValidationIssue } from "../../src/protocol/common.ts";
+import { expectErrorBody } from "../published/validate.ts";
 import { ORIGIN, type Refusal } from "./support/client.ts";
 import { DIGEST, newWorld, operator } from "./support/world.ts";
 
@@ -106,6 +107,35 @@ describe("an address that is none", () => {
       expect(answer.body.detail).toContain("/docs");
       expect(answer.body.detail.length).toBeLessThan(400);
     }
+  });
+});
+
+describe("an address that a client of OpenAI has with the wrong base", () => {
+  test.each([
+    "/v1/chat/completions",
+    "/v1/responses",
+    "/v1/embeddings",
+    "/chat/completions",
+    "/responses",
+    "/responses/resp_0/cancel",
+    "/embeddings",
+    "/vendora/chat/completions",
+    "/vendora/models",
+  ])("%s says which is right", async (path) => {
+    const { response, status, body } = await send("POST", path, { body: "{}", headers: json });
+    expect(status).toBe(404);
+    expect(response.headers.get("x-request-id")).toMatch(/./);
+    expect(body).toEqual({ error: expect.any(Object) });
+    expectErrorBody(body);
+    expect(body.error).toMatchObject({ code: "not_found", type: "invalid_request_error" });
+    expect(body.error.message).toContain(path);
+    expect(body.error.message).toContain(
+      `The base address for this client is ${ORIGIN}/v1/vendora.`,
+    );
+  });
+
+  test.each(["/v1/embeddings-2", "/v1/vendors", "/v2/responses"])("%s is not one", async (path) => {
+    expectProblem(await send("POST", path), 404, "not_found");
   });
 });
 

@@ -37,11 +37,12 @@ test("it has every operation, with a call to paste", () => {
   expect(html).toContain("Bearer $AUSPEX_TOKEN");
 });
 
+const callOf = (id: string) => {
+  const [, article = ""] = html.split(`<article id="${id}"`);
+  return article.slice(0, article.indexOf("</article>"));
+};
+
 test("calls that send and keep bytes, and how addresses are asked for", () => {
-  const callOf = (id: string) => {
-    const [, article = ""] = html.split(`<article id="${id}"`);
-    return article.slice(0, article.indexOf("</article>"));
-  };
   const put = callOf("putUploadPart");
   expect(put).toContain("curl -X PUT -i &#39;");
   expect(put).toMatch(/parts\/1\?[^ ]*signature=[\w-]{43}/);
@@ -54,6 +55,25 @@ test("calls that send and keep bytes, and how addresses are asked for", () => {
   expect(read).toContain("curl -O &#39;");
   expect(read).toContain("Bearer $AUSPEX_TOKEN");
   expect(read).toContain('<span class="access">signed address or access token</span>');
+});
+
+test.each([
+  ["createChatCompletion", ["demo/scribe", "Who is the Mad Hatter?"]],
+  ["createResponse", ["demo/scribe", "Who is the Mad Hatter?"]],
+  ["createEmbeddings", ["demo/meaning", "kitten"]],
+])("%s can be run as it stands, with the models of npm start", (id, shown) => {
+  const [, body = ""] = /-d &#39;(.*?)&#39;/s.exec(callOf(id)) ?? [];
+  const sent = JSON.parse(body.replaceAll("&quot;", '"'));
+  expect(Object.keys(sent)).toHaveLength(2);
+  for (const text of shown) expect(JSON.stringify(sent)).toContain(text);
+});
+
+test("clients of OpenAI are shown how to begin", () => {
+  const [, group = ""] = html.split('<h2 id="vendora">');
+  const about = group.slice(0, group.indexOf("<ul"));
+  expect(about).toContain("<code>/v1/vendora</code>");
+  expect(about).toMatch(/<pre><code>import OpenAI from &quot;openai&quot;;\nconst client = /);
+  expect(about).not.toContain("```");
 });
 
 test("it has every schema", () => {

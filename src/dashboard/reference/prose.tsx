@@ -18,6 +18,13 @@ function Block({ text }: Text) {
     return <h2 id={slugOf(title)}>{title}</h2>;
   }
   if (text.startsWith("| ")) return <Table lines={text.split("\n")} />;
+  if (text.startsWith("```")) {
+    return (
+      <pre>
+        <code>{text.split("\n").slice(1, -1).join("\n")}</code>
+      </pre>
+    );
+  }
   return (
     <p>
       <Inline text={text} />

@@ -19,10 +19,6 @@ export const stylesheet = `
 
 html { scroll-padding-top: 1rem; }
 
-@media (prefers-reduced-motion: no-preference) {
-  html { scroll-behavior: smooth; }
-}
-
 body {
   margin: 0;
   background: var(--ground);

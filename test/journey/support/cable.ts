@@ -5,21 +5,13 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 /** `swallow`: connections stand and nothing gets through; `refuse`: every connection is broken. */
 type Mode = "pass" | "swallow" | "refuse";
 
-export interface CableOptions {
-  /**
-   * Whoever leaves is gone at once, with a reset. The official client closes its connection in
-   * order, which workerd by itself does not notice before it writes the next time.
-   */
-  resets?: boolean;
-}
-
 export class Cable {
   readonly url: string;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
   readonly #state: { mode: Mode };
 
-  static async open(target: string, { resets = false }: CableOptions = {}): Promise<Cable> {
+  static async open(target: string): Promise<Cable> {
     const { hostname, port } = new URL(target);
     const sockets = new Set<Socket>();
     const state: { mode: Mode } = { mode: "pass" };
@@ -36,9 +28,7 @@ export class Cable {
         from.on("close", () => {
           sockets.delete(from);
           // What ends behind a pulled cable is not seen before it.
-          if (state.mode === "swallow") return;
-          if (resets && from === near) to.resetAndDestroy();
-          else to.destroy();
+          if (state.mode !== "swallow") to.destroy();
         });
       }
     });

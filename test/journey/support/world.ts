@@ -17,11 +17,12 @@ import { z } from "zod";
 import { ROOT } from "../../../src/local/bundle.ts";
 import { Client } from "../../../src/local/client.ts";
 import { type Deployment, startDeployment } from "../../../src/local/deployment.ts";
+import { type Relay, startRelay } from "../../../src/local/relay.ts";
 import type { RunnerOptions } from "../../../src/local/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/local/seed.ts";
 import { runnerState } from "../../../src/protocol/operator.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
-import { Cable, type CableOptions } from "./cable.ts";
+import { Cable } from "./cable.ts";
 import { checkRows } from "./end.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
@@ -60,6 +61,7 @@ export class World {
   readonly #models: string | undefined;
   readonly #runners: Runner[] = [];
   readonly #cables: Cable[] = [];
+  readonly #relays: Relay[] = [];
   readonly #over = new AbortController();
 
   static async open({ variables, publish }: WorldOptions = {}): Promise<World> {
@@ -123,10 +125,17 @@ export class World {
   }
 
   /** A cable to the Worker that can be pulled. */
-  async cable(options?: CableOptions): Promise<Cable> {
-    const cable = await Cable.open(this.#deployment.url, options);
+  async cable(): Promise<Cable> {
+    const cable = await Cable.open(this.#deployment.url);
     this.#cables.push(cable);
     return cable;
+  }
+
+  /** What stands before the Worker under `npm start`: who leaves through it is noticed at once. */
+  async relay(): Promise<Relay> {
+    const relay = await startRelay(this.#deployment.url, 0);
+    this.#relays.push(relay);
+    return relay;
   }
 
   /** The user behind such a cable. */
@@ -185,7 +194,7 @@ export class World {
   }
 
   retireAll(): Promise<void> {
-    for (const cable of this.#cables.splice(0)) cable.close();
+    for (const way of [...this.#cables.splice(0), ...this.#relays.splice(0)]) way.close();
     return this.retire(...this.#runners);
   }
 
