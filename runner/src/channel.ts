@@ -63,6 +63,16 @@ const MAX_SENDS = 10;
 /** Handing back is a courtesy: without it the lease runs out. */
 const RELEASE_TIMEOUT_MS = 5_000;
 
+/** The last of a run whose last words cannot be JSON: a defect, as what is nested too deep. */
+const UNREPORTABLE: Portion = {
+  events: [],
+  finish: {
+    status: "failed",
+    output: "none",
+    error: { source: "internal", message: "The runner could not report the run" },
+  },
+};
+
 export class Channel {
   readonly ended: Promise<ChannelEnd>;
   readonly #end: (end: ChannelEnd) => void;
@@ -221,11 +231,21 @@ export class Channel {
   }
 
   #frame(): Frame {
-    const portion = this.#options.outbox.take();
     this.#seq++;
-    const text = JSON.stringify({ type: "events", seq: this.#seq, ...portion });
-    this.#unacknowledged = { text, finish: portion.finish, sends: 0 };
+    this.#unacknowledged = this.#framed(this.#options.outbox.take());
     return this.#unacknowledged;
+  }
+
+  #framed(portion: Portion): Frame {
+    try {
+      const { events, finish } = portion;
+      const end = finish ? `,"finish":${JSON.stringify(finish)}` : "";
+      const text = `{"type":"events","seq":${this.#seq},"events":[${events.join()}]${end}}`;
+      return { text, finish, sends: 0 };
+    } catch {
+      // Nobody waits for a frame: thrown on, this would end the process and every run in it.
+      return this.#framed(UNREPORTABLE);
+    }
   }
 
   /** Milliseconds until the next frame is due; undefined when there is none. */

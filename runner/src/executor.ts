@@ -16,6 +16,8 @@ export interface Sink {
    * there is none.
    */
   reserve(bytes: number): boolean;
+  /** An output as its JSON, for which there was room. */
+  prepared(json: string): void;
   /** An output for which there was room, and that is stored. */
   stored(value: StoredValue): void;
   logs(text: string): void;

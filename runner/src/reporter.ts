@@ -26,8 +26,12 @@ const PIECE_CHARS = Math.floor(FRAME_BYTES / 6) - 100;
 /** Metrics in a piece of many: a name has 100 units at most, and a number 25 characters. */
 const PIECE_METRICS = 400;
 
+/** Bytes of what says how many tokens were used. It is said twice at most, and always taken. */
+const FEW_METRICS = 200;
+
 export interface Portion {
-  events: ReportedEvent[];
+  /** The JSON of each. */
+  events: string[];
   /** With the last portion only. */
   finish?: Finish;
 }
@@ -41,8 +45,11 @@ export interface ReporterOptions {
 }
 
 interface Entry {
-  event: ReportedEvent;
+  /** Outputs, of which there may be many, as JSON: as values they may be twenty times as large. */
+  event: ReportedEvent | string;
   bytes: number;
+  /** An output that says something. */
+  awaited?: boolean;
 }
 
 export class Reporter implements Sink {
@@ -100,9 +107,16 @@ export class Reporter implements Sink {
 
   output(value: Json): void {
     this.#begun = true;
-    const event = { event: "output", data: value } as const;
-    const bytes = bytesOf(event);
-    if (this.reserve(bytes)) this.#addOutput(event, bytes);
+    const event = outputOf(JSON.stringify(value));
+    const bytes = Buffer.byteLength(event);
+    if (this.reserve(bytes)) this.#addOutput({ event, bytes, awaited: !isPreamble(value) });
+  }
+
+  prepared(json: string): void {
+    this.#begun = true;
+    const event = outputOf(json);
+    const bytes = Buffer.byteLength(event);
+    if (!this.#breached) this.#addOutput({ event, bytes, awaited: true });
   }
 
   reserve(bytes: number): boolean {
@@ -118,7 +132,8 @@ export class Reporter implements Sink {
 
   stored(value: StoredValue): void {
     this.#begun = true;
-    if (!this.#breached) this.#addOutput({ event: "stored", data: value });
+    const event = { event: "stored", data: value } as const;
+    if (!this.#breached) this.#addOutput({ event, bytes: bytesOf(event), awaited: true });
   }
 
   logs(text: string): void {
@@ -128,8 +143,10 @@ export class Reporter implements Sink {
 
   metrics(metrics: Metrics): void {
     this.#begun = true;
-    // Counted as output: a model may not fill the memory with names of metrics either.
-    if (!this.reserve(bytesOf({ event: "metrics", data: metrics }))) return;
+    // Counted as output: a model may not fill the memory with names of metrics either. But what
+    // was used is told, also of a run that was stopped because it had put out too much.
+    const bytes = bytesOf({ event: "metrics", data: metrics });
+    if (bytes > FEW_METRICS && !this.reserve(bytes)) return;
     const entries = Object.entries(metrics);
     for (let at = 0; at === 0 || at < entries.length; at += PIECE_METRICS) {
       const data = Object.fromEntries(entries.slice(at, at + PIECE_METRICS));
@@ -152,21 +169,25 @@ export class Reporter implements Sink {
       if (count > 0 && bytes > FRAME_BYTES) break;
       count++;
     }
-    const events = this.#entries.splice(0, count).map(({ event }) => event);
-    if (this.#firstOutput === "waiting" && events.some(isAwaited)) this.#firstOutput = "taken";
+    const taken = this.#entries.splice(0, count);
+    const awaited = this.#firstOutput === "waiting" && taken.some((entry) => entry.awaited);
+    if (awaited) this.#firstOutput = "taken";
+    const events = taken.map(({ event }) =>
+      typeof event === "string" ? event : JSON.stringify(event),
+    );
     const last = this.#entries.length === 0;
     return last && this.#finish ? { events, finish: this.#finish } : { events };
   }
 
-  #addOutput(event: ReportedEvent, bytes?: number): void {
+  #addOutput(entry: Entry): void {
     this.#produced = true;
-    if (this.#firstOutput === "ahead" && isAwaited(event)) this.#firstOutput = "waiting";
-    this.#add(event, bytes);
+    if (this.#firstOutput === "ahead" && entry.awaited) this.#firstOutput = "waiting";
+    this.#entries.push(entry);
+    this.#options.onChange();
   }
 
-  /** There are many outputs: their bytes are counted once. */
-  #add(event: ReportedEvent, bytes = bytesOf(event)): void {
-    const entry = { event, bytes };
+  #add(event: ReportedEvent): void {
+    const entry = { event, bytes: bytesOf(event) };
     const last = this.#entries.at(-1);
     const merged =
       last && last.bytes + entry.bytes <= FRAME_BYTES ? merge(last.event, event) : undefined;
@@ -192,9 +213,6 @@ export class Reporter implements Sink {
   }
 }
 
-const isAwaited = ({ event, data }: ReportedEvent) =>
-  event === "stored" || (event === "output" && !isPreamble(data));
-
 /** None of them tears a character in two; nothing of nothing. */
 function* pieces(text: string): Generator<string> {
   for (let from = 0, to = 0; from < text.length; from = to) {
@@ -205,10 +223,13 @@ function* pieces(text: string): Generator<string> {
   }
 }
 
+const outputOf = (json: string) => `{"event":"output","data":${json}}`;
+
 const bytesOf = (event: ReportedEvent) => Buffer.byteLength(JSON.stringify(event));
 
 /** Two neighbours as one event, where that says the same; undefined where it would not. */
-function merge(last: ReportedEvent, next: ReportedEvent): ReportedEvent | undefined {
+function merge(last: Entry["event"], next: ReportedEvent): ReportedEvent | undefined {
+  if (typeof last === "string") return undefined;
   if (last.event === "logs" && next.event === "logs") {
     return { event: "logs", data: last.data + next.data };
   }

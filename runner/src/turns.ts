@@ -12,16 +12,33 @@ export class Turns {
 
   /** @throws what the work throws; the signal's reason, when that comes before the turn does */
   async take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const leave = await this.enter(signal);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Resolves when it is one's turn, with what ends it, to be called once.
+   * @throws the signal's reason, when that comes first
+   */
+  async enter(signal: AbortSignal): Promise<() => void> {
     const before = this.#last;
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     this.#last = before.then(() => over);
     this.#length += 1;
-    try {
-      await unlessAborted(before, signal);
-      return await work();
-    } finally {
+    const leave = () => {
       this.#length -= 1;
       end();
+    };
+    try {
+      await unlessAborted(before, signal);
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
     }
   }
 }

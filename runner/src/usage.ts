@@ -43,22 +43,26 @@ export class UsageMeter implements Sink {
     return this.#sink.reserve(bytes);
   }
 
+  prepared(json: string): void {
+    this.#sink.prepared(json);
+  }
+
   stored(value: StoredValue): void {
     this.#sink.stored(value);
   }
 
   output(value: Json): void {
-    this.#said = usageIn(value) ?? this.#said;
+    this.#said = merged(this.#said, usageIn(value));
     this.#characters += lengthOf(value);
     this.#sink.output(value);
   }
 
   /** Language models on Replicate say `input_token_count`. */
   metrics(metrics: Metrics): void {
-    this.#reported = {
-      input: metrics.input_tokens ?? metrics.input_token_count ?? this.#reported.input,
-      output: metrics.output_tokens ?? metrics.output_token_count ?? this.#reported.output,
-    };
+    this.#reported = merged(this.#reported, {
+      input: count(metrics.input_tokens) ?? count(metrics.input_token_count),
+      output: count(metrics.output_tokens) ?? count(metrics.output_token_count),
+    });
     this.#sink.metrics(metrics);
   }
 
@@ -84,8 +88,13 @@ function usageIn(value: Json): Tokens | undefined {
   if (!isObject(usage)) return undefined;
   const input = count(usage.prompt_tokens ?? usage.input_tokens);
   const output = count(usage.completion_tokens ?? usage.output_tokens);
-  return input === undefined && output === undefined ? undefined : { input, output };
+  return { input, output };
 }
 
+/** What is said later counts, as far as it says something. */
+const merged = (before: Tokens, later: Tokens | undefined): Tokens =>
+  later ? { input: later.input ?? before.input, output: later.output ?? before.output } : before;
+
+/** Containers say what they like: JSON's 1e999 is infinite, and no JSON any more. */
 const count = (value: Json | undefined) =>
-  typeof value === "number" && value >= 0 ? value : undefined;
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

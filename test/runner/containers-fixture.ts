@@ -71,6 +71,7 @@ export function record(): Recorded {
     setup: (data) => push({ event: "setup", data }),
     output: (data) => push({ event: "output", data }),
     reserve: () => true,
+    prepared: (text) => push({ event: "output", data: JSON.parse(text) }),
     stored: (data) => push({ event: "stored", data }),
     logs: (data) => push({ event: "logs", data }),
     metrics: (data) => push({ event: "metrics", data }),

@@ -36,6 +36,13 @@ const ways = {
   async echo(response, _, body) {
     reply(response, 200, { model, choices: [{ message: { content: JSON.stringify(body) } }] });
   },
+  async raw(response, { text }) {
+    response.write(`data: ${text}\n\n`);
+    response.end("data: [DONE]\n\n");
+  },
+  async broken(response) {
+    reply(response, 500, { error: { message: "no such grammar" } });
+  },
   async refuse(response) {
     const error = { message: "too hot", type: "BadRequestError", param: "temperature", code: 400 };
     reply(response, 400, { error });

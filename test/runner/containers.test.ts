@@ -205,6 +205,24 @@ describe("a container", () => {
     expect(w.fleet.warm()).toEqual([referenceOf("a")]);
   });
 
+  it.each([
+    { most: 4, jobs: 4, left: ["b", "a"] },
+    { most: 2, jobs: 4, left: ["a"] },
+    { most: 1, jobs: 2, left: ["a"] },
+  ])("goes only when the room is needed: $jobs jobs, $most in a container", async (burst) => {
+    w = world(3);
+    for (const [index, name] of ["c", "b", "a"].entries()) {
+      const { finish } = w.run(name);
+      await w.running(index + 1);
+      w.runs[index]?.end();
+      await finish;
+    }
+    const limits = { max_concurrency: burst.most };
+    for (let n = 0; n < burst.jobs; n++) void w.run("d", { limits });
+    await w.running(3 + burst.jobs);
+    expect(w.fleet.warm()).toEqual(burst.left.map(referenceOf));
+  });
+
   it("is waited for when all are busy", async () => {
     const busy = [w.run("a"), w.run("b")];
     await w.running(2);
@@ -244,10 +262,10 @@ describe("a container", () => {
     expect(w.started).toHaveLength(2);
   });
 
-  it("is not given up for what it refuses, which hides no failures either", async () => {
-    const refused = { finish: failure, refused: true };
+  it("is not given up for what says nothing against it, which hides no failures either", async () => {
+    const excused = { finish: failure, excused: true };
     const failing = { finish: failure };
-    const outcomes = [refused, refused, refused, failing, failing, refused, failing];
+    const outcomes = [excused, excused, excused, failing, failing, excused, failing];
     for (const [index, outcome] of outcomes.entries()) {
       const run = w.run("a");
       await w.running(index + 1);

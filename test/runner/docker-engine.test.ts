@@ -10,6 +10,7 @@ import { z } from "zod";
 import { ControlPlane } from "../../runner/src/client.ts";
 import { createExecutor } from "../../runner/src/containers/create.ts";
 import { checkEngine } from "../../runner/src/engines/check.ts";
+import { asksForGpus } from "../../runner/src/engines/gpus.ts";
 import { hasReference, imageFacts } from "../../runner/src/engines/image.ts";
 import type { Sandbox } from "../../runner/src/engines/options.ts";
 import type { Executor } from "../../runner/src/executor.ts";
@@ -42,18 +43,38 @@ describe("an image", () => {
   it("says by its labels whether Cog built it and whether it wants a GPU", () => {
     const config = JSON.stringify({ build: { gpu: true } });
     const labels = { "run.cog.version": "0.17.0", "run.cog.config": config };
-    expect(imageFacts(labels)).toEqual({ cog: true, gpu: true });
-    expect(imageFacts({ "org.cogmodel.version": "0.1" })).toEqual({ cog: true, gpu: false });
-    expect(imageFacts({})).toEqual({ cog: false, gpu: false });
+    const none = "none";
+    expect(imageFacts(labels)).toEqual({ cog: true, gpu: "needed" });
+    expect(imageFacts({ "org.cogmodel.version": "0.1" })).toEqual({ cog: true, gpu: none });
+    expect(imageFacts({})).toEqual({ cog: false, gpu: none });
     const cuda = ["PATH=/bin", "NVIDIA_VISIBLE_DEVICES=all"];
-    expect(imageFacts({}, cuda)).toEqual({ cog: false, gpu: true });
+    expect(imageFacts({}, cuda)).toEqual({ cog: false, gpu: "welcome" });
     for (const value of ["", "none", "void"]) {
-      expect(imageFacts({}, [`NVIDIA_VISIBLE_DEVICES=${value}`]).gpu).toBe(false);
+      expect(imageFacts({}, [`NVIDIA_VISIBLE_DEVICES=${value}`]).gpu).toBe(none);
     }
     // Cog says it itself, whatever it is built on.
-    expect(imageFacts({ "run.cog.version": "0.17.0" }, cuda)).toEqual({ cog: true, gpu: false });
+    expect(imageFacts({ "run.cog.version": "0.17.0" }, cuda)).toEqual({ cog: true, gpu: none });
     expect(() => imageFacts({ "run.cog.weight.a": "x" })).toThrow("managed weights");
     expect(() => imageFacts({ ...labels, "run.cog.config": "{" })).toThrow("run.cog.config");
+  });
+});
+
+describe("GPUs", () => {
+  it("are asked for by choice, or as the image needs them and Docker has them", () => {
+    const nvidia = { Runtimes: { runc: {}, nvidia: {} } };
+    const cdi = { Runtimes: { runc: {} }, DiscoveredDevices: [{ ID: "nvidia.com/gpu=all" }] };
+    const bare = { Runtimes: { runc: {} }, DiscoveredDevices: [{ ID: "vendor.com/net=0" }] };
+    for (const docker of [nvidia, cdi]) {
+      expect(asksForGpus("image", "welcome", docker)).toBe(true);
+      expect(asksForGpus("image", "none", docker)).toBe(false);
+      expect(asksForGpus("never", "needed", docker)).toBe(false);
+    }
+    for (const docker of [bare, {}]) {
+      expect(asksForGpus("image", "welcome", docker)).toBe(false);
+      // Without them it fails, and so it should.
+      expect(asksForGpus("image", "needed", docker)).toBe(true);
+      expect(asksForGpus("always", "none", docker)).toBe(true);
+    }
   });
 });
 

@@ -471,6 +471,26 @@ describe("a large value", () => {
     expect(box.plane.files.requests).toEqual([]);
   });
 
+  it("lets no more wait behind it than there is room for", async () => {
+    const release = hold((url) => url.endsWith("/values"));
+    let room = 2 * large.length;
+    const reserve = (bytes: number) => {
+      room -= bytes;
+      return room >= 0;
+    };
+    const values = [large, ..."abc", large.slice(0, -10), "late"];
+    const steps = values.map((value) => ({ say: { value } }));
+    const job = makeJob(await box.image("files"), { steps }, items);
+    const sink = { ...record(), reserve };
+    const finish = box.executor.run(job, sink, signals());
+    await vi.waitFor(() => expect(room).toBeLessThan(0));
+    expect(box.plane.files.requests).toEqual(["POST /v1/runner/values"]);
+    release();
+    expect(await finish).toMatchObject({ status: "failed", output: "items" });
+    expect(sink.of("stored")).toHaveLength(1);
+    expect(sink.of("output")).toEqual(["a", "b", "c"]);
+  });
+
   it("is not nested without end", async () => {
     const deep = `${"[".repeat(2_000)}${"]".repeat(2_000)}`;
     const { finish } = run([{ say: { value: JSON.parse(deep) } }]);

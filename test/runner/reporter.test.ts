@@ -10,6 +10,12 @@ function reporter(limits = { output_bytes: 10_000_000, logs_bytes: 10_000_000 })
   return { reporter: new Reporter({ limits, onChange, onBreach }), onChange, onBreach };
 }
 
+/** As a frame has it. */
+function taken(it: Reporter): Pick<EventsFrame, "events" | "finish"> {
+  const { events, ...rest } = it.take();
+  return { events: events.map((text) => JSON.parse(text)), ...rest };
+}
+
 const DONE = { status: "succeeded", output: "items" } as const;
 
 test("adjacent logs and metrics merge, the order of all else stays", () => {
@@ -25,7 +31,7 @@ test("adjacent logs and metrics merge, the order of all else stays", () => {
   it.metrics({ a: 1, b: 1 });
   it.metrics({ b: 2 });
   it.finish(DONE);
-  expect(it.take()).toEqual({
+  expect(taken(it)).toEqual({
     events: [
       { event: "setup", data: { phase: "pulling", progress: 0.9, logs: "ab" } },
       { event: "setup", data: { phase: "ready" } },
@@ -45,7 +51,7 @@ test("the first output is urgent, later ones are not, the end is", () => {
   expect(it.urgent).toBe(false);
   it.output(1);
   expect(it.urgent).toBe(true);
-  it.take();
+  taken(it);
   it.output(2);
   expect(it.urgent).toBe(false);
   it.finish(DONE);
@@ -59,7 +65,7 @@ test("a portion stays within its size, and a larger event travels alone", () => 
   it.output(large);
   it.output("last");
   it.finish(DONE);
-  const portions = [it.take(), it.take(), it.take(), it.take()];
+  const portions = [taken(it), taken(it), taken(it), taken(it)];
   expect(portions.map(({ events }) => events.length)).toEqual([2, 1, 1, 1]);
   expect(portions[2]?.events[0]?.data).toBe(large);
   expect(portions.map(({ finish }) => finish)).toEqual([undefined, undefined, undefined, DONE]);
@@ -68,7 +74,7 @@ test("a portion stays within its size, and a larger event travels alone", () => 
 test("no more events in a portion than the protocol takes", () => {
   const { reporter: it } = reporter();
   for (let i = 0; i < 11_000; i++) i % 2 === 0 ? it.output(0) : it.logs(".");
-  expect(eventsFrame.safeParse({ type: "events", seq: 1, ...it.take() }).success).toBe(true);
+  expect(eventsFrame.safeParse({ type: "events", seq: 1, ...taken(it) }).success).toBe(true);
 });
 
 test("too much output is a breach, told once, with the number", () => {
@@ -76,11 +82,20 @@ test("too much output is a breach, told once, with the number", () => {
   it.output("fits");
   it.output("x".repeat(100));
   it.output("fits again");
-  it.metrics({ a: 1 });
   expect(onBreach).toHaveBeenCalledExactlyOnceWith(
     "The output is larger than the limit of 100 bytes",
   );
-  expect(it.take().events).toEqual([{ event: "output", data: "fits" }]);
+  expect(taken(it).events).toEqual([{ event: "output", data: "fits" }]);
+});
+
+test("what was used is told also where there is no more room, and a lot of metrics is not", () => {
+  const { reporter: it } = reporter({ output_bytes: 1_000, logs_bytes: 100 });
+  it.output("x".repeat(2_000));
+  it.metrics({ ["x".repeat(100)]: 1, ["y".repeat(100)]: 2, ["z".repeat(100)]: 3 });
+  expect(it.empty).toBe(true);
+  const metrics = { input_tokens: 1, output_tokens: 500, tokens_estimated: 1 };
+  it.metrics(metrics);
+  expect(taken(it).events).toEqual([{ event: "metrics", data: metrics }]);
 });
 
 test("logs are cut once, between characters, within the limit, and say so", () => {
@@ -89,7 +104,7 @@ test("logs are cut once, between characters, within the limit, and say so", () =
   it.logs("ä".repeat(100));
   it.logs("never seen");
   it.setup({ phase: "ready", logs: "never seen" });
-  const [setup, logs, ready] = it.take().events;
+  const [setup, logs, ready] = taken(it).events;
   expect(setup?.data).toEqual({ phase: "starting", logs: "0123456789" });
   expect(logs?.data).toMatch(
     /^ä+\n\[auspex\] The log is cut here: it is longer than 104 bytes\.\n$/,
@@ -115,10 +130,10 @@ test.each<[string, Json, Json]>([
     const { reporter: it } = reporter();
     it.output(preamble);
     expect([it.produced, it.urgent]).toEqual([true, false]);
-    it.take();
+    taken(it);
     it.output(said);
     expect(it.urgent).toBe(true);
-    it.take();
+    taken(it);
     it.output(said);
     expect(it.urgent).toBe(false);
   },
@@ -141,7 +156,7 @@ test("a stored value is an output, with the room it takes, and merges with nothi
   it.stored({ name: "v1", size: 600 });
   it.stored({ name: "v2", size: 1 });
   expect([it.produced, it.urgent]).toEqual([true, true]);
-  expect(it.take().events.slice(1)).toEqual([
+  expect(taken(it).events.slice(1)).toEqual([
     { event: "stored", data: { name: "v1", size: 600 } },
     { event: "stored", data: { name: "v2", size: 1 } },
   ]);
@@ -160,7 +175,7 @@ const MAX_FRAME = 600_000;
 function framesOf(it: Reporter): EventsFrame[] {
   const frames: EventsFrame[] = [];
   while (!it.empty && !frames.at(-1)?.finish) {
-    const text = JSON.stringify({ type: "events", seq: frames.length + 1, ...it.take() });
+    const text = JSON.stringify({ type: "events", seq: frames.length + 1, ...taken(it) });
     expect(text.length).toBeLessThan(MAX_FRAME);
     frames.push(eventsFrame.parse(JSON.parse(text)));
   }

@@ -58,14 +58,31 @@ describe("what outputs say of their tokens", () => {
     expect(tokens("embeddings", {}, [answer])).toEqual({ input_tokens: 7, output_tokens: 0 });
   });
 
-  it("is not believed when it is no number", () => {
-    const usage = { prompt_tokens: "7", completion_tokens: -1 };
-    expect(tokens("chat_completions", {}, [{ choices: [], usage }])).toEqual({
-      input_tokens: 0,
-      output_tokens: 0,
-      tokens_estimated: 1,
-    });
+  it("is kept where what comes later says less", () => {
+    const outputs: Json[] = [
+      { usage },
+      { usage: { prompt_tokens: 8 } },
+      { usage: { total_tokens: 9 } },
+    ];
+    const counted = { input_tokens: 8, output_tokens: 11 };
+    expect(tokens("chat_completions", {}, outputs)).toEqual(counted);
   });
+
+  it.each([
+    ["7", -1],
+    [Number.POSITIVE_INFINITY, JSON.parse("1e999")],
+    [1.5, 1e300],
+  ])(
+    "is not believed when it is no number of tokens: %s, %s",
+    (prompt_tokens, completion_tokens) => {
+      const usage = { prompt_tokens, completion_tokens };
+      expect(tokens("chat_completions", {}, [{ choices: [], usage }])).toEqual({
+        input_tokens: 0,
+        output_tokens: 0,
+        tokens_estimated: 1,
+      });
+    },
+  );
 });
 
 describe("what a model reports", () => {
@@ -86,6 +103,13 @@ describe("what a model reports", () => {
   it("counts as language models on Replicate call it", () => {
     const metrics = { input_token_count: 5, output_token_count: 6 };
     expect(reported(metrics)).toEqual([metrics, { input_tokens: 5, output_tokens: 6 }]);
+  });
+
+  it.each([-5, 0.5, 1e300])("is not believed when it is no number of tokens: %s", (count) => {
+    const estimated = { input_tokens: 1, output_tokens: 2, tokens_estimated: 1 };
+    expect(reported({ input_tokens: count, output_tokens: count })[1]).toEqual(estimated);
+    const sizes = { input_tokens: count, input_token_count: 5, output_tokens: 6 };
+    expect(reported(sizes)[1]).toEqual({ input_tokens: 5, output_tokens: 6 });
   });
 
   it("is estimated where it is missing", () => {

@@ -169,6 +169,21 @@ describe("a cancel", () => {
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
   });
 
+  it("is no work of the model, however long it takes to be heard", async () => {
+    const server = await worker((n) => `llamacpp:requests_processing ${n}\n`, 6);
+    const { run } = await connect(server, { cancelGrace: 10_000 });
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    const stopped = performance.now();
+    stop();
+    const { finish, container } = await outcome;
+    const verified = (performance.now() - stopped) / 1_000;
+    expect([finish.status, container]).toEqual(["canceled", "kept"]);
+    // 10 ms, doubled after every look.
+    expect(verified).toBeGreaterThan(0.3);
+    expect(finish.execution_seconds).toBeLessThan(verified);
+  });
+
   it("ends with a container that ends", async () => {
     const server = await worker(
       (n) => `llamacpp:requests_processing ${n}\n`,

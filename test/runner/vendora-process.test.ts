@@ -74,6 +74,19 @@ describe("a run in a server", () => {
     expect(sink.of("output")).toEqual([said("a"), said("b")]);
   });
 
+  it("says nothing that is nested without end, and harms no other by it", async () => {
+    const pid = await serverPid();
+    for (const depth of [1_001, 4_300, 40_000]) {
+      const text = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+      const { sink, finish } = ask("raw", { text });
+      const message = "the output is nested deeper than 1000 levels";
+      const error = { source: "external", message };
+      expect(await finish).toMatchObject({ status: "failed", output: "none", error });
+      expect(sink.of("output")).toEqual([]);
+    }
+    expect(await serverPid()).toBe(pid);
+  });
+
   it("asks a response as a chat, and says what it could not ask", async () => {
     const job = { interface: "vendora", call: "responses", limits } as const;
     const asked = box.run("server", { model: "m", input: "hi", way: "echo" }, job);
@@ -125,6 +138,16 @@ describe("a run in a server", () => {
         status: "failed",
         error: { message: "too hot", detail },
       });
+    }
+    expect(await serverPid()).toBe(pid);
+  });
+
+  it("that a healthy server failed says nothing against it either: it may be what was asked", async () => {
+    const pid = await serverPid();
+    for (let n = 0; n < 4; n++) {
+      const { finish } = ask("broken", { stream: false });
+      const error = { message: "no such grammar", detail: { status: 500 } };
+      expect(await finish).toMatchObject({ status: "failed", error });
     }
     expect(await serverPid()).toBe(pid);
   });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { onTestFinished, vi } from "vitest";
 import { DEFAULT_TIMING, type Run, type Timing } from "../../runner/src/interfaces/interface.ts";
+import { LargeReads } from "../../runner/src/interfaces/large-reads.ts";
 import { VendoraInterface } from "../../runner/src/interfaces/vendora.ts";
 import type { Json } from "../../src/protocol/common.ts";
 import type { VendoraCall } from "../../src/protocol/runner.ts";
@@ -107,8 +108,13 @@ export const LIMITS: Run["limits"] = {
   logs_bytes: 1_000,
 };
 
-export async function connect(server: FakeServer, timing: Partial<Timing> = {}) {
+export async function connect(
+  server: FakeServer,
+  timing: Partial<Timing> = {},
+  large = new LargeReads(),
+) {
   const gone = new AbortController();
+  const told: string[] = [];
   const times = {
     ...DEFAULT_TIMING,
     readinessPoll: 5,
@@ -116,9 +122,9 @@ export async function connect(server: FakeServer, timing: Partial<Timing> = {}) 
     cancelGrace: 500,
     ...timing,
   };
-  const session = await new VendoraInterface(times).connect(
+  const session = await new VendoraInterface(times, large).connect(
     { address: server.address, token: "", maxConcurrency: 32, gone: gone.signal },
-    () => {},
+    (logs) => void told.push(logs),
     new AbortController().signal,
   );
   onTestFinished(() => session.close());
@@ -129,7 +135,7 @@ export async function connect(server: FakeServer, timing: Partial<Timing> = {}) 
     const given = { id: "1", call, model, input, limits, sink, stop: stop.signal };
     return { sink, outcome: session.run(given), stop: () => stop.abort() };
   };
-  return { run, end: (reason: unknown) => gone.abort(reason) };
+  return { run, told, end: (reason: unknown) => gone.abort(reason) };
 }
 
 /** A chat that is asked of a server which answers so. */

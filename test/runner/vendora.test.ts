@@ -17,6 +17,11 @@ import {
 
 const CHAT = "/v1/chat/completions";
 const completion = { object: "chat.completion", model: "served", choices: [] };
+/** The server says that it goes on in another protocol, on the same connection. */
+const switching: Answer = (response) =>
+  void response.socket?.write(
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+  );
 const asking = { model: "ada/parrot:3", messages: [{ role: "user", content: "hi" }] };
 
 describe("a server is ready", () => {
@@ -76,6 +81,35 @@ describe("a server is ready", () => {
       "/v1/models": json(404, {}),
     });
     await expect(connect(server)).rejects.toThrow("neither /health nor /v1/models");
+  });
+
+  it.each([
+    [307, "redirects are not followed"],
+    [401, "200 is due"],
+    [400, "200 is due"],
+  ])("never, when it answers %i, which it is told", async (status, why) => {
+    const server = await FakeServer.start({ "/health": json(status, {}) });
+    const said = `the container answers /health with ${status}, where ${why}`;
+    await expect(connect(server)).rejects.toThrow(said);
+    server.answers["/health"] = json(404, {});
+    server.answers["/v1/models"] = json(401, {});
+    await expect(connect(server)).rejects.toThrow("answers /v1/models with 401");
+  });
+
+  it("never, when it speaks another protocol", async () => {
+    const server = await FakeServer.start({ "/health": switching });
+    await expect(connect(server)).rejects.toThrow("another protocol than HTTP");
+  });
+
+  it("later, when it says so; which statuses that were is told once", async () => {
+    const statuses = [503, 503, 500, 503, 429, 408, 425, 204];
+    const looks = [...statuses];
+    const server = await FakeServer.start({
+      "/health": (response) => void response.writeHead(looks.shift() ?? 200).end(),
+    });
+    const { told } = await connect(server);
+    const lines = [503, 500, 429, 408, 425, 204];
+    expect(told).toEqual(lines.map((status) => `[auspex] /health answers ${status}: waiting\n`));
   });
 
   it("never, when it ends or is stopped while it loads", async () => {
@@ -175,6 +209,32 @@ describe("an answer in one piece", () => {
     expect(sink.of("output")).toEqual([{ ...response, model: "ada/parrot" }]);
   });
 
+  it.each(["in_progress", "queued", "cancelled"])(
+    "fails the run when it is a response that is still %s",
+    async (status) => {
+      const response = { object: "response", status, model: "served", output: [] };
+      const server = await FakeServer.start({ "/v1/responses": json(200, response) });
+      const { run } = await connect(server);
+      const { sink, outcome } = run("responses", { input: "hi" });
+      const message = `the container answered with a response that is '${status}'`;
+      expect(await outcome).toMatchObject({
+        finish: { status: "failed", output: "none", error: { source: "external", message } },
+        excused: false,
+      });
+      expect(sink.events).toEqual([]);
+    },
+  );
+
+  it.each(["completed", "incomplete", null, undefined])(
+    "may be a response that is %s",
+    async (status) => {
+      const response = { object: "response", status, output: [] };
+      const server = await FakeServer.start({ "/v1/responses": json(200, response) });
+      const { run } = await connect(server);
+      expect((await run("responses", { input: "hi" }).outcome).finish.status).toBe("succeeded");
+    },
+  );
+
   it.each(["<html>", "[]", "", '"text"'])("fails the run when it is %j", async (text) => {
     const { sink, finish } = await chat((response) => void response.end(text));
     expect(sink.events).toEqual([]);
@@ -256,6 +316,34 @@ describe("an error", () => {
     expect(refused).toBe(status < 500);
   });
 
+  it("says nothing against a server that is well", async () => {
+    const error = json(500, { error: { message: "no such grammar" } });
+    const server = await FakeServer.start({ [CHAT]: error });
+    const { run } = await connect(server);
+    const ask = () => run("chat_completions", asking).outcome;
+    expect(await ask()).toMatchObject({ refused: false, excused: true });
+    server.answers[CHAT] = events([data(chunk("a")), data({ error: "no such grammar" })]);
+    expect(await ask()).toMatchObject({ refused: false, excused: true });
+    server.answers["/health"] = json(503, {});
+    expect(await ask()).toMatchObject({ refused: false, excused: false });
+  });
+
+  it.each<[string, Answer]>([
+    ["that breaks off", (response) => void response.socket?.destroy()],
+    ["without its end", events([data(chunk("a"))])],
+    ["that is none", json(200, [])],
+    ["in no JSON", events(["data: <html>\n\n"])],
+  ])("counts against it as an answer %s", async (_, answer) => {
+    expect(await chat(answer)).toMatchObject({ finish: { status: "failed" }, excused: false });
+  });
+
+  it("is what another protocol is", async () => {
+    const { finish, container, excused } = await chat(switching);
+    const message = "the container answered in another protocol than HTTP";
+    expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
+    expect([container, excused]).toEqual(["kept", false]);
+  });
+
   it("is cut where it is too long for a prediction", async () => {
     const { finish } = await chat(
       (response) => void response.writeHead(500).end("x".repeat(5_000)),
@@ -299,7 +387,25 @@ describe("a response that the server has no endpoint for", () => {
   });
 
   it.each([
+    ["v1", { error: { message: "Invalid URL (POST /v1/responses)" } }],
+    ["responses", { error: { message: "Invalid URL (POST /v1/responses)" } }],
+    ["Not", { detail: "Not Found" }],
+  ])("is asked as a chat also when the model is called %s", async (id, body) => {
+    const server = await FakeServer.start({
+      "/v1/models": json(200, { data: [{ id }] }),
+      "/v1/responses": json(404, body),
+      [CHAT]: streamed,
+    });
+    const { run } = await connect(server);
+    expect(await run("responses", asked).outcome).toMatchObject({
+      finish: { status: "succeeded" },
+    });
+  });
+
+  it.each([
     { error: { message: "The model `served` does not exist.", type: "NotFoundError", code: 404 } },
+    { error: { message: "model 'served' not found" } },
+    { detail: 'no "served" here' },
     { error: { message: "not here", param: "model" } },
     { error: { message: "not here", code: "model_not_found" } },
   ])("is not taken for one whose model is unknown: %j", async (body) => {
@@ -316,7 +422,8 @@ describe("a response that the server has no endpoint for", () => {
     const { run } = await connect(server);
     const input = [{ type: "item_reference", id: "msg_1" }];
     const { finish, refused } = await run("responses", { ...asked, input }).outcome;
-    expect(finish).toMatchObject({ status: "failed", error: { detail: { status: 400 } } });
+    const detail = { status: 400, error: { param: "input[0]" } };
+    expect(finish).toMatchObject({ status: "failed", error: { detail } });
     expect(refused).toBe(true);
     expect(server.bodies(CHAT)).toEqual([]);
   });

@@ -105,7 +105,7 @@ export class Container {
 
   leave(idleSeconds: number, outcome?: Outcome): void {
     this.#users -= 1;
-    if (outcome && !outcome.refused) {
+    if (outcome && !outcome.excused) {
       this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
     }
     if (outcome?.container === "retired" || this.#failures >= MAX_FAILURES) this.#retired = true;

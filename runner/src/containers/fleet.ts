@@ -17,6 +17,7 @@ import { unlessAborted } from "./wait.ts";
 const PATIENCE = 60_000;
 
 interface Waiting {
+  key: string;
   since: number;
 }
 
@@ -42,7 +43,7 @@ export class Fleet {
   async join(job: RunnableJob, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
     const specification = specify(job);
     const end = AbortSignal.any([stop, this.#closed.signal]);
-    const me = { since: performance.now() };
+    const me = { key: specification.key, since: performance.now() };
     this.#line.push(me);
     try {
       for (;;) {
@@ -53,7 +54,7 @@ export class Fleet {
           return container;
         }
         // One that is stopping already makes itself known as a change.
-        const idle = [...this.#containers].find(({ users, isReady }) => users === 0 && isReady);
+        const idle = this.#needsOne(specification, me) ? this.#idle : undefined;
         await unlessAborted(idle ? idle.stop() : this.#change.promise, end);
       }
     } finally {
@@ -72,6 +73,16 @@ export class Fleet {
   async close(): Promise<void> {
     this.#closed.abort(internal("the runner is stopping"));
     await Promise.all([...this.#containers].map((container) => container.stop()));
+  }
+
+  get #idle(): Container | undefined {
+    return [...this.#containers].find(({ users, isReady }) => users === 0 && isReady);
+  }
+
+  /** Whether a container is for it to make room for: those after it share that one. */
+  #needsOne({ key, maxConcurrency }: Specification, me: Waiting): boolean {
+    const place = this.#line.filter((one) => one.key === key).indexOf(me);
+    return place % maxConcurrency === 0;
   }
 
   /** Of several the one last used, so that the others may come to their idle end. */

@@ -57,7 +57,7 @@ function checkStorage({ Driver, DockerRootDir }: Info): Finding {
 function checkGpus({ Runtimes }: Info, needed: boolean): Finding {
   const name = "nvidia container toolkit";
   if ("nvidia" in Runtimes) return { ok: true, name, detail: "Docker has the runtime nvidia" };
-  const detail = "Docker has no runtime nvidia: images that ask for GPUs will not start";
+  const detail = "Docker has no runtime nvidia: images that need GPUs will not start";
   const advice = "on a machine with GPUs: install it, then nvidia-ctk runtime configure";
   return { ok: !needed, name, detail, advice };
 }

@@ -18,6 +18,7 @@ import {
   UNFENCED,
   UNFENCED_ADVICE,
 } from "./firewall.ts";
+import { asksForGpus } from "./gpus.ts";
 import { hasReference, imageFacts } from "./image.ts";
 import { exposedPort, listening } from "./listening.ts";
 import { closeNetwork, type Network, openNetwork } from "./network.ts";
@@ -44,6 +45,8 @@ export class DockerEngine implements Engine {
   /** What containers find under HOST_NAME. */
   #hostAddress = "";
   #firewalled = false;
+  /** What Docker says of itself. */
+  #info: unknown;
 
   constructor(runner: string, options: DockerOptions, log: Log) {
     this.#docker = new Dockerode({ socketPath: options.socket ?? DEFAULT_SOCKET });
@@ -56,6 +59,7 @@ export class DockerEngine implements Engine {
   }
 
   async open(listen: (host: string) => Promise<number>): Promise<URL> {
+    this.#info = await this.#docker.info();
     await this.#sweep();
     const network = await openNetwork(this.#docker, this.#runner);
     this.#network = network;
@@ -108,7 +112,7 @@ export class DockerEngine implements Engine {
     const network = this.#network;
     if (!network) throw internal("the Docker engine is not open");
     const facts = imageFacts(found.Config.Labels ?? {}, found.Config.Env);
-    const gpus = this.#gpus === "always" || (this.#gpus === "image" && facts.gpu);
+    const gpus = asksForGpus(this.#gpus, facts.gpu, this.#info);
     const exposed = kind === "vendora" ? exposedPort(found.Config.ExposedPorts) : undefined;
     const port = exposed ?? this.#port;
     const container = await this.#docker.createContainer({

@@ -12,10 +12,16 @@ const cogConfiguration = z.object({
 export interface ImageFacts {
   /** Built by Cog itself, so that its server takes flags. */
   cog: boolean;
-  gpu: boolean;
+  /** `welcome`: it takes them where there are any. */
+  gpu: GpuWish;
 }
 
-/** What images are built on that NVIDIA has made for its GPUs: vLLM's, llama.cpp's for CUDA. */
+export type GpuWish = "needed" | "welcome" | "none";
+
+/**
+ * What images are built on that NVIDIA has made for its GPUs: vLLM's, llama.cpp's for CUDA. Some
+ * that are just work without.
+ */
 const GPUS = /^NVIDIA_VISIBLE_DEVICES=(?!(none|void)?$)/;
 
 /** `environment`: what the image sets, as `NAME=value`. */
@@ -31,11 +37,14 @@ export function imageFacts(
     );
   }
   const prefix = PREFIXES.find((start) => names.includes(`${start}version`));
-  if (prefix === undefined) return { cog: false, gpu: environment.some((one) => GPUS.test(one)) };
-  return { cog: true, gpu: wantsGpu(labels[`${prefix}config`]) };
+  if (prefix === undefined) {
+    const wanted = environment.some((one) => GPUS.test(one));
+    return { cog: false, gpu: wanted ? "welcome" : "none" };
+  }
+  return { cog: true, gpu: needsGpu(labels[`${prefix}config`]) ? "needed" : "none" };
 }
 
-function wantsGpu(text: string | undefined): boolean {
+function needsGpu(text: string | undefined): boolean {
   if (text === undefined) return false;
   try {
     return cogConfiguration.parse(JSON.parse(text)).build.gpu;

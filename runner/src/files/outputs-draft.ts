@@ -30,7 +30,7 @@ export function draftOf(
 ): Draft {
   if (typeof value === "string") return recognise(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > MAX_DEPTH) throw external(`the output is nested deeper than ${MAX_DEPTH} levels`);
+  if (depth > MAX_DEPTH) throw tooDeep();
   let changed = false;
   const inner = (part: Json) => {
     const draft = draftOf(part, recognise, depth + 1);
@@ -40,6 +40,15 @@ export function draftOf(
   const draft = Array.isArray(value) ? value.map(inner) : mapped(value, inner);
   return changed ? draft : value;
 }
+
+/** @throws Failure for a value that is nested without end: its JSON would be too much for the stack */
+export function checkDepth(value: Json, depth = 0): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth > MAX_DEPTH) throw tooDeep();
+  for (const part of Object.values(value)) checkDepth(part, depth + 1);
+}
+
+const tooDeep = () => external(`the output is nested deeper than ${MAX_DEPTH} levels`);
 
 /** The value with the addresses in it. */
 export function filled(draft: Draft, addresses: Map<Pending, string>): Json {

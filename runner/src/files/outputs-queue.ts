@@ -13,7 +13,7 @@ import {
 import { asFailure, external, type Failure, failed, internal } from "../containers/failure.ts";
 import type { Sink } from "../executor.ts";
 import type { Log } from "../log.ts";
-import { type Draft, draftOf, filled, Pending } from "./outputs-draft.ts";
+import { checkDepth, type Draft, draftOf, filled, Pending } from "./outputs-draft.ts";
 import type { References } from "./outputs-references.ts";
 import type { RunFiles } from "./sink.ts";
 import type { OutputStore } from "./store.ts";
@@ -72,7 +72,7 @@ export class OutputQueue implements StoredOutput {
       const { draft, pending } = this.#draft(said);
       const ready = !this.#draining && pending.length === 0;
       const value = ready ? (draft === said ? said : filled(draft, new Map())) : undefined;
-      if (value === undefined || largeText(value) !== undefined) {
+      if (value === undefined || isLarge(value)) {
         this.#push(this.#prepare(draft, pending));
       } else {
         this.#options.sink.output(value);
@@ -85,6 +85,10 @@ export class OutputQueue implements StoredOutput {
 
   reserve(bytes: number): boolean {
     return this.#options.sink.reserve(bytes);
+  }
+
+  prepared(json: string): void {
+    this.#options.sink.prepared(json);
   }
 
   stored(value: StoredValue): void {
@@ -111,7 +115,10 @@ export class OutputQueue implements StoredOutput {
   #draft(said: Json): { draft: Draft; pending: Pending[] } {
     const { references } = this.#options;
     const pending: Pending[] = [];
-    if (!references) return { draft: said, pending };
+    if (!references) {
+      checkDepth(said);
+      return { draft: said, pending };
+    }
     const draft = draftOf(said, (text) => {
       const one = references.recognise(text);
       if (one instanceof Pending) pending.push(one);
@@ -141,14 +148,19 @@ export class OutputQueue implements StoredOutput {
     this.#draining = undefined;
   }
 
+  /** As JSON, with room taken for it: who waits behind a slow store keeps within the limit too. */
   async #prepare(draft: Draft, pending: Pending[]): Promise<Delivery> {
-    const { sink, store } = this.#options;
+    const { sink } = this.#options;
     const found = pending.map(async (one) => [one, await one.address] as const);
-    const value = filled(draft, new Map(await Promise.all(found)));
-    const json = largeText(value);
-    if (json === undefined) return () => sink.output(value);
+    const json = JSON.stringify(filled(draft, new Map(await Promise.all(found))));
     const size = Buffer.byteLength(json);
     if (!sink.reserve(size)) throw external("the output is larger than its limit");
+    // Not awaited here: the values, twenty times as large as their JSON, are not kept for that long.
+    return size > MAX_INLINE_OUTPUT ? this.#store(json, size) : () => sink.prepared(json);
+  }
+
+  async #store(json: string, size: number): Promise<Delivery> {
+    const { sink, store } = this.#options;
     const name = await store.value(json);
     return () => sink.stored({ name, size });
   }
@@ -166,11 +178,10 @@ export class OutputQueue implements StoredOutput {
   }
 }
 
-/** Its JSON, when that is too long for the log. */
-function largeText(value: Json): string | undefined {
-  if (typeof value === "string") {
-    if (value.length * JSON_GROWTH + QUOTES <= MAX_INLINE_OUTPUT) return undefined;
-  } else if (typeof value !== "object") return undefined;
-  const json = JSON.stringify(value);
-  return Buffer.byteLength(json) > MAX_INLINE_OUTPUT ? json : undefined;
+/** Whether its JSON is too long for the log. */
+function isLarge(value: Json): boolean {
+  if (typeof value === "string" && value.length * JSON_GROWTH + QUOTES <= MAX_INLINE_OUTPUT) {
+    return false;
+  }
+  return Buffer.byteLength(JSON.stringify(value)) > MAX_INLINE_OUTPUT;
 }

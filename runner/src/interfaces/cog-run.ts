@@ -225,6 +225,11 @@ export class CogRun {
     const since = this.#requested;
     const times =
       since === undefined ? {} : { execution_seconds: (performance.now() - since) / 1e3 };
-    this.#settled.resolve({ finish: { ...finish, ...times }, container, refused });
+    this.#settled.resolve({
+      finish: { ...finish, ...times },
+      container,
+      refused,
+      excused: refused,
+    });
   }
 }

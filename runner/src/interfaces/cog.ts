@@ -116,7 +116,7 @@ class CogSession implements Session {
       return await this.#run({ ...run, input: chatInput(run.input) });
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
-      return { finish: failed(error), container: "kept", refused: true };
+      return { finish: failed(error), container: "kept", refused: true, excused: true };
     }
   }
 

@@ -2,8 +2,8 @@
  * HTTP to a container. Calls: connections are kept, answers are bounded, everything has a deadline.
  * Streams: a connection of its own for each, and no deadline but the caller's.
  */
-import { Agent, type IncomingMessage, request } from "node:http";
-import { external } from "../containers/failure.ts";
+import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import { external, type Failure } from "../containers/failure.ts";
 
 /**
  * Servers drop idle connections after 5 s (uvicorn, Node): this side is first, so that no request
@@ -49,6 +49,7 @@ export class ContainerClient {
       if (stale) resolve(this.call(call));
       else reject(error);
     });
+    refuseUpgrade(outgoing, reject);
     outgoing.on("response", (incoming) => {
       const status = incoming.statusCode ?? 0;
       readBounded(incoming, MAX_ANSWER).then((text) => {
@@ -77,6 +78,7 @@ export class ContainerClient {
       signal,
     });
     outgoing.on("error", reject);
+    refuseUpgrade(outgoing, reject);
     outgoing.on("response", resolve);
     outgoing.end(body);
     return promise;
@@ -87,10 +89,22 @@ export class ContainerClient {
   }
 }
 
-/** The body as text; undefined, and the connection gone, when there is more than `max` bytes. */
+/** Without a listener a 101 closes the connection, and neither answer nor error ever comes. */
+function refuseUpgrade(outgoing: ClientRequest, reject: (failure: Failure) => void): void {
+  outgoing.on("upgrade", (_answer, socket) => {
+    socket.destroy();
+    reject(external("the container answered in another protocol than HTTP"));
+  });
+}
+
+/**
+ * The body as text; undefined, and the connection gone, when there is more than `max` bytes.
+ * `holds` is told how many there are so far, and may hold up those after them.
+ */
 export async function readBounded(
   message: IncomingMessage,
   max: number,
+  holds?: (size: number) => Promise<void>,
 ): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -99,6 +113,7 @@ export async function readBounded(
     // Leaving the loop destroys the message, and with it the connection.
     if (size > max) return undefined;
     chunks.push(chunk);
+    await holds?.(size);
   }
   return Buffer.concat(chunks).toString();
 }

@@ -39,8 +39,10 @@ export interface Outcome {
    * because it cannot be trusted) or `killed` now (it did not stop).
    */
   container: "kept" | "retired" | "killed";
-  /** It failed by what it was asked: the container did its part, and that says nothing against it. */
+  /** It failed by what it was asked, and has used nothing. */
   refused?: boolean;
+  /** It failed, and that says nothing against the container, which did its part. */
+  excused?: boolean;
 }
 
 export interface Session {

@@ -1,7 +1,7 @@
 /** What vendora servers say when they fail, in the words of the convention. */
 import { z } from "zod";
 import type { VendoraError } from "../../../src/protocol/vendora/error.ts";
-import { Failure } from "../containers/failure.ts";
+import { external, Failure } from "../containers/failure.ts";
 import type { JsonObject } from "../json-object.ts";
 
 /** Of a text that comes from a container: it ends up in the prediction. */
@@ -35,7 +35,7 @@ const body = z.looseObject({
   error: z.union([z.string().transform((message) => ({ message })), z.looseObject({})]).nullish(),
 });
 
-/** What a server said instead of an answer. */
+/** What a server said instead of an answer: in its own words, so that it is alive. */
 export class ServerFailure extends Failure {
   readonly status: number;
   readonly error: VendoraError;
@@ -50,6 +50,12 @@ export class ServerFailure extends Failure {
   get isRefusal(): boolean {
     return this.status < 500;
   }
+}
+
+/** What a server did instead of answering. */
+export function broken(message: string): Failure {
+  const error: VendoraError = { message, type: "server_error", param: null, code: null };
+  return external(message, { detail: { status: 502, error } });
 }
 
 /** The failure that a body tells of, whether an HTTP error's or one inside a stream. */

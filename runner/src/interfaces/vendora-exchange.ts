@@ -6,8 +6,9 @@ import { external, internal } from "../containers/failure.ts";
 import { isObject } from "../json-object.ts";
 import { readBounded } from "./http.ts";
 import type { Run } from "./interface.ts";
+import type { LargeRead } from "./large-reads.ts";
 import type { VendoraParts } from "./vendora.ts";
-import { failureIn, failureOf, SILENT } from "./vendora-error.ts";
+import { broken, failureIn, failureOf, SILENT } from "./vendora-error.ts";
 import { bodyOf, chatInput, named, PATHS } from "./vendora-request.ts";
 import { VendoraStream } from "./vendora-stream.ts";
 
@@ -16,6 +17,11 @@ const MAX_ERROR = 1024 ** 2;
 
 /** What a server says of an endpoint that it does not have. */
 const LACKS = [404, 405, 501];
+
+/** What a response may be that comes in one piece. */
+const ENDED: unknown[] = ["completed", "incomplete", "failed"];
+
+const QUOTES = ["`", "'", '"'];
 
 export type Output = "items" | "value";
 
@@ -40,7 +46,14 @@ export class VendoraExchange {
     const status = answer.statusCode ?? 0;
     if (status >= 400) throw await errorOf(answer);
     const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
-    return isStream ? this.#readStream(answer, call) : this.#readValue(answer);
+    const large = this.#parts.large.of(answer, end);
+    try {
+      return await (isStream
+        ? this.#readStream(answer, large, call)
+        : this.#readValue(answer, large));
+    } finally {
+      large.done();
+    }
   }
 
   async #ask(end: AbortSignal): Promise<{ call: VendoraCall; answer: IncomingMessage }> {
@@ -66,11 +79,12 @@ export class VendoraExchange {
   /** vLLM answers 404 as well where it does not know the model. */
   #isAboutModel({ message, param, code }: { message: string; param: unknown; code: unknown }) {
     const { model = this.#run.input.model } = this.#parts;
-    const said = typeof model === "string" && message.includes(model);
+    // In quotes: alone it may be a word like any other, as "v1" is.
+    const said = typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
     return param === "model" || code === "model_not_found" || said;
   }
 
-  async #readStream(answer: IncomingMessage, call: VendoraCall): Promise<Output> {
+  async #readStream(answer: IncomingMessage, large: LargeRead, call: VendoraCall): Promise<Output> {
     const { limits, model } = this.#run;
     const stream = new VendoraStream({
       response: call === "responses",
@@ -83,27 +97,33 @@ export class VendoraExchange {
     for await (const text of answer as AsyncIterable<string>) {
       stream.feed(text);
       if (stream.end !== undefined) break;
+      await large.holds(stream.held);
     }
     if (stream.end === undefined) throw new Error("its stream has no end");
     if (stream.end !== "succeeded") throw stream.end;
     return "items";
   }
 
-  async #readValue(answer: IncomingMessage): Promise<Output> {
+  async #readValue(answer: IncomingMessage, large: LargeRead): Promise<Output> {
     const { limits, model } = this.#run;
-    const text = await readBounded(answer, limits.output_bytes);
+    const text = await readBounded(answer, limits.output_bytes, (size) => large.holds(size));
     if (text === undefined) {
       throw external(`the container's answer is larger than ${limits.output_bytes} bytes`);
     }
     const value = parsed(text);
-    if (!isObject(value)) {
-      throw failureOf({ message: `the container answered ${text.slice(0, 200)}` }, 502);
-    }
+    if (!isObject(value)) throw broken(`the container answered ${text.slice(0, 200)}`);
     const isResponse = value.object === "response";
     const failure = isResponse ? undefined : failureIn(value);
     if (failure) throw failure;
+    const status = isResponse ? (value.status ?? "completed") : "completed";
+    // Nobody will say what becomes of it: it was to be done when it was answered.
+    if (!ENDED.includes(status)) {
+      throw broken(
+        `the container answered with a response that is '${String(status).slice(0, 50)}'`,
+      );
+    }
     this.#put(named(value, model), "value");
-    if (isResponse && value.status === "failed") throw failureOf(value, 500, SILENT);
+    if (status === "failed") throw failureOf(value, 500, SILENT);
     return "value";
   }
 }

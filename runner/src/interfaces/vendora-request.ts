@@ -1,5 +1,6 @@
 /** What a vendora server is asked, of what a caller has asked; and the model's name, both ways. */
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
+import { NotForChat } from "../../../src/domain/vendora/response-messages.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import { messageOf } from "../error.ts";
@@ -42,7 +43,8 @@ export function chatInput(input: Body): Body {
   try {
     return chatRequestOf(input);
   } catch (error) {
-    throw failureOf({ message: messageOf(error) }, 400);
+    const param = error instanceof NotForChat ? error.param : null;
+    throw failureOf({ message: messageOf(error), param }, 400);
   }
 }
 

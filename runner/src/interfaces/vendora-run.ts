@@ -8,18 +8,21 @@ import { sleep } from "../containers/wait.ts";
 import { messageOf } from "../error.ts";
 import type { Outcome, Run } from "./interface.ts";
 import type { VendoraParts } from "./vendora.ts";
-import { failureOf, ServerFailure } from "./vendora-error.ts";
+import { broken, ServerFailure } from "./vendora-error.ts";
 import { VendoraExchange } from "./vendora-exchange.ts";
 import { letGo } from "./vendora-release.ts";
 import { bodyOf, PATHS } from "./vendora-request.ts";
 
-/** Milliseconds: for the smallest request there is. */
+/** Milliseconds: for the smallest request there is, and for a look. */
 const NUDGE_MS = 5_000;
+const HEALTH_MS = 2_000;
 
 export class VendoraRun {
   readonly #run: Run;
   readonly #parts: VendoraParts;
   #output: Finish["output"] = "none";
+  /** From the request to the last word that was heard. */
+  #seconds = 0;
 
   constructor(run: Run, parts: VendoraParts) {
     this.#run = run;
@@ -28,9 +31,8 @@ export class VendoraRun {
 
   async toEnd(): Promise<Outcome> {
     if (this.#run.stop.aborted) return { finish: this.#canceled, container: "kept" };
-    const begun = performance.now();
     const outcome = await this.#outcome();
-    const execution_seconds = (performance.now() - begun) / 1e3;
+    const execution_seconds = this.#seconds;
     return { ...outcome, finish: { ...outcome.finish, execution_seconds } };
   }
 
@@ -56,10 +58,12 @@ export class VendoraRun {
       sink.output(value);
     });
     this.#parts.open += 1;
+    const begun = performance.now();
     try {
       return await exchange.through(AbortSignal.any([stop, this.#parts.gone]));
     } finally {
       this.#parts.open -= 1;
+      this.#seconds = (performance.now() - begun) / 1e3;
     }
   }
 
@@ -69,16 +73,25 @@ export class VendoraRun {
     if (error instanceof Failure) return error;
     await sleep(timing.exitNotice, AbortSignal.any([gone, this.#run.stop]));
     if (!gone.aborted) {
-      return failureOf({ message: `the container broke off: ${messageOf(error)}` }, 502);
+      return broken(`the container broke off: ${messageOf(error)}`);
     }
     return gone.reason instanceof Failure ? gone.reason : internal(String(gone.reason));
   }
 
-  #failed(failure: Failure): Outcome {
+  async #failed(failure: Failure): Promise<Outcome> {
     const finish = failed(failure, this.#output);
     if (this.#parts.gone.aborted) return { finish, container: "retired" };
-    const refused = failure instanceof ServerFailure && failure.isRefusal;
-    return { finish, container: "kept", refused: refused && this.#output === "none" };
+    const said = failure instanceof ServerFailure;
+    const refused = said && failure.isRefusal && this.#output === "none";
+    // What one caller asks for, as a grammar that it cannot parse, may be 500 too.
+    const excused = refused || (said && (await this.#isWell()));
+    return { finish, container: "kept", refused, excused };
+  }
+
+  async #isWell(): Promise<boolean> {
+    const { client, health } = this.#parts;
+    const call = { method: "GET", path: health, timeout: HEALTH_MS } as const;
+    return (await client.call(call).catch(() => undefined))?.status === 200;
   }
 
   async #stopped(): Promise<Outcome> {

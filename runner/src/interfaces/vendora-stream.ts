@@ -30,6 +30,7 @@ export interface StreamOptions {
 export class VendoraStream {
   readonly #options: StreamOptions;
   readonly #parser;
+  #held = 0;
   #end: "succeeded" | Failure | undefined;
 
   constructor(options: StreamOptions) {
@@ -37,7 +38,10 @@ export class VendoraStream {
     const { max } = options;
     this.#parser = createParser({
       maxBufferSize: max,
-      onEvent: ({ data }) => this.#take(data),
+      onEvent: ({ data }) => {
+        this.#held = 0;
+        this.#take(data);
+      },
       onError: ({ type }) => {
         if (type !== "max-buffer-size-exceeded") return;
         this.#close(external(`the container sent an event larger than ${max} characters`));
@@ -50,8 +54,15 @@ export class VendoraStream {
     return this.#end;
   }
 
+  /** Characters of an event that is not whole yet, roughly. */
+  get held(): number {
+    return this.#held;
+  }
+
   feed(text: string): void {
-    if (this.#end === undefined) this.#parser.feed(text);
+    if (this.#end !== undefined) return;
+    this.#held += text.length;
+    this.#parser.feed(text);
   }
 
   #close(end: "succeeded" | Failure): void {

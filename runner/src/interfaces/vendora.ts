@@ -1,14 +1,17 @@
 /** The vendora interface: servers that speak that convention, as vLLM and llama.cpp's do. */
 import { ContainerClient } from "./http.ts";
 import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "./interface.ts";
+import { LargeReads } from "./large-reads.ts";
 import { awaitServer } from "./vendora-ready.ts";
 import { VendoraRun } from "./vendora-run.ts";
 
 export class VendoraInterface implements ServerInterface {
   readonly #timing: Timing;
+  readonly #large: LargeReads;
 
-  constructor(timing: Timing) {
+  constructor(timing: Timing, large = new LargeReads()) {
     this.#timing = timing;
+    this.#large = large;
   }
 
   /** Where to listen the engine says; how many requests at once is a flag of the server's own. */
@@ -18,16 +21,17 @@ export class VendoraInterface implements ServerInterface {
 
   async connect(
     connection: Connection,
-    _report: (logs: string) => void,
+    report: (logs: string) => void,
     stop: AbortSignal,
   ): Promise<Session> {
     const client = new ContainerClient(connection.address);
     try {
       const end = AbortSignal.any([connection.gone, stop]);
-      const served = await awaitServer(client, this.#timing, end);
+      const served = await awaitServer(client, this.#timing, report, end);
       const { gone } = connection;
-      const timing = this.#timing;
-      return new VendoraSession({ client, gone, timing, ...served, open: 0, chatOnly: false });
+      const [timing, large] = [this.#timing, this.#large];
+      const parts = { client, gone, timing, large, ...served, open: 0, chatOnly: false };
+      return new VendoraSession(parts);
     } catch (error) {
       client.close();
       throw error;
@@ -40,6 +44,7 @@ export interface VendoraParts {
   client: ContainerClient;
   gone: AbortSignal;
   timing: Timing;
+  large: LargeReads;
   /** Where it says that it is well. */
   health: string;
   /** What it calls its model; undefined: it does not say, and so does not care. */
