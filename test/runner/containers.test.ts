@@ -78,6 +78,7 @@ function world(slots: number) {
       if (!container) throw external("nothing has started");
       return {
         declaresFiles: false,
+        endsByClosing: false,
         run({ stop }) {
           const { promise, resolve } = Promise.withResolvers<Outcome>();
           const end = (outcome: Partial<Outcome> = {}) =>

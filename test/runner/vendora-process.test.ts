@@ -87,6 +87,16 @@ describe("a run in a server", () => {
     expect(await serverPid()).toBe(pid);
   });
 
+  it("that is abandoned is stopped, and the server stays as warm as it was", async () => {
+    const pid = await serverPid();
+    const stop = signals();
+    const { sink, finish } = ask("hang", {}, stop);
+    await sink.first("output");
+    stop.abortAbandon();
+    expect(await finish).toMatchObject({ status: "canceled" });
+    expect(await serverPid()).toBe(pid);
+  });
+
   it("asks a response as a chat, and says what it could not ask", async () => {
     const job = { interface: "vendora", call: "responses", limits } as const;
     const asked = box.run("server", { model: "m", input: "hi", way: "echo" }, job);

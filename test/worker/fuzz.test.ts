@@ -43,7 +43,7 @@ const anyPlan = fc.oneof(
 
 /** What waits for a model; of most nobody takes the work, and whoever leaves cancels it. */
 const CALL = /\/v1\/vendora\/(?:chat|embeddings|responses$)/;
-const CALL_MS = 1_000;
+const CALL_MS = 300;
 
 let sentSoFar = 0;
 const faults: string[] = [];
@@ -91,7 +91,7 @@ function learn(sent: Sent, { status, headers, text }: Received): void {
   harvest.take(one.path, { url: sent.url, etag }, isJson ? JSON.parse(text) : text, sent.known);
 }
 
-test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 120_000 }, async () => {
+test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 240_000 }, async () => {
   const queue = fc.sample(anyPlan, { numRuns: REQUESTS, seed: SEED }).values();
   const worker = async () => {
     for (const plan of queue) await run(plan);

@@ -36,7 +36,7 @@ export async function runJob(
     try {
       const session = await container.session((progress) => sink.setup(progress), wait);
       const setup_seconds = (performance.now() - claimed) / 1_000;
-      const abandon = () => void abandonIn(container);
+      const abandon = () => session.endsByClosing || void abandonIn(container);
       signals.abandon.addEventListener("abort", abandon, { once: true });
       const { input } = await inputs;
       const run = await runIn(session, parts.outputs, { job, input, container, sink, stop });

@@ -98,6 +98,7 @@ export interface SessionParts extends Description {
 }
 
 class CogSession implements Session {
+  readonly endsByClosing = false;
   readonly #connection: Connection;
   readonly #parts: SessionParts;
 

@@ -48,6 +48,8 @@ export interface Outcome {
 export interface Session {
   /** Whether its outputs have files in them, as far as it has told. */
   readonly declaresFiles: boolean;
+  /** Whether a run ends with its connection: then an abandoned one is stopped, not killed for. */
+  readonly endsByClosing: boolean;
   /** Never rejects: whatever goes wrong is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
   shutdown(): Promise<void>;

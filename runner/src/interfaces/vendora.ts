@@ -57,6 +57,7 @@ export interface VendoraParts {
 
 class VendoraSession implements Session {
   readonly declaresFiles = false;
+  readonly endsByClosing = true;
   readonly #parts: VendoraParts;
 
   constructor(parts: VendoraParts) {
