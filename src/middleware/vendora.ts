@@ -1,7 +1,8 @@
 /** What the calls of the vendora convention have in common, before and after their routes. */
 import { createMiddleware } from "hono/factory";
+import { z } from "zod";
 import type { VendoraCall } from "../protocol/runner.ts";
-import { MAX_MODEL } from "../protocol/vendora/chat.ts";
+import { vendoraModelName } from "../protocol/vendora/chat.ts";
 import type { App } from "../routes/context.ts";
 import { findCallable } from "../services/vendora/calls.ts";
 
@@ -25,9 +26,9 @@ export const namesPrediction = createMiddleware<App>(async (c, next) => {
 export const calls = (call: VendoraCall) =>
   createMiddleware<App>(async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined);
-    const model = typeof body === "object" && body !== null && "model" in body && body.model;
-    if (typeof model === "string" && model !== "" && model.length <= MAX_MODEL) {
-      c.set("target", await findCallable(c.var.services, c.var.caller, model, call));
+    const named = z.object({ model: vendoraModelName }).safeParse(body).data;
+    if (named) {
+      c.set("target", await findCallable(c.var.services, c.var.caller, named.model, call));
     }
     await next();
   });

@@ -16,7 +16,7 @@ import { curl, type Sent, written } from "./support/fuzz/wire.ts";
 import { eventually } from "./support/time.ts";
 
 const SEED = 20_261_120;
-const REQUESTS = 6_000;
+const REQUESTS = 8_000;
 const AT_ONCE = 16;
 
 /** More is made than is deleted, so that there is something to find. */
@@ -43,7 +43,7 @@ const anyPlan = fc.oneof(
 
 /** What waits for a model; of most nobody takes the work, and whoever leaves cancels it. */
 const CALL = /\/v1\/vendora\/(?:chat|embeddings|responses$)/;
-const CALL_MS = 300;
+const CALL_MS = 500;
 
 let sentSoFar = 0;
 const faults: string[] = [];

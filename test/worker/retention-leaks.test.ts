@@ -31,6 +31,8 @@ const HOUR = 3_600;
 const DAY = 86_400;
 
 test("nothing leaks: every key, part, row and object is gone in the end", async () => {
+  // The reset between files, which empties the database, may miss what was just being read.
+  const before = await keysBelow();
   const multiparts: R2MultipartUpload[] = [];
   const create = env.FILES.createMultipartUpload.bind(env.FILES);
   vi.spyOn(env.FILES, "createMultipartUpload").mockImplementation(async (...args) => {
@@ -94,7 +96,7 @@ test("nothing leaks: every key, part, row and object is gone in the end", async 
   for (const id of ids) await runDurableObjectAlarm(await objectOf(id));
   await sweep();
 
-  expect(await keysBelow()).toEqual([]);
+  expect(await keysBelow()).toEqual(before);
   for (const { key, uploadId } of multiparts) expect(await isUnderWay(key, uploadId)).toBe(false);
   for (const table of ["uploads", "upload_parts"]) {
     const count = env.DB.prepare(`SELECT count(*) AS n FROM ${table}`);

@@ -369,6 +369,10 @@ describe("a request", () => {
     expect(body).toMatchObject({ error: { code, param: "model" } });
   });
 
+  test("of a name of 200 characters of any kind is a 404 too", async () => {
+    expect((await chat(client, "🐙".repeat(200))).status).toBe(404);
+  });
+
   test("of a version without the compatibility is a 400 that says so", async () => {
     const { client: other, model: bare } = await newVendora({ compatibilities: {} });
     const response = await chat(other, bare);
@@ -385,6 +389,7 @@ describe("a request", () => {
     [{ stream: "yes" }, "stream", "invalid_type"],
     [{ model: undefined }, "model", "missing_required_parameter"],
     [{ model: "" }, "model", "invalid_value"],
+    [{ model: "x".repeat(201) }, "model", "invalid_value"],
   ])("%j is a 422 with both bodies", async (wrong, param, code) => {
     const response = await chat(client, model, wrong);
     expect(response.status).toBe(422);

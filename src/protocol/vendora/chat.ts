@@ -7,13 +7,13 @@ import { json } from "../common.ts";
 
 const message = z.looseObject({ role: z.string().min(1).max(64) });
 
-/** Characters of a reference: `owner/name:version`. */
-export const MAX_MODEL = 200;
+/** `owner/name` or `owner/name:version`. */
+export const vendoraModelName = z.string().min(1).max(200);
 
 /** The body of POST /vendora/chat/completions. */
 export const chatRequest = z
   .object({
-    model: z.string().min(1).max(MAX_MODEL),
+    model: vendoraModelName,
     messages: z.array(message).min(1).max(10_000),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),

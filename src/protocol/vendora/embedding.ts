@@ -1,7 +1,7 @@
 /** Embeddings of the vendora convention. */
 import { z } from "zod";
 import { json } from "../common.ts";
-import { MAX_MODEL } from "./chat.ts";
+import { vendoraModelName } from "./chat.ts";
 
 /** As the convention has it: of inputs in a request, and of characters for a body of 10 MB. */
 const MAX_INPUTS = 2_048;
@@ -19,7 +19,7 @@ const tokens = z
 /** The body of POST /vendora/embeddings. */
 export const embeddingRequest = z
   .object({
-    model: z.string().min(1).max(MAX_MODEL),
+    model: vendoraModelName,
     input: z.union([
       text,
       z.array(text).min(1).max(MAX_INPUTS),

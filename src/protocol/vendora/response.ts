@@ -1,7 +1,7 @@
 /** Responses of the vendora convention. */
 import { z } from "zod";
 import { integerText, json } from "../common.ts";
-import { MAX_MODEL } from "./chat.ts";
+import { vendoraModelName } from "./chat.ts";
 
 /** An item of a conversation: a message (whose `type` may be left out), a call, its output … */
 export const responseItem = z.record(z.string(), json);
@@ -13,7 +13,7 @@ export const MAX_ITEMS = 10_000;
 /** The body of POST /vendora/responses. */
 export const responseRequest = z
   .object({
-    model: z.string().min(1).max(MAX_MODEL),
+    model: vendoraModelName,
     input: z.union([z.string().max(10_000_000), z.array(responseItem).max(MAX_ITEMS)]).nullish(),
     stream: z.boolean().nullish(),
     background: z.boolean().nullish(),

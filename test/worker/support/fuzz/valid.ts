@@ -7,14 +7,14 @@ import type { InlineSchema, Schema, Schemas } from "../../../../src/openapi/type
 export interface Source {
   schemas: Schemas;
   /** What fields of this name mostly have: a name or an id that is there, say. */
-  known(field: string): fc.Arbitrary<unknown> | undefined;
+  known(field: string, schema: InlineSchema): fc.Arbitrary<unknown> | undefined;
 }
 
 /** @param field whose value it is. An item of a list is the list's. */
 export function valid(from: Source, schema: Schema, field = ""): fc.Arbitrary<unknown> {
   const inline = resolved(schema, from.schemas);
   const fitting = ofSchema(from, inline, field);
-  const known = inline.type === "array" ? undefined : from.known(field);
+  const known = inline.type === "array" ? undefined : from.known(field, inline);
   if (!known) return fitting;
   return fc.oneof({ weight: 9, arbitrary: known }, { weight: 1, arbitrary: fitting });
 }
