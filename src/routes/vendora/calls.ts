@@ -103,8 +103,7 @@ callRoutes.openapi(complete, async (c) => {
   const begun = await begin(c, "chat_completions", request, c.req.valid("header"));
   const { services } = c.var;
   if (request.stream) return eventsOf(await chatStream(services, begun, request));
-  const ended = await endOfCall(services, begun);
-  return jsonOf(chatCompletion(services, request.model, ended));
+  return jsonOf(chatCompletion(services, await endOfCall(services, begun)));
 });
 
 callRoutes.openapi(embed, async (c) => {

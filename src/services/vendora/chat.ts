@@ -10,21 +10,20 @@ import type { Created } from "../create-prediction.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, readerOf, secondsOf } from "./calls.ts";
 import { failureOf, translated, untranslatable } from "./failure.ts";
-import { firstWords, isOutput } from "./first-words.ts";
+import { failureBefore, firstWords } from "./first-words.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
 export function chatCompletion(
   { settings }: Services,
-  model: string,
   { request, prediction, outputs }: EndedCall,
 ): object {
   const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);
   if (failure) throw failure;
   const { id, created_at, metrics } = prediction;
-  const head = { id: chatIdOf(id), created: secondsOf(created_at), model };
-  const asked = { ...head, limit: limitOf(request) };
-  return translated(() => completionOf(asked, outputs, metrics));
+  const head = { id: chatIdOf(id), created: secondsOf(created_at), model: request.model };
+  const limit = limitOf(request);
+  return translated(() => completionOf({ ...head, limit }, outputs, metrics));
 }
 
 /**
@@ -40,18 +39,14 @@ export async function chatStream(
   const { snapshot } = begun;
   const reader = readerOf(services, begun);
   const held = await firstWords(reader);
-  const last = held.at(-1);
-  const failure = last?.event === "done" ? failureIn(last, seconds) : undefined;
-  if (failure && !held.some(isOutput)) throw failure;
+  const failure = failureBefore(held, seconds);
+  if (failure) throw failure;
   const { model, stream_options } = request;
   const includeUsage = stream_options?.include_usage === true;
   const head = { id: chatIdOf(snapshot.id), created: secondsOf(snapshot.created_at), model };
   const translation = new ChatStream({ ...head, limit: limitOf(request), includeUsage });
   return writtenStream(reader, new ChatWriter(translation, seconds), held);
 }
-
-const failureIn = ({ data }: NumberedEntry, seconds: number) =>
-  failureOf(predictionShape.parse(data), seconds);
 
 class ChatWriter implements Writer {
   readonly #translation: ChatStream;
@@ -63,10 +58,11 @@ class ChatWriter implements Writer {
   }
 
   write(entry: NumberedEntry): string {
-    const failure = entry.event === "done" ? failureIn(entry, this.#seconds) : undefined;
+    const isEnd = entry.event === "done";
+    const failure = isEnd && failureOf(predictionShape.parse(entry.data), this.#seconds);
     if (failure) throw failure;
     const data = this.#translation.take(entry).map((chunk) => JSON.stringify(chunk));
-    if (entry.event === "done") data.push("[DONE]");
+    if (isEnd) data.push("[DONE]");
     const last = data.length - 1;
     return data.map((text, n) => eventText(text, n === last ? entry.id : undefined)).join("");
   }

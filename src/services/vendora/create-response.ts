@@ -4,7 +4,7 @@ import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
-import { MIN_RETENTION_SECONDS, type Prediction, prediction } from "../../protocol/prediction.ts";
+import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import {
   MAX_ITEMS,
   type ResponseItem,
@@ -15,7 +15,7 @@ import type { Services } from "../services.ts";
 import type { Caller } from "../tokens.ts";
 import { beginCall, type Call, contentOf, endOfCall, readerOf } from "./calls.ts";
 import { failureOf } from "./failure.ts";
-import { firstWords, isOutput } from "./first-words.ts";
+import { failureBefore, firstWords } from "./first-words.ts";
 import { withoutReferences } from "./references.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { findResponse, headOf, presentResponse } from "./responses.ts";
@@ -113,8 +113,8 @@ const headFor = ({ snapshot, request }: BegunResponse) =>
 
 /** The resource as it has begun. */
 export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const content = await contentOf(services, begun.snapshot);
-  return presentResponse({ id: headFor(begun).id, prediction: content, request: begun.request });
+  const prediction = await contentOf(services, begun.snapshot);
+  return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
 }
 
 /**
@@ -122,10 +122,10 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  * @throws VendoraProblem what the container has against the request; timeout
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const { prediction: ended, outputs } = await endOfCall(services, begun);
-  const failure = refusalIn(ended, services.settings.vendoraTimeoutSeconds);
+  const { prediction, outputs } = await endOfCall(services, begun);
+  const failure = ofRequest(failureOf(prediction, services.settings.vendoraTimeoutSeconds));
   if (failure) throw failure;
-  return responseOf(headFor(begun), { ...ended, output: outputs });
+  return responseOf(headFor(begun), { ...prediction, output: outputs });
 }
 
 /**
@@ -142,16 +142,11 @@ export async function responseStream(
   const writer = new ResponseWriter(headFor(begun), seconds);
   // In the background it is there, and to be read later, whatever becomes of it.
   const held = background ? [] : await firstWords(reader);
-  const last = held.at(-1);
-  if (last?.event === "done" && !held.some(isOutput)) {
-    const failure = refusalIn(prediction.parse(last.data), seconds);
-    if (failure) throw failure;
-  }
+  const failure = ofRequest(failureBefore(held, seconds));
+  if (failure) throw failure;
   return writtenStream(reader, writer, held);
 }
 
 /** Why there is no response: of one that the model has failed there is one. */
-function refusalIn(ended: Prediction, seconds: number): VendoraProblem | undefined {
-  const failure = failureOf(ended, seconds);
-  return failure?.status === 500 || failure?.status === 502 ? undefined : failure;
-}
+const ofRequest = (failure: VendoraProblem | undefined): VendoraProblem | undefined =>
+  failure?.status === 500 || failure?.status === 502 ? undefined : failure;

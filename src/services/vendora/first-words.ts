@@ -1,10 +1,13 @@
 /** What a log says before its model does: until then a failure is an answer of its own. */
+import type { VendoraProblem } from "../../errors-vendora.ts";
+import { prediction } from "../../protocol/prediction.ts";
+import { failureOf } from "./failure.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
 /** Then a stream begins all the same, so that nobody on the way takes the connection for dead. */
 const HOLD_MS = 15_000;
 
-export const isOutput = ({ event }: NumberedEntry) => event === "output";
+const isOutput = ({ event }: NumberedEntry) => event === "output";
 
 /** The entries up to the first output, or to the end, or until the hold is over. */
 export async function firstWords(reader: LogReader): Promise<NumberedEntry[]> {
@@ -26,4 +29,14 @@ export async function firstWords(reader: LogReader): Promise<NumberedEntry[]> {
     clearTimeout(hold);
   }
   return entries;
+}
+
+/** Why it has failed, when it has before its first word. @param timeoutSeconds as of `failureOf` */
+export function failureBefore(
+  entries: NumberedEntry[],
+  timeoutSeconds: number,
+): VendoraProblem | undefined {
+  const last = entries.at(-1);
+  if (last?.event !== "done" || entries.some(isOutput)) return undefined;
+  return failureOf(prediction.parse(last.data), timeoutSeconds);
 }
