@@ -153,3 +153,14 @@ export const until = (true_: () => boolean) =>
     },
     { interval: 2, timeout: 5_000 },
   );
+
+// What tests ask it, and what it answers.
+
+export const CHAT = "/v1/chat/completions";
+export const completion = { object: "chat.completion", model: "served", choices: [] };
+/** The server says that it goes on in another protocol, on the same connection. */
+export const switching: Answer = (response) =>
+  void response.socket?.write(
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+  );
+export const asking = { model: "ada/parrot:3", messages: [{ role: "user", content: "hi" }] };
