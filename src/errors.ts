@@ -9,6 +9,7 @@ import {
   VendoraProblem,
   vendoraResponse,
 } from "./errors-vendora.ts";
+import { traceOf } from "./log.ts";
 import type { Problem } from "./protocol/common.ts";
 
 const PROBLEMS = {
@@ -128,8 +129,3 @@ const BROKEN_REFERENCE = /D1_ERROR: FOREIGN KEY constraint failed/;
 /** drizzle wraps what D1 threw, as the cause of an error of its own. */
 const hasMessage = (error: unknown, message: RegExp): boolean =>
   error instanceof Error && (message.test(error.message) || hasMessage(error.cause, message));
-
-const traceOf = ({ stack, message, cause }: Error) => ({
-  error: stack ?? message,
-  ...(cause !== undefined && { cause: String(cause) }),
-});

@@ -1,4 +1,5 @@
 /** Tokens: how they look, and how they are compared. */
+import { hex } from "./hex.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_CHARS = 43; // 62^43 > 2^256
@@ -26,9 +27,6 @@ export const tokenPrefix = (token: string) => token.slice(0, token.indexOf("_") 
 export async function sha256(text: string): Promise<string> {
   return hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
 }
-
-export const hex = (bytes: ArrayBuffer) =>
-  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Compares in a time that does not tell how much of it was right. */
 export function sameText(a: string, b: string): boolean {

@@ -1,5 +1,7 @@
 /** The two queues: messages in, services out, ack or retry. */
+
 import type { z } from "zod";
+import { errorText } from "../log.ts";
 import { poolOf } from "../objects/pool/stub.ts";
 import { dispatchMessage, projectionMessage, type WaitingJob } from "../protocol/queue.ts";
 import type { Services } from "../services/services.ts";
@@ -15,7 +17,11 @@ export async function dispatch({ env }: Services, batch: MessageBatch): Promise<
         await poolOf(env, hardware).enqueue(jobs);
         for (const { message } of messages) message.ack();
       } catch (error) {
-        console.warn("jobs not enqueued", { hardware, count: jobs.length, error: String(error) });
+        console.warn("jobs not enqueued", {
+          hardware,
+          count: jobs.length,
+          error: errorText(error),
+        });
         for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
       }
     }),
@@ -32,7 +38,7 @@ export async function project({ db }: Services, batch: MessageBatch): Promise<vo
     );
     for (const { message } of messages) message.ack();
   } catch (error) {
-    console.warn("rows not written", { count: messages.length, error: String(error) });
+    console.warn("rows not written", { count: messages.length, error: errorText(error) });
     for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
   }
 }

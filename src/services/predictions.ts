@@ -12,6 +12,7 @@ import {
 } from "../objects/prediction/stub.ts";
 import type { Prediction, PredictionWithIO, TaskStatus } from "../protocol/prediction.ts";
 import { projectionMessage } from "../protocol/queue.ts";
+import { immutable } from "../storage/cache.ts";
 import { ascends } from "../storage/keyset.ts";
 import {
   findPrediction,
@@ -19,7 +20,6 @@ import {
   type PredictionRow,
   projectPredictions,
 } from "../storage/predictions.ts";
-import { immutable } from "./cache.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";

@@ -16,13 +16,13 @@ import {
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../protocol/runner.ts";
+import { remembered } from "../storage/cache.ts";
 import {
   findRunner,
   type RunnerRow,
   listRunners as runnersOf,
   saveRunner,
 } from "../storage/runners.ts";
-import { remembered } from "./cache.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";

@@ -1,9 +1,9 @@
 /** What a prediction is to run on: the one look-up of the hot path, remembered in the isolate. */
 import { notFound } from "../errors.ts";
 import type { Visibility } from "../protocol/model.ts";
+import { remembered } from "../storage/cache.ts";
 import { type TargetRow, findTarget as targetOf } from "../storage/models.ts";
 import { findVersion, type VersionRow } from "../storage/versions.ts";
-import { remembered } from "./cache.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 

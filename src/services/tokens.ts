@@ -5,6 +5,7 @@ import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secr
 import { invalid, ValidationFailure } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { RunnerToken, Scope, Token } from "../protocol/operator.ts";
+import { remembered } from "../storage/cache.ts";
 import {
   findRunnerToken,
   findToken,
@@ -15,7 +16,6 @@ import {
   listRunnerTokens as runnerTokensOf,
   listTokens as tokensOf,
 } from "../storage/tokens.ts";
-import { remembered } from "./cache.ts";
 import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";

@@ -4,8 +4,10 @@ import { safeName } from "../domain/file-name.ts";
 import { largestUpload, partSizeOf } from "../domain/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../domain/validation.ts";
 import { conflict, notFound, ProblemError } from "../errors.ts";
+import { errorText } from "../log.ts";
 import type { SignedQuery } from "../protocol/file.ts";
 import type { CreateUpload } from "../protocol/upload.ts";
+import { remembered } from "../storage/cache.ts";
 import { abortMultipart, beginMultipart, deleteFile, fileKey, putPart } from "../storage/files.ts";
 import {
   claimUpload,
@@ -18,7 +20,6 @@ import {
   type UploadRow,
 } from "../storage/uploads.ts";
 import { requireGrant } from "./addresses.ts";
-import { remembered } from "./cache.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -185,7 +186,7 @@ export async function sweepUploads(services: Services, now: number): Promise<voi
   // One that fails must not hold up the others; its time has still come at the next sweep.
   for (const removal of removals) {
     if (removal.status === "rejected") {
-      console.error("upload not removed", { error: String(removal.reason) });
+      console.error("upload not removed", { error: errorText(removal.reason) });
     }
   }
 }

@@ -1,6 +1,6 @@
 /** What an isolate remembers, for how long, and how much of it. */
 import { afterEach, expect, test } from "vitest";
-import { remembered } from "../../src/services/cache.ts";
+import { remembered } from "../../src/storage/cache.ts";
 import { advance, startClock, stopClock } from "./support/time.ts";
 
 afterEach(startClock);

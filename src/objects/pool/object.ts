@@ -3,11 +3,13 @@
  * jobs are rows of its SQLite; polls and offers live in memory, because whoever sent them sends
  * them again (a runner polls anew, a prediction whose attempt nobody took dispatches itself).
  */
+
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
 import { Line } from "../../domain/line.ts";
 import { Placement } from "../../domain/placement.ts";
 import { type Bindings, settings } from "../../env.ts";
+import { errorText } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import { type ClaimRequest, claimRequest } from "../../protocol/runner.ts";
 import type { OfferedJob } from "../prediction/messages.ts";
@@ -214,7 +216,7 @@ export class PoolObject extends DurableObject<Bindings> {
     } catch (error) {
       seat.free += 1;
       const tries = (this.#tries.get(job.object_id) ?? 0) + 1;
-      console.warn("attempt not opened", { object: job.object_id, tries, error: String(error) });
+      console.warn("attempt not opened", { object: job.object_id, tries, error: errorText(error) });
       this.#tries.set(job.object_id, tries);
       if (tries >= MAX_TRIES) {
         this.#tries.delete(job.object_id);

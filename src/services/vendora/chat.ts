@@ -1,9 +1,11 @@
 /** Chat completions: plain and streamed. */
+
 import { completionOf } from "../../domain/vendora/chat-completion.ts";
 import { limitOf } from "../../domain/vendora/chat-limit.ts";
 import { ChatStream } from "../../domain/vendora/chat-stream.ts";
 import { chatIdOf } from "../../domain/vendora/ids.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import { errorText } from "../../log.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { Created } from "../create-prediction.ts";
@@ -71,7 +73,7 @@ class ChatWriter implements Writer {
     const problem = untranslatable(error);
     if (problem instanceof VendoraProblem)
       return eventText(JSON.stringify({ error: problem.error }));
-    console.error("stream broken off", { error: String(error) });
+    console.error("stream broken off", { error: errorText(error) });
     const message =
       "The stream broke off on our side: the event log of the prediction has all of it.";
     const broken = new VendoraProblem(500, { message, code: "server_error" });

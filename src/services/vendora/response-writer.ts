@@ -1,7 +1,9 @@
 /** The events of a response as text. */
+
 import type { ResponseHead } from "../../domain/vendora/response-resource.ts";
 import { ResponseStream } from "../../domain/vendora/response-stream.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import { errorText } from "../../log.ts";
 import { prediction } from "../../protocol/prediction.ts";
 import { failureOf } from "./failure.ts";
 import type { NumberedEntry } from "./log-reader.ts";
@@ -37,7 +39,7 @@ export class ResponseWriter implements Writer {
   /** No event of the response itself: only this reader is told. Its two descriptions differ. */
   fail(error: unknown): string {
     if (!(error instanceof VendoraProblem)) {
-      console.error("stream broken off", { error: String(error) });
+      console.error("stream broken off", { error: errorText(error) });
     }
     const { message, code, param, type } =
       error instanceof VendoraProblem ? error.error : BROKEN_OFF.error;
