@@ -7,7 +7,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
-import { NOT_PUBLIC } from "../files/public-address.ts";
+import { NOT_PUBLIC } from "../../../src/domain/public-address.ts";
 
 const run = promisify(execFile);
 
