@@ -22,6 +22,8 @@ import { callRoutes } from "./routes/vendora/calls.ts";
 import { vendoraModelRoutes } from "./routes/vendora/models.ts";
 import { responseRoutes } from "./routes/vendora/responses.ts";
 import { versionRoutes } from "./routes/versions.ts";
+import { webhookEndpointRoutes } from "./routes/webhook-endpoints.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { servicesOf } from "./services/services.ts";
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -101,6 +103,8 @@ api.route("/v1", versionRoutes);
 api.route("/v1", callRoutes);
 api.route("/v1", responseRoutes);
 api.route("/v1", vendoraModelRoutes);
+api.route("/v1", webhookRoutes);
+api.route("/v1", webhookEndpointRoutes);
 api.route("/v1", uploadRoutes);
 api.route("/v1", fileRoutes);
 api.route("/v1", userRoutes);

@@ -63,8 +63,25 @@ const variables = z.object({
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   RESOURCE_SHAPE: resourceShape.default("A"),
   WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
+  WEBHOOK_TIMEOUT_SECONDS: z.coerce.number().positive().max(30).default(10),
+  WEBHOOK_RETRY_SECONDS: z.coerce.number().positive().default(5),
+  WEBHOOK_SWITCH_OFF_DAYS: z.coerce.number().positive().default(5),
+  WEBHOOK_RESOLVER: z.url().default("https://cloudflare-dns.com/dns-query"),
   OPERATOR_TOKEN: z.string().min(16).optional(),
 });
+
+export interface WebhookSettings {
+  /** http:, and loopback addresses: for the quickstart and tests. */
+  allowInsecure: boolean;
+  /** Of one try. */
+  timeoutMs: number;
+  /** After the first try; the times between later ones grow with it (domain/webhook/schedule.ts). */
+  firstRetryMs: number;
+  /** How long an endpoint of an account may fail throughout before it is switched off. */
+  switchOffMs: number;
+  /** Address of a resolver that speaks DNS over HTTPS, in its JSON form. */
+  resolver: string;
+}
 
 export interface Settings {
   imageRegistry: string;
@@ -88,7 +105,7 @@ export interface Settings {
   retentionSeconds: number;
   rateLimits: boolean;
   resourceShape: ResourceShape;
-  webhookAllowInsecure: boolean;
+  webhooks: WebhookSettings;
   operatorToken: string | undefined;
 }
 
@@ -127,7 +144,13 @@ export function settings(env: Bindings): Settings {
       retentionSeconds: v.RETENTION_DAYS * 86_400,
       rateLimits: v.RATE_LIMITS === "on",
       resourceShape: v.RESOURCE_SHAPE,
-      webhookAllowInsecure: v.WEBHOOK_ALLOW_INSECURE,
+      webhooks: {
+        allowInsecure: v.WEBHOOK_ALLOW_INSECURE,
+        timeoutMs: v.WEBHOOK_TIMEOUT_SECONDS * 1_000,
+        firstRetryMs: v.WEBHOOK_RETRY_SECONDS * 1_000,
+        switchOffMs: v.WEBHOOK_SWITCH_OFF_DAYS * 86_400_000,
+        resolver: v.WEBHOOK_RESOLVER,
+      },
       operatorToken: v.OPERATOR_TOKEN,
     };
     parsed.set(env, found);

@@ -35,6 +35,8 @@ export default defineConfig({
               bindings: {
                 OPERATOR_TOKEN: "an-operator-token-for-tests",
                 WEBHOOK_ALLOW_INSECURE: "true",
+                // Nobody answers there: what a test resolves, it resolves with a server of its own.
+                WEBHOOK_RESOLVER: "http://127.0.0.1:1/dns-query",
                 MAX_WAITING: "20",
                 RATE_LIMITS: "off",
                 MIGRATIONS: await readD1Migrations(`${root}migrations`),
@@ -45,6 +47,7 @@ export default defineConfig({
         test: {
           name: "worker",
           isolate: false,
+          globalSetup: "test/worker/support/receiver-setup.ts",
           include: ["test/worker/**/*.test.ts"],
           setupFiles: ["test/worker/support/setup.ts"],
           // Without bundling, vitest does not resolve the imports inside itty-durable.

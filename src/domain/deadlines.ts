@@ -26,11 +26,33 @@ export type Deadline =
   | { what: "setup"; at: number }
   | { what: "run"; at: number }
   | { what: "cancel"; at: number }
+  | { what: "webhooks"; at: number }
   | { what: "retention"; at: number }
   | { what: "forget"; at: number };
 
+/** Webhooks of a prediction: when the next is due, and whether any is still to be delivered. */
+export interface Owed {
+  at: number;
+  pending: boolean;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+const NOTHING_OWED: Owed = { at: NEVER, pending: false };
+
 /** @param heardAt when the runner of the current attempt was last heard on an open channel, unix ms. */
 export function deadlines(
+  life: PredictionLife,
+  heardAt: number | null,
+  patience: Patience,
+  owed: Owed = NOTHING_OWED,
+): Deadline[] {
+  const own = ofLife(life, heardAt, patience);
+  // Webhooks outlive the data: what is still to be delivered is not forgotten before.
+  const found = owed.pending ? own.filter(({ what }) => what !== "forget") : own;
+  return owed.at < NEVER ? [...found, { what: "webhooks", at: owed.at }] : found;
+}
+
+function ofLife(
   { spec, state, terminal }: PredictionLife,
   heardAt: number | null,
   patience: Patience,

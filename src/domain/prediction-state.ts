@@ -1,7 +1,7 @@
 /** What a prediction is and what has become of it: what its object keeps. */
 import type { Finish } from "../protocol/channel.ts";
 import type { Metrics, StoredValue } from "../protocol/event.ts";
-import type { PredictionError, TaskStatus, Webhook } from "../protocol/prediction.ts";
+import type { PredictionError, TaskStatus } from "../protocol/prediction.ts";
 import type {
   ContainerInterface,
   Image,
@@ -9,6 +9,7 @@ import type {
   Limits,
   VendoraCall,
 } from "../protocol/runner.ts";
+import type { Webhook, WebhookEventName } from "../protocol/webhook.ts";
 
 /** What was asked for. Never changes. */
 export interface PredictionSpec {
@@ -30,6 +31,8 @@ export interface PredictionSpec {
   stored_input: StoredValue | null;
   stream: boolean;
   webhook: Webhook | null;
+  /** Endpoints of the account that were on when it was created. */
+  endpoints: { id: string; events: WebhookEventName[] }[];
   created_at: number;
   timeout_seconds: number;
   setup_timeout_seconds: number;

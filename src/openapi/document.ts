@@ -28,6 +28,7 @@ export function makeDocument(
 ): Document {
   const {
     paths = {},
+    webhooks = {},
     components,
     ...head
   } = api.getOpenAPI31Document({
@@ -44,10 +45,13 @@ export function makeDocument(
     ]);
     return [path.slice(BASE.length), Object.fromEntries(operations)];
   });
+  // They are mounted as if their names were paths.
+  const named = Object.entries(webhooks).map(([path, item]) => [path.slice(BASE.length + 1), item]);
   return {
     ...head,
     tags,
     paths: Object.fromEntries(complete),
+    webhooks: Object.fromEntries(named),
     components: {
       schemas,
       responses: { ...sharedAnswers, ...ofVendora },

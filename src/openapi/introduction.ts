@@ -57,8 +57,21 @@ const client = new OpenAI({ baseURL: process.env.AUSPEX_URL + "/v1/vendora", api
 Every call is a prediction. Errors have the convention's own body. Experimental: it follows the convention.
 `.trim();
 
+const webhooks = `
+What becomes of predictions, posted to receivers: one that a create names in \`webhook\`, and the endpoints of an account, which are told of all its predictions. Each delivery is a [WebhookPayload](#schema-WebhookPayload): the prediction as it was when the event happened.
+
+\`webhook-id\` is the same each time an event is delivered: drop repeats by it. \`webhook.sequence\` orders the events of a prediction.
+
+Signed as in [Standard Webhooks](https://www.standardwebhooks.com) in \`webhook-signature\`, over \`webhook-id\`, \`webhook-timestamp\` and the raw body; and in \`auspex-webhook-signature: t=<unix time>,v1=<hex>\` with the HMAC-SHA-256 of \`<t>.<body>\`, whose key is the secret as it is written.
+
+Any 2xx within 10 s is a delivery. Everything else, redirects too, is tried again with growing delays, 12 times in 24 h; \`Retry-After\` is honoured, and 410 ends it. An \`output\` that waits is given up for the next event, which has all that it had.
+
+Only https and only public hosts.
+`.trim();
+
 export const tags = [
   { name: "Predictions", description: "Runs of models: created, polled, cancelled, streamed." },
+  { name: "Webhooks", description: webhooks },
   {
     name: "Vendora",
     description: vendora,

@@ -1,6 +1,7 @@
 /** Predictions on the wire: the resource, its list, what creates one. */
 import { z } from "zod";
-import { json, link, modelReference, orNull, timestamp, uuid } from "./common.ts";
+import { json, modelReference, orNull, timestamp, uuid } from "./common.ts";
+import { webhook } from "./webhook.ts";
 
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
   id: "TaskStatus",
@@ -88,30 +89,6 @@ export const predictionWithIO = prediction
   .meta({ id: "PredictionWithIO", description: "A prediction in full" });
 export type PredictionWithIO = z.infer<typeof predictionWithIO>;
 
-export const webhookEvent = z.enum(["started", "output", "completed"]);
-
-export const webhook = z
-  .object({
-    url: link.meta({
-      description: "Where updates are posted: https",
-      example: "https://example.com/hook",
-    }),
-    secret: z
-      .string()
-      .min(8)
-      .max(256)
-      .optional()
-      .meta({ description: "Signs what is posted. It is never shown again" }),
-    events: z
-      .array(webhookEvent)
-      .min(1)
-      .max(3)
-      .optional()
-      .meta({ description: "What to post; `started` and `completed` when it is left out" }),
-  })
-  .meta({ id: "Webhook", description: "Who is told what becomes of a prediction" });
-export type Webhook = z.infer<typeof webhook>;
-
 /** So long at least whoever waits for the end can read what came of it. */
 export const MIN_RETENTION_SECONDS = 60;
 
@@ -150,5 +127,10 @@ export const createPrediction = z
     id: "CreatePrediction",
     example: { model: "demo/story", input: { prompt: "The Queen" } },
   });
+
+/** What an address of a prediction says. */
+export const onePrediction = z.object({
+  prediction_id: uuid.meta({ example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e" }),
+});
 
 export const MAX_STATUSES = 5;

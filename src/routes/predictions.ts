@@ -4,13 +4,14 @@ import type { Context, TypedResponse } from "hono";
 import { parsePrefer, preferenceApplied } from "../domain/prefer.ts";
 import { authenticated, creating } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
-import { nothing, pageOf, pageQuery, repeated, uuid } from "../protocol/common.ts";
+import { nothing, pageOf, pageQuery, repeated } from "../protocol/common.ts";
 import { oneModel, oneVersion } from "../protocol/model.ts";
 import {
   type CreatePredictionOfVersion,
   createPrediction as createBody,
   createPredictionOfVersion as createOfVersionBody,
   MAX_STATUSES,
+  onePrediction,
   type PredictionWithIO,
   prediction,
   predictionWithIO,
@@ -27,7 +28,6 @@ import {
   removePrediction,
   streamPrediction,
 } from "../services/predictions.ts";
-import { checkWebhook } from "../services/webhooks.ts";
 import {
   type App,
   errorAnswers,
@@ -42,10 +42,6 @@ import { eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
 
 /** Idle limit of a stream, s. */
 const MAX_IDLE_SECONDS = 3_600;
-
-const onePrediction = z.object({
-  prediction_id: uuid.meta({ example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e" }),
-});
 
 const tags = ["Predictions"];
 
@@ -265,7 +261,6 @@ async function begin(
   });
   // On a stream the wait is an idle limit: whoever leaves it never stops the work.
   const prefer = { ...asked, cancel: asked.cancel && !request.stream };
-  if (request.webhook) checkWebhook(services, request.webhook);
   const { snapshot, stub } = await createPrediction(services, caller, reference, request, {
     origin: new URL(c.req.url).origin,
     validateInput: headers["validate-input"] === "true",

@@ -7,6 +7,7 @@ import { sha256 } from "../domain/secret.ts";
 import { fault, issueAt, type Loc, ValidationFailure } from "../domain/validation.ts";
 import { callOf } from "../domain/vendora/call.ts";
 import { ProblemError } from "../errors.ts";
+import { errorText } from "../log.ts";
 import type { CreateRequest, CreateResult, Leave } from "../objects/prediction/doors.ts";
 import type { Snapshot } from "../objects/prediction/record.ts";
 import {
@@ -19,6 +20,7 @@ import {
 } from "../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
 import type { VendoraCall } from "../protocol/runner.ts";
+import { endpointsOf } from "../storage/known-endpoints.ts";
 import { insertPrediction, projectPredictions } from "../storage/predictions.ts";
 import { inputFiles } from "./input-files.ts";
 import { places } from "./predictions.ts";
@@ -27,6 +29,7 @@ import { specOf } from "./spec.ts";
 import { discard, storedInputOf, storeInput } from "./stored-input.ts";
 import { findTarget, type Target } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
+import { checkWebhook } from "./webhooks.ts";
 
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
@@ -66,7 +69,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * @throws ProblemError not_found, conflict (Idempotency-Key), too_many_requests, unavailable
- * @throws ValidationFailure for an input that the version's schema refuses
+ * @throws ValidationFailure for an input that the version's schema refuses, and a webhook's address
  */
 export async function createPrediction(
   services: Services,
@@ -76,7 +79,11 @@ export async function createPrediction(
   options: CreateOptions,
 ): Promise<Created> {
   checkRetention(services, request);
-  const target = await findTarget(services, caller, reference);
+  const [target] = await Promise.all([
+    findTarget(services, caller, reference),
+    // Looked up beside it, and remembered: where nothing is known yet it costs no time of its own.
+    endpointsOf(services.db, caller.user_id),
+  ]);
   const call = callOf(target.version, request.input);
   return createOrdered(services, caller, { reference, target, call, request }, options);
 }
@@ -91,13 +98,18 @@ export async function createOrdered(
   const schema = target.version.schemas.prediction.input;
   if (options.validateInput) validateInput(schema, request.input);
   const { origin, cancelAfter, idempotencyKey: key } = options;
+  if (request.webhook) checkWebhook(services, request.webhook);
   const text = JSON.stringify(request.input);
-  const files = await inputFiles(services, caller, { schema, input: request.input, text, origin });
+  const [files, endpoints] = await Promise.all([
+    inputFiles(services, caller, { schema, input: request.input, text, origin }),
+    endpointsOf(services.db, caller.user_id),
+  ]);
   const asked = call === null ? [reference, request] : [reference, request, call];
   const requestHash = key === undefined ? null : await sha256(JSON.stringify(asked));
   const storedInput = storedInputOf(text);
   const id = uuid();
-  const circumstances = { id, call, origin, cancelAfter, requestHash, files, storedInput };
+  const found = { files, storedInput, endpoints };
+  const circumstances = { id, call, origin, cancelAfter, requestHash, ...found };
   const spec = specOf(services, caller, target, request, circumstances);
   const beginning = { spec, input: text, wait: options.wait * 1000 };
   return key === undefined
@@ -232,7 +244,7 @@ function unavailable(
   reason: unknown,
   detail = "The prediction could not be created, and will not run. Try again.",
 ): ProblemError {
-  console.error("prediction not created", { error: String(reason) });
+  console.error("prediction not created", { error: errorText(reason) });
   return new ProblemError("unavailable", detail, { "retry-after": "1" });
 }
 

@@ -6,6 +6,7 @@ import type { FoundModel, Model, ModelItem, Version, VersionSummary } from "../p
 import type { RunnerToken, Token } from "../protocol/operator.ts";
 import type { Prediction } from "../protocol/prediction.ts";
 import type { Owner, ResourceShape, User } from "../protocol/user.ts";
+import type { WebhookEndpoint } from "../protocol/webhook-endpoint.ts";
 import type { CategoryRow } from "../storage/categories.ts";
 import type { HardwareRow } from "../storage/hardware.ts";
 import type { DetailedModelRow, ModelItemRow } from "../storage/models.ts";
@@ -13,6 +14,7 @@ import type { PredictionRow } from "../storage/predictions.ts";
 import type { RunnerTokenRow, TokenRow } from "../storage/tokens.ts";
 import type { UserRow } from "../storage/users.ts";
 import type { VersionRow, VersionSummaryRow } from "../storage/versions.ts";
+import type { EndpointSecret, WebhookEndpointRow } from "../storage/webhook-endpoints.ts";
 
 const timestamp = (ms: number) => new Date(ms).toISOString();
 
@@ -62,6 +64,25 @@ const runnerToken = (row: RunnerTokenRow): RunnerToken => ({
   prefix: row.prefix,
   created_at: timestamp(row.created_at),
   hardware: row.hardware,
+});
+
+/** Which one it is, and nothing of what it is. */
+const webhookSecret = (row: EndpointSecret): WebhookEndpoint["secrets"][number] => ({
+  id: row.id,
+  created_at: timestamp(row.created_at),
+});
+
+const webhookEndpoint = (row: WebhookEndpointRow): WebhookEndpoint => ({
+  id: row.id,
+  url: row.url,
+  description: row.description,
+  events: row.events,
+  enabled: row.enabled,
+  secrets: row.secrets.map(webhookSecret),
+  failing_since: row.failing_since === null ? null : timestamp(row.failing_since),
+  last_error: row.last_error,
+  notice: row.notice,
+  ...times(row),
 });
 
 /** As lists have it, and as the row of one that has lost its data tells it. */
@@ -151,6 +172,8 @@ export function presenters(shape: ResourceShape) {
     prediction,
     token,
     runnerToken,
+    webhookEndpoint,
+    webhookSecret,
   };
 }
 

@@ -25,6 +25,7 @@ export interface Circumstances {
   requestHash: string | null;
   files: InputFile[];
   storedInput: StoredValue | null;
+  endpoints: PredictionSpec["endpoints"];
 }
 
 export function specOf(
@@ -32,7 +33,7 @@ export function specOf(
   caller: Caller,
   { model, version }: Target,
   request: CreatePredictionOfVersion,
-  { id, call, origin, cancelAfter, requestHash, files, storedInput }: Circumstances,
+  { id, call, origin, cancelAfter, requestHash, files, storedInput, endpoints }: Circumstances,
 ): PredictionSpec {
   const { configuration } = version;
   const now = Date.now();
@@ -64,6 +65,7 @@ export function specOf(
     stored_input: storedInput,
     stream: request.stream,
     webhook: request.webhook ?? null,
+    endpoints,
     created_at: now,
     timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
     setup_timeout_seconds: settings.setupTimeoutSeconds,

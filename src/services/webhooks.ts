@@ -1,10 +1,11 @@
 /** Whether a webhook may be registered. */
 import { invalid } from "../domain/validation.ts";
-import type { Webhook } from "../protocol/prediction.ts";
+import { refusalOf } from "../domain/webhook/address.ts";
+import type { Webhook } from "../protocol/webhook.ts";
 import type { Services } from "./services.ts";
 
 /** @throws ValidationFailure */
 export function checkWebhook({ settings }: Services, { url }: Webhook): void {
-  if (settings.webhookAllowInsecure || new URL(url).protocol === "https:") return;
-  throw invalid(["body", "webhook", "url"], "a webhook needs an https address", "url_scheme");
+  const refusal = refusalOf(new URL(url), settings.webhooks.allowInsecure);
+  if (refusal) throw invalid(["body", "webhook", "url"], refusal, "value_error", url);
 }

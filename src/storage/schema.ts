@@ -13,6 +13,7 @@ import type { Metrics } from "../protocol/event.ts";
 import type { Compatibilities, Configuration, Schemas, Visibility } from "../protocol/model.ts";
 import type { Scope } from "../protocol/operator.ts";
 import type { PredictionError, TaskStatus } from "../protocol/prediction.ts";
+import type { WebhookEventName } from "../protocol/webhook.ts";
 
 export const users = sqliteTable("users", {
   id: text().primaryKey(),
@@ -305,3 +306,35 @@ export const uploadParts = sqliteTable(
   },
   (t) => [primaryKey({ columns: [t.upload_id, t.part_number] })],
 );
+
+/** Receivers of the events of all predictions of an account. */
+export const webhookEndpoints = sqliteTable(
+  "webhook_endpoints",
+  {
+    id: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id),
+    url: text().notNull(),
+    description: text().notNull(),
+    events: text({ mode: "json" }).$type<WebhookEventName[]>().notNull(),
+    /** Each of them signs. They are kept as they are, for signing needs them so. */
+    secrets: text({ mode: "json" }).$type<EndpointSecret[]>().notNull(),
+    enabled: integer({ mode: "boolean" }).notNull(),
+    /** When the first of the tries began that have all failed since. */
+    failing_since: integer(),
+    last_error: text(),
+    /** Why the service has switched it off. */
+    notice: text(),
+    created_at: integer().notNull(),
+    /** When somebody last changed it, or it was switched off: not what its deliveries met. */
+    updated_at: integer().notNull(),
+  },
+  (t) => [index("webhook_endpoints_user").on(t.user_id, t.id)],
+);
+
+export interface EndpointSecret {
+  id: string;
+  secret: string;
+  created_at: number;
+}

@@ -20,6 +20,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   stored_input: null,
   stream: false,
   webhook: null,
+  endpoints: [],
   created_at: NOW,
   timeout_seconds: 1_800,
   setup_timeout_seconds: 600,

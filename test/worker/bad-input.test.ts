@@ -140,6 +140,10 @@ describe("the body", () => {
     [{ url: "https://example.com", secret: "short" }, "secret"],
     [{ url: "https://example.com", events: ["all"] }, "events"],
     [{ url: "https://example.com", events: [] }, "events"],
+    [{ url: "https://example.com", event: ["completed"] }, "event"],
+    [{ url: "https://example.com", secret: "whsec_no base64 at all" }, "secret"],
+    [{ url: "https://[::ffff:10.0.0.1]/hook" }, "url"],
+    [{ url: "https://me:secret@example.com/hook" }, "url"],
   ])("with a webhook of %j", async (webhook, where) => {
     const answer = await create({ model, input: {}, webhook });
     expect(answer.status).toBe(422);

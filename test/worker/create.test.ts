@@ -185,7 +185,13 @@ describe("a webhook", () => {
 
   test("needs https, unless the deployment allows otherwise", () => {
     const services = servicesOf(env);
-    const strict = { ...services, settings: { ...services.settings, webhookAllowInsecure: false } };
+    const strict = {
+      ...services,
+      settings: {
+        ...services.settings,
+        webhooks: { ...services.settings.webhooks, allowInsecure: false },
+      },
+    };
     const check = (of: Services, url: string) => () => checkWebhook(of, { url });
     expect(check(strict, "https://hooks.example.com/x")).not.toThrow();
     expect(check(strict, "http://127.0.0.1:8080/x")).toThrow(ValidationFailure);

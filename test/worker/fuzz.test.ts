@@ -25,7 +25,8 @@ const WEIGHTS = { get: 4, post: 6, put: 3, patch: 3, delete: 3 };
 /** What is signed, and what can be cancelled, comes at the end of a chain of others. */
 const LATE_WEIGHT = 8;
 const isLate = ({ path, operation }: DocumentedOperation) =>
-  signatureOf(operation) !== undefined || /\/cancel$|^\/vendora\/responses$/.test(path);
+  signatureOf(operation) !== undefined ||
+  /\/cancel$|\/redeliver$|\/secrets|^\/vendora\/responses$/.test(path);
 
 const document = await documentIn("A");
 const operations = operationsIn(document);

@@ -59,6 +59,17 @@ test("it names itself, and where it is served", () => {
   });
 });
 
+test("it says what is posted to webhooks", () => {
+  const { post = expect.fail("no webhook") } = document.webhooks?.prediction ?? {};
+  expect(bodyOf(post)).toEqual({ $ref: "#/components/schemas/WebhookPayload" });
+  expect(parametersOf(post).map(({ name, required }) => [name, required ?? false])).toEqual([
+    ["webhook-id", true],
+    ["webhook-timestamp", true],
+    ["webhook-signature", false],
+    ["auspex-webhook-signature", false],
+  ]);
+});
+
 describe.each(["A", "B"] as const)("shape %s", (shape) => {
   const shown = shapes[shape];
 

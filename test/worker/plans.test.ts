@@ -14,6 +14,18 @@ import {
   keepUploads,
   listParts,
 } from "../../src/storage/uploads.ts";
+import {
+  addSecret,
+  deleteEndpoint,
+  findEndpoint,
+  findOwnEndpoint,
+  insertEndpoint,
+  listEnabled,
+  removeSecret,
+  saveHealth,
+  updateEndpoint,
+  type WebhookEndpointRow,
+} from "../../src/storage/webhook-endpoints.ts";
 import { pageAt } from "./support/catalogue.ts";
 import { Client } from "./support/client.ts";
 import { newUser, newWorld, operator } from "./support/world.ts";
@@ -48,6 +60,8 @@ const FILL = [
   `uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
     SELECT 'u' || n, iif(n % 2, '${user_id}', '${other}'), '', '', 1, '', 1, 0, iif(n % 3, 0, NULL), n`,
   "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
+  `webhook_endpoints (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
+    SELECT 'w' || n, iif(n % 2, '${user_id}', '${other}'), '', '', '[]', '[]', 0, 0, 0`,
 ];
 
 beforeAll(async () => {
@@ -115,6 +129,7 @@ const LISTS: [string, Client][] = [
   ["/v1/predictions?", client],
   ["/v1/predictions?statuses=pending", client],
   ["/v1/predictions?statuses=pending&statuses=failed&statuses=canceled", client],
+  ["/v1/webhook-endpoints?", client],
   [`/v1/operator/users/${username}/tokens?`, operator],
   ["/v1/operator/runner_tokens?", operator],
   ["/v1/operator/runners?", operator],
@@ -190,6 +205,55 @@ describe("uploads", () => {
     ],
   ])("%s", async (_, call, plans) => {
     expect(await plansOf(call)).toEqual(plans);
+  });
+});
+
+describe("webhook endpoints", () => {
+  const BY_ID = "SEARCH webhook_endpoints USING INDEX sqlite_autoindex_webhook_endpoints_1 (id=?)";
+  const OF_USER = "USING INDEX webhook_endpoints_user (user_id=?)";
+  const secret = { id: "s1", secret: "", created_at: 0 };
+  const health = { enabled: true, failing_since: 0, last_error: "", notice: null };
+  const row: WebhookEndpointRow = {
+    ...health,
+    id: "new",
+    user_id,
+    url: "",
+    description: "",
+    events: [],
+    secrets: [],
+    created_at: 0,
+    updated_at: 0,
+  };
+
+  test.each<[string, () => Promise<unknown>, string[]]>([
+    [
+      "those of an account are counted in their index",
+      () => insertEndpoint(db, row, 4),
+      [
+        "SCAN CONSTANT ROW",
+        "SCALAR SUBQUERY 1",
+        "SEARCH webhook_endpoints USING COVERING INDEX webhook_endpoints_user (user_id=?)",
+      ],
+    ],
+    [
+      "those that are on are looked up in it, in order",
+      async () => listEnabled(db, user_id),
+      [`SEARCH webhook_endpoints ${OF_USER}`],
+    ],
+    ["one is found by its id", async () => findEndpoint(db, "w1"), [BY_ID]],
+    ["one's own too", async () => findOwnEndpoint(db, user_id, "w1"), [BY_ID]],
+    ["changed", async () => updateEndpoint(db, user_id, "w1", { enabled: false }), [BY_ID]],
+    ["told of", () => saveHealth(db, "w1", health, { at: 0, failing_since: null }), [BY_ID]],
+    ["given a secret", async () => addSecret(db, user_id, "w1", secret, 3), [BY_ID]],
+    ["deleted", () => deleteEndpoint(db, user_id, "w1"), [BY_ID]],
+  ])("%s", async (_, call, plan) => {
+    expect(await plansOf(call)).toEqual([plan]);
+  });
+
+  test("a secret that goes is looked for in its endpoint", async () => {
+    const [plan = []] = await plansOf(async () => removeSecret(db, user_id, "w1", "s1", 0));
+    expect(plan[0]).toBe(BY_ID);
+    expect(plan.filter((step) => !isCheap(step))).toEqual([]);
   });
 });
 

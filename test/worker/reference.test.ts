@@ -4,8 +4,8 @@ import { operationsIn } from "../../src/openapi/document.ts";
 import { Client, ORIGIN } from "./support/client.ts";
 import { askInShape, documentIn, schemasOf } from "./support/document.ts";
 
-/** What others may be linked to: the specification of problems. */
-const ELSEWHERE = ["https://www.rfc-editor.org/rfc/rfc9457"];
+/** What others may be linked to: the specifications of problems and of signatures. */
+const ELSEWHERE = ["https://www.rfc-editor.org/rfc/rfc9457", "https://www.standardwebhooks.com"];
 const MAX_COMPRESSED_BYTES = 100_000;
 
 const nobody = new Client(undefined);

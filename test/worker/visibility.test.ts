@@ -9,6 +9,7 @@ import {
   type Endpoint,
   newResponse,
   newUploads,
+  newWebhooks,
   OPERATOR_ENDPOINTS,
 } from "./support/access.ts";
 import { newModel, publish } from "./support/catalogue.ts";
@@ -43,6 +44,7 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   await publish(world.client, `${username}/${idle.name}`);
   const { pending, whole } = await newUploads(world.client);
   const response = await newResponse(world.client, world.model);
+  const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
   const stranger = await world.stranger();
   const clientFor = async ({ scopes }: Endpoint): Promise<Client> => {
     if (caller === "nobody") return nobody;
@@ -50,16 +52,17 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
     if (caller === "the owner") return world.client;
     return newClient(username, { scopes: scope.options.filter((one) => !scopes.includes(one)) });
   };
-  const place = { username, model_owner: username, version_number: "1", prediction_id };
+  const place = { username, model_owner: username, version_number: "1" };
   const found: [string, number][] = [];
   for (const [key, endpoint] of Object.entries(ENDPOINTS)) {
     const model_name = key.startsWith("DELETE") ? idle.name : "story";
     const uploads = key.endsWith("/complete") ? whole : pending;
+    const id = key.includes("/webhooks") ? told_id : prediction_id;
     const client = await clientFor(endpoint);
     const { status } = await ask(
       client,
       key,
-      { ...place, ...uploads, ...response, model_name },
+      { ...place, ...uploads, ...response, ...webhooks, prediction_id: id, model_name },
       endpoint,
     );
     found.push([key, status]);
@@ -85,7 +88,8 @@ test("to a stranger a private model is what a model that does not exist is, to t
   ].map((key): [string, Pick<Endpoint, "body">] => [key, {}]);
   const answers = async () => {
     const all = Object.entries(ENDPOINTS).filter(
-      ([key]) => !/prediction_id|response_id|^POST \/v1\/(?:models|uploads)$/.test(key),
+      ([key]) =>
+        !/prediction_id|response_id|^POST \/v1\/(?:models|uploads|webhook-endpoints)$/.test(key),
     );
     const given: [string, unknown][] = [];
     for (const caller of [nobody, stranger]) {

@@ -138,8 +138,9 @@ export class Attempts {
     const { limits } = life.spec;
     life.start(now);
     const own = linesOf(life.takeEvents());
-    const started = own.length > 0;
-    let changed = started || frame.finish !== undefined;
+    const started =
+      own.length > 0 ? { ...record.happening("started", now), sequence: log.last + 1 } : undefined;
+    let changed = started !== undefined || frame.finish !== undefined;
     for (const reported of frame.events) {
       if (reported.event === "metrics") life.mergeMetrics(reported.data);
       if (reported.event === "setup" && reported.data.phase === "ready") life.ready(now);
@@ -154,11 +155,12 @@ export class Attempts {
       logs_bytes > limits.logs_bytes * TOLERANCE
     ) {
       life.fail("internal", "The runner sent more than a prediction may have.", now);
-      return this.#effects.commit(record, { lines: own });
+      return this.#effects.commit(record, { lines: own, started });
     }
     if (frame.finish) life.finish(frame.finish, now);
     const lines = [...own, ...reported];
-    this.#effects.commit(record, { lines, totals, changed, finished: frame.finish !== undefined });
+    const finished = frame.finish !== undefined;
+    this.#effects.commit(record, { lines, totals, changed, finished, started });
     // A timer keeps the object awake, and 2 s of that are $3.20 a million.
     if (started && !life.terminal) this.#effects.projectStarted(record);
   }

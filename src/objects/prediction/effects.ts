@@ -2,10 +2,14 @@
  * What follows from a change of a prediction: it is written, its readers and waiters are told, its
  * row is projected, its next dispatch sent, its alarm set.
  */
+
 import { type Deadline, deadlines, earliest } from "../../domain/deadlines.ts";
+import type { Happening } from "../../domain/webhook/outbox.ts";
 import { type Bindings, settings } from "../../env.ts";
+import { errorText } from "../../log.ts";
 import { poolOf } from "../pool/stub.ts";
 import { Channels } from "./channels.ts";
+import { Courier } from "./courier.ts";
 import { type Line, linesOf, type Totals } from "./log.ts";
 import { projectionOf, waitingJobOf } from "./messages.ts";
 import type { PredictionRecord } from "./record.ts";
@@ -25,6 +29,8 @@ export interface Commit {
   changed?: boolean;
   /** Whether it is the runner itself that ended it: it learns so by its ack. */
   finished?: boolean;
+  /** That a runner has it now, for webhooks: what it was before whatever else is written here. */
+  started?: Happening | undefined;
 }
 
 export class Effects {
@@ -33,20 +39,31 @@ export class Effects {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #subscribers: Subscribers;
+  readonly #courier: Courier;
+  /** Whether the row of its end has not been sent. */
+  #unprojected = false;
   /** What the alarm is set to, as far as this instance knows. */
   #alarmAt = Number.POSITIVE_INFINITY;
 
-  constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers) {
+  /** @param open a value that lies in R2 */
+  constructor(
+    ctx: DurableObjectState,
+    env: Bindings,
+    subscribers: Subscribers,
+    open: (name: string) => Promise<ReadableStream<Uint8Array>>,
+  ) {
     this.#ctx = ctx;
     this.#env = env;
     this.#subscribers = subscribers;
     this.channels = new Channels(ctx);
+    const changed = (record: PredictionRecord) => this.delivered(record);
+    this.#courier = new Courier({ ctx, env, open, changed });
   }
 
   /** Writes what has changed, in one transaction, and lets everything follow from it. */
   commit(
     record: PredictionRecord,
-    { lines = [], totals, changed = true, finished = false }: Commit = {},
+    { lines = [], totals, changed = true, finished = false, started }: Commit = {},
   ): void {
     const { life, log } = record;
     const own = life.takeEvents();
@@ -55,6 +72,9 @@ export class Effects {
     const all = [...lines, ...linesOf(own)];
     if (changed) record.save();
     const encoded = all.length > 0 ? log.append(all, totals) : undefined;
+    if (started) record.outbox?.plan(started);
+    if (ended) record.outbox?.planEnd(record.happening("completed", life.state.updated_at));
+    record.saveOutbox();
     this.arm(record);
     if (all.length > 0) this.#subscribers.publish(encoded);
     if (!ended) return;
@@ -79,9 +99,25 @@ export class Effects {
   sendDispatch(record: PredictionRecord): void {
     this.#ctx.waitUntil(
       this.#env.DISPATCH.send(waitingJobOf(record.life.spec, this.#objectId)).catch((error) =>
-        console.warn("dispatch not sent", { id: record.life.spec.id, error: String(error) }),
+        console.warn("dispatch not sent", { id: record.life.spec.id, error: errorText(error) }),
       ),
     );
+  }
+
+  /** Begins the webhooks that are due. */
+  deliver(record: PredictionRecord, now: number): void {
+    const { outbox, life, outputs } = record;
+    if (!outbox) return;
+    if (!life.terminal && outbox.outputAt(outputs) <= now) {
+      outbox.plan(record.happening("output", now));
+    }
+    this.#courier.begin(record, outbox, now);
+  }
+
+  /** Something has changed in what is to be delivered. */
+  delivered(record: PredictionRecord): void {
+    record.saveOutbox();
+    this.arm(record);
   }
 
   /** Sends the row as it should be. */
@@ -90,12 +126,21 @@ export class Effects {
       ...projectionOf(record, this.#objectId),
       data_removed: dataRemoved,
     });
+    this.#unprojected = false;
   }
 
   /** Those who wait for the end come first: a row that is 20 ms late is not noticed. */
   async #projectEnd(record: PredictionRecord): Promise<void> {
     await scheduler.wait(PROJECTION_DELAY_MS);
-    await this.project(record).catch(() => this.retry());
+    await this.project(record).catch(() => {
+      this.#unprojected = true;
+      return this.retry();
+    });
+  }
+
+  /** Whether the row of its end is still to be sent, when it was woken for this deadline or none. */
+  owesRow({ life }: PredictionRecord, due: Deadline | undefined): boolean {
+    return life.terminal && (!due || this.#unprojected);
   }
 
   /** The row of a run that lasts says `started`. */
@@ -113,7 +158,8 @@ export class Effects {
 
   /** Sets the alarm when it would come too late, and for good at the end: an early one sets itself anew. */
   arm(record: PredictionRecord): void {
-    const at = earliest(this.#deadlines(record));
+    // setAlarm takes no 0, which is how a deadline says "at once".
+    const at = Math.max(1, earliest(this.#deadlines(record)));
     if (at === this.#alarmAt || (at > this.#alarmAt && !record.life.terminal)) return;
     this.#alarmAt = at;
     this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
@@ -134,10 +180,11 @@ export class Effects {
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));
   }
 
-  #deadlines({ life }: PredictionRecord): Deadline[] {
+  #deadlines(record: PredictionRecord): Deadline[] {
+    const { life, owed } = record;
     const { attempt } = life.state;
     const heardAt = attempt && this.channels.heardAt(attempt.number);
-    return deadlines(life, heardAt, settings(this.#env).patience);
+    return deadlines(life, heardAt, settings(this.#env).patience, owed);
   }
 
   get #objectId(): string {

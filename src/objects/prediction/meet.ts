@@ -45,6 +45,8 @@ export function meet(
     case "run":
       life.fail("external", `The model did not finish within ${spec.timeout_seconds} s.`, now);
       break;
+    case "webhooks":
+      return effects.deliver(record, now);
     case "cancel":
       life.enforceCancel(now);
   }

@@ -3,10 +3,12 @@
  * its doors: the API's and the pool's (RPC, and fetch for streams), the runner's (the channel),
  * time's (its one alarm). What may happen is in domain/prediction.ts, what follows in effects.ts.
  */
+
 import { DurableObject } from "cloudflare:workers";
 import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import type { Bindings } from "../../env.ts";
+import { errorText } from "../../log.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";
 import { deleteAll, getFile, valueKey } from "../../storage/files.ts";
@@ -14,6 +16,7 @@ import { poolOf } from "../pool/stub.ts";
 import { Attempts, attemptOf, type Reply } from "./attempts.ts";
 import type { CancelResult, CreateRequest, CreateResult, StoringPrediction } from "./doors.ts";
 import { Effects } from "./effects.ts";
+import { entryOf, type LedgerEntry, ledgerOf } from "./ledger.ts";
 import type { Piece } from "./log.ts";
 import { meet } from "./meet.ts";
 import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.ts";
@@ -30,7 +33,9 @@ export class PredictionObject extends DurableObject<Bindings> {
     ended: () => this.#load()?.life.terminal ?? true,
     open: (name) => this.#open(name),
   });
-  readonly #effects = new Effects(this.ctx, this.env, this.#subscribers);
+  readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
+    this.#open(name),
+  );
   readonly #attempts = new Attempts(this.#effects);
 
   // ---- the API's doors
@@ -83,6 +88,25 @@ export class PredictionObject extends DurableObject<Bindings> {
   project(): object | undefined {
     const record = this.#load();
     return record && projectionOf(record, this.ctx.id.toString());
+  }
+
+  /** What was told to whom, oldest first; undefined when nothing is kept of it any more. */
+  ledger(): LedgerEntry[] | undefined {
+    const record = this.#load();
+    return record && ledgerOf(record);
+  }
+
+  /**
+   * Tells of an event once more.
+   * @param endpointId only there; null is the prediction's own webhook
+   * @returns undefined when there is no such event, or it does not go there
+   */
+  redeliver(sequence: number, endpointId?: string | null): LedgerEntry | undefined {
+    const record = this.#load();
+    const event = record?.outbox?.redeliver(sequence, Date.now(), endpointId);
+    if (!record || !event) return undefined;
+    this.#effects.delivered(record);
+    return entryOf(record, event);
   }
 
   /** `/stream?after=&idle=&leave=` for readers, `/channel` for runners. */
@@ -179,8 +203,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     this.#effects.disarmed();
     try {
       let due = this.#effects.due(record, now);
-      // A finished one that is woken before its retention ends has not delivered its row yet.
-      if (record.life.terminal && !due) await this.#effects.project(record);
+      // A finished one that is woken for nothing else has not delivered its row yet.
+      if (this.#effects.owesRow(record, due)) await this.#effects.project(record);
       for (; due && this.#record; due = this.#effects.due(record, now)) {
         if (due.what === "retention") await this.#purge(record, now);
         else if (due.what === "forget") await this.#forget(record);
@@ -189,7 +213,7 @@ export class PredictionObject extends DurableObject<Bindings> {
       if (this.#record) this.#effects.arm(record);
     } catch (error) {
       // An alarm that throws is dropped after six tries; this one is set again for as long as it takes.
-      console.error("alarm failed", { id: record.life.spec.id, error: String(error) });
+      console.error("alarm failed", { id: record.life.spec.id, error: errorText(error) });
       await this.#effects.retry();
     }
   }
@@ -250,7 +274,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     await this.#effects.project(record, true);
     this.#subscribers.abort(new Error("The data of the prediction has been removed."));
     const forgetAt = record.life.forgetAt(now);
-    if (forgetAt <= now) return this.#forget(record);
+    if (forgetAt <= now && !record.outbox?.pending) return this.#forget(record);
     record.removeData(forgetAt);
     this.#effects.arm(record);
   }

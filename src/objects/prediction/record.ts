@@ -1,11 +1,16 @@
 /** All of one prediction in the hand: its life, its log, and where both are kept. */
+import type { Owed } from "../../domain/deadlines.ts";
 import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec, PredictionState } from "../../domain/prediction-state.ts";
 import { presentPrediction } from "../../domain/resource.ts";
+import { destinationsOf } from "../../domain/webhook/destinations.ts";
+import { type Happening, Outbox } from "../../domain/webhook/outbox.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
+import type { WebhookEventName } from "../../protocol/webhook.ts";
 import { Entries } from "./entries.ts";
 import { EventLog, type Piece } from "./log.ts";
+import { OutboxStore } from "./outbox-store.ts";
 
 /** A prediction in its full form, as JSON text: it is large, and only ever passed on. */
 export interface Snapshot {
@@ -17,19 +22,36 @@ export interface Snapshot {
   body: Piece[];
 }
 
-/** What records do not say that were written before there were files, and vendora calls. */
-const OLDER_SPEC = { files: [], stored_input: null, call: null } satisfies Partial<PredictionSpec>;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Which outputs make up an output, and how. */
+type OutputPart = Pick<Happening, "attempt" | "output" | "sequence">;
+
+/** What records do not say that were written before there were files, vendora calls and endpoints. */
+const OLDER_SPEC = {
+  files: [],
+  stored_input: null,
+  call: null,
+  endpoints: [],
+} satisfies Partial<PredictionSpec>;
 const OLDER_STATE = { stored: false, forget_at: null } satisfies Partial<PredictionState>;
 
 export class PredictionRecord {
   readonly life: PredictionLife;
   readonly log: EventLog;
+  /** Webhooks; absent when nobody is to be told anything. */
+  readonly outbox: Outbox | undefined;
   readonly #entries: Entries;
+  readonly #outboxStore: OutboxStore | undefined;
 
-  private constructor(life: PredictionLife, log: EventLog, entries: Entries) {
+  private constructor(life: PredictionLife, log: EventLog, entries: Entries, sql: SqlStorage) {
     this.life = life;
     this.log = log;
     this.#entries = entries;
+    const destinations = destinationsOf(life.spec);
+    if (destinations.length === 0) return;
+    this.#outboxStore = new OutboxStore(sql);
+    this.outbox = new Outbox(destinations, this.#outboxStore.load());
   }
 
   /** @param input JSON text; empty when it lies in R2. */
@@ -38,7 +60,7 @@ export class PredictionRecord {
     const events = life.takeEvents();
     const frame = EventLog.firstFrame(events);
     entries.create(JSON.stringify([life.spec, life.state]), input, frame);
-    return new PredictionRecord(life, EventLog.first(entries, events), entries);
+    return new PredictionRecord(life, EventLog.first(entries, events), entries, sql);
   }
 
   /** undefined when nothing was created here, or it has been purged. */
@@ -47,11 +69,16 @@ export class PredictionRecord {
     if (!entries.exists()) return undefined;
     const [spec, state]: [PredictionSpec, PredictionState] = JSON.parse(entries.record());
     const life = new PredictionLife({ ...OLDER_SPEC, ...spec }, { ...OLDER_STATE, ...state });
-    return new PredictionRecord(life, EventLog.load(entries), entries);
+    return new PredictionRecord(life, EventLog.load(entries), entries, sql);
   }
 
   save(): void {
     this.#entries.saveRecord(JSON.stringify([this.life.spec, this.life.state]));
+  }
+
+  saveOutbox(): void {
+    const { changed, dropped } = this.outbox?.takeChanges() ?? { changed: [], dropped: [] };
+    this.#outboxStore?.save(changed, dropped);
   }
 
   /** All but what it was. */
@@ -61,10 +88,15 @@ export class PredictionRecord {
     this.save();
   }
 
+  /** How many outputs the last attempt has made. */
+  get outputs(): number {
+    const { attempt, outputs } = this.log.totals;
+    return attempt === this.life.state.attempts ? outputs : 0;
+  }
+
   /** Whether output of the current attempt was already seen. */
   get produced(): boolean {
-    const { attempt, outputs } = this.log.totals;
-    return attempt === this.life.state.attempt?.number && outputs > 0;
+    return this.life.state.attempt !== null && this.outputs > 0;
   }
 
   input(): Piece {
@@ -82,16 +114,42 @@ export class PredictionRecord {
     const { terminal } = this.life;
     const about = { id, call, created_at, terminal };
     if (data_removed) return { ...about, body: [`${head},"input":null,"output":null}`] };
-    const body = joined([`${head},"input":`, this.input(), ',"output":', ...this.#output(), "}"]);
+    const all = { attempt: this.life.state.attempts, output: this.life.state.output };
+    const output = this.outputOf({ ...all, sequence: this.log.last });
+    const body = joined([`${head},"input":`, this.input(), ',"output":', ...output, "}"]);
     return { ...about, body };
   }
 
-  /** Of a list also what has come so far, or came before the run broke off. */
-  #output(): Piece[] {
-    const { state } = this.life;
-    const values = this.log.outputs(state.attempts);
-    if (state.output === "value") return [values.at(-1) ?? "null"];
-    if (values.length === 0) return [state.output === "items" ? "[]" : "null"];
+  /** What is told of it now, as the last event of the log has it. */
+  happening(event: WebhookEventName, at: number): Happening {
+    const { attempts: attempt, output } = this.life.state;
+    const { outputs } = this;
+    return {
+      sequence: this.log.last,
+      event,
+      at,
+      prediction: this.present(),
+      attempt,
+      output,
+      outputs,
+      output_bytes: outputs > 0 ? this.log.totals.output_bytes : 0,
+    };
+  }
+
+  /** What receivers are still to be told. */
+  get owed(): Owed | undefined {
+    const { outbox } = this;
+    if (!outbox) return undefined;
+    // Of one that has ended the end says all.
+    const outputAt = this.life.terminal ? NEVER : outbox.outputAt(this.outputs);
+    return { at: Math.min(outbox.dueAt(), outputAt), pending: outbox.pending };
+  }
+
+  /** The output of an attempt up to an event; of a list also what came before the run broke off. */
+  outputOf({ attempt, output, sequence }: OutputPart): Piece[] {
+    const values = this.log.outputs(attempt, sequence);
+    if (output === "value") return [values.at(-1) ?? "null"];
+    if (values.length === 0) return [output === "items" ? "[]" : "null"];
     return ["[", ...values.flatMap((value, n) => (n === 0 ? [value] : [",", value])), "]"];
   }
 }

@@ -3,12 +3,18 @@
  * them; all else in them is the model's. Answers are read as loosely as containers write them.
  */
 import { z } from "zod";
-import { json } from "../common.ts";
+import { json, orNull } from "../common.ts";
+import { webhook } from "../webhook.ts";
 
 const message = z.looseObject({ role: z.string().min(1).max(64) });
 
 /** `owner/name` or `owner/name:version`. */
 export const vendoraModelName = z.string().min(1).max(200);
+
+/** Not of the convention: containers never see it. */
+export const vendoraWebhook = orNull(webhook)
+  .optional()
+  .meta({ description: "Of Auspex: who is told what becomes of it, as in POST /predictions" });
 
 /** The body of POST /vendora/chat/completions. */
 export const chatRequest = z
@@ -17,6 +23,7 @@ export const chatRequest = z
     messages: z.array(message).min(1).max(10_000),
     stream: z.boolean().nullish(),
     stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+    webhook: vendoraWebhook,
   })
   .catchall(json)
   .meta({

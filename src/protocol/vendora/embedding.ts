@@ -1,7 +1,7 @@
 /** Embeddings of the vendora convention. */
 import { z } from "zod";
 import { json } from "../common.ts";
-import { vendoraModelName } from "./chat.ts";
+import { vendoraModelName, vendoraWebhook } from "./chat.ts";
 
 /** As the convention has it: of inputs in a request, and of characters for a body of 10 MB. */
 const MAX_INPUTS = 2_048;
@@ -29,6 +29,7 @@ export const embeddingRequest = z
     /** Both official clients ask for base64 when their caller asks for nothing. */
     encoding_format: z.enum(["float", "base64"]).nullish(),
     dimensions: z.int().min(1).max(1_000_000).nullish(),
+    webhook: vendoraWebhook,
   })
   .catchall(json)
   .meta({ example: { model: "demo/meaning", input: ["cat", "kitten"] } });

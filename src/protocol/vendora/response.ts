@@ -1,7 +1,7 @@
 /** Responses of the vendora convention. */
 import { z } from "zod";
 import { integerText, json } from "../common.ts";
-import { vendoraModelName } from "./chat.ts";
+import { vendoraModelName, vendoraWebhook } from "./chat.ts";
 
 /** An item of a conversation: a message (whose `type` may be left out), a call, its output … */
 export const responseItem = z.record(z.string(), json);
@@ -19,6 +19,7 @@ export const responseRequest = z
     background: z.boolean().nullish(),
     store: z.boolean().nullish(),
     previous_response_id: z.string().max(100).nullish(),
+    webhook: vendoraWebhook,
   })
   .catchall(json)
   .meta({ example: { model: "demo/scribe", input: "Who is the Mad Hatter?" } });

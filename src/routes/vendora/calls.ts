@@ -99,16 +99,16 @@ const embed = createRoute({
 export const callRoutes = routes();
 
 callRoutes.openapi(complete, async (c) => {
-  const request = c.req.valid("json");
-  const begun = await begin(c, "chat_completions", request, c.req.valid("header"));
+  const { webhook, ...request } = c.req.valid("json");
+  const begun = await begin(c, "chat_completions", request, webhook, c.req.valid("header"));
   const { services } = c.var;
   if (request.stream) return eventsOf(await chatStream(services, begun, request));
   return jsonOf(chatCompletion(services, await endOfCall(services, begun)));
 });
 
 callRoutes.openapi(embed, async (c) => {
-  const request = c.req.valid("json");
-  const begun = await begin(c, "embeddings", request, c.req.valid("header"));
+  const { webhook, ...request } = c.req.valid("json");
+  const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
   const ended = await endOfCall(c.var.services, begun);
   return jsonOf(embeddingList(c.var.services, request, ended));
 });
@@ -117,11 +117,12 @@ async function begin(
   c: Context<App>,
   call: VendoraCall,
   body: Call["body"],
+  webhook: Call["webhook"],
   { "idempotency-key": idempotencyKey }: { "idempotency-key"?: string | undefined },
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const order = { call, target, body, origin, idempotencyKey };
+  const order = { call, target, body, webhook, origin, idempotencyKey };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.snapshot.id);
   return begun;

@@ -182,10 +182,10 @@ export const responseRoutes = routes();
 
 responseRoutes.openapi(create, async (c) => {
   const { services, caller, target } = c.var;
-  const request = c.req.valid("json");
+  const { webhook, ...request } = c.req.valid("json");
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const call = { target, origin, idempotencyKey };
+  const call = { target, webhook, origin, idempotencyKey };
   const begun = await beginResponse(services, caller, request, call);
   c.set("predictionId", begun.snapshot.id);
   if (request.stream) return eventsOf(await responseStream(services, begun));

@@ -12,6 +12,7 @@ import {
   predictionWithIO,
 } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
+import type { Webhook } from "../../protocol/webhook.ts";
 import { type Created, createOrdered } from "../create-prediction.ts";
 import { textOf } from "../prediction-text.ts";
 import type { Services } from "../services.ts";
@@ -30,6 +31,7 @@ export interface Call {
   /** Whoever asked does not wait for it: it is not cancelled when they leave, or time is up. */
   background?: boolean;
   retentionSeconds?: number;
+  webhook: Webhook | null | undefined;
 }
 
 /** Seconds by which the answer comes before the time limit. */
@@ -74,6 +76,7 @@ export async function beginCall(
   const request = {
     input: body,
     stream: body.stream === true,
+    ...(call.webhook && { webhook: call.webhook }),
     ...(retentionSeconds !== undefined && { retention_seconds: retentionSeconds }),
   };
   const order = { reference: body.model, target, call: call.call, request };

@@ -41,7 +41,7 @@ export async function beginResponse(
   services: Services,
   caller: Caller,
   asked: ResponseRequest,
-  call: Pick<Call, "target" | "origin" | "idempotencyKey">,
+  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
   const request = await withPrevious(services, caller, asked);

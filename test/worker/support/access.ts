@@ -2,7 +2,9 @@
 import type { Scope } from "../../../src/protocol/operator.ts";
 import { VERSION } from "./catalogue.ts";
 import type { Client } from "./client.ts";
+import { newEndpoint, ENDPOINTS as WEBHOOK_ENDPOINTS } from "./endpoints.ts";
 import { beginUpload, fileUrl, sendParts, uploaded } from "./files.ts";
+import { addressOf, freshPath } from "./receiver.ts";
 import { unique } from "./world.ts";
 
 export const CALLERS = ["nobody", "a stranger", "the owner", "a token without the scope"] as const;
@@ -65,6 +67,8 @@ const VERSIONS = `${MODEL}/versions`;
 const PREDICTION = "/v1/predictions/:prediction_id";
 const UPLOAD = "/v1/uploads/:upload_id";
 const FILE = "/v1/files/:source_id/:file_name";
+const WEBHOOKS = `${PREDICTION}/webhooks`;
+const WEBHOOK_ENDPOINT = `${WEBHOOK_ENDPOINTS}/:endpoint_id`;
 const RESPONSE = "/v1/vendora/responses/:response_id";
 const VENDORA_MODELS = "/v1/vendora/models";
 
@@ -109,6 +113,30 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   },
   // After it is cancelled, for the data of one that goes on stays.
   [`DELETE ${PREDICTION}`]: own(["predict"], [401, 404, 200, 403]),
+
+  [`GET ${WEBHOOKS}`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`POST ${WEBHOOKS}/:event_id/redeliver`]: {
+    ...own(["predict"], [401, 404, 202, 403]),
+    body: () => ({}),
+  },
+  [`POST ${WEBHOOK_ENDPOINTS}`]: { ...own(["write"]), body: ({ hook = "" }) => ({ url: hook }) },
+  [`GET ${WEBHOOK_ENDPOINTS}`]: own(["read"]),
+  [`GET ${WEBHOOK_ENDPOINT}`]: own(["read"], [401, 404, 200, 403]),
+  [`PATCH ${WEBHOOK_ENDPOINT}`]: {
+    ...own(["write"], [401, 404, 200, 403]),
+    body: () => ({}),
+  },
+  [`POST ${WEBHOOK_ENDPOINT}/test`]: {
+    ...own(["write"], [401, 404, 200, 403]),
+    body: () => ({}),
+  },
+  [`POST ${WEBHOOK_ENDPOINT}/secrets`]: {
+    ...own(["write"], [401, 404, 200, 403]),
+    body: () => ({}),
+  },
+  // After there is another.
+  [`DELETE ${WEBHOOK_ENDPOINT}/secrets/:secret_id`]: own(["write"], [401, 404, 200, 403]),
+  [`DELETE ${WEBHOOK_ENDPOINT}`]: own(["write"], [401, 404, 200, 403]),
 
   "POST /v1/vendora/chat/completions": calling,
   "POST /v1/vendora/embeddings": calling,
@@ -178,6 +206,23 @@ export async function newResponse(client: Client, model: string): Promise<Place>
   const body = { model, input: "Go on", background: true };
   const answer = await client.json<{ id: string }>("POST", "/v1/vendora/responses", body);
   return { response_id: answer.body.id, model: encodeURIComponent(model) };
+}
+
+/** A prediction that has ended and told of it, and an endpoint of the account. */
+export async function newWebhooks(client: Client, model: string): Promise<Place> {
+  const hook = addressOf(freshPath());
+  const { id, secrets } = await newEndpoint(client, { url: hook, enabled: false });
+  const { body } = await client.create({ model, input: {}, webhook: { url: hook } });
+  await client.cancel(body.id);
+  const path = `/v1/predictions/${body.id}/webhooks`;
+  const { items } = await client.ok<{ items: { id: string }[] }>("GET", path);
+  return {
+    hook,
+    endpoint_id: id,
+    secret_id: secrets[0]?.id ?? "",
+    told_id: body.id,
+    event_id: items[0]?.id ?? "",
+  };
 }
 
 /** What the operator alone may call. */

@@ -15,6 +15,7 @@ export interface Endpoint {
 }
 
 const text = { type: "string" };
+const uuid = { type: "string", format: "uuid" };
 const optionalText = { type: ["string", "null"] };
 const flag = { type: "boolean", default: false };
 const optionalUri = { type: ["string", "null"], format: "uri" };
@@ -64,6 +65,18 @@ const modelFields = {
   hardware_identifier: optionalText,
 };
 
+const endpointFields = {
+  url: { type: "string", format: "uri", maxLength: 2_048 },
+  description: { type: "string", maxLength: 200 },
+  events: {
+    type: "array",
+    items: { $ref: "#/components/schemas/WebhookEventName" },
+    minItems: 1,
+    maxItems: 3,
+  },
+  enabled: { type: "boolean" },
+};
+
 export const ENDPOINTS: Record<string, Endpoint> = {
   "POST /predictions": {
     headers: createHeaders,
@@ -99,6 +112,25 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     headers: { prefer: text, "last-event-id": text },
     answers: { 200: ["events"], 204: [] },
   },
+  "GET /predictions/{prediction_id}/webhooks": { answers: { 200: ["page of WebhookEvent"] } },
+  "POST /predictions/{prediction_id}/webhooks/{event_id}/redeliver": {
+    query: { receiver: { anyOf: [{ type: "string", enum: ["prediction"] }, uuid] } },
+    answers: { 202: ["WebhookEvent"] },
+  },
+  "POST /webhook-endpoints": {
+    body: { required: ["url"], fields: endpointFields },
+    answers: { 200: ["CreatedWebhookEndpoint"] },
+  },
+  "GET /webhook-endpoints": { query: pages(), answers: { 200: ["page of WebhookEndpoint"] } },
+  "GET /webhook-endpoints/{endpoint_id}": { answers: { 200: ["WebhookEndpoint"] } },
+  "PATCH /webhook-endpoints/{endpoint_id}": {
+    body: { required: [], fields: endpointFields },
+    answers: { 200: ["WebhookEndpoint"] },
+  },
+  "DELETE /webhook-endpoints/{endpoint_id}": { answers: { 200: ["Nothing"] } },
+  "POST /webhook-endpoints/{endpoint_id}/secrets": { answers: { 200: ["CreatedWebhookSecret"] } },
+  "DELETE /webhook-endpoints/{endpoint_id}/secrets/{secret_id}": { answers: { 200: ["Nothing"] } },
+  "POST /webhook-endpoints/{endpoint_id}/test": { answers: { 200: ["WebhookTest"] } },
   "POST /vendora/chat/completions": {
     headers: callHeaders,
     body: {
@@ -237,11 +269,14 @@ export const PATH_PARAMETERS: Record<string, Expected> = {
   model_owner: text,
   model_name: text,
   username: text,
-  prediction_id: { type: "string", format: "uuid" },
+  prediction_id: uuid,
+  event_id: { type: "string", pattern: expect.stringMatching(/^\^evt_/) },
+  endpoint_id: uuid,
+  secret_id: uuid,
   version_number: { type: "integer" },
-  upload_id: { type: "string", format: "uuid" },
+  upload_id: uuid,
   part_number: { type: "integer", minimum: 1, maximum: 10_000 },
-  source_id: { type: "string", format: "uuid" },
+  source_id: uuid,
   file_name: text,
   response_id: text,
   model: text,
@@ -298,6 +333,27 @@ const profile = {
   updated_at: "date-time",
 };
 
+const webhookEndpoint = {
+  id: "uuid",
+  url: "uri",
+  description: "string",
+  events: "WebhookEventName[]",
+  enabled: "boolean",
+  secrets: "WebhookSecret[]",
+  failing_since: "date-time?",
+  last_error: "string?",
+  notice: "string?",
+  created_at: "date-time",
+  updated_at: "date-time",
+};
+
+const webhookAttempt = {
+  at: "date-time",
+  status: "integer?",
+  duration_ms: "integer?",
+  error: "string?",
+};
+
 export const FORMS: Record<string, Record<string, string>> = {
   Prediction: predictionFields,
   PredictionWithIO: { ...predictionFields, input: "any", output: "any", data_removed: "boolean" },
@@ -349,7 +405,27 @@ export const FORMS: Record<string, Record<string, string>> = {
     price_per_hour: "number?",
   },
   HardwareSummary: { identifier: "string", name: "string" },
-  Webhook: { url: "uri", secret: "string", events: "string[]" },
+  Webhook: { url: "uri", secret: "string", events: "WebhookEventName[]" },
+  WebhookEndpoint: webhookEndpoint,
+  CreatedWebhookEndpoint: { ...webhookEndpoint, secret: "string" },
+  WebhookSecret: { id: "uuid", created_at: "date-time" },
+  CreatedWebhookSecret: { id: "uuid", created_at: "date-time", secret: "string" },
+  WebhookTest: { ...webhookAttempt, delivered: "boolean" },
+  WebhookEvent: {
+    id: "string",
+    event: "WebhookEventName",
+    sequence: "integer",
+    created_at: "date-time",
+    deliveries: "WebhookDelivery[]",
+  },
+  WebhookDelivery: {
+    endpoint_id: "uuid?",
+    url: "string?",
+    state: "string",
+    next_attempt_at: "date-time?",
+    attempts: "WebhookAttempt[]",
+  },
+  WebhookAttempt: webhookAttempt,
   Upload: {
     id: "uuid",
     url: "uri",
@@ -404,6 +480,7 @@ export const ENVELOPE = {
 export const ENUMS = {
   TaskStatus: ["pending", "started", "succeeded", "failed", "canceled"],
   ModelVisibility: ["private", "public", "restricted"],
+  WebhookEventName: ["started", "output", "completed"],
 };
 
 /** Fields that an answer may lack; all others are always there. */

@@ -1,6 +1,7 @@
 /** What fields and parameters mostly have, beside what their schemas allow: mostly things that are there. */
 import fc from "fast-check";
 import type { InlineSchema } from "../../../../src/openapi/types.ts";
+import { addressOf } from "../receiver.ts";
 import type { Harvest } from "./harvest.ts";
 
 /** A text with the names of path parameters in it, filled in from what is known when it is sent. */
@@ -58,6 +59,8 @@ const VALUES: Record<string, unknown[]> = {
   image: [undefined],
   // Sent in no time; and one of two parts.
   size: [1, 2, 1_000, 20_000, 17_000_000],
+  // Of webhooks: a receiver that takes them all.
+  url: [addressOf("/fuzz")],
   // Few, so that they are taken now and then.
   name: numbered("name"),
   username: numbered("name"),

@@ -8,6 +8,8 @@ import { newToken, runnerState } from "../../../../src/protocol/operator.ts";
 import { prediction } from "../../../../src/protocol/prediction.ts";
 import { type Upload, upload } from "../../../../src/protocol/upload.ts";
 import { ownerA, userA } from "../../../../src/protocol/user.ts";
+import { webhookEvent } from "../../../../src/protocol/webhook.ts";
+import { webhookEndpoint } from "../../../../src/protocol/webhook-endpoint.ts";
 
 /** Values for parameters of paths, which belong together: owner and name of one model. */
 export type Place = Record<string, string>;
@@ -48,6 +50,14 @@ const placeOf = z.union([
     const place: Place = { upload_id: id };
     const [, source_id, file_name] = /files\/(.+)\/(.+)\?/.exec(file_url ?? "") ?? [];
     return source_id && file_name ? { ...place, source_id, file_name } : place;
+  }),
+  webhookEvent.transform(({ id }) => {
+    const [, prediction_id = ""] = id.split("_");
+    return { prediction_id, event_id: id };
+  }),
+  webhookEndpoint.transform(({ id, secrets }) => {
+    const [oldest] = secrets;
+    return { endpoint_id: id, ...(oldest && { secret_id: oldest.id }) };
   }),
   // Only of tokens that were made here: to revoke those that the callers have would end it all.
   newToken.transform(({ id }) => ({ token_id: id })),

@@ -1,0 +1,10 @@
+/** Ids of webhook events: they name the prediction and the event, and are never made twice. */
+
+export const eventId = (predictionId: string, sequence: number) =>
+  `evt_${predictionId}_${sequence}`;
+
+/** The sequence in an id; undefined for one of another prediction. */
+export function sequenceOf(id: string, predictionId: string): number | undefined {
+  const prefix = `evt_${predictionId}_`;
+  return id.startsWith(prefix) ? Number(id.slice(prefix.length)) : undefined;
+}

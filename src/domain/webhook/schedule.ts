@@ -1,0 +1,30 @@
+/** When a delivery that has failed is tried again. */
+
+/**
+ * The times between tries, in multiples of the first: with 5 s they are 5 s, 30 s, 2 min, 5 min,
+ * 15 min, 30 min, 1 h, 2 h, 4 h, 8 h and 8 h: 12 tries in 24 h.
+ */
+const STEPS = [1, 6, 24, 60, 180, 360, 720, 1_440, 2_880, 5_760, 5_760];
+
+/** A receiver cannot put itself off for longer than the longest time between two tries. */
+const LONGEST_STEP = Math.max(...STEPS);
+
+/** So that what has failed together is not tried together again: times 0.8 to 1.2. */
+const JITTER = 0.2;
+
+/**
+ * How long to wait after so many tries have failed, ms; undefined when there is no other try.
+ * @param chance 0 to 1
+ * @param retryAfterMs what the receiver asks for
+ */
+export function nextDelay(
+  tries: number,
+  firstMs: number,
+  chance: number,
+  retryAfterMs = 0,
+): number | undefined {
+  const step = STEPS[tries - 1];
+  if (step === undefined) return undefined;
+  const delay = step * firstMs * (1 + JITTER * (2 * chance - 1));
+  return Math.max(delay, Math.min(retryAfterMs, LONGEST_STEP * firstMs));
+}

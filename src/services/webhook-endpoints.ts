@@ -1,0 +1,190 @@
+/** Endpoints of accounts: registering, reading, changing and deleting them, and their secrets. */
+import { v7 as uuid } from "uuid";
+import { invalid } from "../domain/validation.ts";
+import { newWebhookSecret } from "../domain/webhook/signature.ts";
+import { conflict, notFound } from "../errors.ts";
+import { refusalNow } from "../outbound/refusal.ts";
+import { Unresolved } from "../outbound/resolve.ts";
+import type {
+  CreateWebhookEndpoint,
+  UpdateWebhookEndpoint,
+  WebhookEndpoint,
+} from "../protocol/webhook-endpoint.ts";
+import { forgetEndpoints } from "../storage/known-endpoints.ts";
+import {
+  addSecret,
+  deleteEndpoint as deleteRow,
+  type EndpointChanges,
+  type EndpointSecret,
+  listEndpoints as endpointsOf,
+  findOwnEndpoint,
+  insertEndpoint,
+  removeSecret,
+  updateEndpoint as updateRow,
+  type WebhookEndpointRow,
+} from "../storage/webhook-endpoints.ts";
+import { type Page, type PageRequest, page } from "./pages.ts";
+import type { Services } from "./services.ts";
+import type { Caller } from "./tokens.ts";
+
+/**
+ * Of an account. A prediction's object has six connections out at most: four slow receivers leave
+ * one for the prediction's own webhook, and one for its own work.
+ */
+const MAX_ENDPOINTS = 4;
+
+/** Whoever registers an endpoint is not kept longer by a resolver that does not answer. */
+const RESOLVE_MS = 2_000;
+
+/** One in use, one that comes, and one for a mistake in between. */
+const MAX_SECRETS = 3;
+
+/**
+ * @returns with its first secret, which is shown this once
+ * @throws ValidationFailure for an address that nothing may be posted to
+ * @throws ProblemError conflict
+ */
+export async function createEndpoint(
+  services: Services,
+  { user_id }: Caller,
+  request: CreateWebhookEndpoint,
+): Promise<{ row: WebhookEndpointRow; secret: string }> {
+  await checkReceiver(services, request.url);
+  const now = Date.now();
+  const first = newSecret(now);
+  const row: WebhookEndpointRow = {
+    ...request,
+    id: uuid(),
+    user_id,
+    secrets: [first],
+    failing_since: null,
+    last_error: null,
+    notice: null,
+    created_at: now,
+    updated_at: now,
+  };
+  if (!(await insertEndpoint(services.db, row, MAX_ENDPOINTS))) {
+    throw conflict(
+      `An account may have ${MAX_ENDPOINTS} webhook endpoints. Delete one, or change one with PATCH /v1/webhook-endpoints/{endpoint_id}; a single prediction can name a receiver of its own with 'webhook'.`,
+    );
+  }
+  forgetEndpoints(user_id);
+  return { row, secret: first.secret };
+}
+
+/** An account's own, newest first. */
+export const listEndpoints = (
+  services: Services,
+  { user_id }: Caller,
+  request: PageRequest,
+): Promise<Page<WebhookEndpoint>> =>
+  page(services, request, {
+    name: `webhook_endpoints/${user_id}`,
+    find: (keyset) => endpointsOf(services.db, user_id, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.webhookEndpoint,
+  });
+
+/** @throws ProblemError not_found, also for what is somebody else's */
+export async function readEndpoint(
+  { db }: Services,
+  { user_id }: Caller,
+  id: string,
+): Promise<WebhookEndpointRow> {
+  const row = await findOwnEndpoint(db, user_id, id);
+  if (!row) throw missing(id);
+  return row;
+}
+
+/** @throws ValidationFailure for an address that nothing may be posted to; ProblemError not_found */
+export async function updateEndpoint(
+  services: Services,
+  caller: Caller,
+  id: string,
+  request: UpdateWebhookEndpoint,
+): Promise<WebhookEndpointRow> {
+  const row = await readEndpoint(services, caller, id);
+  if (Object.keys(request).length === 0) return row;
+  if (request.url !== undefined) await checkReceiver(services, request.url);
+  const changes = { ...request, ...forgiven(row, request), updated_at: Date.now() };
+  const updated = await updateRow(services.db, caller.user_id, id, changes);
+  if (!updated) throw missing(id);
+  forgetEndpoints(caller.user_id, id);
+  return updated;
+}
+
+/** What was held against the receiver that it was. */
+function forgiven({ url }: WebhookEndpointRow, request: UpdateWebhookEndpoint): EndpointChanges {
+  const failures = { failing_since: null, last_error: null };
+  if (request.enabled) return { ...failures, notice: null };
+  return request.url === undefined || request.url === url ? {} : failures;
+}
+
+/** Deliveries that wait for it fail for good. @throws ProblemError not_found */
+export async function deleteEndpoint(
+  { db }: Services,
+  { user_id }: Caller,
+  id: string,
+): Promise<void> {
+  if (!(await deleteRow(db, user_id, id))) throw missing(id);
+  forgetEndpoints(user_id, id);
+}
+
+/** Another one, which is shown this once. @throws ProblemError not_found, conflict */
+export async function createSecret(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<EndpointSecret> {
+  const secret = newSecret(Date.now());
+  if (!(await addSecret(services.db, caller.user_id, id, secret, MAX_SECRETS))) {
+    await readEndpoint(services, caller, id);
+    throw conflict(
+      `An endpoint may have ${MAX_SECRETS} secrets. Delete one that its receiver does not know any more.`,
+    );
+  }
+  forgetEndpoints(caller.user_id, id);
+  return secret;
+}
+
+/** @throws ProblemError not_found, conflict for the last one */
+export async function deleteSecret(
+  services: Services,
+  caller: Caller,
+  id: string,
+  secretId: string,
+): Promise<void> {
+  if (!(await removeSecret(services.db, caller.user_id, id, secretId, Date.now()))) {
+    const { secrets } = await readEndpoint(services, caller, id);
+    if (!secrets.some((secret) => secret.id === secretId)) {
+      throw notFound(`The secret '${secretId}'`);
+    }
+    throw conflict(
+      "It is the endpoint's only secret. Make another one first, tell its receiver, then delete this one.",
+    );
+  }
+  forgetEndpoints(caller.user_id, id);
+}
+
+/**
+ * A mistake is told at once where it can be; each try looks again. A name that cannot be resolved
+ * just now may be right, so it is taken.
+ * @throws ValidationFailure
+ */
+async function checkReceiver({ settings }: Services, address: string): Promise<void> {
+  const signal = AbortSignal.timeout(RESOLVE_MS);
+  const asking = refusalNow(new URL(address), settings.webhooks, signal);
+  const refusal = await asking.catch((error: unknown) => {
+    if (error instanceof Unresolved) return undefined;
+    throw error;
+  });
+  if (refusal) throw invalid(["body", "url"], refusal, "value_error", address);
+}
+
+const newSecret = (now: number): EndpointSecret => ({
+  id: uuid(),
+  secret: newWebhookSecret(),
+  created_at: now,
+});
+
+const missing = (id: string) => notFound(`The webhook endpoint '${id}'`);

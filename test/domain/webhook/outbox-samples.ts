@@ -1,0 +1,31 @@
+/** What tests of the outbox begin with. */
+
+import { initialState } from "../../../src/domain/prediction-state.ts";
+import { presentPrediction } from "../../../src/domain/resource.ts";
+import type { Destination, Happening, Rules } from "../../../src/domain/webhook/outbox.ts";
+import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
+import { specWith } from "../samples.ts";
+
+export const rules: Rules = { firstRetryMs: 5_000, lostMs: 15_000 };
+
+export const own: Destination = { endpoint_id: null, events: ["started", "completed"] };
+export const all: Destination = { endpoint_id: "all", events: ["started", "output", "completed"] };
+export const outputOnly: Destination = { endpoint_id: "output-only", events: ["output"] };
+
+const prediction = presentPrediction(specWith(), initialState(specWith()));
+
+export const happening = (
+  event: WebhookEventName,
+  sequence: number,
+  at: number,
+  outputs = 0,
+): Happening => ({
+  event,
+  sequence,
+  at,
+  prediction,
+  attempt: 1,
+  output: event === "completed" ? "items" : "none",
+  outputs,
+  output_bytes: outputs,
+});

@@ -1,0 +1,278 @@
+import { describe, expect, it } from "vitest";
+import { type Begun, Outbox } from "../../../src/domain/webhook/outbox.ts";
+import type { Outcome } from "../../../src/domain/webhook/outcome.ts";
+import { all, happening, outputOnly, own, rules } from "./outbox-samples.ts";
+
+const delivered: Outcome = { status: 200, error: null };
+const refused = (status: number): Outcome => ({ status, error: `answered with status ${status}` });
+
+const settle = (outbox: Outbox, begun: Begun | undefined, outcome: Outcome, now: number) => {
+  if (!begun) throw new Error("nothing was begun");
+  return outbox.settle(begun, outcome, now, 0.5, rules);
+};
+const names = (begun: Begun[]) =>
+  begun.map(({ event, delivery }) => [event.event, delivery.endpoint_id]);
+const states = (outbox: Outbox) =>
+  outbox.events.flatMap(({ sequence, deliveries }) =>
+    deliveries.map(({ endpoint_id, state }) => [sequence, endpoint_id, state]),
+  );
+
+describe("an outbox", () => {
+  it("delivers each event to each destination that wants it", () => {
+    const outbox = new Outbox([own, all, outputOnly]);
+    outbox.plan(happening("started", 2, 1_000));
+    expect(outbox.dueAt()).toBe(1_000);
+    const begun = outbox.begin(1_000, rules);
+    expect(names(begun)).toEqual([
+      ["started", null],
+      ["started", "all"],
+    ]);
+    for (const one of begun) expect(settle(outbox, one, delivered, 1_080)).toBe(false);
+    expect(outbox.pending).toBe(false);
+    expect(outbox.dueAt()).toBe(Number.POSITIVE_INFINITY);
+    expect(outbox.events[0]?.deliveries[0]?.attempts).toEqual([
+      { at: 1_000, duration_ms: 80, status: 200, error: null },
+    ]);
+  });
+
+  it("tells only once that it has started, whatever attempt has", () => {
+    const outbox = new Outbox([own]);
+    outbox.plan(happening("started", 2, 1_000));
+    outbox.plan(happening("started", 5, 9_000));
+    expect(outbox.events).toHaveLength(1);
+  });
+
+  it("has one try under way at each destination, and keeps the order", () => {
+    const outbox = new Outbox([own, all]);
+    outbox.plan(happening("started", 2, 1_000));
+    const [first, other] = outbox.begin(1_000, rules);
+    outbox.planEnd(happening("completed", 9, 1_500));
+    expect(outbox.begin(1_500, rules)).toEqual([]);
+    // The guard of the tries that are under way: nothing else is due before one has ended.
+    expect(outbox.dueAt()).toBe(16_000);
+    settle(outbox, other, delivered, 1_600);
+    expect(names(outbox.begin(1_600, rules))).toEqual([["completed", "all"]]);
+    settle(outbox, first, delivered, 2_000);
+    expect(names(outbox.begin(2_000, rules))).toEqual([["completed", null]]);
+  });
+
+  it("tries again what has failed, and lets nothing else wait for it", () => {
+    const outbox = new Outbox([own]);
+    outbox.plan(happening("started", 2, 1_000));
+    const [started] = outbox.begin(1_000, rules);
+    settle(outbox, started, refused(500), 1_100);
+    expect(outbox.dueAt()).toBe(6_100);
+    outbox.planEnd(happening("completed", 9, 2_000));
+    const [completed] = outbox.begin(2_000, rules);
+    expect(names(completed ? [completed] : [])).toEqual([["completed", null]]);
+    settle(outbox, completed, delivered, 2_100);
+    expect(names(outbox.begin(6_100, rules))).toEqual([["started", null]]);
+  });
+
+  it("gives up after 12 tries, and says so once", () => {
+    const outbox = new Outbox([own]);
+    outbox.planEnd(happening("completed", 2, 0));
+    const ends: boolean[] = [];
+    while (outbox.pending) {
+      const now = outbox.dueAt();
+      const [begun] = outbox.begin(now, rules);
+      ends.push(settle(outbox, begun, refused(503), now + 10));
+    }
+    expect(ends).toEqual([...Array(11).fill(false), true]);
+    expect(states(outbox)).toEqual([[2, null, "failed"]]);
+  });
+
+  it("waits for as long as the receiver asks", () => {
+    const outbox = new Outbox([own]);
+    outbox.planEnd(happening("completed", 2, 0));
+    const [begun] = outbox.begin(0, rules);
+    settle(outbox, begun, { ...refused(429), retryAfterMs: 90_000 }, 100);
+    expect(outbox.dueAt()).toBe(90_100);
+  });
+
+  it("stops all that goes to one that is gone, and nothing else", () => {
+    const outbox = new Outbox([own, all]);
+    outbox.plan(happening("started", 2, 0));
+    const [toOwn, toAll] = outbox.begin(0, rules);
+    outbox.plan(happening("output", 4, 10, 1));
+    settle(outbox, toOwn, delivered, 20);
+    expect(settle(outbox, toAll, { ...refused(410), final: true }, 30)).toBe(true);
+    expect(states(outbox)).toEqual([
+      [2, null, "delivered"],
+      [2, "all", "failed"],
+      [4, "all", "failed"],
+    ]);
+    outbox.planEnd(happening("completed", 9, 40, 3));
+    expect(states(outbox).slice(3)).toEqual([[9, null, "pending"]]);
+    expect(outbox.outputAt(5)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("begins again a try of which nothing was ever heard, and hears nothing of it any more", () => {
+    const outbox = new Outbox([own]);
+    outbox.planEnd(happening("completed", 2, 0));
+    const [lost] = outbox.begin(0, rules);
+    expect(outbox.begin(14_999, rules)).toEqual([]);
+    const [second] = outbox.begin(15_000, rules);
+    expect(settle(outbox, lost, refused(410), 15_100)).toBe(false);
+    expect(states(outbox)).toEqual([[2, null, "pending"]]);
+    settle(outbox, second, delivered, 15_200);
+    const [first, last] = outbox.events[0]?.deliveries[0]?.attempts ?? [];
+    expect(first).toMatchObject({ at: 0, status: null, error: expect.stringMatching(/restarted/) });
+    expect(last).toMatchObject({ at: 15_000, status: 200, error: null });
+  });
+
+  it("goes on from what was written", () => {
+    const before = new Outbox([own]);
+    before.plan(happening("started", 2, 0));
+    before.begin(0, rules);
+    const { changed } = before.takeChanges();
+    const after = new Outbox([own], JSON.parse(JSON.stringify(changed)));
+    expect(after.dueAt()).toBe(15_000);
+    const [again] = after.begin(15_000, rules);
+    settle(after, again, delivered, 15_010);
+    expect(after.pending).toBe(false);
+  });
+
+  it("gives what has changed, once", () => {
+    const outbox = new Outbox([own]);
+    outbox.plan(happening("started", 2, 0));
+    expect(outbox.takeChanges().changed.map(({ sequence }) => sequence)).toEqual([2]);
+    expect(outbox.takeChanges()).toEqual({ changed: [], dropped: [] });
+    const [begun] = outbox.begin(0, rules);
+    expect(outbox.takeChanges().changed).toHaveLength(1);
+    settle(outbox, begun, delivered, 5);
+    expect(outbox.takeChanges().changed).toHaveLength(1);
+  });
+});
+
+describe("outputs", () => {
+  it("are told every 500 ms, when there are more", () => {
+    const outbox = new Outbox([all]);
+    expect(outbox.outputAt(0)).toBe(Number.POSITIVE_INFINITY);
+    expect(outbox.outputAt(1)).toBe(0);
+    outbox.plan(happening("output", 3, 1_000, 1));
+    expect(outbox.outputAt(1)).toBe(Number.POSITIVE_INFINITY);
+    expect(outbox.outputAt(7)).toBe(1_500);
+    expect(new Outbox([own]).outputAt(7)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("that wait are superseded by later ones, and by the end", () => {
+    const outbox = new Outbox([all]);
+    outbox.plan(happening("output", 3, 0, 1));
+    const [first] = outbox.begin(0, rules);
+    outbox.plan(happening("output", 5, 500, 2));
+    outbox.plan(happening("output", 7, 1_000, 3));
+    expect(states(outbox).map(([, , state]) => state)).toEqual([
+      "pending",
+      "superseded",
+      "pending",
+    ]);
+    // Under way while it was overtaken: it is not tried again, and its destination has not failed.
+    expect(settle(outbox, first, refused(500), 1_100)).toBe(false);
+    outbox.planEnd(happening("completed", 9, 1_200, 3));
+    expect(states(outbox).map(([, , state]) => state)).toEqual([
+      "superseded",
+      "superseded",
+      "superseded",
+      "pending",
+    ]);
+  });
+
+  it("are told to the last to those who are not told of the end", () => {
+    const outbox = new Outbox([all, outputOnly]);
+    outbox.plan(happening("output", 3, 0, 1));
+    outbox.planEnd(happening("completed", 9, 600, 4));
+    expect(outbox.events.map(({ event, sequence, outputs }) => [event, sequence, outputs])).toEqual(
+      [
+        ["output", 3, 1],
+        ["output", 8, 4],
+        ["completed", 9, 4],
+      ],
+    );
+    expect(states(outbox)).toEqual([
+      [3, "all", "superseded"],
+      [3, "output-only", "superseded"],
+      [8, "output-only", "pending"],
+      [9, "all", "pending"],
+    ]);
+  });
+
+  it("say nothing twice when the end brings no more of them", () => {
+    const outbox = new Outbox([outputOnly]);
+    outbox.plan(happening("output", 3, 0, 4));
+    outbox.planEnd(happening("completed", 9, 600, 4));
+    expect(outbox.events).toHaveLength(1);
+  });
+
+  it("are kept a hundred at most", () => {
+    const outbox = new Outbox([all]);
+    outbox.plan(happening("started", 1, 0));
+    for (let n = 2; n < 300; n++) outbox.plan(happening("output", n, n * 500, n));
+    const { changed, dropped } = outbox.takeChanges();
+    expect(outbox.events).toHaveLength(101);
+    expect(outbox.events[0]?.event).toBe("started");
+    expect(dropped).toHaveLength(198);
+    expect(changed.map(({ sequence }) => sequence)).toEqual(
+      outbox.events.map(({ sequence }) => sequence),
+    );
+  });
+});
+
+describe("redelivering", () => {
+  const done = (status: number) => {
+    const outbox = new Outbox([own, all]);
+    outbox.planEnd(happening("completed", 9, 0));
+    for (const begun of outbox.begin(0, rules)) {
+      settle(outbox, begun, status === 200 ? delivered : { ...refused(status), final: true }, 10);
+    }
+    return outbox;
+  };
+
+  it("sends an event to all once more, or to one", () => {
+    const outbox = done(200);
+    expect(outbox.redeliver(9, 1_000)?.sequence).toBe(9);
+    expect(names(outbox.begin(1_000, rules))).toEqual([
+      ["completed", null],
+      ["completed", "all"],
+    ]);
+    const other = done(200);
+    other.redeliver(9, 1_000, null);
+    expect(names(other.begin(1_000, rules))).toEqual([["completed", null]]);
+  });
+
+  it("has all its tries again, also where all was given up", () => {
+    const outbox = done(410);
+    expect(outbox.pending).toBe(false);
+    outbox.redeliver(9, 1_000, "all");
+    const [begun] = outbox.begin(1_000, rules);
+    settle(outbox, begun, refused(500), 1_010);
+    expect(outbox.dueAt()).toBe(6_010);
+    expect(begun?.delivery.attempts.map(({ status }) => status)).toEqual([410, 500]);
+  });
+
+  it("knows no other events, and no other receivers", () => {
+    expect(done(200).redeliver(8, 0)).toBeUndefined();
+    expect(done(200).redeliver(9, 0, "nobody")).toBeUndefined();
+  });
+
+  it("leaves alone what is on its way", () => {
+    const outbox = new Outbox([own]);
+    outbox.planEnd(happening("completed", 9, 0));
+    const [begun] = outbox.begin(0, rules);
+    outbox.redeliver(9, 100);
+    expect(outbox.begin(100, rules)).toEqual([]);
+    settle(outbox, begun, delivered, 200);
+    expect(states(outbox)).toEqual([[9, null, "delivered"]]);
+  });
+
+  it("keeps the last 50 tries", () => {
+    const outbox = done(200);
+    for (let n = 1; n <= 60; n++) {
+      outbox.redeliver(9, n * 100, null);
+      for (const begun of outbox.begin(n * 100, rules))
+        settle(outbox, begun, delivered, n * 100 + 1);
+    }
+    const attempts = outbox.events[0]?.deliveries[0]?.attempts ?? [];
+    expect([attempts.length, attempts[0]?.at, attempts.at(-1)?.at]).toEqual([50, 1_100, 6_000]);
+  });
+});

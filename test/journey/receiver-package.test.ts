@@ -1,0 +1,66 @@
+/** What receivers install, as they do: packed, and without anything else of this repository. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const USE = `
+const body = process.env.BODY;
+const headers = JSON.parse(process.env.HEADERS);
+verifyWebhook({ headers, body }, process.env.SECRET)
+  .then((event) => console.log(event.status))
+  .then(() => verifyWebhook({ headers, body: body + " " }, process.env.SECRET))
+  .catch((error) => console.log(error instanceof WebhookVerificationError, error.code));
+`;
+const NAMES = "{ verifyWebhook, WebhookVerificationError }";
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "auspex-receiver-"));
+  const packed = ["pack", "--workspace", "auspex-webhooks", "--pack-destination", folder];
+  const { stdout } = await run("npm", [...packed, "--silent"]);
+  await writeFile(join(folder, "package.json"), "{}");
+  const tarball = stdout.trim().split("\n").at(-1) ?? "";
+  await run("npm", ["install", "--offline", `./${tarball}`], { cwd: folder });
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+test.each([
+  ["module.mjs", `import ${NAMES} from "auspex-webhooks";`],
+  ["common.cjs", `const ${NAMES} = require("auspex-webhooks");`],
+])("%s", async (file, first) => {
+  await writeFile(join(folder, file), first + USE);
+  const [at, body] = [new Date(), '{"status":"succeeded"}'];
+  const headers = {
+    "webhook-id": "evt_1",
+    "webhook-timestamp": `${Math.floor(at.getTime() / 1_000)}`,
+    "webhook-signature": new Webhook(SECRET).sign("evt_1", at, body),
+  };
+  const env = { SECRET, BODY: body, HEADERS: JSON.stringify(headers) };
+  const { stdout } = await run(process.execPath, [file], { cwd: folder, env });
+  expect(stdout).toBe("succeeded\ntrue no_match\n");
+});
+
+test("its types need none but those of the language", async () => {
+  const files = ["module.mts", "common.cts"];
+  for (const file of files)
+    await writeFile(
+      join(folder, file),
+      `import { verifyWebhook } from "auspex-webhooks";
+export const status = async (body: string): Promise<"succeeded" | undefined> => {
+  const event = await verifyWebhook({ headers: {}, body }, "secret");
+  return event.status === "succeeded" ? event.status : undefined;
+};`,
+    );
+  const strict = ["--noEmit", "--strict", "--module", "nodenext", "--lib", "es2022", "--types", ""];
+  await run("tsc", [...strict, ...files], { cwd: folder }).catch(({ stdout }) =>
+    expect.fail(stdout),
+  );
+});

@@ -1,0 +1,131 @@
+/** A receiver of webhooks, which can be told to fail in every way there is. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { answer } from "./answer.ts";
+import type { Behaviour, Received } from "./exchange.ts";
+
+const OK: Behaviour = { status: 200 };
+
+interface Waiter {
+  path: string;
+  enough: (received: Received[]) => boolean;
+  done: (received: Received[]) => void;
+}
+
+export class Receiver {
+  /** In order of arrival. */
+  readonly received: Received[] = [];
+  readonly #scripts = new Map<string, Behaviour[]>();
+  readonly #byPath = new Map<string, Received[]>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #connections = new WeakMap<Socket, number>();
+  /** A connection that is idle stays: whoever keeps it for its next request must not lose it. */
+  readonly #server = createServer({ keepAliveTimeout: 0 }, (request, response) =>
+    // A request that breaks off was never received.
+    this.#take(request, response).catch(() => {}),
+  );
+  #connected = 0;
+
+  /** @param port 0: any that is free. Another, to come back where one was closed. */
+  static async open(port = 0): Promise<Receiver> {
+    const receiver = new Receiver();
+    receiver.#server.on("connection", (socket) => {
+      receiver.#connections.set(socket, ++receiver.#connected);
+      // Whoever asks may leave at any moment.
+      socket.on("error", () => {});
+    });
+    receiver.#server.listen(port, "127.0.0.1");
+    await once(receiver.#server, "listening");
+    return receiver;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Without a slash at its end. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /**
+   * What requests meet, one after the other; the last stays. 200 where nothing is said.
+   * @param target a path, or a path with a query, which then counts for more
+   */
+  script(target: string, behaviours: Behaviour[]): void {
+    this.#scripts.set(target, [...behaviours]);
+  }
+
+  of(path: string): Received[] {
+    return this.#byPath.get(path) ?? [];
+  }
+
+  /**
+   * Resolves with what has come to a path, once it is enough.
+   * @param enough so many requests, or a rule, asked whenever one comes or is over
+   */
+  waitFor(path: string, enough: number | Waiter["enough"]): Promise<Received[]> {
+    const rule = typeof enough === "number" ? (all: Received[]) => all.length >= enough : enough;
+    return new Promise((done) => {
+      this.#waiters.add({ path, enough: rule, done });
+      this.#tell(path);
+    });
+  }
+
+  /** Breaks what is open: nothing more is received, and nobody is waited for. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, "close");
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname: path, search: query } = new URL(request.url ?? "/", this.url);
+    const behaviour = this.#next(path + query) ?? this.#next(path) ?? OK;
+    const body = behaviour === "reset-at-headers" ? "" : await text(request);
+    const received: Received = {
+      index: this.received.length,
+      connection: this.#connections.get(request.socket) ?? 0,
+      method: request.method ?? "",
+      path,
+      query,
+      headers: Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+      ),
+      body,
+      at: Date.now(),
+      sent: 0,
+      over: false,
+    };
+    this.received.push(received);
+    const those = this.#byPath.get(path);
+    if (those) those.push(received);
+    else this.#byPath.set(path, [received]);
+    response.on("close", () => {
+      received.over = true;
+      this.#tell(path);
+    });
+    answer(behaviour, response, request.socket, (bytes) => {
+      received.sent += bytes;
+    });
+    this.#tell(path);
+  }
+
+  #next(target: string): Behaviour | undefined {
+    const [next, ...rest] = this.#scripts.get(target) ?? [];
+    if (rest.length > 0) this.#scripts.set(target, rest);
+    return next;
+  }
+
+  #tell(path: string): void {
+    const those = this.of(path);
+    for (const waiter of this.#waiters) {
+      if (waiter.path !== path || !waiter.enough(those)) continue;
+      this.#waiters.delete(waiter);
+      waiter.done(those);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/** A resolver of made-up names, on the receiver beside these tests, and settings that use it. */
+import type { WebhookSettings } from "../../../src/env.ts";
+import type { Behaviour } from "../../receiver/exchange.ts";
+import { addressOf, freshPath, script } from "./receiver.ts";
+
+/** Gives a receiver 0.3 s, and asks nobody for addresses. */
+export const impatient: WebhookSettings = {
+  allowInsecure: true,
+  timeoutMs: 300,
+  firstRetryMs: 5_000,
+  switchOffMs: 86_400_000,
+  resolver: "http://127.0.0.1:1/",
+};
+
+/** The numbers of the types of records. */
+const NUMBERS = { A: 1, CNAME: 5, AAAA: 28 };
+type Type = keyof typeof NUMBERS;
+
+export interface Zone {
+  A?: Behaviour[];
+  AAAA?: Behaviour[];
+}
+
+/** What a resolver says when it has found these: `type data`, as in "A 192.0.2.1". */
+export const records = (found: string[], ttl = 300): Behaviour =>
+  says({
+    Status: 0,
+    Answer: found.map((record) => {
+      const [type, data] = record.split(" ");
+      return { name: "it.", type: NUMBERS[type as Type], TTL: ttl, data };
+    }),
+  });
+
+/** An answer of a resolver, whatever is in it. */
+export const says = (message: unknown): Behaviour => ({
+  status: 200,
+  headers: { "content-type": "application/dns-json" },
+  body: JSON.stringify(message),
+});
+
+/** A resolver that knows one name. @returns settings that ask it. */
+export async function resolving(
+  name: string,
+  { A = [records([])], AAAA = [records([])] }: Zone,
+): Promise<{ settings: WebhookSettings; path: string }> {
+  const path = freshPath();
+  await script(path, says({ Status: 3 }));
+  await script(`${path}?name=${name}&type=A`, ...A);
+  await script(`${path}?name=${name}&type=AAAA`, ...AAAA);
+  return { path, settings: { ...impatient, resolver: addressOf(path) } };
+}
