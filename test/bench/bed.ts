@@ -10,6 +10,7 @@ import { type Deployment, startDeployment } from "../../src/local/deployment.ts"
 import { type RunnerProcess, startRunner } from "../../src/local/runner.ts";
 import { publishModels, type Seed, seed } from "../../src/local/seed.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import type { Webhook } from "../../src/protocol/webhook.ts";
 
 const OPERATOR_TOKEN = "the-operator-token-of-the-bench";
 export const USERNAME = "bench";
@@ -73,8 +74,8 @@ export async function startBed(script: string, variables?: Record<string, string
 }
 
 /** A no-op prediction, from the call to the answer that carries its output. */
-export async function noop(client: Client): Promise<void> {
-  const body = { model: `${USERNAME}/noop`, input: {} };
+export async function noop(client: Client, webhook?: Webhook): Promise<void> {
+  const body = { model: `${USERNAME}/noop`, input: {}, ...(webhook && { webhook }) };
   const headers = { prefer: "wait" };
   const { status } = await client.call(predictionWithIO, "POST", "/predictions", { body, headers });
   if (status !== "succeeded") throw new Error(`a no-op prediction is ${status}`);

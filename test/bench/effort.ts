@@ -8,9 +8,25 @@ export interface Effort {
   seconds: number;
   /** Predictions that run while memory is read. */
   running: number;
+  /** Predictions whose webhooks nobody answers. */
+  silent: number;
   /** Tokens of the stream whose price is counted. */
   tokens: number;
 }
 
-export const FULL: Effort = { rounds: 11, requests: 1, seconds: 5, running: 400, tokens: 500 };
-export const QUICK: Effort = { rounds: 1, requests: 0.1, seconds: 1, running: 40, tokens: 150 };
+export const FULL: Effort = {
+  rounds: 11,
+  requests: 1,
+  seconds: 5,
+  running: 400,
+  silent: 1_000,
+  tokens: 500,
+};
+export const QUICK: Effort = {
+  rounds: 1,
+  requests: 0.1,
+  seconds: 1,
+  running: 40,
+  silent: 100,
+  tokens: 150,
+};

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ROOT } from "../../src/local/bundle.ts";
 import { type Bed, bundleWorker, end, noop, startBare } from "./bed.ts";
 import type { Effort } from "./effort.ts";
+import { type Round, round } from "./round.ts";
 import { median } from "./statistics.ts";
 import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 
@@ -11,13 +12,6 @@ import { ms, perSecond, type Table, times, type Verdict } from "./table.ts";
 const REQUESTS = { 1: 40, 8: 120, 32: 192 };
 const MOST_AT_1 = 1.5;
 const LEAST_AT_32 = 0.65;
-
-interface Round {
-  /** Median of its requests, ms. */
-  latency: number;
-  /** Requests per second. */
-  throughput: number;
-}
 
 export async function measureLatency({ client }: Bed, effort: Effort): Promise<Table> {
   const floor = await startFloor();
@@ -95,27 +89,4 @@ async function inTurn(
     throughput: median(all.map(({ throughput }) => throughput)),
   });
   return [typical(rounds[0]), typical(rounds[1])];
-}
-
-async function round(
-  call: () => Promise<void>,
-  concurrency: number,
-  requests: number,
-): Promise<Round> {
-  const took: number[] = [];
-  let left = requests;
-  const began = performance.now();
-  await Promise.all(
-    Array.from({ length: concurrency }, async () => {
-      while (left-- > 0) {
-        const asked = performance.now();
-        await call();
-        took.push(performance.now() - asked);
-      }
-    }),
-  );
-  return {
-    latency: median(took),
-    throughput: (took.length * 1000) / (performance.now() - began),
-  };
 }

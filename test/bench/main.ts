@@ -4,7 +4,7 @@
  * TMPDIR=/dev/shm takes the disk out of both sides.
  *
  *   --quick      whether it works, not how fast it is
- *   --only a,b   memory, latency, tokens, fanout, lists, files, vendora, bill
+ *   --only a,b   memory, latency, tokens, fanout, lists, files, vendora, webhooks, bill
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -22,6 +22,7 @@ import { measureMemory } from "./memory.ts";
 import { holds, print, type Table } from "./table.ts";
 import { measureTokens } from "./tokens.ts";
 import { measureVendora } from "./vendora.ts";
+import { measureWebhooks } from "./webhooks.ts";
 
 type Part = (bed: Bed, effort: Effort) => Promise<Table>;
 
@@ -34,6 +35,7 @@ const PARTS: Record<string, Part> = {
   lists: measureLists,
   files: measureFiles,
   vendora: measureVendora,
+  webhooks: measureWebhooks,
 };
 const BILL = "bill";
 

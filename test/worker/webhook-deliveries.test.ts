@@ -208,16 +208,23 @@ describe("the health of an endpoint", () => {
   test("of one that is gone is over: it is switched off, and says why", async () => {
     const world = await newWorld();
     const { id, path } = await register(world);
-    await script(path, { status: 410 });
-    await run(world);
+    await script(path, { status: 410 }, { status: 200 });
+    const { body } = await world.client.create({ model: world.model, input: {} });
+    const { channel } = await (await world.runner()).work();
     await eventually(async () =>
       expect(await getEndpoint(world.client, id)).toMatchObject({
         enabled: false,
         notice: expect.stringMatching(/410/),
       }),
     );
-    const next = await run(world);
+    const next = await world.waiting();
     expect(await ledger(world.client, next)).toEqual([]);
+    // What happens meanwhile is told when it is on again.
+    await channel.succeed("one");
+    await settled(world.client, body.id, "failed", "pending");
+    await changeEndpoint(world.client, id, { enabled: true });
+    await passes(7, body.id);
+    await settled(world.client, body.id, "failed", "delivered");
   });
 
   test("of one that has failed for days is over, too", async () => {

@@ -188,7 +188,7 @@ export class Outbox {
       delivery.state = "delivered";
       return false;
     }
-    if (outcome.status === GONE) this.#giveUp(delivery.endpoint_id);
+    if (saidGone(delivery)) this.#giveUp();
     const delay = nextDelay(delivery.tries, firstRetryMs, chance, outcome.retryAfterMs);
     if (outcome.final || delay === undefined) delivery.state = "failed";
     else if (this.#superseded(event, delivery)) delivery.state = "superseded";
@@ -260,12 +260,11 @@ export class Outbox {
     }
   }
 
-  /** What one that is gone was still to be told. */
-  #giveUp(endpointId: string | null): void {
+  /** What the prediction's own webhook was still to be told. */
+  #giveUp(): void {
     for (const event of this.#events) {
       for (const delivery of event.deliveries) {
-        if (delivery.endpoint_id !== endpointId || delivery.state !== "pending") continue;
-        if (delivery.under_way) continue;
+        if (delivery.endpoint_id !== null || delivery.state !== "pending") continue;
         delivery.state = "failed";
         this.#changed.add(event);
       }
@@ -277,11 +276,9 @@ export class Outbox {
     if (lost) lost.error = "its outcome was never heard: the service was restarted meanwhile";
   }
 
-  /** Whether it has said that it wants nothing any more. */
-  #gone(endpointId: string | null): boolean {
-    return this.#deliveries().some(
-      ({ endpoint_id, attempts }) => endpoint_id === endpointId && attempts.at(-1)?.status === GONE,
-    );
+  /** Whether the prediction's own webhook has said that it wants nothing any more. */
+  get #gone(): boolean {
+    return this.#deliveries().some(saidGone);
   }
 
   /** Of a destination: the try that is under way, or else what is due first. */
@@ -299,7 +296,7 @@ export class Outbox {
 
   #wanting = (event: WebhookEventName) =>
     this.#destinations.filter(
-      ({ endpoint_id, events }) => events.includes(event) && !this.#gone(endpoint_id),
+      ({ endpoint_id, events }) => events.includes(event) && !(endpoint_id === null && this.#gone),
     );
 
   #last = (event: WebhookEventName) => this.#events.findLast((one) => one.event === event);
@@ -309,3 +306,7 @@ export class Outbox {
 
   #deliveries = () => this.#events.flatMap(({ deliveries }) => deliveries);
 }
+
+/** An endpoint that says so is switched off, which may be taken back: whether it is on is asked each time. */
+const saidGone = ({ endpoint_id, attempts }: Delivery) =>
+  endpoint_id === null && attempts.at(-1)?.status === GONE;

@@ -90,21 +90,35 @@ describe("an outbox", () => {
     expect(outbox.dueAt()).toBe(90_100);
   });
 
-  it("stops all that goes to one that is gone, and nothing else", () => {
-    const outbox = new Outbox([own, all]);
+  it("stops all that goes to its own webhook when that is gone, and nothing else", () => {
+    const telltale = { endpoint_id: null, events: all.events };
+    const outbox = new Outbox([telltale, all]);
     outbox.plan(happening("started", 2, 0));
     const [toOwn, toAll] = outbox.begin(0, rules);
     outbox.plan(happening("output", 4, 10, 1));
-    settle(outbox, toOwn, delivered, 20);
-    expect(settle(outbox, toAll, { ...refused(410), final: true }, 30)).toBe(true);
+    settle(outbox, toAll, delivered, 20);
+    expect(settle(outbox, toOwn, { ...refused(410), final: true }, 30)).toBe(true);
     expect(states(outbox)).toEqual([
-      [2, null, "delivered"],
-      [2, "all", "failed"],
-      [4, "all", "failed"],
+      [2, null, "failed"],
+      [2, "all", "delivered"],
+      [4, null, "failed"],
+      [4, "all", "pending"],
     ]);
     outbox.planEnd(happening("completed", 9, 40, 3));
-    expect(states(outbox).slice(3)).toEqual([[9, null, "pending"]]);
-    expect(outbox.outputAt(5)).toBe(Number.POSITIVE_INFINITY);
+    expect(states(outbox).slice(4)).toEqual([[9, "all", "pending"]]);
+    expect(new Outbox([telltale], [...outbox.events]).outputAt(5)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("goes on planning for an endpoint that is gone: it may be switched on again", () => {
+    const outbox = new Outbox([all]);
+    outbox.plan(happening("started", 2, 0));
+    const [begun] = outbox.begin(0, rules);
+    settle(outbox, begun, { ...refused(410), final: true }, 30);
+    outbox.planEnd(happening("completed", 9, 40));
+    expect(states(outbox)).toEqual([
+      [2, "all", "failed"],
+      [9, "all", "pending"],
+    ]);
   });
 
   it("begins again a try of which nothing was ever heard, and hears nothing of it any more", () => {

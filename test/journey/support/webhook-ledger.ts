@@ -1,0 +1,45 @@
+/** The ledger of a prediction's webhooks, read by whoever owns it. */
+import { vi } from "vitest";
+import type { Client } from "../../../src/local/client.ts";
+import { pageOf } from "../../../src/protocol/common.ts";
+import {
+  type WebhookDelivery,
+  type WebhookEvent,
+  type WebhookEventName,
+  webhookEvent,
+} from "../../../src/protocol/webhook.ts";
+
+const page = pageOf(webhookEvent);
+
+export async function ledgerOf(client: Client, id: string): Promise<WebhookEvent[]> {
+  return (await client.call(page, "GET", `/predictions/${id}/webhooks`)).items;
+}
+
+/** A dispatch that a kill has lost is sent again after 30 s; all that can then fail takes 10 s. */
+const LEDGER_MS = 60_000;
+
+/** Waits for a ledger in which something is so. */
+export function ledgerWith(
+  client: Client,
+  id: string,
+  check: (events: WebhookEvent[]) => void,
+): Promise<WebhookEvent[]> {
+  const read = async () => {
+    const events = await ledgerOf(client, id);
+    check(events);
+    return events;
+  };
+  return vi.waitFor(read, { timeout: LEDGER_MS, interval: 100 });
+}
+
+/** An event of the ledger, as it went at one receiver: of the prediction's own webhook by default. */
+export function deliveryIn(
+  events: WebhookEvent[],
+  name: WebhookEventName,
+  endpointId: string | null = null,
+): { event: WebhookEvent; delivery: WebhookDelivery } {
+  const event = events.find((one) => one.event === name);
+  const delivery = event?.deliveries.find(({ endpoint_id }) => endpoint_id === endpointId);
+  if (!event || !delivery) throw new Error(`no ${name} in ${JSON.stringify(events)}`);
+  return { event, delivery };
+}
