@@ -49,7 +49,8 @@ export function deadlines(
   const own = ofLife(life, heardAt, patience);
   // Webhooks outlive the data: what is still to be delivered is not forgotten before.
   const found = owed.pending ? own.filter(({ what }) => what !== "forget") : own;
-  return owed.at < NEVER ? [...found, { what: "webhooks", at: owed.at }] : found;
+  // First, so that whatever else cannot be done just now keeps nobody from being told.
+  return owed.at < NEVER ? [{ what: "webhooks", at: owed.at }, ...found] : found;
 }
 
 function ofLife(

@@ -81,6 +81,8 @@ export interface PredictionState {
   output: Finish["output"];
   /** Whether anything of it may lie in R2: what is to be removed there at the end. */
   stored: boolean;
+  /** It could not be created after all: no webhook is to know of it. */
+  untold: boolean;
   /** Input, output and events are gone; when that it was is forgotten too, unix ms. */
   forget_at: number | null;
 }
@@ -107,5 +109,6 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   metrics: null,
   output: "none",
   stored: spec.stored_input !== null,
+  untold: false,
   forget_at: null,
 });

@@ -16,6 +16,8 @@ export interface Letter {
 
 /** A short body that is read to its end leaves the connection to the next webhook. */
 const MAX_BODY_BYTES = 4 * 1_024;
+/** One that has not ended by then is broken off: it would hold its connection, and the object awake. */
+const MAX_BODY_MS = 500;
 
 const GONE = 410;
 
@@ -40,6 +42,7 @@ export async function post(letter: Letter, settings: WebhookSettings): Promise<O
     const refusal = await refusalNow(url, settings, limit.signal);
     if (refusal) return { status: null, error: refusal };
     const response = await send(url, letter, limit.signal);
+    limit.change(MAX_BODY_MS);
     rest = textUpTo(MAX_BODY_BYTES, response).catch(() => {});
     return outcomeOf(response);
   } catch (error) {

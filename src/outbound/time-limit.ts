@@ -4,10 +4,10 @@
  */
 export class TimeLimit {
   readonly #controller = new AbortController();
-  readonly #timer: ReturnType<typeof setTimeout>;
+  #timer: ReturnType<typeof setTimeout>;
 
   constructor(ms: number) {
-    this.#timer = setTimeout(() => this.#controller.abort(), ms);
+    this.#timer = this.#start(ms);
   }
 
   get signal(): AbortSignal {
@@ -18,7 +18,15 @@ export class TimeLimit {
     return this.signal.aborted;
   }
 
+  /** From now on. */
+  change(ms: number): void {
+    this.callOff();
+    this.#timer = this.#start(ms);
+  }
+
   callOff(): void {
     clearTimeout(this.#timer);
   }
+
+  #start = (ms: number) => setTimeout(() => this.#controller.abort(), ms);
 }

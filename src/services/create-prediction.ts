@@ -148,7 +148,7 @@ async function begin(
   const following = follow && openStream(stub, { after: 0, ...follow });
   const writing = insertPrediction(db, row).catch(async (error) => {
     // Without a row nobody could find it: it must not run.
-    await predictionAt(env, objectId).cancel();
+    await predictionAt(env, objectId).abandon();
     throw error;
   });
   const [created, written, followed] = await Promise.allSettled([creating, writing, following]);

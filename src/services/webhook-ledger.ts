@@ -1,6 +1,7 @@
 /** What was told to whom of a prediction, and telling it once more. */
+
+import type { Delivery } from "../domain/webhook/delivery.ts";
 import { eventId, sequenceOf } from "../domain/webhook/event-id.ts";
-import type { Delivery } from "../domain/webhook/outbox.ts";
 import { notFound } from "../errors.ts";
 import type { LedgerEntry } from "../objects/prediction/ledger.ts";
 import type { WebhookDelivery, WebhookEvent } from "../protocol/webhook.ts";

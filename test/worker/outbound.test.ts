@@ -149,6 +149,15 @@ describe("a body in return", () => {
     expect(took).toBeLessThan(1_000);
   });
 
+  test("that never comes is not waited for, once it is known to be one", async () => {
+    const path = freshPath();
+    await script(path, "stalled");
+    const began = performance.now();
+    await posted(path, { ...impatient, timeoutMs: 10_000 });
+    await exchanged(path);
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
   test("without end is read no further than a little", async () => {
     const path = freshPath();
     await script(path, "endless");

@@ -1,27 +1,32 @@
 /**
- * The webhook events of one prediction on their way to their receivers, as rules. No clock, no
- * storage, no network: the prediction object plans what happened, begins what is due, settles what
- * became of it, and writes what `takeChanges` gives.
+ * The webhook events of one prediction, as rules. No clock, no storage, no network: the prediction
+ * object plans what happened, begins what is due, settles what became of it, and writes what
+ * `takeChanges` gives.
  *
- *   pending ──begin──▶ (a try) ──settle──▶ delivered | pending, later | failed | superseded
- *
- * A try is written before it begins. One whose outcome was never heard, since the object went with
- * it, is simply due again after a while: whoever settles a try that is not the last one comes too
- * late. Each destination has one try under way at most, so that one that is slow takes one
- * connection, and sees its events in order.
+ * Each destination has one try under way at most, so that one that is slow takes one connection,
+ * and sees its events in order. `started` and `completed` are delivered whatever happens; an
+ * `output` that waits is superseded by the next event that has all it had.
  */
 import type { Finish } from "../../protocol/channel.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
-import type { DeliveryState, WebhookEventName } from "../../protocol/webhook.ts";
+import type { WebhookEventName } from "../../protocol/webhook.ts";
+import {
+  type Attempt,
+  beginTry,
+  type Delivery,
+  newDelivery,
+  orderAgain,
+  type Rules,
+  type Settled,
+  settleTry,
+  waits,
+} from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
-import { nextDelay } from "./schedule.ts";
 
 /** Between two `output` events. */
 export const OUTPUT_INTERVAL_MS = 500;
 /** `output` events that are kept for the ledger: the others are dropped once they are settled. */
 const MAX_OUTPUTS = 100;
-/** Tries of one delivery that are kept: 12 by themselves, the others by hand. */
-const MAX_ATTEMPTS = 50;
 const GONE = 410;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -30,25 +35,6 @@ export interface Destination {
   /** null: the webhook of the prediction itself. */
   endpoint_id: string | null;
   events: WebhookEventName[];
-}
-
-/** One try. All null while it is under way. */
-export interface Attempt {
-  at: number;
-  duration_ms: number | null;
-  status: number | null;
-  error: string | null;
-}
-
-export interface Delivery {
-  endpoint_id: string | null;
-  state: DeliveryState;
-  /** When it is due; of one whose try is under way, when that is given up for lost. */
-  next_at: number;
-  under_way: boolean;
-  /** Since it was planned, or last ordered by hand. */
-  tries: number;
-  attempts: Attempt[];
 }
 
 /** What happened, and all that its body is made of but input and outputs. */
@@ -70,18 +56,14 @@ export interface OutboxEvent extends Happening {
   deliveries: Delivery[];
 }
 
-/** A try that has begun. */
-export interface Begun {
+interface Place {
   event: OutboxEvent;
   delivery: Delivery;
-  /** Names the try: what is settled under another number comes too late. */
-  attempt: Attempt;
 }
 
-export interface Rules {
-  firstRetryMs: number;
-  /** After which a try of which nothing is heard is given up for lost. */
-  lostMs: number;
+/** A try that has begun. */
+export interface Begun extends Place {
+  attempt: Attempt;
 }
 
 export class Outbox {
@@ -102,7 +84,7 @@ export class Outbox {
 
   /** Whether anything is still to be delivered. */
   get pending(): boolean {
-    return this.#deliveries().some(({ state }) => state === "pending");
+    return this.#places.some(({ delivery }) => delivery.state === "pending");
   }
 
   /** What has changed since the last call: events to be written, and sequences to be removed. */
@@ -115,8 +97,9 @@ export class Outbox {
 
   /** Plans an event for all that want it. `started` happens once, whatever attempt it is of. */
   plan(happening: Happening): void {
-    if (happening.event === "started" && this.#last("started")) return;
-    this.#add(happening, this.#wanting(happening.event));
+    const { event } = happening;
+    if (event === "started" && this.#last("started")) return;
+    this.#add(happening, event === "output" ? this.#followers : this.#wanting(event));
   }
 
   /**
@@ -135,7 +118,7 @@ export class Outbox {
 
   /** When the next `output` event is to be planned, of a prediction that has so many outputs. */
   outputAt(outputs: number): number {
-    if (!this.#unsaid(outputs) || this.#wanting("output").length === 0) return NEVER;
+    if (!this.#unsaid(outputs) || this.#followers.length === 0) return NEVER;
     const last = this.#last("output");
     return last ? last.at + OUTPUT_INTERVAL_MS : 0;
   }
@@ -148,56 +131,37 @@ export class Outbox {
   }
 
   /** Begins all tries that are due, one of each destination. */
-  begin(now: number, { lostMs }: Rules): Begun[] {
-    const begun: Begun[] = [];
-    for (const destination of this.#destinations) {
+  begin(now: number, rules: Rules): Begun[] {
+    return this.#destinations.flatMap((destination) => {
       const next = this.#nextOf(destination);
-      if (!next || next.delivery.next_at > now) continue;
-      const { event, delivery } = next;
-      const attempt: Attempt = { at: now, duration_ms: null, status: null, error: null };
-      if (delivery.under_way) this.#lose(delivery);
-      Object.assign(delivery, { under_way: true, next_at: now + lostMs });
-      delivery.tries += 1;
-      delivery.attempts = [...delivery.attempts, attempt].slice(-MAX_ATTEMPTS);
-      this.#changed.add(event);
-      begun.push({ event, delivery, attempt });
-    }
-    return begun;
+      if (!next || next.delivery.next_at > now) return [];
+      this.#changed.add(next.event);
+      const attempt = beginTry(next.delivery, now, rules);
+      return attempt ? [{ ...next, attempt }] : [];
+    });
   }
 
   /**
    * What became of a try.
    * @param chance 0 to 1, for the jitter
-   * @returns whether it was the last one, in vain
    */
   settle(
     { event, delivery, attempt }: Begun,
     outcome: Outcome,
     now: number,
     chance: number,
-    { firstRetryMs }: Rules,
-  ): boolean {
-    // Given up for lost meanwhile, or dropped.
-    if (delivery.attempts.at(-1) !== attempt || !delivery.under_way) return false;
+    rules: Rules,
+  ): Settled {
+    const settled = settleTry(delivery, attempt, outcome, now, chance, rules);
+    if (settled === "late") return settled;
     this.#changed.add(event);
-    delivery.under_way = false;
-    attempt.duration_ms = now - attempt.at;
-    attempt.status = outcome.status;
-    attempt.error = outcome.error;
-    if (outcome.error === null) {
-      delivery.state = "delivered";
-      return false;
-    }
     if (saidGone(delivery)) this.#giveUp();
-    const delay = nextDelay(delivery.tries, firstRetryMs, chance, outcome.retryAfterMs);
-    if (outcome.final || delay === undefined) delivery.state = "failed";
-    else if (this.#superseded(event, delivery)) delivery.state = "superseded";
-    else delivery.next_at = now + Math.ceil(delay);
-    return delivery.state === "failed";
+    this.#supersede();
+    return delivery.state;
   }
 
   /**
-   * Delivers an event once more, with all its tries; one that is under way is on its way already.
+   * Delivers an event once more.
    * @param endpointId only there; null is the prediction's own webhook
    * @returns the event; undefined when there is none, or it does not go there
    */
@@ -207,19 +171,17 @@ export class Outbox {
       ({ endpoint_id }) => endpointId === undefined || endpoint_id === endpointId,
     );
     if (!event || !deliveries?.length) return undefined;
-    for (const delivery of deliveries) {
-      if (!delivery.under_way)
-        Object.assign(delivery, { state: "pending", next_at: now, tries: 0 });
-    }
+    for (const delivery of deliveries) orderAgain(delivery, now);
     this.#changed.add(event);
     return event;
   }
 
   #add(happening: Happening, destinations: Destination[]): void {
     if (destinations.length === 0) return;
+    const gone = this.#places.some(({ delivery }) => saidGone(delivery));
     const deliveries = destinations.map(({ endpoint_id }): Delivery => {
-      const fresh = { state: "pending", next_at: happening.at } as const;
-      return { endpoint_id, ...fresh, under_way: false, tries: 0, attempts: [] };
+      const delivery = newDelivery(endpoint_id, happening.at);
+      return gone && endpoint_id === null ? { ...delivery, state: "failed" } : delivery;
     });
     const event = { ...happening, deliveries };
     this.#events.push(event);
@@ -228,25 +190,28 @@ export class Outbox {
     this.#dropOutputs();
   }
 
-  /** What waits, of what a later event has all of. */
+  /** What waits, of what a later event has all of. The next `output` waits for as long as it would have. */
   #supersede(): void {
-    for (const event of this.#events) {
-      for (const delivery of event.deliveries) {
-        if (delivery.state !== "pending" || delivery.under_way) continue;
-        if (!this.#superseded(event, delivery)) continue;
-        delivery.state = "superseded";
-        this.#changed.add(event);
-      }
+    for (const { event, delivery } of this.#places) {
+      if (event.event !== "output" || !waits(delivery) || delivery.by_hand) continue;
+      const later = this.#laterThan(event, delivery);
+      if (!later) continue;
+      delivery.state = "superseded";
+      this.#changed.add(event);
+      if (later.event.event !== "output" || !waits(later.delivery)) continue;
+      later.delivery.failures = delivery.failures;
+      later.delivery.next_at = Math.max(later.delivery.next_at, delivery.next_at);
+      this.#changed.add(later.event);
     }
   }
 
-  #superseded({ event, sequence }: OutboxEvent, { endpoint_id }: Delivery): boolean {
-    if (event !== "output") return false;
-    return this.#events.some(
-      (later) =>
-        later.sequence > sequence &&
-        later.event !== "started" &&
-        later.deliveries.some((delivery) => delivery.endpoint_id === endpoint_id),
+  /** The next event for the same destination that has all of the output that this one had. */
+  #laterThan({ sequence }: OutboxEvent, { endpoint_id }: Delivery): Place | undefined {
+    return this.#places.find(
+      ({ event, delivery }) =>
+        event.sequence > sequence &&
+        event.event !== "started" &&
+        delivery.endpoint_id === endpoint_id,
     );
   }
 
@@ -262,49 +227,46 @@ export class Outbox {
 
   /** What the prediction's own webhook was still to be told. */
   #giveUp(): void {
-    for (const event of this.#events) {
-      for (const delivery of event.deliveries) {
-        if (delivery.endpoint_id !== null || delivery.state !== "pending") continue;
-        delivery.state = "failed";
-        this.#changed.add(event);
-      }
+    for (const { event, delivery } of this.#places) {
+      if (delivery.endpoint_id !== null || !waits(delivery)) continue;
+      delivery.state = "failed";
+      this.#changed.add(event);
     }
   }
 
-  #lose(delivery: Delivery): void {
-    const lost = delivery.attempts.at(-1);
-    if (lost) lost.error = "its outcome was never heard: the service was restarted meanwhile";
-  }
-
-  /** Whether the prediction's own webhook has said that it wants nothing any more. */
-  get #gone(): boolean {
-    return this.#deliveries().some(saidGone);
-  }
-
   /** Of a destination: the try that is under way, or else what is due first. */
-  #nextOf({ endpoint_id }: Destination): { event: OutboxEvent; delivery: Delivery } | undefined {
-    let next: { event: OutboxEvent; delivery: Delivery } | undefined;
-    for (const event of this.#events) {
-      for (const delivery of event.deliveries) {
-        if (delivery.endpoint_id !== endpoint_id || delivery.state !== "pending") continue;
-        if (delivery.under_way) return { event, delivery };
-        if (!next || delivery.next_at < next.delivery.next_at) next = { event, delivery };
-      }
+  #nextOf({ endpoint_id }: Destination): Place | undefined {
+    let next: Place | undefined;
+    for (const place of this.#places) {
+      const { delivery } = place;
+      if (delivery.endpoint_id !== endpoint_id || delivery.state !== "pending") continue;
+      if (delivery.under_way) return place;
+      if (!next || delivery.next_at < next.delivery.next_at) next = place;
     }
     return next;
   }
 
-  #wanting = (event: WebhookEventName) =>
-    this.#destinations.filter(
-      ({ endpoint_id, events }) => events.includes(event) && !(endpoint_id === null && this.#gone),
-    );
+  #wanting = (name: WebhookEventName) =>
+    this.#destinations.filter(({ events }) => events.includes(name));
 
-  #last = (event: WebhookEventName) => this.#events.findLast((one) => one.event === event);
+  /** Who is told of outputs while they come: nobody for whom something was given up. */
+  get #followers(): Destination[] {
+    const failed = this.#places.filter(({ delivery }) => delivery.state === "failed");
+    return this.#wanting("output").filter(
+      ({ endpoint_id }) => !failed.some(({ delivery }) => delivery.endpoint_id === endpoint_id),
+    );
+  }
+
+  #last = (name: WebhookEventName) => this.#events.findLast(({ event }) => event === name);
 
   /** Whether there is more output than the last `output` event had. */
   #unsaid = (outputs: number) => outputs > (this.#last("output")?.outputs ?? 0);
 
-  #deliveries = () => this.#events.flatMap(({ deliveries }) => deliveries);
+  get #places(): Place[] {
+    return this.#events.flatMap((event) =>
+      event.deliveries.map((delivery) => ({ event, delivery })),
+    );
+  }
 }
 
 /** An endpoint that says so is switched off, which may be taken back: whether it is on is asked each time. */

@@ -3,36 +3,43 @@
  * tries and goes on, and what a try came to is settled when it has ended.
  */
 
+import type { PredictionSpec } from "../../domain/prediction-state.ts";
+import type { Delivery } from "../../domain/webhook/delivery.ts";
 import { eventId } from "../../domain/webhook/event-id.ts";
-import type { Begun, Outbox } from "../../domain/webhook/outbox.ts";
+import type { Begun, Outbox, OutboxEvent } from "../../domain/webhook/outbox.ts";
 import type { Outcome } from "../../domain/webhook/outcome.ts";
 import { signedHeaders } from "../../domain/webhook/signature.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import { post } from "../../outbound/post.ts";
+import { TimeLimit } from "../../outbound/time-limit.ts";
 import { database } from "../../storage/database.ts";
 import { endpointOf, noteOutcome } from "../../storage/known-endpoints.ts";
 import type { WebhookEndpointRow } from "../../storage/webhook-endpoints.ts";
-import type { Piece } from "./log.ts";
-import { payloadOf } from "./payload.ts";
+import { bodyOf, type FindValue } from "./payload.ts";
 import type { PredictionRecord } from "./record.ts";
 
-/** How much longer than its time limit a try may be under way before it is taken for lost. */
-const LOST_FACTOR = 1.5;
+/** Of the time limit of a try: once to make ready, once to post, and then it is taken for lost. */
+const LOST_FACTOR = 2.5;
 
 export interface CourierParts {
   ctx: DurableObjectState;
   env: Bindings;
-  /** A value that lies in R2. */
-  open(name: string): Promise<ReadableStream<Uint8Array>>;
+  find: FindValue;
   /** Something of a record has changed: to be written, and seen to in time. */
   changed(record: PredictionRecord): void;
+}
+
+interface Address {
+  url: string;
+  secrets: string[];
+  endpoint?: WebhookEndpointRow;
 }
 
 /** What became of a try; with the endpoint, when it tells something of its health. */
 interface Sent {
   outcome: Outcome;
-  endpoint?: WebhookEndpointRow;
+  endpoint?: WebhookEndpointRow | undefined;
 }
 
 export class Courier {
@@ -44,19 +51,32 @@ export class Courier {
 
   /** Begins what is due. */
   begin(record: PredictionRecord, outbox: Outbox, now: number): void {
+    const bodies = new Map<OutboxEvent, Promise<string>>();
+    /** The same for all that are told of an event now. */
+    const bodyFor = (event: OutboxEvent): Promise<string> => {
+      const body = bodies.get(event) ?? bodyOf(record, event, this.#parts.find);
+      bodies.set(event, body);
+      return body;
+    };
     for (const begun of outbox.begin(now, this.#rules)) {
-      this.#parts.ctx.waitUntil(this.#deliver(record, outbox, begun));
+      this.#parts.ctx.waitUntil(this.#deliver(record, outbox, begun, bodyFor));
     }
     this.#parts.changed(record);
   }
 
-  async #deliver(record: PredictionRecord, outbox: Outbox, begun: Begun): Promise<void> {
-    const { outcome, endpoint } = await this.#send(record, begun).catch(unready);
-    const now = Date.now();
-    const givenUp = outbox.settle(begun, outcome, now, Math.random(), this.#rules);
+  async #deliver(
+    record: PredictionRecord,
+    outbox: Outbox,
+    begun: Begun,
+    bodyFor: (event: OutboxEvent) => Promise<string>,
+  ): Promise<void> {
+    const { outcome, endpoint } = await this.#send(record, begun, bodyFor).catch(unready);
+    const settled = outbox.settle(begun, outcome, Date.now(), Math.random(), this.#rules);
+    if (settled === "late") return;
     this.#parts.changed(record);
     if (!endpoint) return;
     const { switchOffMs } = this.#settings;
+    const givenUp = settled === "failed";
     const noted = { outcome, givenUp, at: begun.attempt.at, switchOffMs };
     // A note that is lost is made again with the next outcome.
     await noteOutcome(database(this.#parts.env.DB), endpoint, noted).catch((error) =>
@@ -64,35 +84,33 @@ export class Courier {
     );
   }
 
-  async #send(record: PredictionRecord, begun: Begun): Promise<Sent> {
-    const id = begun.delivery.endpoint_id;
-    if (id === null) {
-      const { url = "", secret } = record.life.spec.webhook ?? {};
-      return { outcome: await this.#post(record, begun, url, secret ? [secret] : []) };
+  async #send(
+    { life: { spec } }: PredictionRecord,
+    { event, delivery, attempt }: Begun,
+    bodyFor: (event: OutboxEvent) => Promise<string>,
+  ): Promise<Sent> {
+    const { timeoutMs } = this.#settings;
+    const address = await within(timeoutMs, this.#addressOf(spec, delivery));
+    if ("outcome" in address) return address;
+    const body = await within(timeoutMs, bodyFor(event));
+    const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
+    const headers = await signedHeaders(message, address.secrets);
+    const outcome = await post({ url: address.url, headers, body }, this.#settings);
+    return { outcome, endpoint: address.endpoint };
+  }
+
+  async #addressOf(
+    { webhook }: PredictionSpec,
+    { endpoint_id }: Delivery,
+  ): Promise<Address | { outcome: Outcome }> {
+    if (endpoint_id === null) {
+      const { url = "", secret } = webhook ?? {};
+      return { url, secrets: secret === undefined ? [] : [secret] };
     }
-    const endpoint = await endpointOf(database(this.#parts.env.DB), id);
+    const endpoint = await endpointOf(database(this.#parts.env.DB), endpoint_id);
     if (!endpoint) return { outcome: { ...failure("the endpoint has been deleted"), final: true } };
     if (!endpoint.enabled) return { outcome: failure("the endpoint is switched off") };
-    const secrets = endpoint.secrets.map(({ secret }) => secret);
-    return { outcome: await this.#post(record, begun, endpoint.url, secrets), endpoint };
-  }
-
-  async #post(
-    record: PredictionRecord,
-    { event, attempt }: Begun,
-    url: string,
-    secrets: string[],
-  ): Promise<Outcome> {
-    const body = await this.#text(payloadOf(record, event));
-    const message = { id: eventId(record.life.spec.id, event.sequence), at: attempt.at, body };
-    return post({ url, headers: await signedHeaders(message, secrets), body }, this.#settings);
-  }
-
-  async #text(pieces: Piece[]): Promise<string> {
-    const texts = pieces.map(async (piece) =>
-      typeof piece === "string" ? piece : new Response(await this.#parts.open(piece.name)).text(),
-    );
-    return (await Promise.all(texts)).join("");
+    return { url: endpoint.url, secrets: endpoint.secrets.map(({ secret }) => secret), endpoint };
   }
 
   get #settings() {
@@ -111,4 +129,13 @@ const failure = (error: string): Outcome => ({ status: null, error });
 function unready(error: unknown): Sent {
   console.error("webhook not made", { error: errorText(error) });
   return { outcome: failure("the service could not put it together") };
+}
+
+/** @throws Error when it takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const limit = new TimeLimit(ms);
+  const over = new Promise<never>((_, reject) => {
+    limit.signal.addEventListener("abort", () => reject(new Error(`it took more than ${ms} ms`)));
+  });
+  return Promise.race([promise, over]).finally(() => limit.callOff());
 }

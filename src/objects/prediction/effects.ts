@@ -3,15 +3,17 @@
  * row is projected, its next dispatch sent, its alarm set.
  */
 
-import { type Deadline, deadlines, earliest } from "../../domain/deadlines.ts";
+import type { Deadline } from "../../domain/deadlines.ts";
 import type { Happening } from "../../domain/webhook/outbox.ts";
-import { type Bindings, settings } from "../../env.ts";
+import type { Bindings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import { poolOf } from "../pool/stub.ts";
+import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
 import { Courier } from "./courier.ts";
 import { type Line, linesOf, type Totals } from "./log.ts";
 import { projectionOf, waitingJobOf } from "./messages.ts";
+import type { FindValue } from "./payload.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";
 import { Waiters } from "./waiters.ts";
@@ -19,7 +21,6 @@ import { Waiters } from "./waiters.ts";
 /** A run that ends within this needs no row that says `started`. */
 const STARTED_PROJECTION_MS = 2_000;
 const PROJECTION_DELAY_MS = 20;
-export const RETRY_MS = 10_000;
 
 export interface Commit {
   /** What a runner has reported, with the totals of the log that includes it. */
@@ -35,6 +36,7 @@ export interface Commit {
 
 export class Effects {
   readonly channels: Channels;
+  readonly alarm: Alarm;
   readonly waiters = new Waiters();
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
@@ -42,22 +44,15 @@ export class Effects {
   readonly #courier: Courier;
   /** Whether the row of its end has not been sent. */
   #unprojected = false;
-  /** What the alarm is set to, as far as this instance knows. */
-  #alarmAt = Number.POSITIVE_INFINITY;
 
-  /** @param open a value that lies in R2 */
-  constructor(
-    ctx: DurableObjectState,
-    env: Bindings,
-    subscribers: Subscribers,
-    open: (name: string) => Promise<ReadableStream<Uint8Array>>,
-  ) {
+  constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers, find: FindValue) {
     this.#ctx = ctx;
     this.#env = env;
     this.#subscribers = subscribers;
     this.channels = new Channels(ctx);
+    this.alarm = new Alarm(ctx, env, this.channels);
     const changed = (record: PredictionRecord) => this.delivered(record);
-    this.#courier = new Courier({ ctx, env, open, changed });
+    this.#courier = new Courier({ ctx, env, find, changed });
   }
 
   /** Writes what has changed, in one transaction, and lets everything follow from it. */
@@ -72,10 +67,12 @@ export class Effects {
     const all = [...lines, ...linesOf(own)];
     if (changed) record.save();
     const encoded = all.length > 0 ? log.append(all, totals) : undefined;
-    if (started) record.outbox?.plan(started);
-    if (ended) record.outbox?.planEnd(record.happening("completed", life.state.updated_at));
+    if (!life.state.untold) {
+      if (started) record.outbox?.plan(started);
+      if (ended) record.outbox?.planEnd(record.happening("completed", life.state.updated_at));
+    }
     record.saveOutbox();
-    this.arm(record);
+    this.alarm.arm(record);
     if (all.length > 0) this.#subscribers.publish(encoded);
     if (!ended) return;
     this.waiters.release();
@@ -106,18 +103,16 @@ export class Effects {
 
   /** Begins the webhooks that are due. */
   deliver(record: PredictionRecord, now: number): void {
-    const { outbox, life, outputs } = record;
+    const { outbox } = record;
     if (!outbox) return;
-    if (!life.terminal && outbox.outputAt(outputs) <= now) {
-      outbox.plan(record.happening("output", now));
-    }
+    if (record.outputAt <= now) outbox.plan(record.happening("output", now));
     this.#courier.begin(record, outbox, now);
   }
 
   /** Something has changed in what is to be delivered. */
   delivered(record: PredictionRecord): void {
     record.saveOutbox();
-    this.arm(record);
+    this.alarm.arm(record);
   }
 
   /** Sends the row as it should be. */
@@ -134,7 +129,7 @@ export class Effects {
     await scheduler.wait(PROJECTION_DELAY_MS);
     await this.project(record).catch(() => {
       this.#unprojected = true;
-      return this.retry();
+      this.alarm.retry(record);
     });
   }
 
@@ -151,40 +146,10 @@ export class Effects {
     }, STARTED_PROJECTION_MS);
   }
 
-  /** The first deadline that has passed. */
-  due(record: PredictionRecord, now: number): Deadline | undefined {
-    return this.#deadlines(record).find(({ at }) => at <= now);
-  }
-
-  /** Sets the alarm when it would come too late, and for good at the end: an early one sets itself anew. */
-  arm(record: PredictionRecord): void {
-    // setAlarm takes no 0, which is how a deadline says "at once".
-    const at = Math.max(1, earliest(this.#deadlines(record)));
-    if (at === this.#alarmAt || (at > this.#alarmAt && !record.life.terminal)) return;
-    this.#alarmAt = at;
-    this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
-  }
-
-  /** The alarm has gone off, or there is none any more. */
-  disarmed(): void {
-    this.#alarmAt = Number.POSITIVE_INFINITY;
-  }
-
-  retry(): Promise<void> {
-    return this.#ctx.storage.setAlarm(Date.now() + RETRY_MS);
-  }
-
   /** Takes it out of the pool's line, where it may still stand. */
   #withdraw({ life }: PredictionRecord): void {
     const pool = poolOf(this.#env, life.spec.hardware);
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));
-  }
-
-  #deadlines(record: PredictionRecord): Deadline[] {
-    const { life, owed } = record;
-    const { attempt } = life.state;
-    const heardAt = attempt && this.channels.heardAt(attempt.number);
-    return deadlines(life, heardAt, settings(this.#env).patience, owed);
   }
 
   get #objectId(): string {

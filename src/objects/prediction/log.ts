@@ -151,14 +151,14 @@ export class EventLog {
     return { last, bytes: encoder.encode(text) };
   }
 
-  /** The values of one attempt's outputs, up to the event `last`. */
-  outputs(attempt: number, last: number): Piece[] {
+  /** The values of one attempt's outputs, after the event `after` and up to the event `last`. */
+  outputs(attempt: number, last: number, after = 0): Piece[] {
     const found: Piece[] = [];
-    for (const { id, body } of this.#entries.frames(1)) {
+    for (const { id, body } of this.#entries.frames(after + 1)) {
       if (id > last) break;
       const frame: Frame = JSON.parse(body);
       if (frame.attempt !== attempt) continue;
-      for (const one of frame.events.slice(0, last - id + 1)) {
+      for (const one of frame.events.slice(Math.max(0, after + 1 - id), last - id + 1)) {
         if (one.event === "output") found.push(JSON.stringify(one.data));
         else if (one.event === "stored") found.push(one.data);
       }

@@ -34,7 +34,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     open: (name) => this.#open(name),
   });
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
-    this.#open(name),
+    this.#find(name),
   );
   readonly #attempts = new Attempts(this.#effects);
 
@@ -70,6 +70,15 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   async cancel(): Promise<CancelResult> {
     return this.#cancel(await this.#begun(), "canceled by its owner");
+  }
+
+  /** Cancels what its caller was never given: it is told to nobody. */
+  async abandon(): Promise<void> {
+    const record = await this.#begun();
+    if (!record) return;
+    record.life.state.untold = true;
+    record.save();
+    this.#cancel(record, "it could not be created");
   }
 
   /**
@@ -200,21 +209,22 @@ export class PredictionObject extends DurableObject<Bindings> {
     const record = this.#load();
     if (!record) return;
     const now = Date.now();
-    this.#effects.disarmed();
+    this.#effects.alarm.disarmed();
     try {
-      let due = this.#effects.due(record, now);
+      let due = this.#effects.alarm.due(record, now);
       // A finished one that is woken for nothing else has not delivered its row yet.
-      if (this.#effects.owesRow(record, due)) await this.#effects.project(record);
-      for (; due && this.#record; due = this.#effects.due(record, now)) {
+      const owesRow = this.#effects.owesRow(record, due);
+      for (; due && this.#record; due = this.#effects.alarm.due(record, now)) {
         if (due.what === "retention") await this.#purge(record, now);
         else if (due.what === "forget") await this.#forget(record);
         else meet(record, due.what, now, this.#effects, this.#attempts);
       }
-      if (this.#record) this.#effects.arm(record);
+      if (owesRow && this.#record) await this.#effects.project(record);
+      if (this.#record) this.#effects.alarm.arm(record);
     } catch (error) {
       // An alarm that throws is dropped after six tries; this one is set again for as long as it takes.
       console.error("alarm failed", { id: record.life.spec.id, error: errorText(error) });
-      await this.#effects.retry();
+      this.#effects.alarm.retry(record);
     }
   }
 
@@ -262,7 +272,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     const dispatched = answer === "none" && life.closeAttempt(attempt.number, now);
     if (dispatched) life.dispatched(now);
     this.#record = PredictionRecord.create(this.ctx.storage.sql, life, input);
-    this.#effects.arm(this.#record);
+    this.#effects.alarm.arm(this.#record);
     if (dispatched) this.#effects.sendDispatch(this.#record);
     return true;
   }
@@ -276,23 +286,30 @@ export class PredictionObject extends DurableObject<Bindings> {
     const forgetAt = record.life.forgetAt(now);
     if (forgetAt <= now && !record.outbox?.pending) return this.#forget(record);
     record.removeData(forgetAt);
-    this.#effects.arm(record);
+    this.#effects.alarm.arm(record);
   }
 
-  async #forget({ life: { spec, state } }: PredictionRecord): Promise<void> {
+  async #forget(record: PredictionRecord): Promise<void> {
+    const { spec, state } = record.life;
     if (state.stored) await deleteAll(this.env.FILES, spec.id);
+    // Somebody has asked for a webhook once more, meanwhile.
+    if (record.outbox?.pending) return this.#effects.alarm.arm(record);
     this.#record = undefined;
     this.#beginning = undefined;
-    this.#effects.disarmed();
+    this.#effects.alarm.disarmed();
     await this.ctx.storage.deleteAll();
   }
 
-  /** A value that lies in R2. */
-  async #open(name: string): Promise<ReadableStream<Uint8Array>> {
+  /** A value that lies in R2; undefined when it is not there. */
+  async #find(name: string): Promise<ReadableStream<Uint8Array> | undefined> {
     const key = valueKey(this.#load()?.life.spec.id ?? "", name);
-    const found = await getFile(this.env.FILES, key);
-    if (!found) throw new Error(`${key} is not there`);
-    return found.body;
+    return (await getFile(this.env.FILES, key))?.body;
+  }
+
+  async #open(name: string): Promise<ReadableStream<Uint8Array>> {
+    const found = await this.#find(name);
+    if (!found) throw new Error(`the value ${name} is not there`);
+    return found;
   }
 
   /** The record, when a lease names the attempt that is under way. */

@@ -1,5 +1,4 @@
 /** The body of a webhook: the prediction as it was when the event happened. */
-
 import { eventId } from "../../domain/webhook/event-id.ts";
 import type { OutboxEvent } from "../../domain/webhook/outbox.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
@@ -7,18 +6,28 @@ import type { Piece } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** Bytes of input and of output each: what is larger is to be read at the prediction's address. */
-export const MAX_DATA_BYTES = 1024 * 1024;
+const MAX_DATA_BYTES = 1024 * 1024;
 
-/** JSON text in pieces, of at most 2 MiB and some; values that lie in R2 are among them. */
-export function payloadOf(record: PredictionRecord, event: OutboxEvent): Piece[] {
+/** Finds a value that lies in R2; undefined when it is not there. */
+export type FindValue = (name: string) => Promise<ReadableStream<Uint8Array> | undefined>;
+
+/** JSON text, of at most 2 MiB and some. What is too large for it, or gone, is left out and said. */
+export async function bodyOf(
+  record: PredictionRecord,
+  event: OutboxEvent,
+  find: FindValue,
+): Promise<string> {
   const { life } = record;
   const removed = life.dataRemoved;
-  const input = removed ? undefined : small([record.input()]);
-  const output =
-    removed || event.output_bytes > MAX_DATA_BYTES ? undefined : small(record.outputOf(event));
+  // Many values of a list are too much together; of which the last counts, that one alone may not be.
+  const huge = event.output !== "value" && event.output_bytes > MAX_DATA_BYTES;
+  const [input, output] = await Promise.all([
+    removed ? undefined : textOf([record.input()], find),
+    removed || huge ? undefined : textOf(record.outputThen(event), find),
+  ]);
   const rest = {
     data_removed: removed,
-    data_omitted: !input || !output,
+    data_omitted: input === undefined || output === undefined,
     webhook: {
       id: eventId(life.spec.id, event.sequence),
       event: event.event,
@@ -28,18 +37,22 @@ export function payloadOf(record: PredictionRecord, event: OutboxEvent): Piece[]
   } satisfies Partial<WebhookPayload>;
   const head = JSON.stringify(event.prediction).slice(0, -1);
   const tail = JSON.stringify(rest).slice(1);
-  const pieces = [`${head},"input":`, ...(input ?? ["null"]), ',"output":'];
-  return [...pieces, ...(output ?? ["null"]), `,${tail}`];
+  return `${head},"input":${input ?? "null"},"output":${output ?? "null"},${tail}`;
 }
 
-/** undefined when they are too large to be posted. */
-function small(pieces: Piece[]): Piece[] | undefined {
-  let bytes = 0;
+/** undefined when it is too large, or not all of it is there. */
+async function textOf(pieces: Piece[], find: FindValue): Promise<string | undefined> {
+  if (pieces.reduce((bytes, piece) => bytes + sizeOf(piece), 0) > MAX_DATA_BYTES) return undefined;
+  const texts: string[] = [];
   for (const piece of pieces) {
-    bytes += typeof piece === "string" ? encoder.encode(piece).length : piece.size;
-    if (bytes > MAX_DATA_BYTES) return undefined;
+    const found = typeof piece === "string" ? piece : await find(piece.name);
+    if (found === undefined) return undefined;
+    texts.push(typeof found === "string" ? found : await new Response(found).text());
   }
-  return pieces;
+  return texts.join("");
 }
 
 const encoder = new TextEncoder();
+
+const sizeOf = (piece: Piece) =>
+  typeof piece === "string" ? encoder.encode(piece).length : piece.size;

@@ -5,12 +5,14 @@ import type { PredictionSpec, PredictionState } from "../../domain/prediction-st
 import { presentPrediction } from "../../domain/resource.ts";
 import { destinationsOf } from "../../domain/webhook/destinations.ts";
 import { type Happening, Outbox } from "../../domain/webhook/outbox.ts";
+import type { Finish } from "../../protocol/channel.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import type { WebhookEventName } from "../../protocol/webhook.ts";
 import { Entries } from "./entries.ts";
 import { EventLog, type Piece } from "./log.ts";
 import { OutboxStore } from "./outbox-store.ts";
+import { OutputSoFar } from "./output-so-far.ts";
 
 /** A prediction in its full form, as JSON text: it is large, and only ever passed on. */
 export interface Snapshot {
@@ -24,8 +26,8 @@ export interface Snapshot {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Which outputs make up an output, and how. */
-type OutputPart = Pick<Happening, "attempt" | "output" | "sequence">;
+/** Of the outputs that are kept while they grow. */
+const MAX_KEPT_BYTES = 1024 * 1024;
 
 /** What records do not say that were written before there were files, vendora calls and endpoints. */
 const OLDER_SPEC = {
@@ -34,7 +36,11 @@ const OLDER_SPEC = {
   call: null,
   endpoints: [],
 } satisfies Partial<PredictionSpec>;
-const OLDER_STATE = { stored: false, forget_at: null } satisfies Partial<PredictionState>;
+const OLDER_STATE = {
+  stored: false,
+  untold: false,
+  forget_at: null,
+} satisfies Partial<PredictionState>;
 
 export class PredictionRecord {
   readonly life: PredictionLife;
@@ -43,11 +49,13 @@ export class PredictionRecord {
   readonly outbox: Outbox | undefined;
   readonly #entries: Entries;
   readonly #outboxStore: OutboxStore | undefined;
+  readonly #outputSoFar: OutputSoFar;
 
   private constructor(life: PredictionLife, log: EventLog, entries: Entries, sql: SqlStorage) {
     this.life = life;
     this.log = log;
     this.#entries = entries;
+    this.#outputSoFar = new OutputSoFar(log);
     const destinations = destinationsOf(life.spec);
     if (destinations.length === 0) return;
     this.#outboxStore = new OutboxStore(sql);
@@ -114,9 +122,9 @@ export class PredictionRecord {
     const { terminal } = this.life;
     const about = { id, call, created_at, terminal };
     if (data_removed) return { ...about, body: [`${head},"input":null,"output":null}`] };
-    const all = { attempt: this.life.state.attempts, output: this.life.state.output };
-    const output = this.outputOf({ ...all, sequence: this.log.last });
-    const body = joined([`${head},"input":`, this.input(), ',"output":', ...output, "}"]);
+    const { attempts, output } = this.life.state;
+    const made = outputOf(output, this.log.outputs(attempts, this.log.last));
+    const body = joined([`${head},"input":`, this.input(), ',"output":', ...made, "}"]);
     return { ...about, body };
   }
 
@@ -136,22 +144,36 @@ export class PredictionRecord {
     };
   }
 
+  /** When the next `output` is to be told. Of one that has ended the end says all. */
+  get outputAt(): number {
+    const { terminal, state } = this.life;
+    if (!this.outbox || terminal || state.untold) return NEVER;
+    return this.outbox.outputAt(this.outputs);
+  }
+
   /** What receivers are still to be told. */
   get owed(): Owed | undefined {
     const { outbox } = this;
-    if (!outbox) return undefined;
-    // Of one that has ended the end says all.
-    const outputAt = this.life.terminal ? NEVER : outbox.outputAt(this.outputs);
-    return { at: Math.min(outbox.dueAt(), outputAt), pending: outbox.pending };
+    return outbox && { at: Math.min(outbox.dueAt(), this.outputAt), pending: outbox.pending };
   }
 
-  /** The output of an attempt up to an event; of a list also what came before the run broke off. */
-  outputOf({ attempt, output, sequence }: OutputPart): Piece[] {
-    const values = this.log.outputs(attempt, sequence);
-    if (output === "value") return [values.at(-1) ?? "null"];
-    if (values.length === 0) return [output === "items" ? "[]" : "null"];
-    return ["[", ...values.flatMap((value, n) => (n === 0 ? [value] : [",", value])), "]"];
+  /** The output as it was when something happened. */
+  outputThen({ attempt, output, sequence, output_bytes }: Happening): Piece[] {
+    // Of those that are large only the last may count, and nothing of them is kept.
+    if (output === "value" || output_bytes > MAX_KEPT_BYTES) {
+      return outputOf(output, this.log.outputs(attempt, sequence));
+    }
+    const made = outputOf(output, this.#outputSoFar.upTo(attempt, sequence));
+    if (this.life.terminal) this.#outputSoFar.forget();
+    return joined(made);
   }
+}
+
+/** What values make up; of a list also what came before the run broke off. */
+function outputOf(output: Finish["output"], values: Piece[]): Piece[] {
+  if (output === "value") return [values.at(-1) ?? "null"];
+  if (values.length === 0) return [output === "items" ? "[]" : "null"];
+  return ["[", ...values.flatMap((value, n) => (n === 0 ? [value] : [",", value])), "]"];
 }
 
 /** Neighbouring texts as one: as a rule there is nothing else. */

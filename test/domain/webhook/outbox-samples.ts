@@ -2,7 +2,8 @@
 
 import { initialState } from "../../../src/domain/prediction-state.ts";
 import { presentPrediction } from "../../../src/domain/resource.ts";
-import type { Destination, Happening, Rules } from "../../../src/domain/webhook/outbox.ts";
+import type { Rules } from "../../../src/domain/webhook/delivery.ts";
+import type { Destination, Happening } from "../../../src/domain/webhook/outbox.ts";
 import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
 import { specWith } from "../samples.ts";
 

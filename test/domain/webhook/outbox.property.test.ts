@@ -12,6 +12,7 @@ const outcome: fc.Arbitrary<Outcome> = fc.constantFrom<Outcome>(
   { status: 500, error: "answered with status 500" },
   { status: null, error: "the connection was reset" },
   { status: 429, error: "answered with status 429", retryAfterMs: 60_000 },
+  { status: 410, error: "answered with status 410", final: true },
 );
 
 type Step =
@@ -132,17 +133,20 @@ it("tells everybody all that must be told, in an order that can be found again",
         life.take(one);
         check(life.outbox);
       }
-      const failed = life.outbox.events.flatMap(({ sequence, deliveries }) =>
-        deliveries.flatMap(({ endpoint_id, state }) =>
-          state === "failed" ? [`${sequence} ${endpoint_id}`] : [],
-        ),
-      );
       life.end();
       check(life.outbox);
+      const all = life.outbox.events.flatMap((event) => event.deliveries);
+      const isGone = all.some(
+        (one) => one.endpoint_id === null && one.attempts.some(({ status }) => status === 410),
+      );
       for (const { event, sequence, outputs, deliveries } of life.outbox.events) {
-        for (const { endpoint_id, state, attempts } of deliveries) {
-          // Given up after 12 tries in vain: that is said, and no more is promised.
-          if (failed.includes(`${sequence} ${endpoint_id}`)) continue;
+        for (const { endpoint_id, state, attempts, failures, losses } of deliveries) {
+          if (state === "failed") {
+            // It was not given up for nothing.
+            const final = attempts.at(-1)?.status === 410 || (endpoint_id === null && isGone);
+            expect(final || failures >= 12 || losses >= 11).toBe(true);
+            continue;
+          }
           const told = attempts.some(({ status, error }) => status !== null && error === null);
           if (event !== "output") expect([event, told]).toEqual([event, true]);
           else if (!told) {

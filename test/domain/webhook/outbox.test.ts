@@ -27,7 +27,7 @@ describe("an outbox", () => {
       ["started", null],
       ["started", "all"],
     ]);
-    for (const one of begun) expect(settle(outbox, one, delivered, 1_080)).toBe(false);
+    for (const one of begun) expect(settle(outbox, one, delivered, 1_080)).toBe("delivered");
     expect(outbox.pending).toBe(false);
     expect(outbox.dueAt()).toBe(Number.POSITIVE_INFINITY);
     expect(outbox.events[0]?.deliveries[0]?.attempts).toEqual([
@@ -72,13 +72,13 @@ describe("an outbox", () => {
   it("gives up after 12 tries, and says so once", () => {
     const outbox = new Outbox([own]);
     outbox.planEnd(happening("completed", 2, 0));
-    const ends: boolean[] = [];
+    const ends: string[] = [];
     while (outbox.pending) {
       const now = outbox.dueAt();
       const [begun] = outbox.begin(now, rules);
       ends.push(settle(outbox, begun, refused(503), now + 10));
     }
-    expect(ends).toEqual([...Array(11).fill(false), true]);
+    expect(ends).toEqual([...Array(11).fill("pending"), "failed"]);
     expect(states(outbox)).toEqual([[2, null, "failed"]]);
   });
 
@@ -97,7 +97,9 @@ describe("an outbox", () => {
     const [toOwn, toAll] = outbox.begin(0, rules);
     outbox.plan(happening("output", 4, 10, 1));
     settle(outbox, toAll, delivered, 20);
-    expect(settle(outbox, toOwn, { ...refused(410), final: true }, 30)).toBe(true);
+    outbox.takeChanges();
+    expect(settle(outbox, toOwn, { ...refused(410), final: true }, 30)).toBe("failed");
+    expect(outbox.takeChanges().changed.map(({ sequence }) => sequence)).toEqual([2, 4]);
     expect(states(outbox)).toEqual([
       [2, null, "failed"],
       [2, "all", "delivered"],
@@ -105,8 +107,17 @@ describe("an outbox", () => {
       [4, "all", "pending"],
     ]);
     outbox.planEnd(happening("completed", 9, 40, 3));
-    expect(states(outbox).slice(4)).toEqual([[9, "all", "pending"]]);
+    // It is there, to be delivered by hand.
+    expect(states(outbox).slice(4)).toEqual([
+      [9, null, "failed"],
+      [9, "all", "pending"],
+    ]);
     expect(new Outbox([telltale], [...outbox.events]).outputAt(5)).toBe(Number.POSITIVE_INFINITY);
+    outbox.redeliver(9, 50, null);
+    expect(names(outbox.begin(50, rules))).toEqual([
+      ["completed", null],
+      ["completed", "all"],
+    ]);
   });
 
   it("goes on planning for an endpoint that is gone: it may be switched on again", () => {
@@ -127,12 +138,39 @@ describe("an outbox", () => {
     const [lost] = outbox.begin(0, rules);
     expect(outbox.begin(14_999, rules)).toEqual([]);
     const [second] = outbox.begin(15_000, rules);
-    expect(settle(outbox, lost, refused(410), 15_100)).toBe(false);
+    expect(settle(outbox, lost, refused(410), 15_100)).toBe("late");
     expect(states(outbox)).toEqual([[2, null, "pending"]]);
     settle(outbox, second, delivered, 15_200);
     const [first, last] = outbox.events[0]?.deliveries[0]?.attempts ?? [];
     expect(first).toMatchObject({ at: 0, status: null, error: expect.stringMatching(/restarted/) });
     expect(last).toMatchObject({ at: 15_000, status: 200, error: null });
+  });
+
+  it("counts only what has failed, not what was lost", () => {
+    const outbox = new Outbox([own]);
+    outbox.planEnd(happening("completed", 2, 0));
+    let now = 0;
+    for (let lost = 0; lost < 5; lost++) {
+      outbox.begin(now, rules);
+      now = outbox.dueAt();
+    }
+    const [begun] = outbox.begin(now, rules);
+    settle(outbox, begun, refused(503), now + 10);
+    expect(outbox.dueAt() - now).toBe(5_010);
+  });
+
+  it("waits longer for each try that is lost, and not for ever", () => {
+    const outbox = new Outbox([own]);
+    outbox.planEnd(happening("completed", 2, 0));
+    const waits: number[] = [];
+    for (let now = 0; outbox.pending; now = Math.min(outbox.dueAt(), Number.MAX_SAFE_INTEGER)) {
+      const before = now;
+      outbox.begin(now, rules);
+      if (outbox.pending) waits.push((outbox.dueAt() - before) / 1_000);
+    }
+    expect(waits).toEqual([15, 30, 120, 300, 900, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800]);
+    expect(states(outbox)).toEqual([[2, null, "failed"]]);
+    expect(outbox.events[0]?.deliveries[0]?.attempts.every(({ error }) => error)).toBe(true);
   });
 
   it("goes on from what was written", () => {
@@ -182,7 +220,7 @@ describe("outputs", () => {
       "pending",
     ]);
     // Under way while it was overtaken: it is not tried again, and its destination has not failed.
-    expect(settle(outbox, first, refused(500), 1_100)).toBe(false);
+    expect(settle(outbox, first, refused(500), 1_100)).toBe("superseded");
     outbox.planEnd(happening("completed", 9, 1_200, 3));
     expect(states(outbox).map(([, , state]) => state)).toEqual([
       "superseded",
@@ -190,6 +228,77 @@ describe("outputs", () => {
       "superseded",
       "pending",
     ]);
+  });
+
+  it("wait for as long as the one before would have, and the end does not", () => {
+    const outbox = new Outbox([all]);
+    outbox.plan(happening("output", 3, 0, 1));
+    const [first] = outbox.begin(0, rules);
+    settle(outbox, first, { ...refused(429), retryAfterMs: 60_000 }, 100);
+    for (const [n, at] of [
+      [2, 500],
+      [3, 1_000],
+    ] as const) {
+      outbox.plan(happening("output", 3 + n, at, n));
+      expect(outbox.dueAt()).toBe(60_100);
+    }
+    const [second] = outbox.begin(60_100, rules);
+    expect(second?.event.outputs).toBe(3);
+    settle(outbox, second, refused(500), 60_200);
+    // The second failure in a row, of whichever of them.
+    expect(outbox.dueAt()).toBe(90_200);
+    outbox.planEnd(happening("completed", 9, 61_000, 4));
+    expect(outbox.dueAt()).toBe(61_000);
+  });
+
+  it("that were overtaken on their way hand on what they have met", () => {
+    const outbox = new Outbox([all]);
+    outbox.plan(happening("output", 3, 0, 1));
+    const [first] = outbox.begin(0, rules);
+    outbox.plan(happening("output", 5, 500, 2));
+    expect(settle(outbox, first, refused(500), 600)).toBe("superseded");
+    expect(outbox.dueAt()).toBe(5_600);
+  });
+
+  it("are not told any more to one for which they were given up", () => {
+    const outbox = new Outbox([all]);
+    outbox.plan(happening("output", 3, 0, 1));
+    const [first] = outbox.begin(0, rules);
+    expect(settle(outbox, first, { status: null, error: "deleted", final: true }, 10)).toBe(
+      "failed",
+    );
+    expect(outbox.outputAt(7)).toBe(Number.POSITIVE_INFINITY);
+    outbox.planEnd(happening("completed", 9, 600, 7));
+    expect(states(outbox)).toEqual([
+      [3, "all", "failed"],
+      [9, "all", "pending"],
+    ]);
+  });
+
+  it("are not superseded by `started`, nor by what others are told", () => {
+    const outbox = new Outbox([all, own]);
+    outbox.plan(happening("output", 1, 0, 1));
+    outbox.plan(happening("started", 2, 0));
+    outbox.planEnd(happening("completed", 9, 0, 1));
+    const only = new Outbox([outputOnly, own]);
+    only.plan(happening("output", 3, 0, 1));
+    only.planEnd(happening("completed", 9, 0, 1));
+    expect(states(only)[0]).toEqual([3, "output-only", "pending"]);
+    const early = new Outbox([all]);
+    early.plan(happening("output", 1, 0, 1));
+    early.plan(happening("started", 2, 0));
+    expect(states(early)[0]).toEqual([1, "all", "pending"]);
+  });
+
+  it("that nobody has got are not dropped, however many come after them", () => {
+    const outbox = new Outbox([all, outputOnly]);
+    outbox.plan(happening("output", 2, 0, 1));
+    const [, toOnly] = outbox.begin(0, rules);
+    for (let n = 3; n < 200; n++) outbox.plan(happening("output", n, n * 500, n));
+    expect(outbox.events[0]?.sequence).toBe(2);
+    expect(settle(outbox, toOnly, delivered, 100_000)).toBe("delivered");
+    expect(outbox.takeChanges().dropped).not.toContain(2);
+    expect(outbox.takeChanges()).toEqual({ changed: [], dropped: [] });
   });
 
   it("are told to the last to those who are not told of the end", () => {
@@ -262,6 +371,22 @@ describe("redelivering", () => {
     settle(outbox, begun, refused(500), 1_010);
     expect(outbox.dueAt()).toBe(6_010);
     expect(begun?.delivery.attempts.map(({ status }) => status)).toEqual([410, 500]);
+  });
+
+  it("of an output is not superseded by a later one", () => {
+    const outbox = new Outbox([all]);
+    outbox.plan(happening("output", 3, 0, 1));
+    const [first] = outbox.begin(0, rules);
+    settle(outbox, first, delivered, 10);
+    outbox.redeliver(3, 400);
+    outbox.plan(happening("output", 5, 500, 2));
+    expect(states(outbox)).toEqual([
+      [3, "all", "pending"],
+      [5, "all", "pending"],
+    ]);
+    const [again] = outbox.begin(500, rules);
+    expect(again?.event.sequence).toBe(3);
+    expect(settle(outbox, again, refused(500), 510)).toBe("pending");
   });
 
   it("knows no other events, and no other receivers", () => {

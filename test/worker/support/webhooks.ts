@@ -1,10 +1,13 @@
 /** Webhooks as their receivers and their owners see them. */
+import { runInDurableObject } from "cloudflare:test";
 import { decodeBase64, encodeBase64 } from "hono/utils/encode";
 import { expect } from "vitest";
 import { hex } from "../../../src/domain/hex.ts";
+import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import {
   type WebhookDelivery,
   type WebhookEvent,
+  type WebhookEventName,
   webhookEvent,
 } from "../../../src/protocol/webhook.ts";
 import {
@@ -14,8 +17,32 @@ import {
 } from "../../../src/protocol/webhook-payload.ts";
 import type { Received } from "../../receiver/exchange.ts";
 import type { Client } from "./client.ts";
-import { exchanged, received } from "./receiver.ts";
+import { named, eventsOf as streamed } from "./events.ts";
+import { addressOf, exchanged, freshPath, received } from "./receiver.ts";
 import { eventually } from "./time.ts";
+import { newWorld } from "./world.ts";
+
+export interface Told {
+  input?: object;
+  events?: WebhookEventName[];
+  secret?: string;
+  retention_seconds?: number;
+}
+
+/** A prediction whose webhook goes to a path of its own, and that a runner has taken. */
+export async function watched({ input = { a: 1 }, events, secret, ...options }: Told = {}) {
+  const world = await newWorld();
+  const path = freshPath();
+  const webhook = { url: addressOf(path), ...(events && { events }), ...(secret && { secret }) };
+  const { client, model } = world;
+  const { body } = await client.create({ model, input, webhook, ...options });
+  const runner = await world.runner();
+  const job = await runner.take();
+  const channel = await runner.connect(job);
+  return { ...world, path, id: body.id, runner, job, channel };
+}
+
+export const READY = { event: "setup", data: { phase: "ready" } } as const;
 
 /** A body as it came, which must be a whole one. */
 export const payloadOf = ({ body }: Received): WebhookPayload =>
@@ -52,6 +79,31 @@ export const settled = (client: Client, id: string, ...states: string[]): Promis
     expect(found).toEqual(states);
     return events;
   });
+
+/** When the object's alarm goes off, unix ms; null when it is not set. */
+export const alarmOf = (stub: DurableObjectStub<PredictionObject>): Promise<number | null> =>
+  runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
+
+/** Orders an event once more, which must be taken. */
+export async function redeliver(client: Client, id: string, event: string | undefined) {
+  const path = `/v1/predictions/${id}/webhooks/${event}/redeliver`;
+  const { status, body } = await client.json("POST", path);
+  expect(status).toBe(202);
+  return webhookEvent.parse(body);
+}
+
+/**
+ * Each body that has come had the output up to its event, as the stream of the prediction has it,
+ * which must have ended.
+ */
+export async function expectAsStreamed(client: Client, id: string, path: string): Promise<void> {
+  const all = await streamed(client.stream(id));
+  for (const { webhook, output } of (await received(path)).map(payloadOf)) {
+    const until = all.filter((one) => one.id <= webhook.sequence);
+    const outputs = named(until, "output");
+    expect([webhook.id, output]).toEqual([webhook.id, outputs.length > 0 ? outputs : null]);
+  }
+}
 
 /** Nothing more comes: looked at when whatever may be under way has ended. */
 export async function expectNoMoreThan(path: string, count: number): Promise<void> {
