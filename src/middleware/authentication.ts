@@ -14,26 +14,19 @@ import {
 import { limitAddress, limitRate } from "./rate-limit.ts";
 
 /** Lets in users whose token has one of the scopes. */
-export const authenticated = (...scopes: [Scope, ...Scope[]]) =>
-  createMiddleware<App>(async (c, next) => {
-    const caller = await identify(c, authenticate);
-    await limitRate(c, "token", caller.token_id);
-    requireScope(caller, scopes);
-    c.set("caller", caller);
-    await next();
-  });
+export const authenticated = (...scopes: [Scope, ...Scope[]]) => users(ofToken, oneOf(scopes));
+
+/** Lets in users whose token has each of the scopes. */
+export const authenticatedWithAll = (...scopes: [Scope, Scope]) => users(ofToken, allOf(scopes));
 
 /**
- * Lets in users who may create predictions. It is their account that is limited, whatever its
- * tokens, and that alone: on the hot path one question is asked, not two.
+ * Lets in users who may create predictions, or have one told of once more. It is their account that
+ * is limited, whatever its tokens, and that alone: on the hot path one question is asked, not two.
  */
-export const creating = createMiddleware<App>(async (c, next) => {
-  const caller = await identify(c, authenticate);
-  await limitRate(c, "predictions", caller.user_id);
-  requireScope(caller, ["predict"]);
-  c.set("caller", caller);
-  await next();
-});
+export const creating = users(ofAccount, oneOf(["predict"]));
+
+/** Lets in users who may change endpoints, to have one tested: limited as creating is, it posts too. */
+export const testing = users(ofAccount, allOf(["write", "read"]));
 
 /** Lets in everybody, but nobody with a bad token. Who may not read sees what nobody sees. */
 export const anybody = createMiddleware<App>(async (c, next) => {
@@ -70,6 +63,31 @@ export const operatorOnly = createMiddleware<App>(async (c, next) => {
   await next();
 });
 
+/**
+ * @param count against what a request counts
+ * @param check throws for those who may not
+ */
+function users(
+  count: (c: Context<App>, caller: Caller) => Promise<void>,
+  check: (caller: Caller) => void,
+) {
+  return createMiddleware<App>(async (c, next) => {
+    const caller = await identify(c, authenticate);
+    await count(c, caller);
+    check(caller);
+    c.set("caller", caller);
+    await next();
+  });
+}
+
+function ofToken(c: Context<App>, { token_id }: Caller): Promise<void> {
+  return limitRate(c, "token", token_id);
+}
+
+function ofAccount(c: Context<App>, { user_id }: Caller): Promise<void> {
+  return limitRate(c, "predictions", user_id);
+}
+
 /** Whose token it is. One that is nobody's counts against the address: guessing is limited. */
 async function identify<Who>(
   c: Context<App>,
@@ -83,10 +101,23 @@ async function identify<Who>(
   }
 }
 
-function requireScope(caller: Caller, scopes: Scope[]): void {
-  if (scopes.some((scope) => caller.scopes.includes(scope))) return;
-  throw new ProblemError("forbidden", `This needs a token with the scope ${scopes.join(" or ")}.`);
+function oneOf(scopes: Scope[]) {
+  return (caller: Caller): void => {
+    if (scopes.some((scope) => caller.scopes.includes(scope))) return;
+    throw forbidden(`the scope ${scopes.join(" or ")}`);
+  };
 }
+
+function allOf(scopes: Scope[]) {
+  return (caller: Caller): void => {
+    const missing = scopes.filter((scope) => !caller.scopes.includes(scope));
+    if (missing.length === 0) return;
+    throw forbidden(`the scopes ${scopes.join(" and ")}: it lacks ${missing.join(" and ")}`);
+  };
+}
+
+const forbidden = (what: string) =>
+  new ProblemError("forbidden", `This needs a token with ${what}.`);
 
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];

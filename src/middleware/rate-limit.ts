@@ -9,7 +9,7 @@ const PERIOD_SECONDS = 10;
 const LIMITS = {
   address: ["RATE_LIMIT_ADDRESS", "requests without a valid token from this address: send a token"],
   token: ["RATE_LIMIT_TOKEN", "requests with this token"],
-  predictions: ["RATE_LIMIT_PREDICTIONS", "predictions created by this account"],
+  predictions: ["RATE_LIMIT_PREDICTIONS", "predictions and deliveries asked for by this account"],
 } as const;
 
 /**

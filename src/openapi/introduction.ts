@@ -6,7 +6,7 @@ Auspex hosts machine-learning models and runs them on request: create a predicti
 
 ## Authentication
 
-Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile, \`predict\` runs models. A token without the scope that a call needs answers 403.
+Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), \`predict\` runs models. A token without the scope that a call needs answers 403.
 
 Calls marked public work without a token too. A bad token is a 401 everywhere, on public calls as well.
 

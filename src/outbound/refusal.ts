@@ -4,7 +4,7 @@ import type { WebhookSettings } from "../env.ts";
 import { resolve } from "./resolve.ts";
 
 /**
- * Why not, for people; undefined when it may: all addresses of the host are public. To be asked
+ * Why not, for people; undefined when it may: it has addresses, and all are public. To be asked
  * before each try, since a name may lead elsewhere by then.
  * @throws Unresolved when it is not known
  */
@@ -19,5 +19,6 @@ export async function refusalNow(
   // Loopback has come this far only where it is allowed.
   if (isLoopback(host)) return undefined;
   const addresses = await resolve(host, resolver, signal);
+  if (addresses.length === 0) return `${host} has no address: is it spelt right?`;
   return addresses.every(isPublic) ? undefined : notPublic(host);
 }

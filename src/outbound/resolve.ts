@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { textUpTo } from "./bounded.ts";
 
-/** Why a host has no addresses: its message is for people. */
+/** It is not known which addresses a host has: the message, for people, says why. */
 export class Unresolved extends Error {}
 
 /** RFC 1035 and 3596: the numbers of the types of records, and of the answer that all is well. */
@@ -34,7 +34,8 @@ const known = new LRUCache<string, string[]>({
 });
 
 /**
- * All of them, IPv4 and IPv6.
+ * All of them, IPv4 and IPv6; none when there is no such name. One question at a time: of the six
+ * connections of an object that may wait for an answer, a delivery takes one.
  * @param resolver address of the service that is asked.
  * @throws Unresolved
  */
@@ -46,13 +47,12 @@ export async function resolve(
   const key = `${resolver} ${host}`;
   const hit = known.get(key);
   if (hit) return hit;
-  const found = await Promise.all([
-    recordsOf(host, "A", resolver, signal),
-    recordsOf(host, "AAAA", resolver, signal),
-  ]);
-  const records = found.flat();
+  const records = [
+    ...(await recordsOf(host, "A", resolver, signal)),
+    ...(await recordsOf(host, "AAAA", resolver, signal)),
+  ];
   const addresses = records.map(({ data }) => data);
-  if (addresses.length === 0) throw new Unresolved(`${host} has no address: is it spelt right?`);
+  if (addresses.length === 0) return [];
   const ttl = Math.min(MAX_TTL_S, ...records.map(({ TTL }) => Math.max(MIN_TTL_S, TTL)));
   known.set(key, addresses, { ttl: ttl * 1_000 });
   return addresses;

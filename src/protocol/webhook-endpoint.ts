@@ -76,6 +76,8 @@ export const createdEndpointSecret = endpointSecret
   .meta({ id: "CreatedWebhookSecret" });
 
 export const webhookTest = deliveryAttempt
-  .extend({ delivered: z.boolean().meta({ description: "Whether the answer was 2xx" }) })
+  .extend({
+    delivered: z.boolean().meta({ description: "Whether the answer was 2xx", example: true }),
+  })
   .meta({ id: "WebhookTest", description: "What became of a test delivery" });
 export type WebhookTest = z.infer<typeof webhookTest>;

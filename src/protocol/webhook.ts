@@ -19,17 +19,20 @@ export const webhookEvents = z
   .max(3)
   .meta({ description: "What to post; `started` and `completed` when it is left out" });
 
-/** Of the form of Standard Webhooks, or any text. */
+/** Of the form of Standard Webhooks, or any text of ASCII: libraries differ over the bytes of others. */
 export const webhookSecret = z
   .string()
   .min(16)
   .max(256)
+  .regex(/^[ -~]+$/, "letters, digits, signs and spaces of ASCII only: no accents, no line breaks")
   .refine((text) => !text.startsWith("whsec_") || isKey(text.slice(6)), {
     error: "after 'whsec_' come 16 bytes or more in base64",
   })
   .meta({
     description:
-      "Signs what is posted, and is never shown again. Any text, or `whsec_` and the base64 of the key, as Standard Webhooks have it",
+      "Signs what is posted, and is never shown again. Any text of ASCII, or `whsec_` and the base64 of the key, as Standard Webhooks have it",
+    // The length once more: programs that make texts of a pattern try for ever to meet another one.
+    pattern: "^[ -~]{16,256}$",
     example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
   });
 
@@ -60,7 +63,7 @@ export const deliveryAttempt = z
     at: timestamp,
     status: z.int().nullable().meta({
       description: "The HTTP status of the answer; null when there was none, or is none yet",
-      example: 503,
+      example: 200,
     }),
     duration_ms: z.int().nullable().meta({
       description: "Until the answer, or until there was none; null while it is under way",
@@ -68,7 +71,7 @@ export const deliveryAttempt = z
     }),
     error: z.string().nullable().meta({
       description: "Why it does not count as delivered; null when it does, or is under way",
-      example: "answered with status 503",
+      example: null,
     }),
   })
   .meta({ id: "WebhookAttempt", description: "One try to deliver an event" });

@@ -46,7 +46,7 @@ export interface WebRequest {
 /** Anything else: its headers, and the body as it arrived. Express's own request, for one. */
 export interface RawRequest {
   headers: WebHeaders | Record<string, string | string[] | undefined>;
-  body: string | Uint8Array;
+  body: string | Uint8Array | ArrayBuffer;
 }
 
 export interface WebHeaders {
@@ -138,7 +138,13 @@ async function keyOf(secret: string) {
   }
 }
 
-function readHeaders(headers: RawRequest["headers"]) {
+/** @param headers of what JavaScript passes, which may be another thing altogether */
+function readHeaders(headers: RawRequest["headers"] | undefined) {
+  if (!headers)
+    throw new WebhookVerificationError(
+      "missing_headers",
+      "What was passed has no headers: pass the Request itself (in Hono c.req.raw), or { headers, body }.",
+    );
   const id = readHeader(headers, "webhook-id");
   const timestamp = readHeader(headers, "webhook-timestamp");
   const signature = readHeader(headers, "webhook-signature");
@@ -193,9 +199,10 @@ async function bodyOf(request: WebRequest | RawRequest): Promise<Uint8Array> {
   }
   const { body } = request;
   if (typeof body === "string") return encoder.encode(body);
-  // Not instanceof: the Buffer of a test runner need not be an instance of its own Uint8Array.
+  // Not instanceof: what a test runner passes need not be of its own Uint8Array, or ArrayBuffer.
   if (ArrayBuffer.isView(body))
     return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
+  if (Object.prototype.toString.call(body) === "[object ArrayBuffer]") return new Uint8Array(body);
   throw new WebhookVerificationError(
     "bad_body",
     "The body is neither text nor bytes. Verify the raw body, not what was parsed from it: in Express by express.raw({ type: 'application/json' }) for this route, in place of express.json().",

@@ -1,6 +1,6 @@
 /** /v1/webhook-endpoints: receivers of the events of all predictions of an account. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated } from "../middleware/authentication.ts";
+import { authenticated, authenticatedWithAll, testing } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
 import { nothing, pageOf, pageQuery, uuid } from "../protocol/common.ts";
 import {
@@ -32,6 +32,10 @@ import {
 } from "./context.ts";
 
 const tags = ["Webhooks"];
+
+/** An endpoint hands on what `read` shows: whoever may not see that may not have it sent to them. */
+const changing = authenticatedWithAll("write", "read");
+
 const oneEndpoint = z.object({
   endpoint_id: uuid.meta({
     description: "Id of the endpoint",
@@ -52,8 +56,8 @@ const create = createRoute({
   tags,
   summary: "Create a webhook endpoint",
   description:
-    "From then on (within 10 s) each prediction that you create posts its events there, beside what its own `webhook` asks for. The `secret` in the answer signs them, and is not shown again. An account may have four endpoints, also with one address. Needs the scope `write`.",
-  middleware: authenticated("write"),
+    "From then on each prediction that you create posts its events there, beside what its own `webhook` asks for; this, and each later change, takes up to 10 s to be known everywhere. A name that does not exist is refused. The `secret` in the answer signs them, and is not shown again. An account may have four endpoints, also with one address. Needs the scopes `write` and `read`.",
+  middleware: changing,
   request: { body: jsonBody(createBody) },
   responses: {
     200: jsonAnswer("The endpoint, with its secret", createdWebhookEndpoint),
@@ -68,7 +72,8 @@ const list = createRoute({
   operationId: "listWebhookEndpoints",
   tags,
   summary: "List your webhook endpoints",
-  description: "Newest first. Needs the scope `read`.",
+  description:
+    "Newest first, as they are now: predictions and deliveries take up to 10 s to know of a change. Needs the scope `read`.",
   middleware: authenticated("read"),
   request: { query: pageQuery() },
   responses: { 200: jsonAnswer("Endpoints", pageOf(webhookEndpoint)), ...errorAnswers },
@@ -81,7 +86,7 @@ const get = createRoute({
   tags,
   summary: "Get a webhook endpoint",
   description:
-    "Whether deliveries arrive: `failing_since` and `last_error` while they do not, and a `notice` when the service has switched it off: after days in which none has arrived, or at an answer with status 410. Needs the scope `read`.",
+    "Whether deliveries arrive: `failing_since` and `last_error` while they do not, and a `notice` when the service has switched it off: after days in which none has arrived, or at an answer with status 410. A change takes up to 10 s to be known everywhere. Needs the scope `read`.",
   middleware: [authenticated("read"), conditional],
   request: { params: oneEndpoint },
   responses: { 200: jsonAnswer("The endpoint", webhookEndpoint), ...errorAnswers },
@@ -94,8 +99,8 @@ const update = createRoute({
   tags,
   summary: "Change a webhook endpoint",
   description:
-    'Only the fields sent change, within 10 s. While it is off, nothing is posted to it: deliveries that wait are tried again when their time comes, and predictions created meanwhile never tell it. `"enabled": true` also takes back what the service has held against it. Needs the scope `write`.',
-  middleware: authenticated("write"),
+    'Only the fields sent change, within 10 s. While it is off, nothing is posted to it: deliveries that wait are tried again when their time comes, and predictions created meanwhile never tell it. `"enabled": true` also takes back what the service has held against it. Needs the scopes `write` and `read`.',
+  middleware: changing,
   request: { params: oneEndpoint, body: jsonBody(updateBody) },
   responses: { 200: jsonAnswer("The endpoint", webhookEndpoint), ...errorAnswers },
 });
@@ -107,8 +112,8 @@ const remove = createRoute({
   tags,
   summary: "Delete a webhook endpoint",
   description:
-    "Deliveries that still wait for it are given up. To stop it for a while, change it to be off. Needs the scope `write`.",
-  middleware: authenticated("write"),
+    "Deliveries that still wait for it are given up. To stop it for a while, change it to be off. Needs the scopes `write` and `read`.",
+  middleware: changing,
   request: { params: oneEndpoint },
   responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers },
 });
@@ -120,8 +125,8 @@ const addSecret = createRoute({
   tags,
   summary: "Make another secret",
   description:
-    "To change the secret of a receiver that goes on working: make another one here, give it to the receiver, then delete the old one. Until then each delivery is signed with both. An endpoint may have three. Needs the scope `write`.",
-  middleware: authenticated("write"),
+    "To change the secret of a receiver that goes on working: make another one here, give it to the receiver, then delete the old one. Until then each delivery is signed with both. An endpoint may have three. Needs the scopes `write` and `read`.",
+  middleware: changing,
   request: { params: oneEndpoint },
   responses: {
     200: jsonAnswer("The secret, which is not shown again", createdEndpointSecret),
@@ -137,8 +142,8 @@ const removeSecret = createRoute({
   tags,
   summary: "Delete a secret",
   description:
-    "Within 10 s nothing is signed with it any more. The only one cannot be deleted. Needs the scope `write`.",
-  middleware: authenticated("write"),
+    "Within 10 s nothing is signed with it any more. The only one cannot be deleted. Needs the scopes `write` and `read`.",
+  middleware: changing,
   request: { params: oneSecret },
   responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
 });
@@ -150,8 +155,8 @@ const test = createRoute({
   tags,
   summary: "Test a webhook endpoint",
   description:
-    "Posts an event `test` now, once, signed as all others, with a prediction that is made up; also to an endpoint that is off. The answer says what became of it. Needs the scope `write`.",
-  middleware: authenticated("write"),
+    "Posts an event `test` now, once, signed as all others, with a prediction that is made up; also to an endpoint that is off. The answer says what became of it. Counts as creating a prediction. Needs the scopes `write` and `read`.",
+  middleware: testing,
   request: { params: oneEndpoint },
   responses: { 200: jsonAnswer("What became of it", webhookTest), ...errorAnswers },
 });

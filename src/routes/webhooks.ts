@@ -1,7 +1,7 @@
 /** /v1/predictions/{id}/webhooks: what was delivered, and delivering it again. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated } from "../middleware/authentication.ts";
-import { pageOf, uuid } from "../protocol/common.ts";
+import { authenticated, creating } from "../middleware/authentication.ts";
+import { pageOf } from "../protocol/common.ts";
 import { onePrediction } from "../protocol/prediction.ts";
 import { type WebhookEvent, webhookEvent, webhookEventId } from "../protocol/webhook.ts";
 import { webhookHeaders, webhookPayload } from "../protocol/webhook-payload.ts";
@@ -33,13 +33,13 @@ const again = createRoute({
   tags,
   summary: "Deliver a webhook event once more",
   description:
-    "At once, and with all its tries, whatever became of it before. It has the same `webhook-id`, so that a receiver that has seen it can drop it. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+    "At once, and with all its tries, whatever became of it before. It has the same `webhook-id`, so that a receiver that has seen it can drop it. Counts as creating a prediction. Needs the scope `predict`.",
+  middleware: creating,
   request: {
     params: onePrediction.extend({ event_id: webhookEventId }),
     query: z.object({
       receiver: z
-        .union([z.literal(OWN), uuid])
+        .union([z.literal(OWN), z.uuid(`Input should be the id of an endpoint, or '${OWN}'`)])
         .optional()
         .meta({
           description:

@@ -106,8 +106,8 @@ export async function updateEndpoint(
   const row = await readEndpoint(services, caller, id);
   if (Object.keys(request).length === 0) return row;
   if (request.url !== undefined) await checkReceiver(services, request.url);
-  const changes = { ...request, ...forgiven(row, request), updated_at: Date.now() };
-  const updated = await updateRow(services.db, caller.user_id, id, changes);
+  const changes = { ...request, ...forgiven(row, request) };
+  const updated = await updateRow(services.db, caller.user_id, id, changes, Date.now());
   if (!updated) throw missing(id);
   forgetEndpoints(caller.user_id, id);
   return updated;
@@ -167,8 +167,8 @@ export async function deleteSecret(
 }
 
 /**
- * A mistake is told at once where it can be; each try looks again. A name that cannot be resolved
- * just now may be right, so it is taken.
+ * A mistake is told at once where it can be, a name that does not exist too; each try looks again.
+ * When nobody can tell just now, the name may be right, so it is taken.
  * @throws ValidationFailure
  */
 async function checkReceiver({ settings }: Services, address: string): Promise<void> {

@@ -6,6 +6,7 @@ import { healthAfter, type Try } from "../domain/webhook/health.ts";
 import { remembered } from "./cache.ts";
 import type { Database } from "./database.ts";
 import {
+  endFailing,
   findEndpoint,
   listEnabled,
   saveHealth,
@@ -15,7 +16,15 @@ import {
 const enabled = remembered({ max: 10_000 }, (db: Database, userId: string) =>
   listEnabled(db, userId),
 );
-const rows = remembered({ max: 10_000 }, (db: Database, id: string) => findEndpoint(db, id));
+const rows = remembered({ max: 10_000 }, async (db: Database, id: string) => {
+  const askedAt = Date.now();
+  const row = await findEndpoint(db, id);
+  if (row) unconfirmed.set(row, askedAt);
+  return row;
+});
+
+/** When rows were asked for of which no later success has been written yet. */
+const unconfirmed = new WeakMap<WebhookEndpointRow, number>();
 
 /** Those that are on, and what they want to know. An account that has none is remembered, too. */
 export const endpointsOf = async (
@@ -43,15 +52,38 @@ export async function noteOutcome(
   endpoint: WebhookEndpointRow,
   one: Try,
 ): Promise<void> {
-  const { id, user_id, failing_since } = endpoint;
+  let isKnown = false;
+  try {
+    isKnown = await write(db, endpoint, one);
+  } finally {
+    if (!isKnown) forgetEndpoints(endpoint.user_id, endpoint.id);
+  }
+}
+
+/** @returns whether the endpoint is as it was known, and still on */
+async function write(db: Database, endpoint: WebhookEndpointRow, one: Try): Promise<boolean> {
+  const { id, updated_at, failing_since } = endpoint;
+  const basis = { at: one.at, updated_at };
   const health = healthAfter(endpoint, one);
-  if (!health) return;
-  Object.assign(endpoint, health);
-  // Who is gone for good is gone whatever was known of it before.
-  const condition = one.outcome.final ? { at: one.at } : { at: one.at, failing_since };
-  const saved = await saveHealth(db, id, health, condition).catch((error: unknown) => {
-    forgetEndpoints(user_id, id);
-    throw error;
-  });
-  if (!saved || !health.enabled) forgetEndpoints(user_id, id);
+  if (health) {
+    unconfirmed.delete(endpoint);
+    Object.assign(endpoint, health);
+    // Who is gone for good is gone whatever was known of it before.
+    const whole = one.outcome.final ? basis : { ...basis, failing_since };
+    return (await saveHealth(db, id, health, whole)) && health.enabled;
+  }
+  if (one.outcome.error === null && failing_since === null && confirms(endpoint, one.at)) {
+    await endFailing(db, id, basis);
+  }
+  return true;
+}
+
+/**
+ * Whether a success may be news to other isolates, which have noted failures since the row was
+ * read: true once for each row, so that thousands of successes are one write in 10 s. A try that
+ * had to read the row itself knows no more than that: of few deliveries none writes.
+ */
+function confirms(endpoint: WebhookEndpointRow, at: number): boolean {
+  const askedAt = unconfirmed.get(endpoint);
+  return askedAt !== undefined && at > askedAt && unconfirmed.delete(endpoint);
 }

@@ -1,4 +1,4 @@
-import { and, eq, lte, sql } from "drizzle-orm";
+import { and, eq, lt, sql } from "drizzle-orm";
 import type { Health } from "../domain/webhook/health.ts";
 import type { Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
@@ -9,8 +9,11 @@ export type { EndpointSecret };
 
 /** What may change by hand. */
 export type EndpointChanges = Partial<
-  Omit<WebhookEndpointRow, "id" | "user_id" | "secrets" | "created_at">
+  Omit<WebhookEndpointRow, "id" | "user_id" | "secrets" | "created_at" | "updated_at">
 >;
+
+/** No two changes have the same time, so that it tells which of them somebody knows of. */
+const changedAt = (now: number) => sql`max(${webhookEndpoints.updated_at} + 1, ${now})`;
 
 /**
  * Unless the account has so many already.
@@ -64,7 +67,14 @@ export const updateEndpoint = (
   userId: string,
   id: string,
   changes: EndpointChanges,
-) => db.update(webhookEndpoints).set(changes).where(isOwn(userId, id)).returning().get();
+  now: number,
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({ ...changes, updated_at: changedAt(now) })
+    .where(isOwn(userId, id))
+    .returning()
+    .get();
 
 /** @returns whether there was one to delete */
 export async function deleteEndpoint(db: Database, userId: string, id: string): Promise<boolean> {
@@ -89,7 +99,7 @@ export const addSecret = (
     .update(webhookEndpoints)
     .set({
       secrets: sql`json_insert(${webhookEndpoints.secrets}, '$[#]', json(${JSON.stringify(secret)}))`,
-      updated_at: secret.created_at,
+      updated_at: changedAt(secret.created_at),
     })
     .where(and(isOwn(userId, id), sql`${secretCount} < ${max}`))
     .returning({ id: webhookEndpoints.id })
@@ -108,7 +118,7 @@ export const removeSecret = (
     .set({
       secrets: sql`(SELECT json_group_array(json(value)) FROM json_each(${webhookEndpoints.secrets})
         WHERE value ->> 'id' <> ${secretId})`,
-      updated_at: now,
+      updated_at: changedAt(now),
     })
     .where(
       and(
@@ -121,11 +131,13 @@ export const removeSecret = (
     .returning({ id: webhookEndpoints.id })
     .get();
 
-/** What a try must have met, so that what it has told still holds. */
-export interface Condition {
-  /** When it began: it knows nothing of what was changed by hand since. */
+/** What a try that tells something of an endpoint took it for. */
+export interface Basis {
+  /** When it began. */
   at: number;
-  /** What the endpoint was thought to be; undefined where it does not matter. */
+  /** Of the row that it used: of what was changed by hand since it tells nothing. */
+  updated_at: number;
+  /** undefined where it does not matter. */
   failing_since?: number | null;
 }
 
@@ -134,7 +146,7 @@ export async function saveHealth(
   db: Database,
   id: string,
   { enabled, failing_since, last_error, notice }: Health,
-  condition: Condition,
+  { at, updated_at, failing_since: was }: Basis,
 ): Promise<boolean> {
   const saved = await db
     .update(webhookEndpoints)
@@ -143,21 +155,37 @@ export async function saveHealth(
       failing_since,
       last_error,
       notice,
-      ...(!enabled && { updated_at: condition.at }),
+      ...(!enabled && { updated_at: changedAt(at) }),
     })
     .where(
       and(
-        eq(webhookEndpoints.id, id),
-        eq(webhookEndpoints.enabled, true),
-        lte(webhookEndpoints.updated_at, condition.at),
-        condition.failing_since === undefined
-          ? undefined
-          : sql`${webhookEndpoints.failing_since} IS ${condition.failing_since}`,
+        isUnchanged(id, updated_at),
+        was === undefined ? undefined : sql`${webhookEndpoints.failing_since} IS ${was}`,
       ),
     )
     .returning({ id: webhookEndpoints.id });
   return saved.length > 0;
 }
+
+/** By a try that has succeeded: what began to fail before it fails no longer. */
+export async function endFailing(
+  db: Database,
+  id: string,
+  { at, updated_at }: Basis,
+): Promise<void> {
+  await db
+    .update(webhookEndpoints)
+    .set({ failing_since: null, last_error: null })
+    .where(and(isUnchanged(id, updated_at), lt(webhookEndpoints.failing_since, at)));
+}
+
+/** On, and not changed by hand since. */
+const isUnchanged = (id: string, updatedAt: number) =>
+  and(
+    eq(webhookEndpoints.id, id),
+    eq(webhookEndpoints.enabled, true),
+    eq(webhookEndpoints.updated_at, updatedAt),
+  );
 
 const isOwn = (userId: string, id: string) =>
   and(eq(webhookEndpoints.id, id), eq(webhookEndpoints.user_id, userId));

@@ -4,7 +4,7 @@ import { post } from "../../src/outbound/post.ts";
 import { resolve } from "../../src/outbound/resolve.ts";
 import type { Behaviour } from "../receiver/exchange.ts";
 import { impatient, records, resolving, says, type Zone } from "./support/outbound.ts";
-import { received, script } from "./support/receiver.ts";
+import { exchanged, received, script } from "./support/receiver.ts";
 import { advance, startClock, stopClock } from "./support/time.ts";
 
 const NAME = "hooks.example.com";
@@ -44,13 +44,22 @@ describe("a host", () => {
     const { path, settings } = await resolving(NAME, { A: [records(["A 93.184.215.14"])] });
     await resolve(NAME, settings.resolver, never);
     const asked = await received(path, 2);
-    expect(asked.map(({ method, query }) => `${method} ${query}`).sort()).toEqual([
+    expect(asked.map(({ method, query }) => `${method} ${query}`)).toEqual([
       `GET ?name=${NAME}&type=A`,
       `GET ?name=${NAME}&type=AAAA`,
     ]);
     expect(asked[0]?.headers.accept).toBe("application/dns-json");
   });
 });
+
+test.each<Behaviour>(["silent", "endless"])(
+  "one question at a time: while one is open (%s) there is no other",
+  async (behaviour) => {
+    const { path, settings } = await resolving(NAME, { A: [behaviour], AAAA: [behaviour] });
+    await post({ url: `https://${NAME}/`, headers: {}, body: "{}" }, settings);
+    expect((await exchanged(path)).map(({ query }) => query)).toEqual([`?name=${NAME}&type=A`]);
+  },
+);
 
 const INSIDE = `${NAME} is not on the public internet: give an address that anybody can reach`;
 

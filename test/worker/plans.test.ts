@@ -17,6 +17,7 @@ import {
 import {
   addSecret,
   deleteEndpoint,
+  endFailing,
   findEndpoint,
   findOwnEndpoint,
   insertEndpoint,
@@ -242,8 +243,13 @@ describe("webhook endpoints", () => {
     ],
     ["one is found by its id", async () => findEndpoint(db, "w1"), [BY_ID]],
     ["one's own too", async () => findOwnEndpoint(db, user_id, "w1"), [BY_ID]],
-    ["changed", async () => updateEndpoint(db, user_id, "w1", { enabled: false }), [BY_ID]],
-    ["told of", () => saveHealth(db, "w1", health, { at: 0, failing_since: null }), [BY_ID]],
+    ["changed", async () => updateEndpoint(db, user_id, "w1", { enabled: false }, 0), [BY_ID]],
+    [
+      "told of",
+      () => saveHealth(db, "w1", health, { at: 0, updated_at: 0, failing_since: null }),
+      [BY_ID],
+    ],
+    ["told to work", () => endFailing(db, "w1", { at: 0, updated_at: 0 }), [BY_ID]],
     ["given a secret", async () => addSecret(db, user_id, "w1", secret, 3), [BY_ID]],
     ["deleted", () => deleteEndpoint(db, user_id, "w1"), [BY_ID]],
   ])("%s", async (_, call, plan) => {

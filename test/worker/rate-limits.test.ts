@@ -138,7 +138,7 @@ describe("creating predictions", () => {
       asked++;
       return create(token, path);
     });
-    await expectRefusal(response, "predictions created by this account");
+    await expectRefusal(response, "predictions and deliveries asked for by this account");
     expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
     const { client: stranger } = await newUser();
     expect((await create(tokenOf(stranger))).status).toBe(404);

@@ -86,6 +86,26 @@ describe("tries of one isolate", () => {
     expect(prepare).toHaveBeenCalledTimes(1);
     expect(await getEndpoint(client, id)).toEqual(before);
   });
+
+  test("successes are one write in 10 s, and none where each try reads the endpoint anew", async () => {
+    const { id } = await newOne();
+    const known = async () => (await endpointOf(db, id)) ?? expect.fail();
+    await noteOutcome(db, await known(), tried());
+    advance(1);
+    const prepare = vi.spyOn(env.DB, "prepare");
+    await Promise.all(
+      Array.from({ length: 1_000 }, async () => noteOutcome(db, await known(), tried())),
+    );
+    expect(prepare).toHaveBeenCalledTimes(1);
+    prepare.mockClear();
+    for (let n = 0; n < 10; n++) {
+      advance(11);
+      await noteOutcome(db, await known(), tried());
+    }
+    // Each of them looks it up.
+    expect(prepare.mock.calls.filter(([sql]) => !sql.startsWith("select"))).toEqual([]);
+    expect(prepare).toHaveBeenCalledTimes(10);
+  });
 });
 
 describe("it is switched off", () => {
@@ -151,9 +171,13 @@ test("a new address starts afresh, and the same one does not", async () => {
   const { client, id, asked } = await newOne();
   await noteOutcome(db, await asked(), failed());
   const failing = await getEndpoint(client, id);
-  expect(await changeEndpoint(client, id, { url: failing.url })).toEqual(failing);
+  expect(await changeEndpoint(client, id, { url: failing.url })).toMatchObject({
+    failing_since: failing.failing_since,
+    last_error: failing.last_error,
+  });
   const url = addressOf(freshPath());
-  const fresh = { ...failing, url, failing_since: null, last_error: null };
+  const updated_at = expect.any(String);
+  const fresh = { ...failing, url, failing_since: null, last_error: null, updated_at };
   expect(await changeEndpoint(client, id, { url })).toEqual(fresh);
 });
 
@@ -212,18 +236,46 @@ describe("an isolate that knows too little does no harm:", () => {
     ["switched on", ({ client, id }) => changeEndpoint(client, id, { enabled: true })],
     ["moved", ({ client, id }) => changeEndpoint(client, id, { url: addressOf(freshPath()) })],
     ["given a secret", ({ client, id }) => addSecret(client, id)],
-  ])("tries that began before it was %s tell nothing of it", async (_, change) => {
+  ])("what it meets there tells nothing of one that was %s since", async (_, change) => {
     const one = await newOne();
-    const [known, other, third] = [await one.asked(), await one.asked(), await one.asked()];
-    const early = [failed(), gone()];
-    advance(1);
+    const [known, other] = [await one.asked(), await one.asked()];
+    const early = [failed(), gone()] as const;
     await change(one);
     const after = await getEndpoint(one.client, one.id);
-    await noteOutcome(db, known, early[0] ?? expect.fail());
-    await noteOutcome(db, other, early[1] ?? expect.fail());
+    await noteOutcome(db, known, early[0]);
+    await noteOutcome(db, other, early[1]);
+    // Within the 10 s in which a change is not known everywhere, tries begin as if it were not there.
+    advance(5);
+    await noteOutcome(db, { ...known, failing_since: null }, failed());
+    await noteOutcome(db, { ...other, enabled: true }, gone());
     expect(await getEndpoint(one.client, one.id)).toEqual(after);
-    await noteOutcome(db, third, failed());
+    await noteOutcome(db, await one.asked(), failed());
     expect(await getEndpoint(one.client, one.id)).toMatchObject({ failing_since: now() });
+  });
+
+  test("nor does its success, of one that was moved and fails since", async () => {
+    const { client, id, asked } = await newOne();
+    const known = (await endpointOf(db, id)) ?? expect.fail();
+    await env.DB.prepare("UPDATE webhook_endpoints SET updated_at = updated_at + 1 WHERE id = ?")
+      .bind(id)
+      .run();
+    await noteOutcome(db, await asked(), failed());
+    const failing = await getEndpoint(client, id);
+    advance(1);
+    await noteOutcome(db, known, tried());
+    expect(await getEndpoint(client, id)).toEqual(failing);
+  });
+
+  test("its success ends what another has noted meanwhile", async () => {
+    const { client, id, asked } = await newOne();
+    const known = (await endpointOf(db, id)) ?? expect.fail();
+    await noteOutcome(db, await asked(), failed());
+    advance(5);
+    await noteOutcome(db, known, tried());
+    expect(await getEndpoint(client, id)).toMatchObject({ failing_since: null, last_error: null });
+    advance(6 * DAY_S);
+    await noteOutcome(db, await asked(), failed({ givenUp: true }));
+    expect(await getEndpoint(client, id)).toMatchObject({ enabled: true, failing_since: now() });
   });
 
   test("of one that is deleted nothing is written", async () => {

@@ -2,8 +2,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { servicesOf } from "../../src/services/services.ts";
-import { createEndpoint } from "../../src/services/webhook-endpoints.ts";
+import { createEndpoint, updateEndpoint } from "../../src/services/webhook-endpoints.ts";
 import { endpointOf, endpointsOf } from "../../src/storage/known-endpoints.ts";
+import type { Behaviour } from "../receiver/exchange.ts";
+import { ENDPOINTS as ACCESS, ask } from "./support/access.ts";
 import type { Refusal } from "./support/client.ts";
 import {
   addSecret,
@@ -113,15 +115,33 @@ describe("an endpoint", () => {
     expect(await getEndpoint(client, made.id)).toEqual({ ...made, secret: undefined });
   });
 
-  test("is read with the scope read, and changed with write", async () => {
+  test("is read with the scope read, and changed with read and write", async () => {
     const { client, username } = await newUser();
-    const { id } = await newEndpoint(client);
-    const reader = await newClient(username, { scopes: ["read", "predict"] });
-    const writer = await newClient(username, { scopes: ["write"] });
+    const { id, secrets } = await newEndpoint(client);
+    const reader = await newClient(username, { scopes: ["read"] });
+    const both = await newClient(username, { scopes: ["read", "write"] });
     expect(await getEndpoint(reader, id)).toMatchObject({ id });
-    expect(await changeEndpoint(writer, id, { description: "x" })).toMatchObject({ id });
-    expect((await reader.json("PATCH", `${ENDPOINTS}/${id}`, {})).status).toBe(403);
-    expect((await writer.json("GET", `${ENDPOINTS}/${id}`)).status).toBe(403);
+    expect(await changeEndpoint(both, id, { description: "x" })).toMatchObject({ id });
+    const changes = Object.entries(ACCESS).filter(([, { needsEach }]) => needsEach);
+    expect(changes).toHaveLength(6);
+    const place = {
+      endpoint_id: id,
+      secret_id: secrets[0]?.id ?? "",
+      hook: addressOf(freshPath()),
+    };
+    for (const [scopes, lacking] of [
+      [["read", "predict"], "write"],
+      [["write", "predict"], "read"],
+      [["predict"], "write and read"],
+    ] as const) {
+      const lacks = await newClient(username, { scopes });
+      for (const [key, endpoint] of changes) {
+        const { status, text = "" } = await ask(lacks, key, place, endpoint);
+        const detail = `This needs a token with the scopes write and read: it lacks ${lacking}.`;
+        expect([key, status, JSON.parse(text).detail]).toEqual([key, 403, detail]);
+      }
+    }
+    expect(await listEndpoints(client)).toHaveLength(1);
   });
 });
 
@@ -142,6 +162,26 @@ describe("a change", () => {
     expect(await endpointOf(db, made.id)).toMatchObject({ [field]: value });
     const known = await endpointsOf(db, user_id);
     expect(known).toEqual(changed.enabled ? [{ id: made.id, events: changed.events }] : []);
+  });
+
+  test("in the same millisecond as another is told from it, whatever it changes", async () => {
+    const { client } = await newUser();
+    const { id, updated_at } = await newEndpoint(client);
+    const times = [updated_at];
+    const changedBy = async (change: Promise<unknown>) => {
+      await change;
+      times.push((await getEndpoint(client, id)).updated_at);
+    };
+    await changedBy(changeEndpoint(client, id, { url: addressOf(freshPath()) }));
+    await changedBy(changeEndpoint(client, id, { enabled: true }));
+    const secret = await addSecret(client, id);
+    await changedBy(getEndpoint(client, id));
+    await changedBy(client.ok("DELETE", `${ENDPOINTS}/${id}/secrets/${secret.id}`));
+    const first = Date.parse(updated_at);
+    expect(times.map((time) => Date.parse(time) - first)).toEqual([0, 1, 2, 3, 4]);
+    advance(1);
+    await changedBy(changeEndpoint(client, id, { enabled: false }));
+    expect(times.at(-1)).toBe(new Date().toISOString());
   });
 
   test("of nothing is none", async () => {
@@ -189,11 +229,14 @@ describe("the name in an address", () => {
       webhooks: { ...services.settings.webhooks, allowInsecure: false, resolver: addressOf(path) },
     },
   });
+  const callerOf = (user_id: string) => ({ token_id: "", user_id, scopes: [] });
   const register = async (path: string, host: string) => {
     const { user_id } = await newUser();
-    const caller = { token_id: "", user_id, scopes: [] };
     const request = { description: "", events: ["completed" as const], enabled: true };
-    return createEndpoint(strict(path), caller, { ...request, url: `https://${host}/hook` });
+    return createEndpoint(strict(path), callerOf(user_id), {
+      ...request,
+      url: `https://${host}/hook`,
+    });
   };
   const records = (host: string, type: string, ...addresses: string[]) => ({
     target: `?name=${host}&type=${type}`,
@@ -232,9 +275,31 @@ describe("the name in an address", () => {
     });
   });
 
-  test("is taken when the resolver is down", async () => {
+  test.each([
+    ["does not exist", 3],
+    ["has no address", 0],
+  ])("that %s is refused, to begin with and as a change", async (_, Status) => {
+    const host = "mistyped.auspex.dev";
     const path = freshPath();
-    await script(path, { status: 500 });
+    await script(path, { status: 200, body: JSON.stringify({ Status }) });
+    const refused = {
+      issues: [{ loc: ["body", "url"], msg: `${host} has no address: is it spelt right?` }],
+    };
+    await expect(register(path, host)).rejects.toMatchObject(refused);
+    const { client, user_id } = await newUser();
+    const { id, url } = await newEndpoint(client);
+    const change = updateEndpoint(strict(path), callerOf(user_id), id, { url: `https://${host}/` });
+    await expect(change).rejects.toMatchObject(refused);
+    expect(await getEndpoint(client, id)).toMatchObject({ url });
+  });
+
+  test.each<[string, Behaviour]>([
+    ["is down", { status: 500 }],
+    ["resets", "reset"],
+    ["cannot reach the name server", { status: 200, body: '{"Status":2}' }],
+  ])("is taken when the resolver %s", async (_, behaviour) => {
+    const path = freshPath();
+    await script(path, behaviour);
     expect((await register(path, "down.auspex.dev")).row.url).toContain("down.auspex.dev");
   });
 });
@@ -268,7 +333,8 @@ describe("how many there may be", () => {
     const { secrets, updated_at } = await getEndpoint(client, made.id);
     expect(secrets).toHaveLength(3);
     expect(secrets[0]).toEqual(made.secrets[0]);
-    expect(updated_at).toBe(new Date().toISOString());
+    // The second of the two in one millisecond.
+    expect(Date.parse(updated_at)).toBe(Date.now() + 1);
     const removed = await Promise.all(
       secrets.map(({ id }) => client.json("DELETE", `${path}/${id}`)),
     );

@@ -1,4 +1,5 @@
-/** One operation: what it does, what it takes, a call to paste, what it answers. */
+/** One operation: what it does, what it takes, a call to paste, what it answers; or what is posted to others. */
+import type { PropsWithChildren } from "hono/jsx";
 import { signatureOf } from "../../openapi/parameters.ts";
 import { isBytes, refName, resolved } from "../../openapi/reference.ts";
 import type {
@@ -21,36 +22,69 @@ interface Props {
 
 export function Operation({ document, one }: Props) {
   const { path, method, operation } = one;
-  const { operationId, summary, description, requestBody } = operation;
   const base = document.servers?.[0]?.url ?? "";
   const schemas = document.components?.schemas ?? {};
-  const parameters = (operation.parameters ?? []).filter(
-    (part): part is Parameter => "name" in part,
-  );
   return (
-    <article id={operationId} aria-labelledby={`${operationId}-title`}>
-      <h3 id={`${operationId}-title`}>
-        <a href={`#${operationId}`}>{summary}</a>
-      </h3>
+    <Article operation={operation}>
       <p class="endpoint">
         <Method method={method} /> <code>{path}</code>
         <Access operation={operation} />
       </p>
-      {description && <Prose text={description} />}
-      {parameters.length > 0 && <Parameters parameters={parameters} />}
-      {requestBody && "content" in requestBody && (
-        <>
-          <h4>Body</h4>
-          <Media content={requestBody.content} schemas={schemas} />
-        </>
-      )}
+      <Request operation={operation} schemas={schemas} />
       <h4>Call</h4>
       <pre>
         <code>{curlOf(one, base, schemas)}</code>
       </pre>
       <h4>Answers</h4>
       <Answers answers={operation.responses ?? {}} schemas={schemas} />
-    </article>
+    </Article>
+  );
+}
+
+/** What the service posts to others, and what it takes their answers for. */
+export const Posted = ({
+  operation,
+  schemas,
+}: {
+  operation: OperationObject;
+  schemas: Schemas;
+}) => (
+  <Article operation={operation}>
+    <p class="endpoint">
+      <Method method="post" /> <code>your address</code>
+    </p>
+    <Request operation={operation} schemas={schemas} />
+    <h4>Your answer</h4>
+    <Answers answers={operation.responses ?? {}} schemas={schemas} />
+  </Article>
+);
+
+const Article = ({
+  operation: { operationId, summary },
+  children,
+}: PropsWithChildren<{ operation: OperationObject }>) => (
+  <article id={operationId} aria-labelledby={`${operationId}-title`}>
+    <h3 id={`${operationId}-title`}>
+      <a href={`#${operationId}`}>{summary}</a>
+    </h3>
+    {children}
+  </article>
+);
+
+function Request({ operation, schemas }: { operation: OperationObject; schemas: Schemas }) {
+  const { description, requestBody, parameters = [] } = operation;
+  const named = parameters.filter((part): part is Parameter => "name" in part);
+  return (
+    <>
+      {description && <Prose text={description} />}
+      {named.length > 0 && <Parameters parameters={named} />}
+      {requestBody && "content" in requestBody && (
+        <>
+          <h4>Body</h4>
+          <Media content={requestBody.content} schemas={schemas} />
+        </>
+      )}
+    </>
   );
 }
 

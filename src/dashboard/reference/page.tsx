@@ -1,8 +1,13 @@
 /** The reference page: the document for people. Made on the server, works without JavaScript. */
 import { operationsIn } from "../../openapi/document.ts";
 import { resolved } from "../../openapi/reference.ts";
-import type { Document, DocumentedOperation, Schemas } from "../../openapi/types.ts";
-import { Method, Operation } from "./operation.tsx";
+import type {
+  Document,
+  DocumentedOperation,
+  Operation as OperationObject,
+  Schemas,
+} from "../../openapi/types.ts";
+import { Method, Operation, Posted } from "./operation.tsx";
 import { Prose, slugOf } from "./prose.tsx";
 import { About, anchorOf, Fields, Type } from "./schema.tsx";
 
@@ -10,6 +15,7 @@ interface Group {
   name: string;
   description: string;
   operations: DocumentedOperation[];
+  posted: OperationObject[];
 }
 
 export function ReferencePage({
@@ -67,10 +73,12 @@ export function ReferencePage({
 /** The groups of the document that have operations, in its order. */
 function groupsOf(document: Document): Group[] {
   const operations = operationsIn(document);
+  const posted = Object.values(document.webhooks ?? {}).flatMap(({ post }) => post ?? []);
   return (document.tags ?? []).map(({ name, description = "" }) => ({
     name,
     description,
     operations: operations.filter(({ operation }) => operation.tags?.includes(name)),
+    posted: posted.filter(({ tags }) => tags?.includes(name)),
   }));
 }
 
@@ -80,7 +88,7 @@ const Navigation = ({ groups }: { groups: Group[] }) => (
       <li>
         <a href="#main">Introduction</a>
       </li>
-      {groups.map(({ name, operations }) => (
+      {groups.map(({ name, operations, posted }) => (
         <li>
           <a href={`#${slugOf(name)}`}>{name}</a>
           <ul>
@@ -89,6 +97,11 @@ const Navigation = ({ groups }: { groups: Group[] }) => (
                 <a href={`#${operation.operationId}`}>
                   {operation.summary} <Method method={method} />
                 </a>
+              </li>
+            ))}
+            {posted.map(({ operationId, summary }) => (
+              <li>
+                <a href={`#${operationId}`}>{summary}</a>
               </li>
             ))}
           </ul>
@@ -116,6 +129,9 @@ const GroupView = ({ group, document }: { group: Group; document: Document }) =>
     </ul>
     {group.operations.map((one) => (
       <Operation document={document} one={one} />
+    ))}
+    {group.posted.map((operation) => (
+      <Posted operation={operation} schemas={document.components?.schemas ?? {}} />
     ))}
   </section>
 );

@@ -31,10 +31,14 @@ export function refusalOf(url: URL, allowInsecure: boolean): string | undefined 
     return "it has a user name or a password in it: leave them out, and verify signatures instead";
   }
   const host = hostOf(url);
+  if (host.split(".").includes("")) return emptyLabel(url);
   if (allowInsecure && isLoopback(host)) return undefined;
   if (isLiteral(host)) return isPublic(host) ? nameless(host) : notPublic(host);
   return host.includes(".") && !NEVER_PUBLIC.test(host) ? undefined : notPublic(host);
 }
+
+const emptyLabel = ({ hostname }: URL): string =>
+  `'${hostname}' is not the name of a host: it begins with a dot, or has two in a row`;
 
 /** Cloudflare answers a request to an IP address itself, with its error 1003. */
 const nameless = (host: string): string =>
@@ -45,10 +49,11 @@ export const notPublic = (host: string): string =>
   `${host} is not on the public internet: give an address that anybody can reach`;
 
 /**
- * The name or the address in it: IPv6 without brackets, no dot at its end. The URL parser has made
- * lower case of it, and four decimal numbers of every other way to write an IPv4 address.
+ * The name or the address in it: IPv6 without brackets, a name without the dot of the root. The URL
+ * parser has made lower case of it, and four decimal numbers of every other way to write an IPv4
+ * address.
  */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.+$/g, "");
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, "");
 
 const isLiteral = (host: string): boolean => isV4(host) || ipaddr.IPv6.isValid(host);
 

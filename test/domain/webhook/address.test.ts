@@ -82,7 +82,6 @@ const INSIDE = [
   // Names.
   "localhost",
   "localhost.",
-  "localhost..",
   "LOCALHOST",
   "a.localhost",
   "ⓛocalhost",
@@ -141,6 +140,20 @@ test.each(NAMELESS)("nothing is posted to %s, which has no name", (host) => {
 
 test.each(INSIDE)("nothing is posted to %s", (host) => {
   expect(refusal(`https://${host}/hook`)).toMatch(/ is not on the public internet: give /);
+});
+
+test.each([
+  [".", "."],
+  ["..", ".."],
+  ["example.com..", "example.com.."],
+  ["Example..com", "example..com"],
+  [".example.com", ".example.com"],
+  ["localhost..", "localhost.."],
+  ["169.254.169.254..", "169.254.169.254.."],
+])("nothing is posted to %s, wherever it may be", (host, named) => {
+  const text = `'${named}' is not the name of a host: it begins with a dot, or has two in a row`;
+  expect(refusal(`https://${host}/hook`)).toBe(text);
+  expect(refusal(`http://${host}/hook`, true)).toBe(text);
 });
 
 test.each(OUTSIDE)("%s may be posted to", (host) => {

@@ -72,6 +72,7 @@ describe("a genuine delivery", () => {
     ["a web Request", webRequest()],
     ["Headers, and text", { headers: new Headers(headers), body }],
     ["an object, and a Buffer", { headers, body: bytes }],
+    ["an ArrayBuffer", { headers, body: new TextEncoder().encode(body).buffer }],
     ["bytes within a larger buffer", { headers, body: Buffer.from(`[${body}]`).subarray(1, -1) }],
     ["names in upper case", { headers: Object.fromEntries(shouted), body }],
     ["values in lists", { headers: Object.fromEntries(listed), body }],
@@ -145,6 +146,16 @@ describe("headers", () => {
       }
     },
   );
+
+  test("are what a context of Hono has not: says what to pass", async () => {
+    const request = webRequest();
+    for (const passed of [{ arrayBuffer: () => request.arrayBuffer() }, { body: BODY }]) {
+      // As JavaScript does it, which nobody stops.
+      const { code, message } = await refusal(Object.assign(Object.create(null), passed));
+      expect(code).toBe("missing_headers");
+      expect(message).toContain("c.req.raw");
+    }
+  });
 
   test.each([
     "",

@@ -13,8 +13,9 @@ export const CALLERS = ["nobody", "a stranger", "the owner", "a token without th
 type Statuses = readonly [number, number, number, number];
 
 export interface Endpoint {
-  /** Scopes of which a token must have one. */
+  /** Scopes of which a token must have one, or each. */
   scopes: Scope[];
+  needsEach?: true;
   hidden: Statuses;
   /** Of a model that is public or restricted. */
   shown: Statuses;
@@ -60,6 +61,12 @@ const own = (scopes: Scope[], statuses: Statuses = [401, 200, 200, 403]): Endpoi
   scopes,
   hidden: statuses,
   shown: statuses,
+});
+
+/** Of webhook endpoints, which hand on what `read` shows. */
+const changing = (statuses?: Statuses): Endpoint => ({
+  ...own(["write", "read"], statuses),
+  needsEach: true,
 });
 
 const MODEL = "/v1/models/:model_owner/:model_name";
@@ -119,24 +126,15 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     ...own(["predict"], [401, 404, 202, 403]),
     body: () => ({}),
   },
-  [`POST ${WEBHOOK_ENDPOINTS}`]: { ...own(["write"]), body: ({ hook = "" }) => ({ url: hook }) },
+  [`POST ${WEBHOOK_ENDPOINTS}`]: { ...changing(), body: ({ hook = "" }) => ({ url: hook }) },
   [`GET ${WEBHOOK_ENDPOINTS}`]: own(["read"]),
   [`GET ${WEBHOOK_ENDPOINT}`]: own(["read"], [401, 404, 200, 403]),
-  [`PATCH ${WEBHOOK_ENDPOINT}`]: {
-    ...own(["write"], [401, 404, 200, 403]),
-    body: () => ({}),
-  },
-  [`POST ${WEBHOOK_ENDPOINT}/test`]: {
-    ...own(["write"], [401, 404, 200, 403]),
-    body: () => ({}),
-  },
-  [`POST ${WEBHOOK_ENDPOINT}/secrets`]: {
-    ...own(["write"], [401, 404, 200, 403]),
-    body: () => ({}),
-  },
+  [`PATCH ${WEBHOOK_ENDPOINT}`]: { ...changing([401, 404, 200, 403]), body: () => ({}) },
+  [`POST ${WEBHOOK_ENDPOINT}/test`]: { ...changing([401, 404, 200, 403]), body: () => ({}) },
+  [`POST ${WEBHOOK_ENDPOINT}/secrets`]: { ...changing([401, 404, 200, 403]), body: () => ({}) },
   // After there is another.
-  [`DELETE ${WEBHOOK_ENDPOINT}/secrets/:secret_id`]: own(["write"], [401, 404, 200, 403]),
-  [`DELETE ${WEBHOOK_ENDPOINT}`]: own(["write"], [401, 404, 200, 403]),
+  [`DELETE ${WEBHOOK_ENDPOINT}/secrets/:secret_id`]: changing([401, 404, 200, 403]),
+  [`DELETE ${WEBHOOK_ENDPOINT}`]: changing([401, 404, 200, 403]),
 
   "POST /v1/vendora/chat/completions": calling,
   "POST /v1/vendora/embeddings": calling,
