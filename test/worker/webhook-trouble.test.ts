@@ -194,6 +194,23 @@ describe("R2", () => {
     expect((await client.get(id)).data_removed).toBe(false);
   });
 
+  test("that is down when retention has come is asked again in 10 s, and not at once", async () => {
+    const { client, id, runner, job, channel } = await watched({ retention_seconds: 60 });
+    await channel.report([await storeValue(runner, job, "v".repeat(1_000))]);
+    await channel.report([], { status: "succeeded", output: "value" });
+    await settled(client, id, "delivered", "delivered");
+    const down = vi.spyOn(env.FILES, "delete").mockRejectedValue(DOWN);
+    const object = await objectOf(id);
+    for (let tries = 1; tries <= 3; tries++) {
+      await passes(tries === 1 ? 61 : 10, id);
+      await eventually(() => expect(down).toHaveBeenCalledTimes(tries));
+      expect(((await alarmOf(object)) ?? 0) - Date.now()).toBe(10_000);
+    }
+    down.mockRestore();
+    await passes(10, id);
+    expect(await client.get(id)).toMatchObject({ data_removed: true });
+  });
+
   test("that is down is waited for", async () => {
     const one = await watched({ events: ["completed"] });
     const { client, path, id, runner, job, channel } = one;

@@ -30,7 +30,7 @@ export class Alarm {
   /** Sets it when it would come too late, and for good at the end: an early one sets itself anew. */
   arm(record: PredictionRecord): void {
     // setAlarm takes no 0, which is how a deadline says "at once".
-    const at = Math.max(1, Math.min(earliest(this.#deadlines(record)), this.#retryAt));
+    const at = Math.max(1, Math.min(earliest(this.#wanted(record)), this.#retryAt));
     if (at === this.#setTo || (at > this.#setTo && !record.life.terminal)) return;
     this.#setTo = at;
     this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
@@ -46,6 +46,14 @@ export class Alarm {
   disarmed(): void {
     this.#setTo = NEVER;
     this.#retryAt = NEVER;
+  }
+
+  /** While something is to be tried again, what has passed waits for that: all but webhooks, which never fail here. */
+  #wanted(record: PredictionRecord): Deadline[] {
+    const all = this.#deadlines(record);
+    if (this.#retryAt === NEVER) return all;
+    const now = Date.now();
+    return all.filter(({ what, at }) => at > now || what === "webhooks");
   }
 
   #deadlines(record: PredictionRecord): Deadline[] {

@@ -2,7 +2,6 @@
  * Takes the webhooks of a prediction to their receivers. Nothing waits for it: the alarm begins
  * tries and goes on, and what a try came to is settled when it has ended.
  */
-
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import type { Delivery } from "../../domain/webhook/delivery.ts";
 import { eventId } from "../../domain/webhook/event-id.ts";

@@ -2,7 +2,6 @@
  * What follows from a change of a prediction: it is written, its readers and waiters are told, its
  * row is projected, its next dispatch sent, its alarm set.
  */
-
 import type { Deadline } from "../../domain/deadlines.ts";
 import type { Happening } from "../../domain/webhook/outbox.ts";
 import type { Bindings } from "../../env.ts";
@@ -117,6 +116,8 @@ export class Effects {
 
   /** Sends the row as it should be. */
   async project(record: PredictionRecord, dataRemoved = false): Promise<void> {
+    // Until it is there: a webhook's alarm may come before it is tried again.
+    this.#unprojected = true;
     await this.#env.PROJECTION.send({
       ...projectionOf(record, this.#objectId),
       data_removed: dataRemoved,
@@ -127,10 +128,7 @@ export class Effects {
   /** Those who wait for the end come first: a row that is 20 ms late is not noticed. */
   async #projectEnd(record: PredictionRecord): Promise<void> {
     await scheduler.wait(PROJECTION_DELAY_MS);
-    await this.project(record).catch(() => {
-      this.#unprojected = true;
-      this.alarm.retry(record);
-    });
+    await this.project(record).catch(() => this.alarm.retry(record));
   }
 
   /** Whether the row of its end is still to be sent, when it was woken for this deadline or none. */

@@ -3,7 +3,6 @@
  * its doors: the API's and the pool's (RPC, and fetch for streams), the runner's (the channel),
  * time's (its one alarm). What may happen is in domain/prediction.ts, what follows in effects.ts.
  */
-
 import { DurableObject } from "cloudflare:workers";
 import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";

@@ -26,9 +26,6 @@ export interface Snapshot {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Of the outputs that are kept while they grow. */
-const MAX_KEPT_BYTES = 1024 * 1024;
-
 /** What records do not say that were written before there were files, vendora calls and endpoints. */
 const OLDER_SPEC = {
   files: [],
@@ -157,12 +154,9 @@ export class PredictionRecord {
     return outbox && { at: Math.min(outbox.dueAt(), this.outputAt), pending: outbox.pending };
   }
 
-  /** The output as it was when something happened. */
-  outputThen({ attempt, output, sequence, output_bytes }: Happening): Piece[] {
-    // Of those that are large only the last may count, and nothing of them is kept.
-    if (output === "value" || output_bytes > MAX_KEPT_BYTES) {
-      return outputOf(output, this.log.outputs(attempt, sequence));
-    }
+  /** The output as it was when something happened: not to be asked for when it is large. */
+  outputThen({ attempt, output, sequence }: Happening): Piece[] {
+    if (output === "value") return outputOf(output, this.log.outputs(attempt, sequence));
     const made = outputOf(output, this.#outputSoFar.upTo(attempt, sequence));
     if (this.life.terminal) this.#outputSoFar.forget();
     return joined(made);
