@@ -3,16 +3,7 @@ import { describe, expect, test } from "vitest";
 import { operationsIn } from "../../src/openapi/document.ts";
 import { isBytes, isInline, refName, resolved } from "../../src/openapi/reference.ts";
 import type { Document, Operation, Schema } from "../../src/openapi/types.ts";
-import {
-  ENDPOINTS,
-  ENUMS,
-  ENVELOPE,
-  type Expected,
-  FORMS,
-  OPTIONAL,
-  PATH_PARAMETERS,
-  SHAPED,
-} from "./support/contract.ts";
+import { ENDPOINTS, type Expected, PATH_PARAMETERS } from "./support/contract.ts";
 import {
   bodyOf,
   bytesOf,
@@ -22,6 +13,7 @@ import {
   schemasOf,
   successesOf,
 } from "./support/document.ts";
+import { ENUMS, ENVELOPE, FORMS, OPTIONAL, SHAPED } from "./support/forms.ts";
 
 const shapes = { A: await documentIn("A"), B: await documentIn("B") };
 const document = shapes.A;

@@ -1,11 +1,10 @@
 /** Webhooks of predictions: what is posted, when, and that it is posted whatever happens. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Refusal } from "./support/client.ts";
 import { MIB, storeValue } from "./support/files.ts";
 import { objectOf, tablesOf } from "./support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "./support/receiver.ts";
-import { advance, passes, startClock, stopClock } from "./support/time.ts";
+import { passes, startClock, stopClock } from "./support/time.ts";
 import {
   eventsOf,
   expectNoMoreThan,
@@ -325,91 +324,5 @@ describe("an object that goes while a delivery is under way", () => {
     await abortAllDurableObjects();
     await passes(7, id);
     await settled(client, id, "delivered");
-  });
-});
-
-describe("redelivering", () => {
-  const again = (id: string, event: string, query = "") =>
-    `/v1/predictions/${id}/webhooks/${event}/redeliver${query}`;
-
-  test("posts an event once more, as it was", async () => {
-    const { client, path, id, channel } = await watched();
-    await channel.succeed("one");
-    await settled(client, id, "delivered", "delivered");
-    const answer = await client.json("POST", again(id, `evt_${id}_2`));
-    expect(answer.status).toBe(202);
-    expect(answer.body).toMatchObject({ id: `evt_${id}_2`, deliveries: [{ state: "pending" }] });
-    const all = await exchanged(path, 3);
-    expect(all[2]?.body).toBe(all.find(({ body }) => body.includes('"started"'))?.body);
-    await settled(client, id, "delivered", "delivered");
-  });
-
-  test("works after everything was given up", async () => {
-    const { client, path, id, channel } = await watched({ events: ["completed"] });
-    await script(path, { status: 410 }, { status: 200 });
-    await channel.succeed("one");
-    const [event] = await settled(client, id, "failed");
-    await client.json("POST", again(id, event?.id ?? "", "?receiver=prediction"));
-    await settled(client, id, "delivered");
-  });
-
-  test("knows no other event, no other receiver, and no other account's prediction", async () => {
-    const world = await watched({ events: ["completed"] });
-    const { client, id, channel } = world;
-    await channel.succeed();
-    const [event] = await settled(client, id, "delivered");
-    const other = crypto.randomUUID();
-    for (const path of [
-      again(id, `evt_${id}_1`),
-      again(id, `evt_${other}_${event?.sequence}`),
-      again(id, event?.id ?? "", `?receiver=${other}`),
-    ]) {
-      expect((await client.json<Refusal>("POST", path)).body.detail).toMatch(/was not found/);
-    }
-    const stranger = await world.stranger();
-    expect((await stranger.json("POST", again(id, event?.id ?? ""))).status).toBe(404);
-    expect((await stranger.json("GET", `/v1/predictions/${id}/webhooks`)).status).toBe(404);
-  });
-});
-
-describe("the ledger", () => {
-  test("shows no secret, and no query", async () => {
-    const world = await newWorld();
-    const path = freshPath();
-    const url = `${addressOf(path)}?token=hunter2`;
-    const webhook = { url, secret: SECRET };
-    const { client, model } = world;
-    const { body } = await client.create({ model, input: {}, webhook });
-    const { channel } = await (await world.runner()).work();
-    await channel.succeed();
-    await settled(client, body.id, "delivered", "delivered");
-    const answers = [
-      await client.json("GET", `/v1/predictions/${body.id}/webhooks`),
-      await client.json("GET", `/v1/predictions/${body.id}`),
-      await client.json("POST", `/v1/predictions/${body.id}/webhooks/evt_${body.id}_2/redeliver`),
-    ];
-    for (const answer of answers) {
-      expect(JSON.stringify(answer.body)).not.toMatch(/hunter2|a secret of the tests/);
-    }
-    const [first] = await received(path);
-    expect(first?.query).toBe("?token=hunter2");
-  });
-
-  test("of a prediction without webhooks is empty", async () => {
-    const { client, waiting } = await newWorld();
-    expect(await ledger(client, await waiting())).toEqual([]);
-  });
-
-  test("is there while the clock goes on", async () => {
-    stopClock();
-    try {
-      const { client, id, channel } = await watched();
-      await channel.succeed();
-      await settled(client, id, "delivered", "delivered");
-      advance(DAY);
-      expect(await ledger(client, id)).toHaveLength(2);
-    } finally {
-      startClock();
-    }
   });
 });

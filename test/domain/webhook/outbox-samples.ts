@@ -1,9 +1,9 @@
 /** What tests of the outbox begin with. */
-
 import { initialState } from "../../../src/domain/prediction-state.ts";
 import { presentPrediction } from "../../../src/domain/resource.ts";
 import type { Rules } from "../../../src/domain/webhook/delivery.ts";
-import type { Destination, Happening } from "../../../src/domain/webhook/outbox.ts";
+import type { Begun, Destination, Happening, Outbox } from "../../../src/domain/webhook/outbox.ts";
+import type { Outcome } from "../../../src/domain/webhook/outcome.ts";
 import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
 import { specWith } from "../samples.ts";
 
@@ -30,3 +30,24 @@ export const happening = (
   outputs,
   output_bytes: outputs,
 });
+
+export const delivered: Outcome = { status: 200, error: null };
+export const refused = (status: number): Outcome => ({
+  status,
+  error: `answered with status ${status}`,
+});
+
+export const settle = (outbox: Outbox, begun: Begun | undefined, outcome: Outcome, now: number) => {
+  if (!begun) throw new Error("nothing was begun");
+  return outbox.settle(begun, outcome, now, 0.5, rules);
+};
+
+/** What was begun, and where. */
+export const names = (begun: Begun[]) =>
+  begun.map(({ event, delivery }) => [event.event, delivery.endpoint_id]);
+
+/** The state of each delivery, by sequence and receiver. */
+export const states = (outbox: Outbox) =>
+  outbox.events.flatMap(({ sequence, deliveries }) =>
+    deliveries.map(({ endpoint_id, state }) => [sequence, endpoint_id, state]),
+  );
