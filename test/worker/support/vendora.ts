@@ -109,14 +109,15 @@ const ANSWERS: Record<VendoraCall, Json> = {
 export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     const jobs = await claimed(fleet, over);
-    await Promise.all(
-      jobs.filter(isWaitedFor).map(async (job) => {
-        const channel = await fleet.connect(job);
-        await finish(channel, [ANSWERS[job.call ?? "responses"]]);
-        channel.close();
-      }),
-    );
+    // Whoever called may have left meanwhile, and the run with them: it is nobody's any more.
+    await Promise.allSettled(jobs.filter(isWaitedFor).map((job) => answerOne(fleet, job)));
   }
+}
+
+async function answerOne(fleet: FakeRunner, job: Job): Promise<void> {
+  const channel = await fleet.connect(job);
+  await finish(channel, [ANSWERS[job.call ?? "responses"]]);
+  channel.close();
 }
 
 const isWaitedFor = ({ input }: Job) => input?.background !== true;
