@@ -164,6 +164,21 @@ describe("the body", () => {
     expect(streamed.status).toBe(413);
   });
 
+  // V8 writes most JSON without recursion, but not what has such names in it.
+  test.each(["🐙", "toJSON", "1"])(
+    "nested 20,000 levels deep in %j is said to be",
+    async (name) => {
+      const nested = "[".repeat(20_000) + "]".repeat(20_000);
+      const body = `{"model":"${model}","input":{"${name}":${nested}}}`;
+      const headers = { "content-type": "application/json" };
+      const response = await client.fetch("/v1/predictions", { method: "POST", body, headers });
+      expect(response.status).toBe(422);
+      expect((await response.json<Refusal>()).detail).toEqual([
+        { type: "recursion_loop", loc: ["body"], msg: "Input is nested too deep" },
+      ]);
+    },
+  );
+
   test("of another content type is a 415", async () => {
     const response = await client.fetch("/v1/predictions", {
       method: "POST",
