@@ -110,6 +110,20 @@ export const malformedJson = (error: unknown) =>
 
 export const tooDeep = (loc: Loc) => new ValidationFailure([issueAt(loc, fault("recursion_loop"))]);
 
+/**
+ * A part of a request as text. V8 writes most JSON without recursion, but not all: a name beyond
+ * Latin-1 is enough, and what is nested deeper than the stack cannot be written then.
+ * @throws ValidationFailure
+ */
+export function jsonText(value: unknown, loc: Loc): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw tooDeep(loc);
+    throw error;
+  }
+}
+
 const TYPE_FAULTS = new Map<string, IssueType>([
   ["array", "list_type"],
   ["boolean", "bool_type"],

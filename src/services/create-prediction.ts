@@ -4,7 +4,7 @@ import { validateInput } from "../domain/json-schema.ts";
 import { initialState, type PredictionSpec } from "../domain/prediction-state.ts";
 import { projection } from "../domain/projection.ts";
 import { sha256 } from "../domain/secret.ts";
-import { fault, issueAt, type Loc, tooDeep, ValidationFailure } from "../domain/validation.ts";
+import { fault, issueAt, jsonText, type Loc, ValidationFailure } from "../domain/validation.ts";
 import { callOf } from "../domain/vendora/call.ts";
 import { ProblemError } from "../errors.ts";
 import { errorText } from "../log.ts";
@@ -99,13 +99,13 @@ export async function createOrdered(
   if (options.validateInput) validateInput(schema, request.input);
   const { origin, cancelAfter, idempotencyKey: key } = options;
   if (request.webhook) checkWebhook(services, request.webhook);
-  const text = textOf(request.input);
+  const text = jsonText(request.input, ["body"]);
   const [files, endpoints] = await Promise.all([
     inputFiles(services, caller, { schema, input: request.input, text, origin }),
     endpointsOf(services.db, caller.user_id),
   ]);
   const asked = call === null ? [reference, request] : [reference, request, call];
-  const requestHash = key === undefined ? null : await sha256(textOf(asked));
+  const requestHash = key === undefined ? null : await sha256(jsonText(asked, ["body"]));
   const storedInput = storedInputOf(text);
   const id = uuid();
   const found = { files, storedInput, endpoints };
@@ -115,16 +115,6 @@ export async function createOrdered(
   return key === undefined
     ? begin(services, beginning, options.follow)
     : beginOnce(services, beginning, key);
-}
-
-/** @throws ValidationFailure for what is nested deeper than the stack: V8 writes most JSON without it, not all. */
-function textOf(value: unknown): string {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    if (error instanceof RangeError) throw tooDeep(["body"]);
-    throw error;
-  }
 }
 
 /** @throws ValidationFailure */

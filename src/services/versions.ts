@@ -1,6 +1,6 @@
 /** Versions of models: publishing, reading and deleting them. */
 import { checkSchema } from "../domain/json-schema.ts";
-import { invalid, ValidationFailure } from "../domain/validation.ts";
+import { invalid, jsonText, ValidationFailure } from "../domain/validation.ts";
 import { conflict, notFound } from "../errors.ts";
 import type { Configuration, CreateVersion, Schemas, VersionSummary } from "../protocol/model.ts";
 import { isFull } from "../storage/database.ts";
@@ -120,7 +120,7 @@ export async function listVersions(
 
 /** @throws ValidationFailure */
 function checkSchemas(schemas: Schemas): void {
-  if (JSON.stringify(schemas).length > SCHEMAS_CHARS) {
+  if (jsonText(schemas, ["body", "schemas"]).length > SCHEMAS_CHARS) {
     throw invalid(["body", "schemas"], `they may have ${SCHEMAS_CHARS} characters as JSON`);
   }
   checkSchema(schemas.prediction.input, ["body", "schemas", "prediction", "input"]);

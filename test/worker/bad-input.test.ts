@@ -3,9 +3,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Answer, Refusal } from "./support/client.ts";
 import { countRows } from "./support/objects.ts";
-import { newWorld, unique } from "./support/world.ts";
+import { ALL } from "./support/vendora.ts";
+import { DIGEST, newWorld, unique } from "./support/world.ts";
 
-const world = await newWorld();
+const world = await newWorld({ compatibilities: ALL });
 const { client, model, username } = world;
 await client.post("/v1/models", { name: "empty" });
 
@@ -165,19 +166,33 @@ describe("the body", () => {
   });
 
   // V8 writes most JSON without recursion, but not what has such names in it.
-  test.each(["🐙", "toJSON", "1"])(
-    "nested 20,000 levels deep in %j is said to be",
-    async (name) => {
-      const nested = "[".repeat(20_000) + "]".repeat(20_000);
-      const body = `{"model":"${model}","input":{"${name}":${nested}}}`;
+  describe.each(["🐙", "toJSON", "1"])("nested 20,000 levels deep in %j is said to be", (name) => {
+    const nested = `{"${name}":${"[".repeat(20_000) + "]".repeat(20_000)}}`;
+    const schemas = `{"prediction":{"input":${nested},"output":{}}}`;
+    test.each([
+      ["an input", "/predictions", `"model":"${model}","input":${nested}`, ["body"]],
+      [
+        "of a response",
+        "/vendora/responses",
+        `"model":"${model}","input":[${nested}]`,
+        ["body", "input"],
+      ],
+      [
+        "a schema",
+        `/models/${model}/versions`,
+        `"release_notes":"","container_image_digest":"${DIGEST}","schemas":${schemas}`,
+        ["body", "schemas"],
+      ],
+    ])("%s", async (_, path, fields, loc) => {
       const headers = { "content-type": "application/json" };
-      const response = await client.fetch("/v1/predictions", { method: "POST", body, headers });
+      const init = { method: "POST", body: `{${fields}}`, headers };
+      const response = await client.fetch(`/v1${path}`, init);
       expect(response.status).toBe(422);
       expect((await response.json<Refusal>()).detail).toEqual([
-        { type: "recursion_loop", loc: ["body"], msg: "Input is nested too deep" },
+        { type: "recursion_loop", loc, msg: "Input is nested too deep" },
       ]);
-    },
-  );
+    });
+  });
 
   test("of another content type is a 415", async () => {
     const response = await client.fetch("/v1/predictions", {

@@ -124,6 +124,17 @@ describe("what is no frame closes the channel and changes nothing", () => {
   });
 });
 
+// V8 writes most JSON without recursion, but not what has a name beyond Latin-1 in it.
+test("a value that is nested deeper than can be written ends the run, and says so", async () => {
+  const { client, id, channel } = await begun();
+  const nested = `{"🐙":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
+  const frame = `{"type":"events","seq":2,"events":[{"event":"output","data":${nested}}]}`;
+  expect(await channel.exchange(frame)).toMatchObject({ type: "fenced" });
+  const { status, output, error } = await client.get(id);
+  expect({ status, output }).toEqual({ status: "failed", output: null });
+  expect(error).toMatchObject({ message: expect.stringContaining("nested too deep") });
+});
+
 test("after a break the runner is welcomed with what was kept, and resends the rest", async () => {
   const { client, id, job, runner, channel } = await begun();
   await channel.output("a");

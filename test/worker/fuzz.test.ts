@@ -58,8 +58,8 @@ async function run(plan: Plan): Promise<void> {
   const sent = written(plan, harvest);
   const line = `after ${sentSoFar++} others: ${curl(sent, plan.caller)}`;
   const received = await ask(sent).catch((cause: unknown) => {
-    const isLate = cause instanceof DOMException && cause.name === "TimeoutError";
-    if (isLate && CALL.test(sent.url)) return undefined;
+    const timedOut = cause instanceof DOMException && cause.name === "TimeoutError";
+    if (timedOut && CALL.test(sent.url)) return undefined;
     throw new Error(`not answered, ${line}`, { cause });
   });
   if (!received) return;
@@ -103,9 +103,9 @@ const BEFORE = [
   { path: "/vendora/responses", body: { model: callers.callable, input: "a", background: true } },
 ];
 
-async function learnAll(those: typeof BEFORE): Promise<void> {
+async function makeBefore(): Promise<void> {
   const { authorization = "" } = callers.user;
-  for (const { path, body } of those) {
+  for (const { path, body } of BEFORE) {
     const sent = {
       method: "POST",
       url: `${ORIGIN}/v1${path}`,
@@ -118,7 +118,7 @@ async function learnAll(those: typeof BEFORE): Promise<void> {
 }
 
 test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 240_000 }, async () => {
-  for (let made = 0; made < MADE_BEFORE; made++) await learnAll(BEFORE);
+  for (let made = 0; made < MADE_BEFORE; made++) await makeBefore();
   const queue = fc.sample(anyPlan, { numRuns: REQUESTS, seed: SEED }).values();
   const worker = async () => {
     for (const plan of queue) await run(plan);

@@ -2,12 +2,17 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { exchanged, received, script } from "./support/receiver.ts";
 import { passes, startClock, stopClock } from "./support/time.ts";
-import { expectNoMoreThan, payloadOf, redeliver, settled, watched } from "./support/webhooks.ts";
+import {
+  expectNoMoreThan,
+  payloadOf,
+  redeliver,
+  settled,
+  type Watched,
+  watched,
+} from "./support/webhooks.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
-
-type Watched = Awaited<ReturnType<typeof watched>>;
 
 const range = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, n) => `${first + n}`);

@@ -15,6 +15,7 @@ import {
   redeliver,
   settled,
   told,
+  type Watched,
   watched,
 } from "./support/webhooks.ts";
 import { newWorld } from "./support/world.ts";
@@ -24,8 +25,6 @@ afterEach(() => {
   startClock();
   vi.restoreAllMocks();
 });
-
-type Watched = Awaited<ReturnType<typeof watched>>;
 
 const delivered = (count: number) => Array<string>(count).fill("delivered");
 

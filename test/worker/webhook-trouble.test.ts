@@ -15,6 +15,7 @@ import {
   redeliver,
   settled,
   told,
+  type Watched,
   watched,
 } from "./support/webhooks.ts";
 import { newWorld } from "./support/world.ts";
@@ -28,8 +29,6 @@ afterEach(() => {
   startClock();
   vi.restoreAllMocks();
 });
-
-type Watched = Awaited<ReturnType<typeof watched>>;
 
 /** When the only delivery is tried again, s from now. */
 async function nextTry({ client, id }: Pick<Watched, "client" | "id">): Promise<number> {

@@ -3,7 +3,6 @@
  * jobs are rows of its SQLite; polls and offers live in memory, because whoever sent them sends
  * them again (a runner polls anew, a prediction whose attempt nobody took dispatches itself).
  */
-
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
 import { Line } from "../../domain/line.ts";

@@ -8,14 +8,19 @@ import {
   type UpFrame,
   upFrame,
 } from "../../protocol/channel.ts";
+import type { LogEvent } from "../../protocol/event.ts";
+import type { Limits } from "../../protocol/runner.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
 import { MAX_FRAME_UNITS } from "./entries.ts";
-import { linesOf } from "./log.ts";
+import { type Line, linesOf, type Totals } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** What is over a limit by more than its envelope can be: the runner keeps the limits exactly. */
 const TOLERANCE = 1.1;
+
+const TOO_MUCH = "The runner sent more than a prediction may have.";
+const TOO_DEEP = "The runner sent a value that is nested too deep to be kept.";
 
 /** The attempt that a lease names, when the lease is right: also of one that has ended. */
 export function attemptOf({ life }: PredictionRecord, leaseText: string): number | undefined {
@@ -135,7 +140,7 @@ export class Attempts {
 
   #report(record: PredictionRecord, frame: EventsFrame, attempt: number, now: number): void {
     const { life, log } = record;
-    const { limits } = life.spec;
+    const reported = writtenLines(frame.events);
     life.start(now);
     const own = linesOf(life.takeEvents());
     const started =
@@ -146,15 +151,9 @@ export class Attempts {
       if (reported.event === "setup" && reported.data.phase === "ready") life.ready(now);
       changed ||= reported.event === "metrics" || reported.event === "setup";
     }
-    const reported = linesOf(frame.events);
-    const totals = log.totalsWith(attempt, frame.seq, reported);
-    const { output_bytes, logs_bytes } = totals;
-    if (
-      reported.reduce((units, { json }) => units + json.length, 0) > MAX_FRAME_UNITS ||
-      output_bytes > limits.output_bytes * TOLERANCE ||
-      logs_bytes > limits.logs_bytes * TOLERANCE
-    ) {
-      life.fail("internal", "The runner sent more than a prediction may have.", now);
+    const totals = reported && log.totalsWith(attempt, frame.seq, reported);
+    if (!totals || isTooMuch(reported, totals, life.spec.limits)) {
+      life.fail("internal", totals ? TOO_MUCH : TOO_DEEP, now);
       return this.#effects.commit(record, { lines: own, started });
     }
     if (frame.finish) life.finish(frame.finish, now);
@@ -165,6 +164,21 @@ export class Attempts {
     if (started && !life.terminal) this.#effects.projectStarted(record);
   }
 }
+
+/** undefined when a value is nested so deep that there is no writing it. */
+function writtenLines(events: LogEvent[]): Line[] | undefined {
+  try {
+    return linesOf(events);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+const isTooMuch = (lines: Line[], { output_bytes, logs_bytes }: Totals, limits: Limits): boolean =>
+  lines.reduce((units, { json }) => units + json.length, 0) > MAX_FRAME_UNITS ||
+  output_bytes > limits.output_bytes * TOLERANCE ||
+  logs_bytes > limits.logs_bytes * TOLERANCE;
 
 function parseFrame(message: string | ArrayBuffer): UpFrame | undefined {
   if (typeof message !== "string") return undefined;

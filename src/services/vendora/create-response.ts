@@ -1,5 +1,5 @@
 /** Creating responses: what came before them, and the three ways to wait for one. */
-import { fault, issueAt, ValidationFailure } from "../../domain/validation.ts";
+import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/validation.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
@@ -80,7 +80,7 @@ async function withPrevious(
   const { previous_response_id: id, input } = asked;
   const own = await withoutReferences(services, caller, itemsOf(input));
   const items = id == null ? own : conversation(...(await before(services, caller, id)), own);
-  if (items.length > MAX_ITEMS || JSON.stringify(items).length > MAX_CONVERSATION) {
+  if (items.length > MAX_ITEMS || jsonText(items, ["body", "input"]).length > MAX_CONVERSATION) {
     const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
     throw badParameter("input", "context_length_exceeded", message);
   }

@@ -42,6 +42,8 @@ export async function watched({ input = { a: 1 }, events, secret, ...options }: 
   return { ...world, path, id: body.id, runner, job, channel };
 }
 
+export type Watched = Awaited<ReturnType<typeof watched>>;
+
 export const READY = { event: "setup", data: { phase: "ready" } } as const;
 
 /** A body as it came, which must be a whole one. */
