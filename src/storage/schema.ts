@@ -25,10 +25,30 @@ export const users = sqliteTable("users", {
   urls: text({ mode: "json" }).$type<string[]>().notNull().default([]),
   location: text().notNull().default(""),
   company: text().notNull().default(""),
+  /** Whether it has proved to hold OPERATOR_TOKEN: it sees the fleet in the dashboard. */
+  operator: integer({ mode: "boolean" }).notNull().default(false),
   /** The rowid of its search documents. */
   seq: integer().unique(),
   created_at: integer().notNull(),
   updated_at: integer().notNull(),
+  /** When it was given up: from then on it is there for nobody, and the sweep removes what it had. */
+  deleted_at: integer(),
+});
+
+/** Who may sign up where not everybody may. */
+export const invitations = sqliteTable("invitations", {
+  id: text().primaryKey(),
+  /** SHA-256 of what its link has. */
+  hash: text().notNull().unique(),
+  /** For whom, in the operator's words. */
+  note: text().notNull(),
+  /** The user that whoever accepts it becomes: one that was made over the API. Null: a new one. */
+  user_id: text().references(() => users.id),
+  /** It gives that user, who could sign in when it was made, a new password; and nothing else does. */
+  recovers: integer({ mode: "boolean" }).notNull(),
+  created_at: integer().notNull(),
+  expires_at: integer().notNull(),
+  accepted_at: integer(),
 });
 
 /**
@@ -65,8 +85,12 @@ export const tokens = sqliteTable(
     /** The first characters, to tell one from another. */
     prefix: text().notNull(),
     scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
+    /** The ids of the models that it may run. Null: all. */
+    models: text({ mode: "json" }).$type<string[]>(),
     created_at: integer().notNull(),
     expires_at: integer(),
+    /** Within some minutes: it is not written with every request. */
+    last_used_at: integer(),
     revoked_at: integer(),
   },
   (t) => [index("tokens_user").on(t.user_id, t.id)],
@@ -79,6 +103,7 @@ export const runnerTokens = sqliteTable("runner_tokens", {
   prefix: text().notNull(),
   hardware: text({ mode: "json" }).$type<string[]>().notNull(),
   created_at: integer().notNull(),
+  last_used_at: integer(),
   revoked_at: integer(),
 });
 
@@ -157,6 +182,20 @@ export const modelCategories = sqliteTable(
     primaryKey({ columns: [t.model_id, t.category_slug] }),
     index("model_categories_slug").on(t.category_slug),
   ],
+);
+
+/** What a model's containers find in their environment and nobody reads again: sealed (domain/sealing.ts). */
+export const modelVariables = sqliteTable(
+  "model_variables",
+  {
+    model_id: text()
+      .notNull()
+      .references(() => models.id, { onDelete: "cascade" }),
+    name: text().notNull(),
+    sealed: text().notNull(),
+    updated_at: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.model_id, t.name] })],
 );
 
 /** How often a model was run: counted by triggers on `predictions`, one for each row. */
@@ -254,8 +293,29 @@ export const predictions = sqliteTable(
   (t) => [
     primaryKey({ columns: [t.user_id, t.id] }),
     index("predictions_status").on(t.user_id, t.status, t.id),
+    index("predictions_model").on(t.user_id, t.model_id, t.id),
     index("predictions_active").on(t.checked_at).where(sql`status IN ('pending', 'started')`),
   ],
+);
+
+/**
+ * What an account has run, by day (UTC) and model: counted by triggers when a prediction ends
+ * (WITHOUT ROWID, by hand in the migration).
+ */
+export const usage = sqliteTable(
+  "usage",
+  {
+    user_id: text().notNull(),
+    /** `2026-11-21`. */
+    day: text().notNull(),
+    model_id: text().notNull(),
+    /** `owner/name`, as it was called last. */
+    model: text().notNull(),
+    predictions: integer().notNull(),
+    failed: integer().notNull(),
+    execution_seconds: real().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.user_id, t.day, t.model_id] })],
 );
 
 /**
@@ -318,7 +378,7 @@ export const webhookEndpoints = sqliteTable(
     url: text().notNull(),
     description: text().notNull(),
     events: text({ mode: "json" }).$type<WebhookEventName[]>().notNull(),
-    /** Each of them signs. They are kept as they are, for signing needs them so. */
+    /** Each of them signs. */
     secrets: text({ mode: "json" }).$type<EndpointSecret[]>().notNull(),
     enabled: integer({ mode: "boolean" }).notNull(),
     /** When the first of the tries began that have all failed since. */
@@ -336,5 +396,7 @@ export const webhookEndpoints = sqliteTable(
 export interface EndpointSecret {
   id: string;
   secret: string;
+  /** Whether the secret is (domain/webhook/stored-secret.ts): not where there is no SECRET_KEY. */
+  sealed?: boolean;
   created_at: number;
 }
