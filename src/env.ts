@@ -10,6 +10,8 @@ import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 export interface Bindings {
   DB: D1Database;
   FILES: R2Bucket;
+  /** What is built beside the Worker: the dashboard's scripts and style, the runner's package. */
+  ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
   PROJECTION: Queue<ProjectionMessage>;
   PREDICTION: DurableObjectNamespace<PredictionObject>;
@@ -19,6 +21,8 @@ export interface Bindings {
   RATE_LIMIT_ADDRESS: RateLimit;
   RATE_LIMIT_TOKEN: RateLimit;
   RATE_LIMIT_PREDICTIONS: RateLimit;
+  RATE_LIMIT_SIGN_IN: RateLimit;
+  RATE_LIMIT_ACCOUNT: RateLimit;
 }
 
 declare global {
@@ -27,6 +31,8 @@ declare global {
   }
 }
 
+const signUp = z.enum(["open", "invitation", "closed"]);
+
 const count = z.coerce.number().int().positive();
 
 /** R2 aborts a multipart upload by itself after 7 days, and takes no smaller parts but the last. */
@@ -34,17 +40,19 @@ const MAX_UPLOAD_HOURS = 24 * 7;
 const MIN_PART_MIB = 5;
 const MIB = 1024 * 1024;
 
+const list = z
+  .string()
+  .default("")
+  .transform((text) =>
+    text
+      .split(",")
+      .map((item) => item.trim())
+      .filter(Boolean),
+  );
+
 const variables = z.object({
   IMAGE_REGISTRY: z.string().min(1),
-  IMAGE_ALLOW_LIST: z
-    .string()
-    .default("")
-    .transform((text) =>
-      text
-        .split(",")
-        .map((item) => item.trim())
-        .filter(Boolean),
-    ),
+  IMAGE_ALLOW_LIST: list,
   MAX_WAITING: count.default(1_000),
   MAX_MODELS: count.default(1_000),
   MAX_VERSIONS: count.default(1_000),
@@ -67,7 +75,11 @@ const variables = z.object({
   WEBHOOK_RETRY_SECONDS: z.coerce.number().positive().default(5),
   WEBHOOK_SWITCH_OFF_DAYS: z.coerce.number().positive().default(5),
   WEBHOOK_RESOLVER: z.url().default("https://cloudflare-dns.com/dns-query"),
+  SIGN_UP: signUp.default("invitation"),
+  GITHUB_CLIENT_ID: z.string().min(1).optional(),
+  GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
   OPERATOR_TOKEN: z.string().min(16).optional(),
+  SECRET_KEY: list.pipe(z.array(z.string().min(32, "at least 32 characters, from a generator"))),
 });
 
 export interface WebhookSettings {
@@ -106,7 +118,13 @@ export interface Settings {
   rateLimits: boolean;
   resourceShape: ResourceShape;
   webhooks: WebhookSettings;
+  /** Who may make an account in the dashboard. */
+  signUp: z.infer<typeof signUp>;
+  /** Where people may sign in with GitHub. */
+  github: { clientId: string; clientSecret: string } | undefined;
   operatorToken: string | undefined;
+  /** What sessions are signed and secrets are sealed with, newest first. Empty: no dashboard. */
+  secretKeys: string[];
 }
 
 const parsed = new WeakMap<object, Settings>();
@@ -151,7 +169,13 @@ export function settings(env: Bindings): Settings {
         switchOffMs: v.WEBHOOK_SWITCH_OFF_DAYS * 86_400_000,
         resolver: v.WEBHOOK_RESOLVER,
       },
+      signUp: v.SIGN_UP,
+      github:
+        v.GITHUB_CLIENT_ID !== undefined && v.GITHUB_CLIENT_SECRET !== undefined
+          ? { clientId: v.GITHUB_CLIENT_ID, clientSecret: v.GITHUB_CLIENT_SECRET }
+          : undefined,
       operatorToken: v.OPERATOR_TOKEN,
+      secretKeys: v.SECRET_KEY,
     };
     parsed.set(env, found);
   }

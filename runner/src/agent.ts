@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isOutdated, packageAddress } from "../../src/domain/runner-version.ts";
 import {
   type Job as JobOrder,
   type Machine,
@@ -88,10 +89,21 @@ export class Agent {
           }),
       });
       log.info("registered", { runner: session.runner_id, name: runner.name });
+      this.#compare(session);
       return session;
     } catch (error) {
       throw refusal(error);
     }
+  }
+
+  /** Says so when the deployment has another runner than this. */
+  #compare({ latest_version: latest }: SessionResponse): void {
+    if (latest === undefined || !isOutdated(VERSION, latest)) return;
+    const { controlPlane, log } = this.#options;
+    const address = packageAddress(controlPlane.url, latest);
+    log.warn(
+      `out of date: this runner is ${VERSION}, the deployment's is ${latest}. Update it with npm install --global "${address}", or start it with npx --yes "${address}"`,
+    );
   }
 
   /** Works for one session; true when the control plane does not know it any more. */

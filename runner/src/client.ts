@@ -42,19 +42,19 @@ const TRANSFER_TIMEOUT_MS = 120_000;
 const POLL_GRACE_MS = 10_000;
 
 export class ControlPlane {
-  readonly #base: string;
+  readonly url: string;
   readonly #headers: Record<string, string>;
   readonly #service: JsonClient;
 
   constructor({ url, token }: ControlPlaneOptions) {
-    this.#base = url.replace(/\/+$/, "");
+    this.url = url.replace(/\/+$/, "");
     this.#headers = {
       authorization: `Bearer ${token}`,
       // Answers are small and waited for: to compress one costs more than to send it.
       "accept-encoding": "identity",
       "user-agent": `auspex-runner/${VERSION}`,
     };
-    this.#service = new JsonClient(this.#base, this.#headers);
+    this.#service = new JsonClient(this.url, this.#headers);
   }
 
   register(body: SessionRequest, signal: AbortSignal) {
@@ -126,7 +126,7 @@ export class ControlPlane {
 
   channel(lease: string): ChannelAddress {
     return {
-      url: `${this.#base.replace(/^http/, "ws")}/v1/runner/channel`,
+      url: `${this.url.replace(/^http/, "ws")}/v1/runner/channel`,
       headers: { ...this.#headers, [LEASE_HEADER]: lease },
     };
   }

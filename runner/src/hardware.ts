@@ -2,14 +2,13 @@
 import { execFile } from "node:child_process";
 import os from "node:os";
 import { promisify } from "node:util";
-import type { Machine, TelemetryRequest } from "../../src/protocol/runner.ts";
+import type { Load, Machine } from "../../src/protocol/runner.ts";
 
 const run = promisify(execFile);
 /** With a GPU that has fallen off the bus nvidia-smi hangs for minutes. */
 const NVIDIA_SMI_TIMEOUT_MS = 5_000;
 
 export type Gpu = Machine["gpus"][number];
-export type Load = TelemetryRequest["load"];
 export type GpuLoad = NonNullable<Load["gpus"]>[number];
 
 export async function readMachine(): Promise<Machine> {

@@ -104,7 +104,22 @@ function signals(): { stop: AbortSignal; kill: AbortSignal } {
     (stop.signal.aborted ? kill : stop).abort();
   };
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+  whenNpxEnds(() => stop.abort());
   return { stop: stop.signal, kill: kill.signal };
+}
+
+const PARENT_CHECK_MS = 500;
+
+/** A signal to npx ends the shell between it and us, and does not get here: its end is noticed. */
+function whenNpxEnds(end: () => void): void {
+  if (process.env.npm_lifecycle_event !== "npx") return;
+  const shell = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    end();
+  }, PARENT_CHECK_MS);
+  timer.unref();
 }
 
 async function check(config: Config, json: boolean): Promise<number> {

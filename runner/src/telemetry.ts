@@ -1,8 +1,7 @@
 /** Tells the control plane how this runner is, and learns whether it is to drain. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TelemetryRequest, TelemetryResponse } from "../../src/protocol/runner.ts";
+import type { Load, TelemetryRequest, TelemetryResponse } from "../../src/protocol/runner.ts";
 import { endsSession, messageOf } from "./error.ts";
-import type { Load } from "./hardware.ts";
 import type { Log } from "./log.ts";
 
 export type RunnerState = Omit<TelemetryRequest, "load">;

@@ -17,6 +17,8 @@ export interface DeploymentOptions {
   /** 0: any free one. */
   port: number;
   operatorToken: string;
+  /** At least 32 characters. */
+  secretKey: string;
   /** Variables that differ from wrangler.toml. */
   variables?: Record<string, string>;
 }
@@ -48,6 +50,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
           name: "auspex",
           bindings: Object.assign({}, workerOptions.bindings, options.variables, {
             OPERATOR_TOKEN: options.operatorToken,
+            SECRET_KEY: options.secretKey,
           }),
           modulesRoot: "/",
           modules: [{ type: "ESModule", path: "/worker.js", contents: options.script }],

@@ -16,6 +16,8 @@ export interface RunnerOptions {
   stateFolder: string;
   /** The process engine's models; without it the engine is docker. */
   models?: string;
+  /** What starts it; absent: its sources. */
+  command?: readonly [string, ...string[]];
   /** More settings, as environment variables. */
   environment?: Record<string, string>;
   /** Called with each line that it logs. */
@@ -28,9 +30,12 @@ export interface RunnerProcess {
   stop(ms: number): Promise<void>;
 }
 
+const SOURCES = [process.execPath, join(ROOT, "runner/src/main.ts")] as const;
+
 /** In a process group of its own: a Ctrl-C in the terminal is not its business, `stop` is. */
 export function startRunner(options: RunnerOptions): RunnerProcess {
-  const child = spawn(process.execPath, [join(ROOT, "runner/src/main.ts"), "run"], {
+  const [command, ...args] = options.command ?? SOURCES;
+  const child = spawn(command, [...args, "run"], {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: {

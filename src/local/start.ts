@@ -12,6 +12,7 @@ import { makePicture } from "./picture.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
 import { publishModels, type Seed, seed } from "./seed.ts";
+import { EMAIL, signUp } from "./sign-in.ts";
 import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
 import { farewell, say, showPicture, showStream, showUsage } from "./terminal.ts";
 
@@ -84,6 +85,7 @@ async function main(): Promise<void> {
     port: 0,
     stateFolder: join(STATE_FOLDER, "state"),
     operatorToken: secrets.operatorToken,
+    secretKey: secrets.secretKey,
     variables: { WEBHOOK_ALLOW_INSECURE: "true", RATE_LIMITS: "off" },
   });
   handleSignals();
@@ -93,7 +95,8 @@ async function main(): Promise<void> {
   // One that fails, as while workerd restarts, is made up for by the next.
   setInterval(() => deployment?.scheduled().catch(() => {}), SCHEDULE_MS).unref();
   const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
-  await writeSecrets({ ...secrets, seed: user });
+  if (user !== secrets.seed || !secrets.signedUp) await signUp(url, USERNAME, secrets);
+  await writeSecrets({ ...secrets, seed: user, signedUp: true });
   runner = startRunner({
     url,
     token: user.runnerToken,
@@ -115,7 +118,8 @@ async function main(): Promise<void> {
   await showStream(client, `${USERNAME}/story`);
   const picture = await makePicture(client, `${USERNAME}/duotone`, SAMPLE);
   showPicture(picture, `${USERNAME}/duotone`);
-  showUsage(url, user.token, USERNAME, picture);
+  const login = { email: EMAIL, password: secrets.password };
+  showUsage({ url, token: user.token, username: USERNAME, login, picture });
 }
 
 main().catch(async (error: unknown) => {

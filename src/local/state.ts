@@ -7,7 +7,12 @@ import { ROOT } from "./bundle.ts";
 
 const secrets = z.object({
   operatorToken: z.string(),
+  secretKey: z.string().default(() => randomBytes(32).toString("hex")),
+  /** Of the dashboard. */
+  password: z.string().default(() => randomBytes(9).toString("base64url")),
   seed: z.object({ username: z.string(), token: z.string(), runnerToken: z.string() }).optional(),
+  /** Whether the user of the seed can sign in to the dashboard. */
+  signedUp: z.boolean().default(false),
 });
 export type Secrets = z.infer<typeof secrets>;
 
@@ -19,7 +24,7 @@ export async function readSecrets(): Promise<Secrets> {
   await mkdir(STATE_FOLDER, { recursive: true });
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text !== undefined) return secrets.parse(JSON.parse(text));
-  return { operatorToken: randomBytes(32).toString("hex") };
+  return secrets.parse({ operatorToken: randomBytes(32).toString("hex") });
 }
 
 export const writeSecrets = (value: Secrets) =>

@@ -30,11 +30,24 @@ export function showPicture({ output }: Picture, model: string): void {
   say(`\n${model} has made a picture, open it:\n\n  ${output}`);
 }
 
-export function showUsage(url: string, token: string, username: string, picture: Picture): void {
+export function showUsage({
+  url,
+  token,
+  username,
+  login,
+  picture,
+}: {
+  url: string;
+  token: string;
+  username: string;
+  /** To the dashboard. */
+  login: { email: string; password: string };
+  picture: Picture;
+}): void {
   say(`
 Auspex is up: the control plane in workerd, a runner with seven example models.
 
-  address    ${url}
+  dashboard  ${url.replace("127.0.0.1", "localhost")}   (${login.email}, password ${login.password})
   token      ${token}
   reference  ${url}/docs
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Agent } from "../../runner/src/agent.ts";
 import { ControlPlane } from "../../runner/src/client.ts";
 import type { Executor } from "../../runner/src/executor.ts";
+import { VERSION } from "../../runner/src/version.ts";
 import {
   claimRequest,
   type Job,
@@ -119,6 +120,26 @@ test.each([
 ])("HTTP %i at the registration ends it in words", async (status, words) => {
   plane.endpoints.set("/v1/runner/sessions", () => ({ status }));
   await expect(agent(async () => DONE).run).rejects.toThrow(words);
+});
+
+test.each([
+  ["9.9.9+1a2b3c4d", true],
+  [`${VERSION}+1a2b3c4d`, false],
+  [undefined, false],
+])("a deployment that has the runner %s: told to update %s", async (latest_version, told) => {
+  plane.endpoints.set("/v1/runner/sessions", () => ({
+    body: { ...registered.body, ...(latest_version && { latest_version }) },
+  }));
+  const warn = vi.spyOn(silentLog, "warn");
+  const it = agent(async () => DONE);
+  await vi.waitFor(() => expect(polls).toHaveLength(1), { interval: 1 });
+  it.stop.abort();
+  await it.run;
+  const update = expect.stringContaining(
+    `npx --yes "${plane.url}/auspex-runner.tgz?v=9.9.9+1a2b3c4d"`,
+  );
+  expect(warn.mock.calls).toEqual(told ? [[update]] : []);
+  vi.restoreAllMocks();
 });
 
 test("superseded by another process, it finishes its work and ends", async () => {

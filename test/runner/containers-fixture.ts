@@ -189,12 +189,30 @@ export async function openBox(
   };
 }
 
+/** What the models of these tests take; PORT the engine sets, whoever else does. */
+const VARIABLES = [
+  "DECLARES",
+  "INPUTS",
+  "ITERATOR",
+  "PORT",
+  "SETUP",
+  "STYLE",
+  "WEBHOOK_AUTH_TOKEN",
+];
+
 export function addModel(models: string, name: string, script: string, kind = "cog"): void {
   const folder = join(models, name);
   mkdirSync(folder, { recursive: true });
   cpSync(script, join(folder, "model.mjs"));
   const schemas = { prediction: { input: {}, output: {} } };
-  const manifest = { name, interface: kind, command: ["node", "model.mjs"], schemas };
+  const configuration = { variable_names: VARIABLES };
+  const manifest = {
+    name,
+    interface: kind,
+    command: ["node", "model.mjs"],
+    schemas,
+    configuration,
+  };
   writeFileSync(join(folder, "auspex.json"), JSON.stringify(manifest));
 }
 

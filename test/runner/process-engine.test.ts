@@ -107,9 +107,14 @@ describe("the engine", () => {
     });
   });
 
-  it("gives a model its variables and little else of the runner's environment", async () => {
+  it("gives a model the variables that its folder names, and little else", async () => {
     vi.stubEnv("AUSPEX_TOKEN", "secret");
-    const variables = { STYLE: "plain", WEBHOOK_AUTH_TOKEN: "mine", PORT: "1" };
+    const variables = {
+      STYLE: "plain",
+      WEBHOOK_AUTH_TOKEN: "mine",
+      PORT: "1",
+      GIT_SSH_COMMAND: "sh -c evil",
+    };
     const { sink, finish } = box.run("liar", { mode: "environment" }, { variables });
     expect(await finish).toMatchObject({ status: "succeeded" });
     vi.unstubAllEnvs();
@@ -134,7 +139,7 @@ describe("the engine", () => {
     const digest = found?.digest ?? "";
     const uploadUrl = "http://127.0.0.1:9/up";
     const image = { repository: "r", digest };
-    const launch = { image, interface: "cog", environment: {}, uploadUrl } as const;
+    const launch = { image, interface: "cog", variables: {}, environment: {}, uploadUrl } as const;
     const { exited } = await engine.start(launch);
     const logs = expect.stringContaining("no-such-program");
     expect(await exited).toEqual({ description: "exited with code 127", logs });
@@ -162,7 +167,7 @@ describe("the engine", () => {
     await engine.open(async () => 1);
     const uploadUrl = "http://127.0.0.1:9/up";
     const image = await box.image("hello");
-    const launch = { image, interface: "cog", environment: {}, uploadUrl } as const;
+    const launch = { image, interface: "cog", variables: {}, environment: {}, uploadUrl } as const;
     const { exited, kill } = await engine.start(launch);
     const [pid = ""] = readdirSync(processes);
     rmSync(join(processes, pid));

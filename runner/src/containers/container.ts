@@ -175,11 +175,13 @@ export class Container {
     const token = randomBytes(32).toString("base64url");
     const uploadUrl = this.files.url;
     const environment = {
-      ...variables,
       ...server.environment(maxConcurrency, token),
       AUSPEX_UPLOAD_URL: uploadUrl,
     };
-    const running = await engine.start({ image, interface: kind, environment, uploadUrl }, signal);
+    const running = await engine.start(
+      { image, interface: kind, variables, environment, uploadUrl },
+      signal,
+    );
     this.#running = running;
     const gone = this.#gone.signal;
     void running.exited.then((exit) => this.#gone.abort(this.#endOf(exit)));

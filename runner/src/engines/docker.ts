@@ -104,7 +104,7 @@ export class DockerEngine implements Engine {
   }
 
   async start(
-    { image, environment, uploadUrl, interface: kind }: Launch,
+    { image, variables, environment, uploadUrl, interface: kind }: Launch,
     signal: AbortSignal,
   ): Promise<RunningContainer> {
     const found = await this.#inspect(image);
@@ -119,9 +119,11 @@ export class DockerEngine implements Engine {
       // By the id that was looked at, not by a name that may come to mean another image.
       Image: found.Id,
       ...(facts.cog ? { Cmd: [...COG_COMMAND, `--upload-url=${uploadUrl}`] } : {}),
-      Env: Object.entries({ ...environment, ...listening(kind, "0.0.0.0", port) }).map(
-        ([name, value]) => `${name}=${value}`,
-      ),
+      Env: Object.entries({
+        ...variables,
+        ...environment,
+        ...listening(kind, "0.0.0.0", port),
+      }).map(([name, value]) => `${name}=${value}`),
       Labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
       ExposedPorts: { [`${port}/tcp`]: {} },
       HostConfig: hostConfig({

@@ -16,7 +16,9 @@ export const referenceOf = (image: Image): string => `${image.repository}@${imag
 export interface Launch {
   image: Image;
   interface: ContainerInterface;
-  /** The version's variables and what the interface adds; where to listen comes from the engine. */
+  /** The model's own, from whoever published it. */
+  variables: Record<string, string>;
+  /** What the interface wants, over those; where to listen comes from the engine. */
   environment: Record<string, string>;
   /** Where what the container puts out as files goes; Cog is told by a flag of its server. */
   uploadUrl: string;

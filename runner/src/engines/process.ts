@@ -21,7 +21,7 @@ import {
   referenceOf,
 } from "./engine.ts";
 import { openBelow } from "./file.ts";
-import { listModels, type ModelFolder } from "./folder.ts";
+import { listModels, type Manifest, type ModelFolder } from "./folder.ts";
 import { signalGroup, spawnGroup } from "./group.ts";
 import { listening } from "./listening.ts";
 import type { ProcessOptions } from "./options.ts";
@@ -64,7 +64,12 @@ export class ProcessEngine implements Engine {
     this.#used.set(referenceOf(image), image);
   }
 
-  async start({ image, environment, interface: kind }: Launch): Promise<RunningContainer> {
+  async start({
+    image,
+    variables,
+    environment,
+    interface: kind,
+  }: Launch): Promise<RunningContainer> {
     const { directory, manifest } = await this.#find(image);
     const port = await freePort();
     const temporary = await this.#temporary.make();
@@ -72,9 +77,10 @@ export class ProcessEngine implements Engine {
       command: manifest.command,
       directory,
       environment: {
+        ...named(variables, manifest),
         ...environment,
         // Last, the runner's own `node`, for machines where none is installed.
-        PATH: [environment.PATH ?? process.env.PATH, dirname(process.execPath)].join(delimiter),
+        PATH: [process.env.PATH, dirname(process.execPath)].join(delimiter),
         HOME: process.env.HOME ?? directory,
         ...listening(kind, LOOPBACK, port),
         TMPDIR: temporary,
@@ -142,6 +148,18 @@ export class ProcessEngine implements Engine {
       },
     };
   }
+}
+
+/**
+ * Those that the folder itself asks for. Any other could change what runs in it, and whoever
+ * publishes it as a version is not its operator, who has looked at it.
+ */
+function named(
+  variables: Record<string, string>,
+  { configuration: { variable_names } }: Manifest,
+): Record<string, string> {
+  const names = new Set(variable_names);
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
 }
 
 /** One that was free a moment ago: the system does not hand it out again soon. */

@@ -1,0 +1,132 @@
+/** The runner as operators get it: from the deployment, on a machine that has Node and nothing else. */
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { packageAddress } from "../../src/domain/runner-version.ts";
+import { packRunner } from "../../src/local/runner-package.ts";
+import { tarball } from "../../src/local/tarball.ts";
+import { endOf } from "./support/end.ts";
+import { World } from "./support/world.ts";
+
+const run = promisify(execFile);
+
+/** Telemetry comes once a second here. */
+const TOLD = { timeout: 5_000, interval: 100 };
+
+let world: World;
+let version: string;
+/** The home of somebody on that machine. */
+let home: string;
+let environment: Record<string, string>;
+
+beforeAll(async () => {
+  world = await World.open();
+  home = await mkdtemp(join(tmpdir(), "auspex-machine-"));
+  ({ version } = await packRunner(home));
+  const bin = join(home, "bin");
+  await mkdir(bin);
+  await symlink(process.execPath, join(bin, "node"));
+  environment = {
+    HOME: home,
+    // npm starts with a shell what it has fetched.
+    PATH: [bin, join(home, "prefix/bin"), "/usr/bin", "/bin"].join(delimiter),
+    npm_config_prefix: join(home, "prefix"),
+    // Nobody is there: whoever asks a registry for anything fails.
+    npm_config_registry: "http://127.0.0.1:9/",
+    npm_config_update_notifier: "false",
+  };
+});
+afterEach(() => world.retireAll());
+afterAll(async () => {
+  await world.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+const on = async (command: string, ...args: string[]) =>
+  (await run(command, args, { cwd: home, env: environment })).stdout.trim();
+
+test("the same sources make the same bytes, which the deployment serves", async () => {
+  const again = await mkdtemp(join(home, "again-"));
+  await packRunner(again);
+  const bytes = await readFile(join(home, "auspex-runner.tgz"));
+  expect(bytes.equals(await readFile(join(again, "auspex-runner.tgz")))).toBe(true);
+  const response = await fetch(`${world.access.url}/auspex-runner.tgz`);
+  expect(response.status).toBe(200);
+  expect(bytes.equals(await response.bytes())).toBe(true);
+});
+
+test("npx runs it: it registers, is up to date, works, and drains when npx is told to stop", async () => {
+  const { url } = world.access;
+  expect(await on("npx", "--yes", `${url}/auspex-runner.tgz`, "--version")).toBe(version);
+  const runner = await world.runner("boxed", {
+    command: ["npx", "--yes", packageAddress(url, version)],
+    environment,
+  });
+  const hello = await endOf(world, await world.create("hello", { name: "box" }), "succeeded");
+  expect(hello.output).toMatch(/box/);
+  const story = await world.create("story", { seed: 1, max_tokens: 5 });
+  await endOf(world, story, "succeeded");
+  await vi.waitFor(async () => {
+    const [state] = await world.runnerStates();
+    expect(state).toMatchObject({ version, latest_version: version, outdated: false });
+    expect(state?.machine?.cpus).toBeGreaterThan(0);
+    expect(state?.load?.memory_used_gb).toBeGreaterThan(0);
+    expect(state?.warm).toHaveLength(2);
+  }, TOLD);
+  runner.signal("SIGTERM");
+  await runner.says(/ stopped$/);
+  expect(runner.lines.join("\n")).toMatch(/ draining .* stopped$/s);
+  expect(runner.lines.join("\n")).not.toContain("out of date");
+});
+
+test("installed, it knows Docker", async () => {
+  await on("npm", "install", "--global", `${world.access.url}/auspex-runner.tgz`);
+  expect(await on("auspex-runner", "--version")).toBe(version);
+  const socket = join(home, "no.sock");
+  const { stdout } = await run("auspex-runner", ["check", "--json", "--docker-socket", socket], {
+    cwd: home,
+    env: {
+      ...environment,
+      AUSPEX_URL: world.access.url,
+      AUSPEX_RUNNER_TOKEN: "ausr_x",
+      AUSPEX_HARDWARE: "cpu",
+    },
+  }).catch((failed: { stdout: string }) => failed);
+  const finding = z.object({ name: z.string(), ok: z.boolean(), detail: z.string() });
+  const findings = z.array(finding).parse(JSON.parse(stdout));
+  expect(findings).toContainEqual({
+    name: "docker",
+    ok: false,
+    detail: expect.stringContaining("no.sock"),
+  });
+});
+
+// Why the command that says how to update names the version.
+test("npx starts again what it has from an address, and fetches what another address has", async () => {
+  let served = "1.0.0";
+  const server = createServer((_, response) => {
+    const manifest = { name: "auspex-runner", version: served, bin: "main.js" };
+    response.end(
+      tarball("package", [
+        ["package.json", JSON.stringify(manifest)],
+        ["main.js", `#!/usr/bin/env node\nconsole.log("${served}")`],
+      ]),
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const start = (of: string) => on("npx", "--yes", packageAddress(`http://127.0.0.1:${port}`, of));
+  expect(await start("1.0.0")).toBe("1.0.0");
+  served = "2.0.0";
+  expect(await start("1.0.0")).toBe("1.0.0");
+  expect(await start("2.0.0")).toBe("2.0.0");
+  server.close();
+});
