@@ -15,7 +15,7 @@
  * 4. POST /v1/runner/telemetry: every `telemetry_seconds`; the answer says whether to drain.
  */
 import { z } from "zod";
-import { digest, json, uuid } from "./common.ts";
+import { digest, jsonObject, uuid } from "./common.ts";
 
 /** Rises when a change breaks older runners. */
 export const RUNNER_PROTOCOL = 1;
@@ -30,11 +30,16 @@ export type ContainerInterface = z.infer<typeof containerInterface>;
 export const vendoraCall = z.enum(["chat_completions", "responses", "embeddings"]);
 export type VendoraCall = z.infer<typeof vendoraCall>;
 
-export const machine = z.object({
-  cpus: z.number().int().positive(),
-  memory_gb: z.number().positive(),
-  gpus: z.array(z.object({ name: z.string().max(200), memory_gb: z.number().nonnegative() })),
-});
+export const machine = z
+  .object({
+    cpus: z.number().int().positive(),
+    memory_gb: z.number().positive(),
+    gpus: z.array(z.object({ name: z.string().max(200), memory_gb: z.number().nonnegative() })),
+  })
+  .meta({
+    id: "RunnerMachine",
+    example: { cpus: 16, memory_gb: 128, gpus: [{ name: "NVIDIA L40S", memory_gb: 45 }] },
+  });
 export type Machine = z.infer<typeof machine>;
 
 export const sessionRequest = z.object({
@@ -53,6 +58,8 @@ export const sessionResponse = z.object({
   runner_id: uuid,
   /** A UUIDv7: of two sessions of one runner, the later one sorts higher and wins. */
   session: uuid,
+  /** Of the runner's package that the deployment serves. */
+  latest_version: z.string().optional(),
   settings: z.object({
     poll_seconds: z.number(),
     ping_seconds: z.number(),
@@ -126,7 +133,7 @@ export const job = z.object({
   variables: z.record(z.string(), z.string()),
   limits,
   /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */
-  input: z.record(z.string(), json).optional(),
+  input: jsonObject.optional(),
   /** Addresses and uploads in it. */
   files: z.array(inputFile).default([]),
 });
@@ -151,7 +158,22 @@ export const runnerUpload = z.object({
 /** The answer to POST /v1/runner/values: what a `stored` event names. */
 export const storedName = z.object({ name: z.string() });
 
-export const inputResponse = z.object({ input: z.record(z.string(), json) });
+export const inputResponse = z.object({ input: jsonObject });
+
+export const load = z
+  .object({
+    cpu: z.number().nonnegative().meta({ description: "Load average of one minute" }),
+    memory_used_gb: z.number().nonnegative(),
+    gpus: z
+      .array(z.object({ used: z.number(), memory_used_gb: z.number() }))
+      .optional()
+      .meta({ description: "In the order of the machine's; `used` is a share, from 0 to 1" }),
+  })
+  .meta({
+    id: "RunnerLoad",
+    example: { cpu: 3.5, memory_used_gb: 31.5, gpus: [{ used: 0.97, memory_used_gb: 40 }] },
+  });
+export type Load = z.infer<typeof load>;
 
 export const telemetryRequest = z.object({
   runner_id: uuid,
@@ -160,12 +182,7 @@ export const telemetryRequest = z.object({
   slots: z.number().int().nonnegative(),
   running: z.array(uuid).max(1_000),
   warm: z.array(imageReference).max(200),
-  load: z.object({
-    /** One-minute load average. */
-    cpu: z.number().nonnegative(),
-    memory_used_gb: z.number().nonnegative(),
-    gpus: z.array(z.object({ used: z.number(), memory_used_gb: z.number() })).optional(),
-  }),
+  load,
 });
 export type TelemetryRequest = z.infer<typeof telemetryRequest>;
 

@@ -25,9 +25,11 @@ const wholeFile = createUpload.omit({ size: true });
 export const runnerRoutes = new Hono<App>()
   .basePath("/runner")
   .use(runnersOnly)
-  .post("/sessions", async (c) =>
-    c.json(await beginSession(c.var.services, c.var.runner, await bodyOf(c, sessionRequest))),
-  )
+  .post("/sessions", async (c) => {
+    const { origin } = new URL(c.req.url);
+    const request = await bodyOf(c, sessionRequest);
+    return c.json(await beginSession(c.var.services, c.var.runner, request, origin));
+  })
   .post("/jobs/claim", async (c) =>
     claim(c.var.services, c.var.runner, await bodyOf(c, claimRequest), c.req.raw.signal),
   )

@@ -1,13 +1,13 @@
-/** What runners may ask: a session, jobs, a channel, an input, to be seen. */
+/** What runners may ask: a session, jobs, a channel, an input. */
 import { v7 as uuid } from "uuid";
 import { parseLease } from "../domain/lease.ts";
+import { runCommand } from "../domain/runner-version.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import { POLL_SECONDS } from "../objects/pool/object.ts";
 import { claimJobs, poolOf } from "../objects/pool/stub.ts";
 import { openChannel, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
 import { runnerAt } from "../objects/runner/stub.ts";
 import type { DownFrame, EventsFrame } from "../protocol/channel.ts";
-import type { RunnerState } from "../protocol/operator.ts";
 import {
   type ClaimRequest,
   RUNNER_PROTOCOL,
@@ -17,13 +17,8 @@ import {
   type TelemetryResponse,
 } from "../protocol/runner.ts";
 import { remembered } from "../storage/cache.ts";
-import {
-  findRunner,
-  type RunnerRow,
-  listRunners as runnersOf,
-  saveRunner,
-} from "../storage/runners.ts";
-import { type Page, type PageRequest, page } from "./pages.ts";
+import { findRunner, saveRunner } from "../storage/runners.ts";
+import { assetsOf } from "./assets.ts";
 import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";
 import type { RunnerCaller } from "./tokens.ts";
@@ -31,8 +26,6 @@ import type { RunnerCaller } from "./tokens.ts";
 /** So many pings fit into a lease: two may be lost. */
 const PINGS = 3;
 const FLUSH_MS = 30;
-/** A runner whose last so many reports are missing is shown as offline. */
-const OFFLINE_REPORTS = 3;
 
 const superseded = () =>
   new ProblemError(
@@ -40,18 +33,26 @@ const superseded = () =>
     "Another process runs under this runner's name. Give each its own --name, or stop one.",
   );
 
-const runnerIds = remembered({ max: 10_000 }, ({ db }: Services, id: string) => findRunner(db, id));
+/** Ids that are given up are forgotten where that happens, and elsewhere within 10 s. */
+export const runnerIds = remembered({ max: 10_000 }, ({ db }: Services, id: string) =>
+  findRunner(db, id),
+);
 
-/** @throws ProblemError outdated_runner, forbidden */
+/**
+ * @param origin of this deployment, as the runner calls it
+ * @throws ProblemError outdated_runner, forbidden
+ */
 export async function beginSession(
   { env, db, settings }: Services,
   caller: RunnerCaller,
   request: SessionRequest,
+  origin: string,
 ): Promise<SessionResponse> {
+  const { version } = (await assetsOf(env)).runner;
   if (request.protocol !== RUNNER_PROTOCOL) {
     throw new ProblemError(
       "outdated_runner",
-      `This deployment speaks runner protocol ${RUNNER_PROTOCOL}, the runner ${request.protocol}: install the auspex-runner of this deployment's version.`,
+      `This deployment speaks runner protocol ${RUNNER_PROTOCOL}, the runner ${request.protocol}. Start the deployment's own: ${runCommand(origin, version)}`,
     );
   }
   mayServe(caller, request.hardware);
@@ -69,6 +70,7 @@ export async function beginSession(
   return {
     runner_id: id,
     session,
+    latest_version: version,
     settings: {
       poll_seconds: POLL_SECONDS,
       ping_seconds: settings.patience.lease_seconds / PINGS,
@@ -139,68 +141,6 @@ export async function readInput(
   const pieces = typeof input === "string" ? [`{"input":${input}}`] : ['{"input":', input, "}"];
   return textOf(services, id, pieces);
 }
-
-/** @throws ProblemError not_found */
-export async function drainRunner(
-  services: Services,
-  id: string,
-  draining: boolean,
-): Promise<RunnerState> {
-  const row = await findRunner(services.db, id);
-  const presence = row && (await runnerAt(services.env, id).drain(draining));
-  if (!presence) throw notFound(`The runner '${id}'`);
-  return { id, ...seen(services, presence) };
-}
-
-/** Newest first. One whose object knows nothing of it yet has not begun. */
-export const listRunners = (
-  services: Services,
-  request: PageRequest,
-): Promise<Page<RunnerState>> => {
-  const { env, db } = services;
-  return page(services, request, {
-    name: "runners",
-    find: async (keyset) =>
-      Promise.all(
-        (await runnersOf(db, keyset)).map(async (row) => ({
-          row,
-          presence: await runnerAt(env, row.id).look(),
-        })),
-      ),
-    keyOf: ({ row }) => [row.id],
-    present: ({ row, presence }) => ({
-      ...(presence ? seen(services, presence) : unseen(row)),
-      id: row.id,
-    }),
-  });
-};
-
-type Seen = NonNullable<Awaited<ReturnType<ReturnType<typeof runnerAt>["look"]>>>;
-
-function seen(
-  { settings }: Services,
-  { session: _, last_seen_at, ...presence }: Seen,
-): Omit<RunnerState, "id"> {
-  const offline = Date.now() - last_seen_at > OFFLINE_REPORTS * settings.telemetrySeconds * 1000;
-  return {
-    ...presence,
-    state: offline ? "offline" : presence.state,
-    last_seen_at: new Date(last_seen_at).toISOString(),
-  };
-}
-
-/** Its session was written, but has not begun: the runner begins another. */
-const unseen = ({ name, hardware }: RunnerRow): Omit<RunnerState, "id"> => ({
-  name,
-  hardware,
-  version: "",
-  engine: "",
-  state: "offline",
-  draining: false,
-  last_seen_at: null,
-  slots: 0,
-  running: [],
-});
 
 function mayServe(caller: RunnerCaller, hardware: string): void {
   if (caller.hardware.includes(hardware)) return;

@@ -20,6 +20,9 @@ export const saveRunner = (db: Database, row: typeof runners.$inferInsert) =>
 export const findRunner = (db: Database, id: string) =>
   db.select().from(runners).where(eq(runners.id, id)).get();
 
+export const deleteRunner = (db: Database, id: string) =>
+  db.delete(runners).where(eq(runners.id, id));
+
 export function listRunners(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([runners.id], "desc", keyset);
   return db

@@ -1,44 +1,21 @@
-/** What runners may call, and who may call it; presence and drain. */
+/** What runners may call, and who may call it; sessions and drains. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { tokenPrefix } from "../../src/domain/secret.ts";
 import type { RunnerState } from "../../src/protocol/operator.ts";
-import { pageAt } from "./support/catalogue.ts";
+import { assetsOf } from "../../src/services/assets.ts";
 import { Client, ORIGIN } from "./support/client.ts";
+import { registered, shown } from "./support/fleet.ts";
 import { FakeRunner, sessionBody } from "./support/runner.ts";
 import { advance, startClock, stopClock } from "./support/time.ts";
-import { newRunnerToken, newUser, newWorld, operator, unique } from "./support/world.ts";
+import { newRunnerToken, newUser, newWorld, operator } from "./support/world.ts";
 
 beforeEach(stopClock);
 afterEach(startClock);
 
-async function registered(name = unique("box")) {
-  const hardware = unique("hw");
-  await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
-  const token = await newRunnerToken(hardware);
-  return { hardware, token, name, runner: await FakeRunner.begin(token, hardware, name, 3) };
-}
-
-const telemetry = (runner: FakeRunner, changes: object = {}) =>
-  runner.client.json("POST", "/v1/runner/telemetry", {
-    runner_id: runner.id,
-    session: runner.session,
-    state: "ready",
-    slots: 3,
-    running: [],
-    warm: [],
-    load: { cpu: 0.5, memory_used_gb: 1 },
-    ...changes,
-  });
-
 const drain = (id: string, verb: "drain" | "resume" = "drain") =>
   operator.json<RunnerState>("POST", `/v1/operator/runners/${id}/${verb}`);
-
-async function shown(id: string): Promise<RunnerState | undefined> {
-  const { items } = await pageAt<RunnerState>(operator, "/v1/operator/runners");
-  return items.find((item) => item.id === id);
-}
 
 describe("who gets in", () => {
   const paths: [string, string][] = [
@@ -60,11 +37,11 @@ describe("who gets in", () => {
 
   test("a revoked token within 10 s", async () => {
     const { runner, token } = await registered();
-    expect((await telemetry(runner)).status).toBe(200);
+    expect((await runner.tell()).status).toBe(200);
     const revoke = env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1 WHERE prefix = ?");
     await revoke.bind(tokenPrefix(token)).run();
     advance(10.1);
-    expect((await telemetry(runner)).status).toBe(401);
+    expect((await runner.tell()).status).toBe(401);
   });
 
   test("not into a pool that the token does not serve, and no job is lost by it", async () => {
@@ -85,16 +62,21 @@ describe("who gets in", () => {
   test("not under another token's runner", async () => {
     const [mine, theirs] = [await registered(), await registered()];
     expect((await mine.runner.poll({ runner_id: theirs.runner.id })).status).toBe(404);
-    expect((await telemetry(mine.runner, { runner_id: theirs.runner.id })).status).toBe(404);
+    expect((await mine.runner.tell({ runner_id: theirs.runner.id })).status).toBe(404);
     expect((await mine.runner.poll({ runner_id: crypto.randomUUID() })).status).toBe(404);
   });
 
-  test("not with another version of the protocol", async () => {
+  test("not with another version of the protocol: it is told which runner does fit", async () => {
     const { runner, hardware } = await registered();
     const body = { ...sessionBody(hardware, "x"), protocol: 2 };
     const { status, body: problem } = await runner.client.refused("/v1/runner/sessions", body);
     expect(status).toBe(426);
-    expect(problem).toMatchObject({ type: "urn:auspex:outdated_runner" });
+    expect(problem).toMatchObject({
+      type: "urn:auspex:outdated_runner",
+      detail: expect.stringContaining(
+        `npx --yes "${ORIGIN}/auspex-runner.tgz?v=${(await assetsOf(env)).runner.version}"`,
+      ),
+    });
   });
 });
 
@@ -128,57 +110,29 @@ describe("a session", () => {
   test("that was superseded reports in vain", async () => {
     const { runner, token, hardware, name } = await registered();
     await FakeRunner.begin(token, hardware, name);
-    const { status, body } = await telemetry(runner);
+    const { status, body } = await runner.tell();
     expect(status).toBe(409);
     expect(body).toMatchObject({ type: "urn:auspex:session_superseded" });
-  });
-
-  test("shows what it said, in any script", async () => {
-    const { runner, hardware, name } = await registered(`büro ${unique("€😀")} "x", y`);
-    const running = [crypto.randomUUID()];
-    await telemetry(runner, { running, state: "ready" });
-    expect(await shown(runner.id)).toEqual({
-      id: runner.id,
-      name,
-      hardware,
-      version: "0.1.0",
-      engine: "process",
-      state: "ready",
-      draining: false,
-      last_seen_at: new Date().toISOString(),
-      slots: 3,
-      running,
-    });
-  });
-
-  test("that has been silent for 90 s is offline", async () => {
-    const { runner } = await registered();
-    advance(90);
-    expect(await shown(runner.id)).toMatchObject({ state: "ready" });
-    advance(1);
-    expect(await shown(runner.id)).toMatchObject({ state: "offline" });
-    await telemetry(runner, { state: "draining" });
-    expect(await shown(runner.id)).toMatchObject({ state: "draining" });
   });
 });
 
 describe("a drain", () => {
   test("reaches the runner with its next report, until it is taken back", async () => {
     const { runner } = await registered();
-    expect((await telemetry(runner)).body).toEqual({ draining: false });
+    expect((await runner.tell()).body).toEqual({ draining: false });
     expect((await drain(runner.id)).body).toMatchObject({ id: runner.id, draining: true });
-    expect((await telemetry(runner)).body).toEqual({ draining: true });
+    expect((await runner.tell()).body).toEqual({ draining: true });
     expect((await drain(runner.id, "resume")).body).toMatchObject({ draining: false });
-    expect((await telemetry(runner)).body).toEqual({ draining: false });
+    expect((await runner.tell()).body).toEqual({ draining: false });
   });
 
   test("outlives the object's memory, and the runner's process", async () => {
     const { runner, token, hardware, name } = await registered();
     await drain(runner.id);
     await abortAllDurableObjects();
-    expect((await telemetry(runner)).body).toEqual({ draining: true });
+    expect((await runner.tell()).body).toEqual({ draining: true });
     const again = await FakeRunner.begin(token, hardware, name);
-    expect((await telemetry(again)).body).toEqual({ draining: true });
+    expect((await again.tell()).body).toEqual({ draining: true });
   });
 
   test("of nobody is a 404", async () => {

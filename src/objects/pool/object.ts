@@ -13,6 +13,7 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 import { type ClaimRequest, claimRequest } from "../../protocol/runner.ts";
 import type { OfferedJob } from "../prediction/messages.ts";
 import { Waiting } from "./waiting.ts";
+import { Waits } from "./waits.ts";
 
 /** The longest a poll is held, s. Runners are told so when they begin a session. */
 export const POLL_SECONDS = 30;
@@ -21,6 +22,15 @@ const RETURN_MS = 1_000;
 /** A job whose prediction does not answer is tried again so often; then its own re-dispatch must do. */
 const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
+
+/** What an operator is told of a pool. */
+interface Depth {
+  waiting: number;
+  /** For how many there is room at runners that wait. */
+  free: number;
+  oldest_wait_ms: number | null;
+  median_wait_ms: number | null;
+}
 
 export type OfferAnswer = "taken" | "none" | "full";
 
@@ -47,6 +57,7 @@ export class PoolObject extends DurableObject<Bindings> {
   readonly #placement = new Placement<Seat>();
   readonly #waiting = new Waiting(this.ctx.storage.sql);
   readonly #line = new Line();
+  readonly #waits = new Waits();
   readonly #tries = new Map<string, number>();
   /** What has ended lately: a dispatch of it that is still on its way finds no place in the line. */
   readonly #ended = new LRUCache<string, true>({ max: 10_000 });
@@ -98,11 +109,16 @@ export class PoolObject extends DurableObject<Bindings> {
     for (const offer of seat.held.splice(0)) this.#replace(offer);
   }
 
-  /** How many wait, and for how many runners' room. */
-  depth(): { waiting: number; free: number } {
+  depth(): Depth {
     let free = 0;
     for (const seat of this.#placement.seats) if (seat.answer) free += seat.free;
-    return { waiting: this.#line.size, free };
+    const since = this.#line.empty ? null : (this.#waiting.first()?.since ?? null);
+    return {
+      waiting: this.#line.size,
+      free,
+      oldest_wait_ms: since && Date.now() - since,
+      median_wait_ms: this.#waits.median,
+    };
   }
 
   /** A runner's long poll, as a request: its signal tells when the runner has gone. */
@@ -201,17 +217,21 @@ export class PoolObject extends DurableObject<Bindings> {
   async #place(job: WaitingJob, seat: Seat): Promise<void> {
     const stub = this.env.PREDICTION.get(this.env.PREDICTION.idFromString(job.object_id));
     try {
-      const offered = await stub.openAttempt(this.#waiting.unplaced(job.object_id));
+      const { unplaced, since } = this.#waiting.find(job.object_id) ?? {};
+      const offered = await stub.openAttempt(unplaced ?? undefined);
+      const now = Date.now();
       seat.free += 1;
-      this.#waiting.remove(job.object_id);
       this.#tries.delete(job.object_id);
-      // Undefined: cancelled meanwhile, or at work already. The seat goes to the next.
-      if (!offered) return this.#match();
       const current = this.#placement.get(seat.runner_id) ?? seat;
-      const usable = current.free > 0 && (current.answer || current.until > Date.now());
-      const best = usable ? current : this.#pick(job.image, Date.now());
-      if (best) this.#hand(best, { offered, waiting: job });
-      else this.#enqueue(job, offered.job.attempt);
+      const usable = current.free > 0 && (current.answer || current.until > now);
+      const best = usable ? current : this.#pick(job.image, now);
+      // Its row stays: with its place in the line, and since when it waits.
+      if (offered && !best) return this.#enqueue(job, offered.job.attempt);
+      this.#waiting.remove(job.object_id);
+      // Undefined: cancelled meanwhile, or at work already. The seat goes to the next.
+      if (!offered || !best) return this.#match();
+      if (since) this.#waits.add(now - since);
+      this.#hand(best, { offered, waiting: job });
     } catch (error) {
       seat.free += 1;
       const tries = (this.#tries.get(job.object_id) ?? 0) + 1;

@@ -8,6 +8,12 @@ interface Row extends Record<string, SqlStorageValue> {
   image: string;
 }
 
+interface Noted extends Record<string, SqlStorageValue> {
+  unplaced: number | null;
+  /** Null: it was there before times were noted. */
+  since: number | null;
+}
+
 export class Waiting {
   readonly #sql: SqlStorage;
 
@@ -20,9 +26,14 @@ export class Waiting {
          account_id TEXT NOT NULL,
          hardware TEXT NOT NULL,
          image TEXT NOT NULL,
-         unplaced INTEGER
+         unplaced INTEGER,
+         since INTEGER
        )`,
     );
+    // Pools that are older than this column.
+    const columns = sql.exec<{ name: string }>("SELECT name FROM pragma_table_info('waiting')");
+    if (!columns.toArray().some(({ name }) => name === "since"))
+      sql.exec("ALTER TABLE waiting ADD COLUMN since INTEGER");
   }
 
   /** In the order in which they came. */
@@ -35,25 +46,34 @@ export class Waiting {
   /** @param unplaced the attempt that was offered for it and not handed out. */
   add(job: WaitingJob, unplaced: number | undefined): void {
     this.#sql.exec(
-      `INSERT INTO waiting (object_id, account_id, hardware, image, unplaced) VALUES (?, ?, ?, ?, ?)
+      `INSERT INTO waiting (object_id, account_id, hardware, image, unplaced, since)
+       VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (object_id) DO UPDATE SET unplaced = excluded.unplaced`,
       job.object_id,
       job.account_id,
       job.hardware,
       job.image,
       unplaced ?? null,
+      Date.now(),
     );
   }
 
-  unplaced(objectId: string): number | undefined {
-    const [row] = this.#sql.exec<{ unplaced: number | null }>(
-      "SELECT unplaced FROM waiting WHERE object_id = ?",
-      objectId,
-    );
-    return row?.unplaced ?? undefined;
+  /** What was noted of one: the attempt that was offered for it, and when it came, unix ms. */
+  find(objectId: string): Noted | undefined {
+    return this.#noted("SELECT unplaced, since FROM waiting WHERE object_id = ?", objectId);
+  }
+
+  /** Of the one that came first. */
+  first(): Noted | undefined {
+    return this.#noted("SELECT unplaced, since FROM waiting ORDER BY seq LIMIT 1");
   }
 
   remove(objectId: string): void {
     this.#sql.exec("DELETE FROM waiting WHERE object_id = ?", objectId);
+  }
+
+  #noted(query: string, ...values: string[]): Noted | undefined {
+    const [row] = this.#sql.exec<Noted>(query, ...values);
+    return row;
   }
 }

@@ -4,7 +4,7 @@
  * again every half minute, at most once a minute.
  */
 import { createDurable } from "itty-durable";
-import type { SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
+import type { Load, Machine, SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
 
 const PERSIST_MS = 60_000;
 
@@ -20,7 +20,15 @@ export interface Presence {
   slots: number;
   running: string[];
   last_seen_at: number;
+  /** Of these an object that has kept its presence since before it knew them has none. */
+  started_at: number | null;
+  machine: Machine | null;
+  load: Load | null;
+  warm: string[];
 }
+
+/** A report as it comes in here. */
+export type Report = Omit<TelemetryRequest, "runner_id">;
 
 export class RunnerObject extends createDurable() {
   presence: Presence | null = null;
@@ -28,18 +36,26 @@ export class RunnerObject extends createDurable() {
 
   /** A process of this runner has started. A drain that an operator ordered outlives it. */
   begin(session: string, request: SessionRequest): Presence {
-    const { name, hardware, version, engine, slots } = request;
-    const draining = this.presence?.draining ?? false;
-    const state = { state: "ready" as const, slots, running: [], last_seen_at: Date.now() };
-    return this.keep({ name, hardware, version, engine, session, draining, ...state });
+    const { protocol: _, ...runner } = request;
+    const now = Date.now();
+    return this.keep({
+      ...runner,
+      session,
+      draining: this.presence?.draining ?? false,
+      state: "ready",
+      running: [],
+      warm: [],
+      load: null,
+      started_at: now,
+      last_seen_at: now,
+    });
   }
 
   /** @returns the presence: of another session when that one began later; null when none has begun. */
-  report(telemetry: TelemetryRequest): Presence | null {
-    if (this.presence?.session !== telemetry.session) return this.presence;
-    const { state, slots, running } = telemetry;
-    const changed = state !== this.presence.state;
-    const next = { ...this.presence, state, slots, running, last_seen_at: Date.now() };
+  report({ session, ...telemetry }: Report): Presence | null {
+    if (this.presence?.session !== session) return this.presence;
+    const changed = telemetry.state !== this.presence.state;
+    const next = { ...this.presence, ...telemetry, last_seen_at: Date.now() };
     if (changed || Date.now() - this.persistedAt > PERSIST_MS) return this.keep(next);
     this.presence = next;
     return next;
@@ -51,6 +67,17 @@ export class RunnerObject extends createDurable() {
 
   look(): Presence | null {
     return this.presence;
+  }
+
+  /**
+   * Forgets the runner, unless it is there: not stopped, and heard of since then.
+   * @returns the presence of one that stays
+   */
+  async remove(since: number): Promise<Presence | null> {
+    const { presence } = this;
+    if (presence && presence.state !== "stopped" && presence.last_seen_at > since) return presence;
+    await this.destroy({ reset: true });
+    return null;
   }
 
   keep(presence: Presence): Presence {

@@ -1,11 +1,17 @@
 /**
  * The only door to runner objects. itty-durable's router obeys whatever URL and headers reach it,
  * so a request is always made here, from a method name of ours: a client's never gets through.
- * Arguments travel in a header: they are escaped to ASCII, and the protocol bounds their size.
+ * Arguments travel in a header: they are escaped to ASCII, and bounded (bounds.ts).
  */
 import { z } from "zod";
 import type { Bindings } from "../../env.ts";
-import type { SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
+import {
+  load,
+  machine,
+  type SessionRequest,
+  type TelemetryRequest,
+} from "../../protocol/runner.ts";
+import { boundedReport, boundedSession } from "./bounds.ts";
 import type { Presence } from "./object.ts";
 
 const presence: z.ZodType<Presence | null> = z
@@ -20,11 +26,17 @@ const presence: z.ZodType<Presence | null> = z
     slots: z.number(),
     running: z.array(z.string()),
     last_seen_at: z.number(),
+    started_at: z.number().nullable().default(null),
+    machine: machine.nullable().default(null),
+    load: load.nullable().default(null),
+    warm: z.array(z.string()).default([]),
   })
   .nullable();
 
+type Method = "begin" | "report" | "drain" | "look" | "remove";
+
 export function runnerAt(env: Bindings, runnerId: string) {
-  const call = async (method: "begin" | "report" | "drain" | "look", ...args: unknown[]) => {
+  const call = async (method: Method, ...args: unknown[]) => {
     const response = await env.RUNNER.getByName(runnerId).fetch(
       `https://runner/do/call/${method}`,
       {
@@ -35,10 +47,13 @@ export function runnerAt(env: Bindings, runnerId: string) {
     return presence.parse(await response.json());
   };
   return {
-    begin: (session: string, request: SessionRequest) => call("begin", session, request),
-    report: ({ load: _, warm: __, ...telemetry }: TelemetryRequest) => call("report", telemetry),
+    begin: (session: string, request: SessionRequest) =>
+      call("begin", session, boundedSession(request)),
+    report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
     drain: (draining: boolean) => call("drain", draining),
     look: () => call("look"),
+    /** Null when it is gone. */
+    remove: (since: number) => call("remove", since),
   };
 }
 
