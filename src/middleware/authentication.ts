@@ -2,10 +2,12 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { ProblemError } from "../errors.ts";
+import { errorText } from "../log.ts";
 import type { Scope } from "../protocol/operator.ts";
 import type { App } from "../routes/context.ts";
 import type { Services } from "../services/services.ts";
 import {
+  type Aside,
   authenticate,
   authenticateOperator,
   authenticateRunner,
@@ -91,10 +93,15 @@ function ofAccount(c: Context<App>, { user_id }: Caller): Promise<void> {
 /** Whose token it is. One that is nobody's counts against the address: guessing is limited. */
 async function identify<Who>(
   c: Context<App>,
-  whoHas: (services: Services, token: string) => Who | Promise<Who>,
+  whoHas: (services: Services, token: string, aside: Aside) => Who | Promise<Who>,
 ): Promise<Who> {
+  // When a token was last used is for people to read: a request neither waits for it nor fails.
+  const aside: Aside = (task) =>
+    c.executionCtx.waitUntil(
+      task().catch((error) => console.error("use not noted", { error: errorText(error) })),
+    );
   try {
-    return await whoHas(c.var.services, bearer(c));
+    return await whoHas(c.var.services, bearer(c), aside);
   } catch (error) {
     if (error instanceof ProblemError && error.code === "unauthenticated") await limitAddress(c);
     throw error;

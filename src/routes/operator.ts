@@ -68,8 +68,13 @@ const tokens = createRoute({
   path: "/operator/users/{username}/tokens",
   operationId: "createToken",
   summary: "Create an access token for a user",
+  description: "Refused with 409 when it has 100 that are neither revoked nor expired.",
   request: { params: oneUser, body: jsonBody(createTokenBody) },
-  responses: { 200: jsonAnswer("The token: it is never shown again", newToken), ...errorAnswers },
+  responses: {
+    200: jsonAnswer("The token: it is never shown again", newToken),
+    ...errorAnswers,
+    ...conflictAnswer,
+  },
 });
 
 const tokenList = createRoute({
@@ -178,9 +183,7 @@ export const operatorRoutes = routes()
   })
   .openapi(tokens, async (c) => {
     const { id } = await getUser(c.var.services, c.req.valid("param").username);
-    const { name, scopes, expires_at } = c.req.valid("json");
-    const request = { name, scopes, expires_at: expires_at ? Date.parse(expires_at) : null };
-    return c.json(await createToken(c.var.services, id, request), 200);
+    return c.json(await createToken(c.var.services, id, c.req.valid("json")), 200);
   })
   .openapi(tokenList, async (c) => {
     const { id } = await getUser(c.var.services, c.req.valid("param").username);

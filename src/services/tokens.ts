@@ -2,20 +2,25 @@
 
 import { v7 as uuid } from "uuid";
 import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secret.ts";
-import { invalid, ValidationFailure } from "../domain/validation.ts";
+import { invalid, unknownNames, ValidationFailure } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
-import type { RunnerToken, Scope, Token } from "../protocol/operator.ts";
+import type { CreateToken, RunnerToken, Scope, Token } from "../protocol/operator.ts";
 import { remembered } from "../storage/cache.ts";
+import { isFull } from "../storage/database.ts";
 import {
+  findNamed,
   findRunnerToken,
   findToken,
   insertRunnerToken,
   insertToken,
+  markRunnerTokenUsed,
+  markTokenUsed,
   revokeToken as revoke,
   revokeRunnerToken as revokeRunner,
   listRunnerTokens as runnerTokensOf,
   listTokens as tokensOf,
 } from "../storage/tokens.ts";
+import { orConflict } from "./conflicts.ts";
 import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
@@ -24,6 +29,8 @@ export interface Caller {
   token_id: string;
   user_id: string;
   scopes: Scope[];
+  /** The ids of the models that it may run. Null: all. */
+  models: string[] | null;
 }
 
 export interface RunnerCaller {
@@ -32,31 +39,72 @@ export interface RunnerCaller {
   hardware: string[];
 }
 
+/** Runs a task beside the request, which does not wait for it. */
+export type Aside = (task: () => Promise<void>) => void;
+
+interface Asked {
+  services: Services;
+  aside: Aside;
+}
+
+/** Of an account: what nobody uses any more should be revoked, and a list be one that is read. */
+const MAX_TOKENS = 100;
+
+/** How much later than the truth the last use of a token may be told. */
+const USE_MS = 5 * 60_000;
+
 /** By the token itself: checksum and hash are only worked out when it is looked up. */
-const access = remembered({ max: 10_000 }, async ({ db }: Services, token: string) =>
-  isToken(token, "aus") ? findToken(db, await sha256(token)) : undefined,
-);
-const runner = remembered({ max: 10_000 }, async ({ db }: Services, token: string) =>
-  isToken(token, "ausr") ? findRunnerToken(db, await sha256(token)) : undefined,
-);
+const access = remembered({ max: 10_000 }, async ({ services, aside }: Asked, token: string) => {
+  if (!isToken(token, "aus")) return undefined;
+  const found = await findToken(services.db, await sha256(token));
+  if (found && isGood(found)) noteUse(services, aside, markTokenUsed, found);
+  return found;
+});
+const runner = remembered({ max: 10_000 }, async ({ services, aside }: Asked, token: string) => {
+  if (!isToken(token, "ausr")) return undefined;
+  const found = await findRunnerToken(services.db, await sha256(token));
+  if (found) noteUse(services, aside, markRunnerTokenUsed, found);
+  return found;
+});
+
+const isGood = ({ expires_at }: { expires_at: number | null }) =>
+  expires_at === null || expires_at > Date.now();
+
+/** Only what was just looked up gets here, so that a use costs nothing where it is remembered. */
+function noteUse(
+  { db }: Services,
+  aside: Aside,
+  mark: typeof markTokenUsed,
+  { id, last_used_at }: { id: string; last_used_at: number | null },
+): void {
+  const now = Date.now();
+  const before = now - USE_MS;
+  if (last_used_at !== null && last_used_at >= before) return;
+  aside(() => mark(db, id, now, before));
+}
 
 const denied = () =>
   new ProblemError("unauthenticated", "The access token is unknown, expired or revoked.");
 
 /** @throws ProblemError unauthenticated */
-export async function authenticate(services: Services, token: string): Promise<Caller> {
-  const found = await access.get(services, token);
-  if (!found || (found.expires_at !== null && found.expires_at <= Date.now())) throw denied();
-  return {
-    token_id: found.id,
-    user_id: found.user_id,
-    scopes: found.scopes,
-  };
+export async function authenticate(
+  services: Services,
+  token: string,
+  aside: Aside,
+): Promise<Caller> {
+  const found = await access.get({ services, aside }, token);
+  if (!found || !isGood(found)) throw denied();
+  const { id, user_id, scopes, models } = found;
+  return { token_id: id, user_id, scopes, models };
 }
 
 /** @throws ProblemError unauthenticated */
-export async function authenticateRunner(services: Services, token: string): Promise<RunnerCaller> {
-  const found = await runner.get(services, token);
+export async function authenticateRunner(
+  services: Services,
+  token: string,
+  aside: Aside,
+): Promise<RunnerCaller> {
+  const found = await runner.get({ services, aside }, token);
   if (!found) throw new ProblemError("unauthenticated", "The runner token is unknown or revoked.");
   return { token_id: found.id, hardware: found.hardware };
 }
@@ -74,25 +122,51 @@ export function authenticateOperator({ settings }: Services, token: string): voi
   }
 }
 
-/** The answer is the only place where the token is ever shown. @throws ValidationFailure */
+/**
+ * The answer is the only place where the token is ever shown.
+ * @throws ValidationFailure; ProblemError conflict
+ */
 export async function createToken(
   { db }: Services,
   userId: string,
-  request: { name: string; scopes: Scope[]; expires_at: number | null },
+  { name, scopes, models, expires_at }: CreateToken,
 ): Promise<{ id: string; token: string }> {
-  if (request.expires_at !== null && request.expires_at <= Date.now())
+  const now = Date.now();
+  const expires = expires_at ? Date.parse(expires_at) : null;
+  if (expires !== null && expires <= now)
     throw invalid(["body", "expires_at"], "it is in the past");
   const token = newToken("aus");
   const id = uuid();
-  await insertToken(db, {
-    ...request,
+  const row = {
     id,
     user_id: userId,
+    name,
+    scopes,
+    models: models ? await modelIds(db, userId, models) : null,
     hash: await sha256(token),
     prefix: tokenPrefix(token),
-    created_at: Date.now(),
-  });
+    created_at: now,
+    expires_at: expires,
+  };
+  await orConflict(
+    insertToken(db, row, MAX_TOKENS),
+    isFull,
+    `An account may have ${MAX_TOKENS} access tokens. Revoke one that nobody uses any more.`,
+  );
   return { id, token };
+}
+
+/** @throws ValidationFailure naming each that is not there, or not theirs to see */
+async function modelIds(db: Services["db"], userId: string, names: string[]): Promise<string[]> {
+  const found = await findNamed(
+    db,
+    userId,
+    names.map((name) => name.split("/")),
+  );
+  const known = found.map(({ owner, name }) => `${owner}/${name}`);
+  const issues = unknownNames(names, known, (n) => ["body", "models", String(n)], "/v1/models");
+  if (issues.length > 0) throw new ValidationFailure(issues);
+  return [...new Set(found.map(({ id }) => id))];
 }
 
 /** The answer is the only place where the token is ever shown. @throws ValidationFailure */
@@ -142,12 +216,28 @@ export const listRunnerTokens = (
     present: services.present.runnerToken,
   });
 
-/** Dead everywhere within the time that isolates remember, 10 s. @throws ProblemError not_found */
-export async function revokeToken({ db }: Services, id: string): Promise<void> {
-  if (!(await revoke(db, id, Date.now()))) throw notFound(`The token '${id}'`);
+/**
+ * Anybody's. Dead in this isolate at once, and everywhere within the time that the others remember,
+ * 10 s.
+ * @throws ProblemError not_found
+ */
+export const revokeToken = (services: Services, id: string) => end(services, id, undefined);
+
+/** As of anybody's. @throws ProblemError not_found, also for what is somebody else's */
+export const revokeOwnToken = (services: Services, userId: string, id: string) =>
+  end(services, id, userId);
+
+async function end({ db }: Services, id: string, userId: string | undefined): Promise<void> {
+  if (!(await revoke(db, id, Date.now(), userId))) throw notFound(`The token '${id}'`);
+  // They are remembered by their texts, which nobody has here: each is looked up once more.
+  access.forgetAll();
 }
+
+/** After an account with all its tokens is gone: this isolate knows it at once. */
+export const forgetTokens = access.forgetAll;
 
 /** As of a user's token. @throws ProblemError not_found */
 export async function revokeRunnerToken({ db }: Services, id: string): Promise<void> {
   if (!(await revokeRunner(db, id, Date.now()))) throw notFound(`The runner token '${id}'`);
+  runner.forgetAll();
 }

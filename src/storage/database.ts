@@ -24,7 +24,17 @@ export const isDuplicate = (error: unknown): boolean =>
  * it finds for itself is NULL, and so two at once cannot both have the last place.
  */
 export const isFull = (error: unknown): boolean =>
-  hasFailed(error, /NOT NULL constraint failed: (models\.id|versions\.number)\b/);
+  hasFailed(error, /NOT NULL constraint failed: (models\.id|versions\.number|tokens\.id)\b/);
+
+/** Whether a constraint on one of these columns has refused a write: `logins.email`. */
+export const failedOn = (
+  error: unknown,
+  constraint: "UNIQUE" | "NOT NULL",
+  ...columns: string[]
+): boolean => {
+  const names = columns.join("|").replaceAll(".", "\\.");
+  return hasFailed(error, new RegExp(`${constraint} constraint failed: (${names})\\b`));
+};
 
 function hasFailed(error: unknown, message: RegExp): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {

@@ -110,7 +110,8 @@ describe("tokens", () => {
     const { items } = await pageAt<Token>(operator, tokens);
     expect(items).toHaveLength(2);
     const created_at = new Date().toISOString();
-    expect(items[0]).toEqual({ id, prefix: token.slice(0, 10), created_at, ...request });
+    const unused = { models: null, last_used_at: null };
+    expect(items[0]).toEqual({ id, prefix: token.slice(0, 10), created_at, ...unused, ...request });
     expect(items[1]).toMatchObject({ scopes: ["read", "write", "predict"], expires_at: null });
     const laptop = new Client(token);
     await laptop.ok("GET", "/v1/user");
@@ -130,7 +131,8 @@ describe("tokens", () => {
       (await pageAt<RunnerToken>(operator, "/v1/operator/runner_tokens")).items;
     const [newest] = await list();
     const created_at = new Date().toISOString();
-    const shown = { name: "test", prefix: token.slice(0, 11), hardware: [hardware], created_at };
+    const prefix = token.slice(0, 11);
+    const shown = { name: "test", prefix, hardware: [hardware], created_at, last_used_at: null };
     expect(newest).toEqual({ id: expect.any(String), ...shown });
     expect(await statusOf("DELETE", `runner_tokens/${newest?.id}`)).toBe(200);
     expect(await list()).not.toContainEqual(newest);

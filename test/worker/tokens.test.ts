@@ -2,6 +2,10 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { newToken, sameText } from "../../src/domain/secret.ts";
+import type { Token } from "../../src/protocol/operator.ts";
+import { servicesOf } from "../../src/services/services.ts";
+import { revokeOwnToken } from "../../src/services/tokens.ts";
+import { pageAt } from "./support/catalogue.ts";
 import { Client, type Refusal } from "./support/client.ts";
 import { advance, startClock, stopClock } from "./support/time.ts";
 import { newClient, newRunnerToken, newUser, newWorld, operator } from "./support/world.ts";
@@ -70,6 +74,61 @@ test("a token that was revoked is dead within 10 s, however busy its isolate is"
   expect((await list(client)).status).toBe(200);
   advance(10.1);
   await expectRefused(client);
+});
+
+describe("one's own", () => {
+  const newest = async (username: string) => {
+    const path = `/v1/operator/users/${username}/tokens`;
+    return (await pageAt<Token>(operator, path)).items[0]?.id ?? expect.fail("no token");
+  };
+
+  test("is revoked by oneself: in this isolate it is dead at once", async () => {
+    const { client, username, user_id } = await newUser();
+    expect((await list(client)).status).toBe(200);
+    await revokeOwnToken(servicesOf(env), user_id, await newest(username));
+    await expectRefused(client);
+  });
+
+  test("is revoked by nobody else", async () => {
+    const { client, username } = await newUser();
+    const { user_id: other } = await newUser();
+    const id = await newest(username);
+    const missing = { code: "not_found", message: `The token '${id}' was not found.` };
+    await expect(revokeOwnToken(servicesOf(env), other, id)).rejects.toMatchObject(missing);
+    expect((await list(client)).status).toBe(200);
+  });
+});
+
+describe("100 are the most of an account", () => {
+  /** As many more, each of which ends with the clause. */
+  const insert = (userId: string, prefix: string, count: number, expiresAt: number | null) =>
+    env.DB.prepare(
+      `INSERT INTO tokens (id, user_id, name, hash, prefix, scopes, created_at, expires_at, revoked_at)
+        SELECT ?1 || value, ?2, '', ?1 || value, '', '[]', 0, ?3, iif(?1 = 'revoked', 1, NULL)
+        FROM json_each(?4)`,
+    )
+      .bind(prefix, userId, expiresAt, JSON.stringify([...Array(count).keys()]))
+      .run();
+
+  test("that are neither revoked nor expired, also when several come at once", async () => {
+    stopClock();
+    const { username, user_id } = await newUser();
+    const path = `/v1/operator/users/${username}/tokens`;
+    const create = () => operator.refused(path, { name: "x" });
+    await insert(user_id, "good", 97, null);
+    await insert(user_id, "ending", 1, Date.now() + 1_000);
+    await insert(user_id, "revoked", 5, null);
+    await insert(user_id, "expired", 5, Date.now());
+    const statuses = (await Promise.all([create(), create()])).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([200, 409]);
+    expect(await create()).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringMatching(/100 access tokens\. Revoke one/) },
+    });
+    advance(1);
+    expect((await create()).status).toBe(200);
+    expect((await create()).status).toBe(409);
+  });
 });
 
 describe("scopes", () => {

@@ -14,7 +14,7 @@ const list = createRoute({
   tags,
   summary: "List models that can be called by the vendora convention",
   description:
-    "Yours and everybody's, newest first, 1,000 at most: those whose latest version has such a compatibility. Needs the scope `read` or `predict`.",
+    "Yours and everybody's, newest first, 1,000 at most: those whose latest version has such a compatibility, and of them what the token may run. Needs the scope `read` or `predict`.",
   middleware: authenticated("read", "predict"),
   responses: { 200: jsonAnswer("Models", vendoraModels), ...errorAnswers },
 });

@@ -13,12 +13,16 @@ import { secondsOf } from "./calls.ts";
 /** The list has no pages: more than these nobody picks from. */
 const MAX_LISTED = 1_000;
 
-export async function listVendoraModels({ db }: Services, { user_id }: Caller) {
-  const rows = await listCallable(db, user_id, MAX_LISTED);
+/** What the caller's token may run: clients offer what is listed for choosing. */
+export async function listVendoraModels({ db }: Services, { user_id, models }: Caller) {
+  const rows = await listCallable(db, user_id, models, MAX_LISTED);
   return { object: "list" as const, data: rows.map(present) };
 }
 
-/** @throws VendoraProblem model_not_found, also for what no call of the convention is for */
+/**
+ * @throws VendoraProblem model_not_found, also for what no call of the convention is for
+ * @throws ProblemError forbidden for what the caller's token is not for
+ */
 export async function readVendoraModel(
   services: Services,
   caller: Caller,
