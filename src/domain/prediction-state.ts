@@ -11,6 +11,12 @@ import type {
 } from "../protocol/runner.ts";
 import type { Webhook, WebhookEventName } from "../protocol/webhook.ts";
 
+/** A webhook at rest (webhook/stored-secret.ts). */
+export interface StoredWebhook extends Webhook {
+  /** Whether its secret is. */
+  sealed?: boolean;
+}
+
 /** What was asked for. Never changes. */
 export interface PredictionSpec {
   id: string;
@@ -23,6 +29,7 @@ export interface PredictionSpec {
   interface: ContainerInterface;
   /** What it was asked by, when that is of the vendora convention: its input is the call's body. */
   call: VendoraCall | null;
+  /** Sealed: they are opened for the runner that gets the job. */
   variables: Record<string, string>;
   limits: Limits;
   /** The files that its input names. */
@@ -30,7 +37,7 @@ export interface PredictionSpec {
   /** The input, when it is too large to be kept in the object. */
   stored_input: StoredValue | null;
   stream: boolean;
-  webhook: Webhook | null;
+  webhook: StoredWebhook | null;
   /** Endpoints of the account that were on when it was created. */
   endpoints: { id: string; events: WebhookEventName[] }[];
   created_at: number;

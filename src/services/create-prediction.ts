@@ -29,7 +29,7 @@ import { specOf } from "./spec.ts";
 import { discard, storedInputOf, storeInput } from "./stored-input.ts";
 import { findTarget, type Target } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
-import { checkWebhook } from "./webhooks.ts";
+import { checkWebhook, storedWebhook } from "./webhooks.ts";
 
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
@@ -100,15 +100,16 @@ export async function createOrdered(
   const { origin, cancelAfter, idempotencyKey: key } = options;
   if (request.webhook) checkWebhook(services, request.webhook);
   const text = jsonText(request.input, ["body"]);
-  const [files, endpoints] = await Promise.all([
+  const id = uuid();
+  const [files, webhook, endpoints] = await Promise.all([
     inputFiles(services, caller, { schema, input: request.input, text, origin }),
+    storedWebhook(services, id, request.webhook),
     endpointsOf(services.db, caller.user_id),
   ]);
   const asked = call === null ? [reference, request] : [reference, request, call];
   const requestHash = key === undefined ? null : await sha256(jsonText(asked, ["body"]));
   const storedInput = storedInputOf(text);
-  const id = uuid();
-  const found = { files, storedInput, endpoints };
+  const found = { files, storedInput, webhook, endpoints };
   const circumstances = { id, call, origin, cancelAfter, requestHash, ...found };
   const spec = specOf(services, caller, target, request, circumstances);
   const beginning = { spec, input: text, wait: options.wait * 1000 };

@@ -1,5 +1,6 @@
 /** What a new prediction is, from what was asked, of which version, with which settings. */
-import type { PredictionSpec } from "../domain/prediction-state.ts";
+import type { PredictionSpec, StoredWebhook } from "../domain/prediction-state.ts";
+import { wanted } from "../domain/variables.ts";
 import type { StoredValue } from "../protocol/event.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../protocol/runner.ts";
@@ -25,6 +26,7 @@ export interface Circumstances {
   requestHash: string | null;
   files: InputFile[];
   storedInput: StoredValue | null;
+  webhook: StoredWebhook | null;
   endpoints: PredictionSpec["endpoints"];
 }
 
@@ -33,7 +35,17 @@ export function specOf(
   caller: Caller,
   { model, version }: Target,
   request: CreatePredictionOfVersion,
-  { id, call, origin, cancelAfter, requestHash, files, storedInput, endpoints }: Circumstances,
+  {
+    id,
+    call,
+    origin,
+    cancelAfter,
+    requestHash,
+    files,
+    storedInput,
+    webhook,
+    endpoints,
+  }: Circumstances,
 ): PredictionSpec {
   const { configuration } = version;
   const now = Date.now();
@@ -54,7 +66,7 @@ export function specOf(
     },
     interface: spoken,
     call,
-    variables: {},
+    variables: wanted(configuration.variable_names, model.variables),
     limits: {
       idle_seconds: configuration.idle_seconds ?? IDLE_SECONDS,
       max_concurrency: configuration.max_concurrency ?? CONCURRENCY[spoken],
@@ -64,7 +76,7 @@ export function specOf(
     files,
     stored_input: storedInput,
     stream: request.stream,
-    webhook: request.webhook ?? null,
+    webhook,
     endpoints,
     created_at: now,
     timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,

@@ -2,6 +2,7 @@
 import { v7 as uuid } from "uuid";
 import { invalid } from "../domain/validation.ts";
 import { newWebhookSecret } from "../domain/webhook/signature.ts";
+import { storedForEndpoint } from "../domain/webhook/stored-secret.ts";
 import { conflict, notFound } from "../errors.ts";
 import { refusalNow } from "../outbound/refusal.ts";
 import { Unresolved } from "../outbound/resolve.ts";
@@ -20,6 +21,7 @@ import {
   findOwnEndpoint,
   insertEndpoint,
   removeSecret,
+  replaceSecrets,
   updateEndpoint as updateRow,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
@@ -51,12 +53,13 @@ export async function createEndpoint(
 ): Promise<{ row: WebhookEndpointRow; secret: string }> {
   await checkReceiver(services, request.url);
   const now = Date.now();
+  const id = uuid();
   const first = newSecret(now);
   const row: WebhookEndpointRow = {
     ...request,
-    id: uuid(),
+    id,
     user_id,
-    secrets: [first],
+    secrets: [await storedForEndpoint(services.settings.secretKeys, id, first)],
     failing_since: null,
     last_error: null,
     notice: null,
@@ -109,6 +112,7 @@ export async function updateEndpoint(
   const changes = { ...request, ...forgiven(row, request) };
   const updated = await updateRow(services.db, caller.user_id, id, changes, Date.now());
   if (!updated) throw missing(id);
+  await sealOlder(services, updated);
   forgetEndpoints(caller.user_id, id);
   return updated;
 }
@@ -137,12 +141,15 @@ export async function createSecret(
   id: string,
 ): Promise<EndpointSecret> {
   const secret = newSecret(Date.now());
-  if (!(await addSecret(services.db, caller.user_id, id, secret, MAX_SECRETS))) {
+  const stored = await storedForEndpoint(services.settings.secretKeys, id, secret);
+  const row = await addSecret(services.db, caller.user_id, id, stored, MAX_SECRETS);
+  if (!row) {
     await readEndpoint(services, caller, id);
     throw conflict(
       `An endpoint may have ${MAX_SECRETS} secrets. Delete one that its receiver does not know any more.`,
     );
   }
+  await sealOlder(services, row);
   forgetEndpoints(caller.user_id, id);
   return secret;
 }
@@ -154,7 +161,8 @@ export async function deleteSecret(
   id: string,
   secretId: string,
 ): Promise<void> {
-  if (!(await removeSecret(services.db, caller.user_id, id, secretId, Date.now()))) {
+  const row = await removeSecret(services.db, caller.user_id, id, secretId, Date.now());
+  if (!row) {
     const { secrets } = await readEndpoint(services, caller, id);
     if (!secrets.some((secret) => secret.id === secretId)) {
       throw notFound(`The secret '${secretId}'`);
@@ -163,7 +171,18 @@ export async function deleteSecret(
       "It is the endpoint's only secret. Make another one first, tell its receiver, then delete this one.",
     );
   }
+  await sealOlder(services, row);
   forgetEndpoints(caller.user_id, id);
+}
+
+/** Seals what was kept as it is before there was a SECRET_KEY. */
+async function sealOlder(
+  { db, settings: { secretKeys } }: Services,
+  row: WebhookEndpointRow,
+): Promise<void> {
+  if (secretKeys.length === 0 || row.secrets.every(({ sealed }) => sealed)) return;
+  const sealing = row.secrets.map((one) => storedForEndpoint(secretKeys, row.id, one));
+  await replaceSecrets(db, row, await Promise.all(sealing));
 }
 
 /**

@@ -1,7 +1,10 @@
 /** Test deliveries: what an endpoint makes of a prediction that never was. */
 import { v7 as uuid } from "uuid";
+import { Unopened } from "../domain/sealing.ts";
 import { eventId } from "../domain/webhook/event-id.ts";
 import { signedHeaders } from "../domain/webhook/signature.ts";
+import { signingSecrets } from "../domain/webhook/stored-secret.ts";
+import { ProblemError } from "../errors.ts";
 import { post } from "../outbound/post.ts";
 import type { WebhookTest } from "../protocol/webhook-endpoint.ts";
 import type { WebhookPayload } from "../protocol/webhook-payload.ts";
@@ -11,7 +14,7 @@ import { readEndpoint } from "./webhook-endpoints.ts";
 
 /**
  * Posted once and at once, also to an endpoint that is off; its health is none the worse for it.
- * @throws ProblemError not_found
+ * @throws ProblemError not_found; unavailable when no key opens its secrets
  */
 export async function testEndpoint(
   services: Services,
@@ -19,15 +22,14 @@ export async function testEndpoint(
   id: string,
   origin: string,
 ): Promise<WebhookTest> {
-  const { url, secrets } = await readEndpoint(services, caller, id);
+  const endpoint = await readEndpoint(services, caller, id);
+  const { secretKeys, webhooks } = services.settings;
+  const secrets = await signingSecrets(secretKeys, endpoint).catch(unopened);
   const at = Date.now();
   const payload = madeUp(origin, at);
   const body = JSON.stringify(payload);
-  const headers = await signedHeaders(
-    { id: payload.webhook.id, at, body },
-    secrets.map(({ secret }) => secret),
-  );
-  const { status, error } = await post({ url, headers, body }, services.settings.webhooks);
+  const headers = await signedHeaders({ id: payload.webhook.id, at, body }, secrets);
+  const { status, error } = await post({ url: endpoint.url, headers, body }, webhooks);
   return {
     at: new Date(at).toISOString(),
     status,
@@ -35,6 +37,11 @@ export async function testEndpoint(
     error,
     delivered: error === null,
   };
+}
+
+function unopened(error: unknown): never {
+  if (!(error instanceof Unopened)) throw error;
+  throw new ProblemError("unavailable", `A secret of it could not be opened: ${error.message}.`);
 }
 
 /** All that a real one has, so that a receiver which can read this can read those. */

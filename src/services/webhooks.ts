@@ -1,6 +1,8 @@
-/** Whether a webhook may be registered. */
+/** The webhook that a create asks for: whether it may be, and how it is kept. */
+import type { StoredWebhook } from "../domain/prediction-state.ts";
 import { invalid } from "../domain/validation.ts";
 import { refusalOf } from "../domain/webhook/address.ts";
+import { storedSecret } from "../domain/webhook/stored-secret.ts";
 import type { Webhook } from "../protocol/webhook.ts";
 import type { Services } from "./services.ts";
 
@@ -8,4 +10,14 @@ import type { Services } from "./services.ts";
 export function checkWebhook({ settings }: Services, { url }: Webhook): void {
   const refusal = refusalOf(new URL(url), settings.webhooks.allowInsecure);
   if (refusal) throw invalid(["body", "webhook", "url"], refusal, "value_error", url);
+}
+
+/** @param id of the prediction */
+export async function storedWebhook(
+  { settings }: Services,
+  id: string,
+  webhook: Webhook | null | undefined,
+): Promise<StoredWebhook | null> {
+  if (webhook?.secret === undefined) return webhook ?? null;
+  return { ...webhook, ...(await storedSecret(settings.secretKeys, id, webhook.secret)) };
 }

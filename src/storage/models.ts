@@ -3,6 +3,7 @@ import {
   desc,
   eq,
   type InferSelectModel,
+  inArray,
   ne,
   notInArray,
   or,
@@ -24,6 +25,7 @@ import {
   users,
   versions,
 } from "./schema.ts";
+import { sealedVariables } from "./variables.ts";
 
 export type ModelRow = InferSelectModel<typeof models>;
 
@@ -77,6 +79,29 @@ export const findModelByName = (db: Database, owner: string, name: string) =>
     .where(and(eq(users.username, owner), eq(models.name, name)))
     .get();
 
+export const findModelId = (db: Database, owner: string, name: string) =>
+  db
+    .select({ id: models.id })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(and(eq(users.username, owner), eq(models.name, name)))
+    .get();
+
+/** Where models are now. @param ids 100 at most */
+export const findModelPlaces = (db: Database, ids: string[]) =>
+  db
+    .select({
+      id: models.id,
+      owner: users.username,
+      name: models.name,
+      owner_id: models.owner_id,
+      visibility: models.visibility,
+    })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(inArray(models.id, ids))
+    .all();
+
 export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>>;
 
 /** A model with its latest version, as far as predictions need them. */
@@ -89,6 +114,7 @@ export const findTarget = (db: Database, owner: string, name: string) =>
       owner: users.username,
       visibility: models.visibility,
       hardware_identifier: models.hardware_identifier,
+      variables: sealedVariables,
       latest_version: versions,
     })
     .from(models)
@@ -160,8 +186,9 @@ export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
 /**
  * Models that a user may see and whose latest version can be called by the vendora convention,
  * newest first.
+ * @param ids of which models; null: of all
  */
-export const listCallable = (db: Database, userId: string, limit: number) =>
+export const listCallable = (db: Database, userId: string, ids: string[] | null, limit: number) =>
   db
     .select({ owner: users.username, name: models.name, created_at: versions.created_at })
     .from(models)
@@ -170,6 +197,7 @@ export const listCallable = (db: Database, userId: string, limit: number) =>
     .where(
       and(
         or(ne(models.visibility, "private"), eq(models.owner_id, userId)),
+        ids ? inArray(models.id, ids) : undefined,
         or(
           ...Object.values(COMPATIBILITY).map(
             (flag) => sql`${versions.compatibilities} ->> ${flag}`,

@@ -87,7 +87,7 @@ export async function deleteEndpoint(db: Database, userId: string, id: string): 
 
 const secretCount = sql`json_array_length(${webhookEndpoints.secrets})`;
 
-/** @returns undefined when it has so many already, or is not there */
+/** @returns its endpoint as it is then; undefined when that has so many already, or is not there */
 export const addSecret = (
   db: Database,
   userId: string,
@@ -102,10 +102,10 @@ export const addSecret = (
       updated_at: changedAt(secret.created_at),
     })
     .where(and(isOwn(userId, id), sql`${secretCount} < ${max}`))
-    .returning({ id: webhookEndpoints.id })
+    .returning()
     .get();
 
-/** @returns undefined when it is the last one, or is not there */
+/** @returns its endpoint as it is then; undefined when it is the last one, or is not there */
 export const removeSecret = (
   db: Database,
   userId: string,
@@ -128,8 +128,24 @@ export const removeSecret = (
           WHERE value ->> 'id' = ${secretId})`,
       ),
     )
-    .returning({ id: webhookEndpoints.id })
+    .returning()
     .get();
+
+/** Keeps its secrets in another form: each is still the same secret. Unless they are others by now. */
+export const replaceSecrets = (
+  db: Database,
+  { id, secrets }: WebhookEndpointRow,
+  replaced: EndpointSecret[],
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({ secrets: replaced })
+    .where(
+      and(
+        eq(webhookEndpoints.id, id),
+        sql`${webhookEndpoints.secrets} = ${JSON.stringify(secrets)}`,
+      ),
+    );
 
 /** What a try that tells something of an endpoint took it for. */
 export interface Basis {

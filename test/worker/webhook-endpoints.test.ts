@@ -1,6 +1,7 @@
 /** Webhook endpoints of accounts: their whole life, their secrets, and how many there may be. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { signingSecrets } from "../../src/domain/webhook/stored-secret.ts";
 import { servicesOf } from "../../src/services/services.ts";
 import { createEndpoint, updateEndpoint } from "../../src/services/webhook-endpoints.ts";
 import { endpointOf, endpointsOf } from "../../src/storage/known-endpoints.ts";
@@ -229,7 +230,7 @@ describe("the name in an address", () => {
       webhooks: { ...services.settings.webhooks, allowInsecure: false, resolver: addressOf(path) },
     },
   });
-  const callerOf = (user_id: string) => ({ token_id: "", user_id, scopes: [] });
+  const callerOf = (user_id: string) => ({ token_id: "", user_id, scopes: [], models: null });
   const register = async (path: string, host: string) => {
     const { user_id } = await newUser();
     const request = { description: "", events: ["completed" as const], enabled: true };
@@ -349,7 +350,10 @@ describe("how many there may be", () => {
   test("a secret is what is signed with, from when it is made until it is deleted", async () => {
     const { client } = await newUser();
     const { id, secret: first, secrets } = await newEndpoint(client);
-    const known = async () => (await endpointOf(db, id))?.secrets.map(({ secret }) => secret);
+    const known = async () => {
+      const endpoint = (await endpointOf(db, id)) ?? expect.fail("it is gone");
+      return signingSecrets(services.settings.secretKeys, endpoint);
+    };
     expect(await known()).toEqual([first]);
     const { secret: second } = await addSecret(client, id);
     expect(await known()).toEqual([first, second]);

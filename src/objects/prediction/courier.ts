@@ -8,6 +8,7 @@ import { eventId } from "../../domain/webhook/event-id.ts";
 import type { Begun, Outbox, OutboxEvent } from "../../domain/webhook/outbox.ts";
 import type { Outcome } from "../../domain/webhook/outcome.ts";
 import { signedHeaders } from "../../domain/webhook/signature.ts";
+import { readSecret, signingSecrets } from "../../domain/webhook/stored-secret.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import { post } from "../../outbound/post.ts";
@@ -31,6 +32,7 @@ export interface CourierParts {
 
 interface Address {
   url: string;
+  /** As they are signed with. */
   secrets: string[];
   endpoint?: WebhookEndpointRow;
 }
@@ -99,17 +101,19 @@ export class Courier {
   }
 
   async #addressOf(
-    { webhook }: PredictionSpec,
+    { id, webhook }: PredictionSpec,
     { endpoint_id }: Delivery,
   ): Promise<Address | { outcome: Outcome }> {
+    const { secretKeys } = settings(this.#parts.env);
     if (endpoint_id === null) {
-      const { url = "", secret } = webhook ?? {};
-      return { url, secrets: secret === undefined ? [] : [secret] };
+      const { url = "", secret, sealed } = webhook ?? {};
+      if (secret === undefined) return { url, secrets: [] };
+      return { url, secrets: [await readSecret(secretKeys, id, { secret, sealed })] };
     }
     const endpoint = await endpointOf(database(this.#parts.env.DB), endpoint_id);
     if (!endpoint) return { outcome: { ...failure("the endpoint has been deleted"), final: true } };
     if (!endpoint.enabled) return { outcome: failure("the endpoint is switched off") };
-    return { url: endpoint.url, secrets: endpoint.secrets.map(({ secret }) => secret), endpoint };
+    return { url: endpoint.url, secrets: await signingSecrets(secretKeys, endpoint), endpoint };
   }
 
   get #settings() {

@@ -2,6 +2,7 @@
 import { formatLease } from "../../domain/lease.ts";
 import type { Attempt, PredictionSpec } from "../../domain/prediction-state.ts";
 import { projection } from "../../domain/projection.ts";
+import type { Variables } from "../../domain/variables.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
 import type { Piece } from "./log.ts";
@@ -13,11 +14,13 @@ export interface OfferedJob {
   input: string | undefined;
 }
 
+/** @param variables as the containers find them: nothing writes a job down */
 export function jobOf(
   spec: PredictionSpec,
   attempt: Attempt,
   objectId: string,
   input: Piece,
+  variables: Variables,
 ): OfferedJob {
   const lease = formatLease({ attempt: attempt.number, objectId, secret: attempt.secret });
   return {
@@ -29,7 +32,7 @@ export function jobOf(
       image: spec.image,
       interface: spec.interface,
       call: spec.call,
-      variables: spec.variables,
+      variables,
       limits: spec.limits,
       files: spec.files,
     },

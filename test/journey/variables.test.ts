@@ -1,0 +1,102 @@
+/** Variables of models, from the owner's call to the environment of a container. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { variable } from "../../src/protocol/variable.ts";
+import { endOf } from "./support/end.ts";
+import type { Runner } from "./support/runner.ts";
+import { leaksIn, listen } from "./support/webhook-leaks.ts";
+import { USERNAME, World } from "./support/world.ts";
+
+const MODEL = `${USERNAME}/env`;
+const NAMES = ["HF_TOKEN", "GREETING", "UNSET", "UNWANTED", "AUSPEX_RUNNER_TOKEN"];
+
+/** Chosen so that a search finds them wherever they are. */
+const FIRST = "hf_first-5f0c1f8e2f6b4c62";
+const SECOND = "hf_second-9a550a7a3d3e8b1c";
+const LINES = "lines\nof \"quoted\" 'text' $HOME 🔑 = end";
+const UNWANTED = "unwanted-81b3c0d9e2f4a6";
+
+const answer = z.object({ pid: z.number(), values: z.record(z.string(), z.string().nullable()) });
+
+let world: World;
+let runner: Runner;
+let heard: () => string[];
+
+beforeAll(async () => {
+  heard = listen();
+  world = await World.open();
+  runner = await world.runner("one", { environment: { AUSPEX_LOG_LEVEL: "debug" } });
+});
+afterAll(async () => {
+  await world.close();
+  vi.restoreAllMocks();
+});
+
+const set = (name: string, value: string) =>
+  world.client.call(variable, "PUT", `/models/${MODEL}/variables/${name}`, { body: { value } });
+
+async function environment() {
+  const watch = await world.create("env", { names: NAMES });
+  const full = await endOf(world, watch, "succeeded");
+  texts.push(JSON.stringify(full), JSON.stringify(watch.events));
+  return answer.parse(full.output);
+}
+
+/** Whatever anybody was told. */
+const texts: string[] = [];
+
+const hashOf = (value: string) => createHash("sha256").update(value).digest("hex");
+
+it("are in the environment of its containers, those that the version names; a change is another container", async () => {
+  await set("HF_TOKEN", FIRST);
+  await set("GREETING", LINES);
+  await set("UNWANTED", UNWANTED);
+  const before = await environment();
+  expect(before.values).toEqual({
+    HF_TOKEN: hashOf(FIRST),
+    GREETING: hashOf(LINES),
+    UNSET: null,
+    UNWANTED: null,
+    AUSPEX_RUNNER_TOKEN: null,
+  });
+  expect((await environment()).pid).toBe(before.pid);
+
+  await set("HF_TOKEN", SECOND);
+  const after = await environment();
+  expect(after.values).toMatchObject({ HF_TOKEN: hashOf(SECOND), GREETING: hashOf(LINES) });
+  expect(after.pid).not.toBe(before.pid);
+
+  const path = `/models/${MODEL}/variables/HF_TOKEN`;
+  expect((await world.client.fetch("DELETE", path)).status).toBe(200);
+  expect((await environment()).values).toMatchObject({ HF_TOKEN: null, GREETING: hashOf(LINES) });
+});
+
+it("are in nothing that anybody says or keeps but for the processes themselves", async () => {
+  const api = [`/models/${MODEL}`, `/models/${MODEL}/variables`, `/models/${MODEL}/versions/1`];
+  for (const path of [...api, "/predictions", "/user"])
+    texts.push(await (await world.client.fetch("GET", path)).text());
+  texts.push(JSON.stringify(await world.runnerStates()));
+  expect(runner.lines.length).toBeGreaterThan(3);
+  texts.push(...runner.lines, ...heard());
+  expect(texts.some((text) => text.includes("HF_TOKEN"))).toBe(true);
+  expect(leaksIn(texts, [FIRST, SECOND, LINES, UNWANTED])).toEqual([]);
+
+  const files = await everyFile(world.folder);
+  expect(files.length).toBeGreaterThan(10);
+  for (const file of files) {
+    const bytes = await readFile(file);
+    const found = [FIRST, SECOND, UNWANTED].filter((secret) => bytes.includes(secret));
+    expect([file, found]).toEqual([file, []]);
+  }
+});
+
+/** The databases, the objects, R2, and what the runner keeps. */
+async function everyFile(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes("node_modules"))
+    .map((entry) => join(entry.parentPath, entry.name));
+}
