@@ -98,7 +98,6 @@ const FORMATS = new Map<unknown, IssueType>([
   ["date-time", "datetime_parsing"],
   ["time", "time_parsing"],
   ["uri", "url_parsing"],
-  ["url", "url_parsing"],
   ["uuid", "uuid_parsing"],
 ]);
 

@@ -1,15 +1,9 @@
 /** The shape of a JSON Schema (2020-12), so that only what the validator can work with reaches it. */
 import { z } from "zod";
+import { MAX_TRIED_CHARS, triedLength } from "./pattern-cost.ts";
 
 /** A schema, or a part of one: an object of keywords; `true` fits all, `false` nothing. */
 export type Part = boolean | { [keyword: string]: unknown };
-
-/**
- * What an ordinary pattern costs is at worst the cube of the text's length: 0.3 s for 1,000 characters.
- * One that is made to take exponential time still does; safe-regex2 refuses half of those, and
- * with them `^\d+(\.\d+)?$` and all slugs.
- */
-const MAX_TRIED_CHARS = 1_000;
 
 /** All pairs are compared: 60 ms for 1,000 objects, 2.1 s for 6,000. */
 const MAX_COMPARED_ITEMS = 1_000;
@@ -82,18 +76,68 @@ const keywords = z
   .partial()
   .transform(bounded);
 
+/** Where the service has files, uploads and those of predictions: it knows them by their paths alone. */
+const OWN_FILE = "^/v1/(uploads|files)/";
+
+/**
+ * Parts that leave out a pattern that is never tried, so that all fits there. What asks for
+ * something not to fit would then refuse what is right.
+ */
+const loosened = new WeakSet<object>();
+
 /** What takes more than linear time, only where it is short: longer values count as fitting. */
-function bounded({ pattern, uniqueItems, ...rest }: BoundedKeywords): Part {
-  const costly = [];
-  if (pattern !== undefined)
-    costly.push({ if: { minLength: MAX_TRIED_CHARS + 1 }, else: { pattern } });
+function bounded(keywords: BoundedKeywords): Part {
+  const { pattern, patternProperties, format, uniqueItems, ...rest } = keywords;
+  const costly: Part[] = [];
+  const tried = pattern === undefined ? 0 : triedLength(pattern);
+  if (tried > 0) costly.push({ if: { minLength: tried + 1 }, else: { pattern } });
   if (uniqueItems) costly.push({ if: { minItems: MAX_COMPARED_ITEMS + 1 }, else: { uniqueItems } });
-  return costly.length > 0 ? { ...rest, allOf: [...(rest.allOf ?? []), ...costly] } : rest;
+  // The validator's own `url`, which is of no draft, takes exponential time.
+  if (format === "uri" || format === "url")
+    costly.push({ if: { pattern: OWN_FILE }, else: { format: "uri" } });
+  else if (format !== undefined) rest.format = format;
+  const names = patternProperties && tractable(patternProperties);
+  if (patternProperties) rest.patternProperties = names ?? { "": true };
+  const isLoose = Object.values(rest).some(hasLoosened);
+  if (isLoose) loosen(rest);
+  const allOf = [...(rest.allOf ?? []), ...costly];
+  const whole = allOf.length > 0 ? { ...rest, allOf } : rest;
+  if (isLoose || (pattern !== undefined && tried === 0) || (patternProperties && !names))
+    loosened.add(whole);
+  return whole;
+}
+
+/** A part, or a list or record of parts. */
+const hasLoosened = (value: unknown): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  [value, ...Object.values(value)].some((one) => loosened.has(one));
+
+function loosen(part: BoundedKeywords): void {
+  if (hasLoosened(part.not)) delete part.not;
+  if (hasLoosened(part.if)) for (const keyword of ["if", "then", "else"]) delete part[keyword];
+  if (hasLoosened(part.contains)) delete part.maxContains;
+  if (!hasLoosened(part.oneOf)) return;
+  part.allOf = [...(part.allOf ?? []), { anyOf: part.oneOf }];
+  delete part.oneOf;
+}
+
+/**
+ * Names that are longer than what is tried count as fitting.
+ * @returns undefined where one pattern costs too much: then which names are known cannot be told
+ */
+function tractable(parts: Record<string, Part>): Record<string, Part> | undefined {
+  const patterns = Object.entries(parts);
+  if (patterns.some(([pattern]) => triedLength(pattern) < MAX_TRIED_CHARS)) return undefined;
+  const long = `^[^]{${MAX_TRIED_CHARS + 1}}`;
+  return Object.fromEntries(patterns.map(([pattern, part]) => [`${long}|${pattern}`, part]));
 }
 
 interface BoundedKeywords {
   [keyword: string]: unknown;
   pattern?: string | undefined;
+  patternProperties?: Record<string, Part> | undefined;
+  format?: string | undefined;
   uniqueItems?: boolean | undefined;
   allOf?: Part[] | undefined;
 }

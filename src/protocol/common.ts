@@ -27,6 +27,15 @@ export const json = z
     type: ["string", "number", "boolean", "null", "array", "object"],
   });
 
+/** A record of such values, as it came: `z.record` leaves out a property named `__proto__`. */
+export const jsonObject = z
+  .custom<{ [name: string]: Json }>()
+  .check(({ value, issues }) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      issues.push({ code: "invalid_type", expected: "record", input: value });
+  })
+  .meta({ type: "object", additionalProperties: { $ref: "#/components/schemas/Json" } });
+
 /** A slug: usernames and model names. As a repository's path has it, since images lie below them. */
 export const slug = z
   .string()

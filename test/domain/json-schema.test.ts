@@ -58,6 +58,12 @@ describe("what a version's JSON Schema finds", () => {
       ["body.input.a/b~c enum"],
     ],
     [
+      "files of this deployment, by their paths alone",
+      object({ a: { items: { format: "uri" } } }),
+      { a: ["/v1/uploads/x", "/v1/files/x/y.png", "https://a.example", "/v1/models", "x"] },
+      ["body.input.a.3 url_parsing", "body.input.a.4 url_parsing"],
+    ],
+    [
       "exclusive bounds",
       object({ a: { exclusiveMinimum: 0 } }),
       { a: 0 },

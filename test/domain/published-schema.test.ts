@@ -187,4 +187,34 @@ describe("what a validation may cost", () => {
     ]);
     expect(schemaIssues(schema, of(1_001))).toEqual([]);
   });
+
+  test.each<[string, Schema, Json]>([
+    ["a pattern", { pattern: "^(a+)+$" }, `${"a".repeat(34)}!`],
+    [
+      "a pattern of names",
+      { patternProperties: { "^(a+)+$": {} }, additionalProperties: false },
+      { [`${"a".repeat(34)}!`]: 1 },
+    ],
+    ["names", { propertyNames: { pattern: "^(a|a)+$" } }, { [`${"a".repeat(34)}!`]: 1 }],
+    ["what must not be", { not: { items: { pattern: "^(a+)+$" } } }, ["a"]],
+    // biome-ignore lint/suspicious/noThenProperty: a keyword, of a schema that nobody awaits.
+    ["a condition", { if: { pattern: "^(a+)+$" }, then: { maxLength: 1 } }, "bb"],
+    ["a choice", { oneOf: [{ pattern: "^(a+)+$" }, { pattern: "^b" }] }, "b"],
+    ["a number", { contains: { pattern: "^(a+)+$" }, maxContains: 1 }, ["a", "b"]],
+    ["a long name", { patternProperties: { "a.*b": {} } }, { ["a".repeat(1_000_000)]: 1 }],
+  ])("%s that takes exponential time is left to the container", (_, a, value) => {
+    const begun = performance.now();
+    expect(schemaIssues(object({ a, b: { pattern: "^b" } }), { a: value, b: "a" })).toEqual([
+      "body.input.b string_pattern_mismatch",
+    ]);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  test("the validator's own format of web addresses, which does, is that of all addresses", () => {
+    const begun = performance.now();
+    const schema = object({ a: { format: "url" }, b: { format: "url" } });
+    const a = `http://${"a".repeat(200)}!`;
+    expect(schemaIssues(schema, { a, b: "x" })).toEqual(["body.input.b url_parsing"]);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
 });
