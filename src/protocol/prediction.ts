@@ -1,6 +1,15 @@
 /** Predictions on the wire: the resource, its list, what creates one. */
 import { z } from "zod";
-import { json, modelReference, orNull, timestamp, uuid } from "./common.ts";
+import {
+  json,
+  jsonObject,
+  modelReference,
+  orNull,
+  pageQuery,
+  repeated,
+  timestamp,
+  uuid,
+} from "./common.ts";
 import { webhook } from "./webhook.ts";
 
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
@@ -93,7 +102,7 @@ export type PredictionWithIO = z.infer<typeof predictionWithIO>;
 export const MIN_RETENTION_SECONDS = 60;
 
 const createOptions = {
-  input: z.record(z.string(), json).meta({
+  input: jsonObject.meta({
     description: "What the model takes: see `schemas` of its version",
     example: { prompt: "The Queen" },
   }),
@@ -133,4 +142,22 @@ export const onePrediction = z.object({
   prediction_id: uuid.meta({ example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e" }),
 });
 
-export const MAX_STATUSES = 5;
+const MAX_STATUSES = 5;
+
+/** The query of the list. */
+export const predictionQuery = pageQuery().extend({
+  statuses: repeated(taskStatus, MAX_STATUSES).meta({
+    description: "Predictions in any of these states; repeat it for several",
+    example: ["pending", "started"],
+  }),
+  model: z
+    .string()
+    .regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, "<model_owner>/<model_name>")
+    .optional()
+    .meta({
+      description:
+        "Predictions of the model that has this name now, whatever the version; when none has it, those whose model was called so when they ran",
+      example: "demo/story",
+    }),
+});
+export type PredictionQuery = z.infer<typeof predictionQuery>;

@@ -34,6 +34,15 @@ export const eventStreamContent = {
   "text/event-stream": { schema: z.string(), example: EXAMPLE },
 };
 
+/**
+ * The id of the event after which a stream begins. What a reconnecting EventSource says is later
+ * than what its address was made with.
+ */
+export const afterOf = (lastEventId: string | undefined, afterId: string | undefined): number =>
+  Number(numberIn(lastEventId) ?? numberIn(afterId) ?? 0);
+
+const numberIn = (text = "") => /^\d{1,15}$/.exec(text)?.[0];
+
 /** @param log the body, or a 204 when there is nothing more. */
 export function eventStream(
   log: Response,

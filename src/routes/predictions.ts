@@ -4,18 +4,17 @@ import type { Context, TypedResponse } from "hono";
 import { parsePrefer, preferenceApplied } from "../domain/prefer.ts";
 import { authenticated, creating } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
-import { nothing, pageOf, pageQuery, repeated } from "../protocol/common.ts";
+import { nothing, pageOf } from "../protocol/common.ts";
 import { oneModel, oneVersion } from "../protocol/model.ts";
 import {
   type CreatePredictionOfVersion,
   createPrediction as createBody,
   createPredictionOfVersion as createOfVersionBody,
-  MAX_STATUSES,
   onePrediction,
   type PredictionWithIO,
   prediction,
+  predictionQuery,
   predictionWithIO,
-  taskStatus,
 } from "../protocol/prediction.ts";
 import { createPrediction } from "../services/create-prediction.ts";
 import {
@@ -38,7 +37,7 @@ import {
   routes,
 } from "./context.ts";
 import { CREATING, createAnswers, createHeaders, prefer, preferenceHeader } from "./creation.ts";
-import { eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
+import { afterOf, eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
 
 /** Idle limit of a stream, s. */
 const MAX_IDLE_SECONDS = 3_600;
@@ -94,14 +93,7 @@ const list = createRoute({
   description:
     "Newest first, without input and output. The list may lag a second behind; one prediction, asked for by its id, never does. Needs the scope `read`.",
   middleware: authenticated("read"),
-  request: {
-    query: pageQuery().extend({
-      statuses: repeated(taskStatus, MAX_STATUSES).meta({
-        description: "Predictions in any of these states; repeat it for several",
-        example: ["pending", "started"],
-      }),
-    }),
-  },
+  request: { query: predictionQuery },
   responses: { 200: jsonAnswer("A page of predictions", pageOf(prediction)), ...errorAnswers },
 });
 
@@ -215,7 +207,7 @@ predictionRoutes.openapi(list, async (c) => {
   const { services, caller } = c.var;
   const query = c.req.valid("query");
   const request = pageRequest(c, query);
-  return c.json(await listOwnPredictions(services, caller, query.statuses, request), 200);
+  return c.json(await listOwnPredictions(services, caller, query, request), 200);
 });
 
 predictionRoutes.openapi(get, async (c) => {
@@ -238,10 +230,7 @@ predictionRoutes.openapi(stream, async (c) => {
   const { prefer, "last-event-id": lastEventId } = c.req.valid("header");
   const { waitSeconds } = c.var.services.settings;
   const { wait: idle } = parsePrefer(prefer, { default: waitSeconds, max: MAX_IDLE_SECONDS });
-  // What a reconnecting EventSource says is later than what its address was made with.
-  const after = Number(
-    /^\d{1,15}$/.exec(lastEventId ?? "")?.[0] ?? c.req.valid("query").after_id ?? 0,
-  );
+  const after = afterOf(lastEventId, c.req.valid("query").after_id);
   const { prediction_id } = c.req.valid("param");
   const log = await streamPrediction(c.var.services, c.var.caller, prediction_id, { after, idle });
   return eventStream(log, preferenceApplied({ wait: idle, cancel: false }));

@@ -11,7 +11,7 @@ import { errorAnswers, jsonAnswer, jsonBody, routes } from "./context.ts";
 const tags = ["Webhooks"];
 
 /** Instead of an endpoint's id: the webhook of the prediction itself. */
-const OWN = "prediction";
+export const OWN_WEBHOOK = "prediction";
 
 const list = createRoute({
   method: "get",
@@ -39,12 +39,15 @@ const again = createRoute({
     params: onePrediction.extend({ event_id: webhookEventId }),
     query: z.object({
       receiver: z
-        .union([z.literal(OWN), z.uuid(`Input should be the id of an endpoint, or '${OWN}'`)])
+        .union([
+          z.literal(OWN_WEBHOOK),
+          z.uuid(`Input should be the id of an endpoint, or '${OWN_WEBHOOK}'`),
+        ])
         .optional()
         .meta({
           description:
             "Only to this one: the id of an endpoint, or `prediction` for the prediction's own webhook. Left out: to all that the event is for",
-          example: OWN,
+          example: OWN_WEBHOOK,
         }),
     }),
   },
@@ -77,7 +80,7 @@ webhookRoutes.openapi(again, async (c) => {
   const { services, caller } = c.var;
   const { prediction_id, event_id } = c.req.valid("param");
   const { receiver } = c.req.valid("query");
-  const endpointId = receiver === OWN ? null : receiver;
+  const endpointId = receiver === OWN_WEBHOOK ? null : receiver;
   const event: WebhookEvent = await redeliver(
     services,
     caller,

@@ -10,13 +10,15 @@ import {
   predictionWithId,
   type StreamOptions,
 } from "../objects/prediction/stub.ts";
-import type { Prediction, PredictionWithIO, TaskStatus } from "../protocol/prediction.ts";
+import type { Prediction, PredictionQuery, PredictionWithIO } from "../protocol/prediction.ts";
 import { projectionMessage } from "../protocol/queue.ts";
 import { immutable } from "../storage/cache.ts";
 import { ascends } from "../storage/keyset.ts";
+import { findModelId } from "../storage/models.ts";
 import {
   findPrediction,
   listPredictions,
+  type MeantModel,
   type PredictionRow,
   projectPredictions,
 } from "../storage/predictions.ts";
@@ -63,26 +65,49 @@ export async function predictionText(
   return typeof text === "string" ? { text } : { text, etag: await sha256(JSON.stringify(body)) };
 }
 
-export function listOwnPredictions(
+export const listOwnPredictions = (
   services: Services,
   caller: Caller,
-  statuses: TaskStatus[],
+  query: PredictionQuery,
   request: PageRequest,
-): Promise<Page<Prediction>> {
-  const { db, present } = services;
+): Promise<Page<Prediction>> =>
+  ownPredictions(services, caller, query, request, (row) =>
+    services.present.prediction(row, new URL(request.url).origin),
+  );
+
+/** @throws ValidationFailure for a cursor that is not one of this list */
+export async function ownPredictions<Item>(
+  services: Services,
+  caller: Caller,
+  { statuses, model }: PredictionQuery,
+  request: PageRequest,
+  present: (row: PredictionRow) => Item,
+): Promise<Page<Item>> {
+  const { db } = services;
   const wanted = [...new Set(statuses)].sort();
+  const filter = {
+    statuses: wanted,
+    model: model === undefined ? undefined : await meant(services, model),
+  };
   const keyOf = ({ id }: PredictionRow) => [id];
   return page(services, request, {
-    name: `predictions/${caller.user_id}?${wanted.join("&")}`,
+    name: `predictions/${caller.user_id}/${model ?? ""}?${wanted.join("&")}`,
     find: async (keyset) =>
       merge(
-        await listPredictions(db, caller.user_id, wanted.length > 0 ? wanted : [undefined], keyset),
+        await listPredictions(db, caller.user_id, filter, keyset),
         { keyOf, ascending: ascends("desc", keyset) },
         keyset.limit,
       ),
     keyOf,
-    present: (row) => present.prediction(row, new URL(request.url).origin),
+    present,
   });
+}
+
+/** The model that has a name now; of a name that none has any more, those that ran by it. */
+async function meant({ db }: Services, path: string): Promise<MeantModel> {
+  const [owner = "", name = ""] = path.split("/");
+  const found = await findModelId(db, owner, name);
+  return found ? { id: found.id } : { owner, name };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { TaskStatus } from "../protocol/prediction.ts";
 import type { ProjectionMessage } from "../protocol/queue.ts";
 import { allOf, type Database } from "./database.ts";
@@ -63,28 +63,59 @@ export const findPrediction = (db: Database, userId: string, id: string) =>
     .where(and(eq(predictions.user_id, userId), eq(predictions.id, id)))
     .get();
 
-/** A user's, newest first; several statuses in one round trip. Ids are UUIDv7: they sort by time. */
+/** A model that is there, whatever it was called when it ran; or a name that none has any more. */
+export type MeantModel = { id: string } | { owner: string; name: string };
+
+/** Of a user's predictions those that are wanted. */
+interface PredictionFilter {
+  /** None: whatever they are. */
+  statuses: TaskStatus[];
+  model: MeantModel | undefined;
+}
+
+/**
+ * A user's, newest first: lists to merge, in one round trip. Ids are UUIDv7: they sort by time.
+ * Each status is a range of its index. A model is one range of another, and there the status is
+ * looked at row by row (`+` keeps it from the index by status, which would have to be sorted). For
+ * a name alone there is no index: all of the user's are looked at until there are enough.
+ */
 export function listPredictions(
   db: Database,
   userId: string,
-  statuses: (TaskStatus | undefined)[],
+  { statuses, model }: PredictionFilter,
   keyset: Keyset,
 ) {
   const { where, order, limit } = range([predictions.id], "desc", keyset);
+  const status = predictions.status;
+  const ranges = model
+    ? [and(ofModel(model), among(sql`+${status}`, statuses))]
+    : statuses.map((one) => few(eq(status, one)));
   return allOf(
     db,
-    statuses.map((status) =>
+    (ranges.length > 0 ? ranges : [undefined]).map((wanted) =>
       db
         .select()
         .from(predictions)
-        .where(
-          and(eq(predictions.user_id, userId), status && eq(predictions.status, status), where),
-        )
+        .where(and(eq(predictions.user_id, userId), wanted, where))
         .orderBy(...order)
         .limit(limit),
     ),
   );
 }
+
+const ofModel = (model: MeantModel) =>
+  "id" in model
+    ? few(eq(predictions.model_id, model.id))
+    : and(eq(predictions.model_owner, model.owner), eq(predictions.model_name, model.name));
+
+/**
+ * Tells the planner that not every row is meant: without statistics, which D1 has none of, it takes
+ * the table itself for the best index of all, and reads every row of the user for a rare status.
+ */
+const few = (condition: SQL) => sql`unlikely(${condition})`;
+
+const among = (value: SQL, wanted: string[]) =>
+  wanted.length > 0 ? inArray(value, wanted) : undefined;
 
 const MAX_UNDER_WAY = 20;
 

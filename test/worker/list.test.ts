@@ -1,7 +1,7 @@
 /** GET /v1/predictions: newest first, by status, one's own alone. */
 import { expect, test } from "vitest";
 import type { Prediction } from "../../src/protocol/prediction.ts";
-import { type Page, pageAt } from "./support/catalogue.ts";
+import { newModel, type Page, pageAt, publish, referenceOf } from "./support/catalogue.ts";
 import type { Client } from "./support/client.ts";
 import { eventually } from "./support/time.ts";
 import { newWorld } from "./support/world.ts";
@@ -57,6 +57,39 @@ test("by status, one or several, also the same twice", async () => {
   expect(await listed("statuses=succeeded&statuses=succeeded")).toEqual([first]);
   expect(await listed("statuses=pending")).toEqual([third]);
   expect(await listed("statuses=failed&statuses=started")).toEqual([]);
+});
+
+test("by model, under the name that it has now, and by status besides", async () => {
+  const mine = await newWorld();
+  const { client, username } = mine;
+  const other = referenceOf(await newModel(client, { hardware_identifier: mine.hardware }));
+  await publish(client, other);
+  const [first, second] = [await mine.waiting(), await mine.waiting()];
+  const third = (await client.create({ model: other, input: {} })).body.id;
+  await mine.client.cancel(first);
+  const listed = async (query: string) => idsOf(await page(client, `/v1/predictions?${query}`));
+  const model = `model=${mine.model}`;
+  expect(await listed(model)).toEqual([second, first]);
+  expect(await listed(`model=${other}`)).toEqual([third]);
+  await eventually(async () =>
+    expect(await listed(`${model}&statuses=canceled&statuses=failed`)).toEqual([first]),
+  );
+  expect(await listed(`${model}&statuses=started`)).toEqual([]);
+  expect(await listed(`model=${username}/no-such-model`)).toEqual([]);
+  await client.ok("PATCH", `/v1/models/${mine.model}`, { name: "tale" });
+  expect(await listed(`model=${username}/tale`)).toEqual([second, first]);
+  // By the one that they ran by, until another model has it.
+  expect(await listed(model)).toEqual([second, first]);
+  const [, name] = mine.model.split("/");
+  await newModel(client, { name, hardware_identifier: mine.hardware });
+  expect(await listed(model)).toEqual([]);
+});
+
+test("a cursor of one filter is none of another", async () => {
+  const query = `model=${world.model}&page_size=5`;
+  const { next_cursor } = await page(client, `/v1/predictions?${query}`);
+  const without = await client.json("GET", `/v1/predictions?page_size=5&cursor=${next_cursor}`);
+  expect(without.status).toBe(422);
 });
 
 test("one's own alone", async () => {

@@ -1,9 +1,19 @@
 /** How the database finds the rows of every list: by a range of an index, never by looking at all. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import {
+  deletePredictions,
+  deleteUsage,
+  firstPredictions,
+  noteRemoved,
+  someModels,
+  someUnderWay,
+  takeLeaving,
+} from "../../src/storage/account-removal.ts";
 import { allOf, database } from "../../src/storage/database.ts";
 import { syncListings } from "../../src/storage/models.ts";
 import { findUnderWay, takeOverdue } from "../../src/storage/predictions.ts";
+import { findModelNames, findNamed, insertToken, markTokenUsed } from "../../src/storage/tokens.ts";
 import {
   completeUpload,
   deleteUpload,
@@ -14,6 +24,7 @@ import {
   keepUploads,
   listParts,
 } from "../../src/storage/uploads.ts";
+import { findMostUsed, listUsage } from "../../src/storage/usage.ts";
 import {
   addSecret,
   deleteEndpoint,
@@ -60,9 +71,13 @@ const FILL = [
     SELECT 'r' || n, 't' || n, 'r' || n, 'cpu', 0, 0`,
   `uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
     SELECT 'u' || n, iif(n % 2, '${user_id}', '${other}'), '', '', 1, '', 1, 0, iif(n % 3, 0, NULL), n`,
+  `model_variables (model_id, name, sealed, updated_at)
+    SELECT iif(n % 2, '${modelId}', 'm0'), 'V' || n, '', 0`,
   "upload_parts (upload_id, part_number, etag) SELECT 'u' || n, 1, ''",
   `webhook_endpoints (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
     SELECT 'w' || n, iif(n % 2, '${user_id}', '${other}'), '', '', '[]', '[]', 0, 0, 0`,
+  `usage (user_id, day, model_id, model, predictions, failed, execution_seconds)
+    SELECT iif(n % 2, '${user_id}', '${other}'), '2026-11-' || (10 + n % 20), 'm' || n, '', 1, 0, 0`,
 ];
 
 beforeAll(async () => {
@@ -74,6 +89,10 @@ beforeAll(async () => {
       ),
     ),
   );
+  // Of one model so many that they fill pages.
+  await env.DB.prepare("UPDATE predictions SET model_id = ? WHERE id > 'p2' AND user_id = ?")
+    .bind(modelId, user_id)
+    .run();
   await allOf(db, syncListings(db));
 });
 
@@ -125,15 +144,19 @@ const LISTS: [string, Client][] = [
   ["/v1/users?sort_direction=asc", nobody],
   ["/v1/users?sort_direction=desc", nobody],
   [`/v1/models/${model}/versions?`, nobody],
+  [`/v1/models/${model}/variables?`, client],
   ["/v1/model_categories?", nobody],
   ["/v1/hardware?", nobody],
   ["/v1/predictions?", client],
   ["/v1/predictions?statuses=pending", client],
   ["/v1/predictions?statuses=pending&statuses=failed&statuses=canceled", client],
+  [`/v1/predictions?model=${model}`, client],
+  [`/v1/predictions?model=${model}&statuses=pending&statuses=failed`, client],
   ["/v1/webhook-endpoints?", client],
   [`/v1/operator/users/${username}/tokens?`, operator],
   ["/v1/operator/runner_tokens?", operator],
   ["/v1/operator/runners?", operator],
+  ["/v1/operator/queues?", operator],
 ];
 
 test.each(LISTS)("%s", async (list, as) => {
@@ -148,6 +171,22 @@ test.each(LISTS)("%s", async (list, as) => {
     const dear = (await planOf(sql)).filter((step) => !isCheap(step));
     expect({ sql, dear }).toEqual({ sql, dear: [] });
   }
+});
+
+test.each([
+  ["statuses=failed", "predictions_status (user_id=? AND status=?)"],
+  ["model=MODEL", "predictions_model (user_id=? AND model_id=?)"],
+  ["model=MODEL&statuses=failed", "predictions_model (user_id=? AND model_id=?)"],
+])("the first page of predictions with %s is a range of its own index", async (filter, index) => {
+  const path = `/v1/predictions?${filter.replace("MODEL", model)}`;
+  const plans = await plansOf(async () => client.json("GET", path));
+  expect(plans.flat()).toContain(`SEARCH predictions USING INDEX ${index}`);
+});
+
+test("predictions by a name that no model has any more are looked for among the user's own", async () => {
+  const plans = await plansOf(async () => client.json("GET", "/v1/predictions?model=no/model"));
+  expect(plans.flat()).toContain("SEARCH predictions USING PRIMARY KEY (user_id=?)");
+  expect(plans.flat().every(isCheap)).toBe(true);
 });
 
 test("a plan that is dear is seen as such", async () => {
@@ -260,6 +299,102 @@ describe("webhook endpoints", () => {
     const [plan = []] = await plansOf(async () => removeSecret(db, user_id, "w1", "s1", 0));
     expect(plan[0]).toBe(BY_ID);
     expect(plan.filter((step) => !isCheap(step))).toEqual([]);
+  });
+});
+
+describe("usage", () => {
+  // Grouping takes a tree of its own: of a range that has a row for each day and model.
+  test("is a range of its key", async () => {
+    const range = "SEARCH usage USING PRIMARY KEY (user_id=? AND day>?)";
+    const [most = []] = await plansOf(async () => findMostUsed(db, user_id, "2026-11-20", 6));
+    const [days = []] = await plansOf(async () => listUsage(db, user_id, "2026-11-20", ["m1"]));
+    for (const plan of [most, days]) {
+      expect(plan[0]).toBe(range);
+      expect(plan.filter((step) => /^(SCAN|SEARCH)/.test(step))).toEqual([range]);
+    }
+  });
+});
+
+describe("accounts that are given up", () => {
+  const OF_USER = "SEARCH predictions USING PRIMARY KEY (user_id=?)";
+
+  test.each<[string, () => Promise<unknown>, string[]]>([
+    [
+      "are a range of the names",
+      async () => takeLeaving(db, 1, 5),
+      [
+        "SEARCH users USING COVERING INDEX sqlite_autoindex_users_1 (id=?)",
+        "LIST SUBQUERY 1",
+        "SEARCH users USING INDEX users_username_unique (username>? AND username<?)",
+        "USE TEMP B-TREE FOR ORDER BY",
+      ],
+    ],
+    ["their predictions are one", async () => firstPredictions(db, user_id, 10), [OF_USER]],
+    [
+      "what is under way of them is one",
+      async () => someUnderWay(db, user_id, 10),
+      [
+        "SEARCH predictions USING PRIMARY KEY (user_id=? AND id=?)",
+        "LIST SUBQUERY 3",
+        "SEARCH predictions USING COVERING INDEX predictions_status (user_id=? AND status=?)",
+      ],
+    ],
+    [
+      "their models are one",
+      async () => someModels(db, user_id, 10),
+      ["SEARCH models USING COVERING INDEX models_owner (owner_id=?)"],
+    ],
+  ])("%s", async (_, call, plan) => {
+    expect(await plansOf(call)).toEqual([plan]);
+  });
+
+  test("what is deleted of them is looked for in their own", async () => {
+    const plans = await plansOf(async () => {
+      await deletePredictions(db, user_id, "p1");
+      await noteRemoved(db, user_id, ["p1"]);
+      await deleteUsage(db, user_id, 10);
+    });
+    const steps = plans.flat().filter((step) => /^(SCAN|SEARCH)/.test(step));
+    expect(
+      steps.filter((step) => !/USING (PRIMARY KEY|INDEX)|^SCAN json_each|gone/.test(step)),
+    ).toEqual([]);
+  });
+});
+
+describe("tokens", () => {
+  const OWNERS = "SEARCH users USING INDEX sqlite_autoindex_users_1 (id=?)";
+  const USED = "SEARCH tokens USING INDEX sqlite_autoindex_tokens_1 (id=?)";
+  const row = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
+
+  test.each<[string, () => Promise<unknown>, string[]]>([
+    [
+      "those of an account are counted in their index",
+      async () => insertToken(db, row, 1_000),
+      ["SCALAR SUBQUERY 1", "SEARCH tokens USING INDEX tokens_user (user_id=?)"],
+    ],
+    ["one that is used is found by its id", () => markTokenUsed(db, "t1", 2, 1), [USED]],
+    [
+      "models that are named are found by owner and name",
+      async () => findNamed(db, user_id, [["a", "b"]]),
+      [
+        "SCAN json_each VIRTUAL TABLE INDEX 1:",
+        "SEARCH users USING INDEX users_username_unique (username=?)",
+        "SEARCH models USING INDEX models_owner_name (owner_id=? AND name=?)",
+      ],
+    ],
+    [
+      "those of a token by their ids",
+      async () => findModelNames(db, "t1"),
+      [
+        USED,
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SCAN json_each VIRTUAL TABLE INDEX 1:",
+        "SEARCH models USING INDEX sqlite_autoindex_models_1 (id=?)",
+        OWNERS,
+      ],
+    ],
+  ])("%s", async (_, call, plan) => {
+    expect(await plansOf(call)).toEqual([plan]);
   });
 });
 

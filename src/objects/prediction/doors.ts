@@ -1,5 +1,7 @@
 /** What the doors of a prediction object take and answer. */
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
+import type { VendoraCall } from "../../protocol/runner.ts";
+import type { Piece } from "./log.ts";
 import type { Snapshot } from "./record.ts";
 
 export interface CreateRequest {
@@ -19,6 +21,15 @@ export interface StoringPrediction {
   output_bytes: number;
   /** So long what is stored now is there at most. */
   keep_seconds: number;
+}
+
+/** What a prediction was asked for, so that it can be again. */
+export interface Asked {
+  call: VendoraCall | null;
+  stream: boolean;
+  retention_seconds: number;
+  /** JSON text, or where that lies. */
+  input: Piece;
 }
 
 export type CreateResult = Snapshot | { refused: "conflict" | "full" };

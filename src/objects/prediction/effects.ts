@@ -131,9 +131,13 @@ export class Effects {
     await this.project(record).catch(() => this.alarm.retry(record));
   }
 
-  /** Whether the row of its end is still to be sent, when it was woken for this deadline or none. */
+  /**
+   * Whether the row of its end is still to be sent, when it was woken for this deadline or none.
+   * Woken for none, it may have sent it before it was evicted: once more does no harm, unless the
+   * row was deleted meanwhile with its account, whose data goes first.
+   */
   owesRow({ life }: PredictionRecord, due: Deadline | undefined): boolean {
-    return life.terminal && (!due || this.#unprojected);
+    return life.terminal && (this.#unprojected || (!due && !life.dataRemoved));
   }
 
   /** The row of a run that lasts says `started`. */

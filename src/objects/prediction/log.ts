@@ -38,6 +38,15 @@ function sizeOf({ event, data }: LogEvent, json: string): number {
 }
 
 interface Frame extends Totals {
+  /** When it was written, unix ms: absent in logs of before there was a dashboard to show it. */
+  at?: number;
+  events: LogEvent[];
+}
+
+/** A frame as it lies in the log. */
+interface Written {
+  at: number | null;
+  attempt: number;
   events: LogEvent[];
 }
 
@@ -75,8 +84,7 @@ export class EventLog {
 
   /** The row that a new log begins with. */
   static firstFrame(events: LogEvent[]): string {
-    const frame: Frame = { ...NOTHING, events };
-    return JSON.stringify(frame);
+    return frameText(NOTHING, linesOf(events));
   }
 
   /** The log that consists of that row. */
@@ -86,7 +94,7 @@ export class EventLog {
 
   static load(entries: Entries): EventLog {
     const { id, body } = entries.last();
-    const { events, ...totals }: Frame = JSON.parse(body);
+    const { events, at: _, ...totals }: Frame = JSON.parse(body);
     return new EventLog(entries, id + events.length - 1, totals);
   }
 
@@ -151,6 +159,14 @@ export class EventLog {
     return { last, bytes: encoder.encode(text) };
   }
 
+  /** All of it, frame by frame; to be consumed without an await between. */
+  *written(): Generator<Written> {
+    for (const { body } of this.#entries.frames(1)) {
+      const { at, attempt, events }: Frame = JSON.parse(body);
+      yield { at: at ?? null, attempt, events };
+    }
+  }
+
   /** The values of one attempt's outputs, after the event `after` and up to the event `last`. */
   outputs(attempt: number, last: number, after = 0): Piece[] {
     const found: Piece[] = [];
@@ -173,5 +189,5 @@ const encode = (first: number, lines: Line[]) =>
 /** A Frame as JSON text, of texts that are there already. */
 function frameText(totals: Totals, lines: Line[]): string {
   const events = lines.map(({ event, json }) => `{"event":"${event}","data":${json}}`);
-  return `${JSON.stringify(totals).slice(0, -1)},"events":[${events.join(",")}]}`;
+  return `${JSON.stringify(totals).slice(0, -1)},"at":${Date.now()},"events":[${events.join(",")}]}`;
 }

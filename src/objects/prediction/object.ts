@@ -13,14 +13,22 @@ import { LEASE_HEADER } from "../../protocol/runner.ts";
 import { deleteAll, getFile, valueKey } from "../../storage/files.ts";
 import { poolOf } from "../pool/stub.ts";
 import { Attempts, attemptOf, type Reply } from "./attempts.ts";
-import type { CancelResult, CreateRequest, CreateResult, StoringPrediction } from "./doors.ts";
+import type {
+  Asked,
+  CancelResult,
+  CreateRequest,
+  CreateResult,
+  StoringPrediction,
+} from "./doors.ts";
 import { Effects } from "./effects.ts";
+import { type History, historyOf } from "./history.ts";
 import { entryOf, type LedgerEntry, ledgerOf } from "./ledger.ts";
 import type { Piece } from "./log.ts";
 import { meet } from "./meet.ts";
 import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.ts";
 import { PredictionRecord, type Snapshot } from "./record.ts";
 import { Subscribers } from "./subscribers.ts";
+import { openVariables, UNOPENED } from "./variables.ts";
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
@@ -65,6 +73,20 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   get(): Snapshot | undefined {
     return this.#load()?.snapshot();
+  }
+
+  /** undefined when nothing is kept of it any more. */
+  history(): History | undefined {
+    const record = this.#load();
+    return record && historyOf(record);
+  }
+
+  /** undefined when its data is gone. */
+  asked(): Asked | undefined {
+    const record = this.#load();
+    if (!record || record.life.dataRemoved) return undefined;
+    const { call, stream, retention_seconds } = record.life.spec;
+    return { call, stream, retention_seconds, input: record.input() };
   }
 
   async cancel(): Promise<CancelResult> {
@@ -117,7 +139,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     return entryOf(record, event);
   }
 
-  /** `/stream?after=&idle=&leave=` for readers, `/channel` for runners. */
+  /** `/stream?after=&idle=&lasts=&leave=` for readers, `/channel` for runners. */
   override async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const record = await this.#begun();
@@ -126,15 +148,17 @@ export class PredictionObject extends DurableObject<Bindings> {
     }
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
     const after = Number(url.searchParams.get("after") ?? 0);
-    const idle = url.searchParams.get("idle");
     if (record.life.terminal && after >= record.log.last)
       return new Response(null, { status: 204 });
     const gone = () => void this.#cancel(this.#load(), "its caller has left");
     const onLeave = url.searchParams.get("leave") === "cancel" ? gone : undefined;
     // While it was begun: to a stream that nobody takes nothing happens any more.
     if (request.signal.aborted) onLeave?.();
-    const idleSeconds = idle === null ? undefined : Number(idle);
-    return new Response(this.#subscribers.subscribe(after, idleSeconds, onLeave));
+    const [idle, lasts] = ["idle", "lasts"].map((name) => {
+      const seconds = url.searchParams.get(name);
+      return seconds === null ? undefined : Number(seconds);
+    });
+    return new Response(this.#subscribers.subscribe(after, { idle, lasts }, onLeave));
   }
 
   // ---- the pool's door
@@ -144,15 +168,18 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @param unplaced the number of an attempt that was offered and never handed out.
    * @returns undefined when none is wanted any more: an ordinary answer.
    */
-  openAttempt(unplaced: number | undefined): OfferedJob | undefined {
+  async openAttempt(unplaced: number | undefined): Promise<OfferedJob | undefined> {
+    const spec = this.#load()?.life.spec;
+    const variables = spec && (await openVariables(this.env, spec));
     const record = this.#load();
     if (!record) return undefined;
     const now = Date.now();
     if (unplaced !== undefined) record.life.closeAttempt(unplaced, now);
-    const attempt = record.life.openAttempt(crypto.randomUUID(), now);
+    if (!variables && record.life.waiting) this.#failUnopened(record);
+    const attempt = variables && record.life.openAttempt(crypto.randomUUID(), now);
     if (!attempt) return undefined;
     this.#effects.commit(record);
-    return jobOf(record.life.spec, attempt, this.ctx.id.toString(), record.input());
+    return jobOf(record.life.spec, attempt, this.ctx.id.toString(), record.input(), variables);
   }
 
   // ---- the runner's doors
@@ -260,12 +287,14 @@ export class PredictionObject extends DurableObject<Bindings> {
   async #begin(spec: PredictionSpec, input: string): Promise<boolean> {
     const [life, attempt] = PredictionLife.begin(spec, crypto.randomUUID());
     const objectId = this.ctx.id.toString();
-    const answer = await poolOf(this.env, spec.hardware)
-      .offer(
-        jobOf(spec, attempt, objectId, spec.stored_input ?? input),
-        waitingJobOf(spec, objectId),
-      )
-      .catch(() => "none" as const);
+    const variables = await openVariables(this.env, spec);
+    const offered =
+      variables && jobOf(spec, attempt, objectId, spec.stored_input ?? input, variables);
+    const answer =
+      offered &&
+      (await poolOf(this.env, spec.hardware)
+        .offer(offered, waitingJobOf(spec, objectId))
+        .catch(() => "none" as const));
     if (answer === "full") return false;
     const now = Date.now();
     const dispatched = answer === "none" && life.closeAttempt(attempt.number, now);
@@ -273,7 +302,13 @@ export class PredictionObject extends DurableObject<Bindings> {
     this.#record = PredictionRecord.create(this.ctx.storage.sql, life, input);
     this.#effects.alarm.arm(this.#record);
     if (dispatched) this.#effects.sendDispatch(this.#record);
+    if (!offered) this.#failUnopened(this.#record);
     return true;
+  }
+
+  #failUnopened(record: PredictionRecord): void {
+    record.life.fail("internal", UNOPENED, Date.now());
+    this.#effects.commit(record);
   }
 
   /** R2 first: what nobody knows of any more nobody could remove. */

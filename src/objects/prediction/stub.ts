@@ -3,6 +3,7 @@ import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";
 import type { Leave } from "./doors.ts";
+import type { Limits } from "./subscribers.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
@@ -32,11 +33,9 @@ export async function projectionAt(stub: PredictionStub): Promise<ProjectionMess
   return row && projectionMessage.parse(row);
 }
 
-export interface StreamOptions {
+export interface StreamOptions extends Limits {
   /** The id of the last event that the reader has. */
   after: number;
-  /** Seconds without an event after which it is closed. */
-  idle?: number | undefined;
   /** Cancels the prediction when the reader is gone before the end. */
   leave?: Leave;
 }
@@ -47,11 +46,12 @@ export interface StreamOptions {
  */
 export function openStream(
   stub: PredictionStub,
-  { after, idle, leave }: StreamOptions,
+  { after, idle, lasts, leave }: StreamOptions,
 ): Promise<Response> {
   const query = new URLSearchParams({
     after: String(after),
     ...(idle !== undefined && { idle: String(idle) }),
+    ...(lasts !== undefined && { lasts: String(lasts) }),
     ...(leave && { leave }),
   });
   return stub.fetch(`https://prediction/stream?${query}`);

@@ -26,6 +26,13 @@ export interface Source {
   open(name: string): Promise<ReadableStream<Uint8Array>>;
 }
 
+export interface Limits {
+  /** Seconds without an event after which the stream is closed. */
+  idle?: number | undefined;
+  /** Seconds after which it is closed: the reader resumes, as somebody who may. */
+  lasts?: number | undefined;
+}
+
 interface Subscriber {
   controller: ReadableStreamDefaultController<Uint8Array>;
   position: number;
@@ -38,7 +45,8 @@ interface Subscriber {
   /** When it was last given an event, and when it last took anything. */
   eventAt: number;
   tookAt: number;
-  idleSeconds: number | undefined;
+  idleSeconds: number;
+  endsAt: number;
   /** Called when it is gone before the end. */
   onLeave: () => void;
 }
@@ -58,12 +66,11 @@ export class Subscribers {
 
   /**
    * @param after the id of the last event that the reader has.
-   * @param idleSeconds the stream is closed when no event comes for so long.
    * @param onLeave called when the reader is gone before the end.
    */
   subscribe(
     after: number,
-    idleSeconds: number | undefined,
+    { idle = Number.POSITIVE_INFINITY, lasts = Number.POSITIVE_INFINITY }: Limits = {},
     onLeave = () => {},
   ): ReadableStream<Uint8Array> {
     let subscriber: Subscriber;
@@ -79,7 +86,8 @@ export class Subscribers {
             onRoom() {},
             eventAt: now,
             tookAt: now,
-            idleSeconds,
+            idleSeconds: idle,
+            endsAt: now + lasts * 1000,
             onLeave,
           };
           this.#all.add(subscriber);
@@ -188,13 +196,15 @@ export class Subscribers {
     return removed;
   }
 
-  /** One timer for all: the next heartbeat, or the first idle limit before it. */
+  /** One timer for all: the next heartbeat, or the first limit before it. */
   #schedule(): void {
     clearTimeout(this.#timer);
     const now = Date.now();
     let wait = HEARTBEAT_SECONDS * 1000;
-    for (const { idleSeconds, eventAt } of this.#all) {
-      if (idleSeconds !== undefined) wait = Math.min(wait, eventAt + idleSeconds * 1000 - now);
+    for (const { idleSeconds, endsAt, eventAt, copying } of this.#all) {
+      wait = Math.min(wait, eventAt + idleSeconds * 1000 - now);
+      // Not in the middle of a value.
+      if (!copying) wait = Math.min(wait, endsAt - now);
     }
     this.#timer = setTimeout(() => this.#beat(), Math.max(wait, 10));
   }
@@ -202,10 +212,10 @@ export class Subscribers {
   #beat(): void {
     const now = Date.now();
     for (const subscriber of [...this.#all]) {
-      const { controller, copying, eventAt, tookAt, idleSeconds, onLeave } = subscriber;
-      const idle = idleSeconds !== undefined && now - eventAt >= idleSeconds * 1000;
+      const { controller, copying, eventAt, tookAt, idleSeconds, endsAt, onLeave } = subscriber;
+      const idle = now - eventAt >= idleSeconds * 1000;
       const room = (controller.desiredSize ?? 0) > 0;
-      if (idle) this.#close(subscriber);
+      if (idle || (now >= endsAt && !copying)) this.#close(subscriber);
       else if (room && !copying) controller.enqueue(heartbeat);
       else if (!room && now - tookAt >= STALLED_SECONDS * 1000) {
         this.#remove(subscriber);

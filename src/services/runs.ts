@@ -1,0 +1,196 @@
+/** What pages show of predictions, and running one once more. */
+import { isDeeper, MAX_LEVELS } from "../domain/json-text.ts";
+import { isTerminal } from "../domain/prediction-state.ts";
+import { NO_MOMENTS, type Step, timeline } from "../domain/timeline.ts";
+import { conflict, notFound } from "../errors.ts";
+import type { History } from "../objects/prediction/history.ts";
+import type { Json } from "../protocol/common.ts";
+import type { Prediction, PredictionQuery } from "../protocol/prediction.ts";
+import { findModel, findModelPlaces } from "../storage/models.ts";
+import { findPrediction, type PredictionRow } from "../storage/predictions.ts";
+import { findVersion } from "../storage/versions.ts";
+import { createOrdered } from "./create-prediction.ts";
+import { refreshed, withUploads } from "./input-addresses.ts";
+import type { Page, PageRequest } from "./pages.ts";
+import { textOf } from "./prediction-text.ts";
+import { ownPredictions, placeOf } from "./predictions.ts";
+import type { Services } from "./services.ts";
+import { findTarget, mayRead } from "./targets.ts";
+import type { Caller } from "./tokens.ts";
+
+export interface Run
+  extends Pick<History, "canceling" | "last" | "setup" | "logs">,
+    Pick<History["output"], "omitted"> {
+  prediction: Prediction;
+  /** Where its model is now, `owner/name`; undefined when it is gone, or not for them to see. */
+  model: string | undefined;
+  /** Input, output and log are gone. */
+  dataRemoved: boolean;
+  /** Whether there is more to come. */
+  live: boolean;
+  steps: Step[];
+  /** How many runners have begun it: more than one when it was lost, or handed back. */
+  runners: number;
+  /** The first 256 KB of what it has put out. */
+  output: Json[];
+  /** How long that is as JSON text. */
+  chars: number;
+  /** Whether texts in it are pieces of one, or items of a list. */
+  display: "text" | "list";
+  /** undefined when it is too large or too deep for a page, or gone. */
+  input: Json | undefined;
+  /** The same to look at: uploads by addresses that a browser can open. */
+  shownInput: Json | undefined;
+}
+
+/** As it is at this moment. @throws ProblemError not_found */
+export async function readRun(
+  services: Services,
+  caller: Caller,
+  id: string,
+  origin: string,
+): Promise<Run> {
+  const row = await findPrediction(services.db, caller.user_id, id);
+  if (!row) throw notFound(`The prediction '${id}'`);
+  const [history, version, places] = await Promise.all([
+    placeOf(services, caller, id).then((stub) => stub.history()),
+    findVersion(services.db, row.model_id, row.version_number),
+    placesOf(services, caller, [row.model_id]),
+  ]);
+  const model = places.get(row.model_id);
+  const display = displayOf(version?.schemas.prediction.output);
+  if (!history) {
+    const prediction = services.present.prediction(row, origin);
+    return { ...NOTHING_KEPT, model, display, prediction, steps: timeline(NO_MOMENTS, prediction) };
+  }
+  const { data_removed, ...prediction }: Prediction & { data_removed: boolean } = JSON.parse(
+    history.head,
+  );
+  const { canceling, last, moments, setup, logs, output } = history;
+  const input = history.input && (await refreshed(services, caller, origin, history.input));
+  return {
+    prediction,
+    model,
+    dataRemoved: data_removed,
+    live: !isTerminal(prediction.status),
+    canceling,
+    last,
+    setup,
+    logs,
+    runners: moments.runners,
+    steps: timeline(moments, prediction),
+    output: output.values.map((text): Json => JSON.parse(text)),
+    chars: output.values.reduce((sum, { length }) => sum + length, 0),
+    omitted: output.omitted,
+    display,
+    input: parsed(input),
+    shownInput: parsed(input && (await withUploads(services, caller, origin, input))),
+  };
+}
+
+function parsed(text: string | null): Json | undefined {
+  const value: Json | undefined = text === null ? undefined : JSON.parse(text);
+  return value === undefined || isDeeper(value, MAX_LEVELS) ? undefined : value;
+}
+
+const NOTHING_KEPT = {
+  dataRemoved: true,
+  live: false,
+  canceling: false,
+  last: 0,
+  setup: null,
+  logs: { text: "", hidden: 0, torn: false },
+  runners: 0,
+  output: [],
+  chars: 0,
+  omitted: 0,
+  input: undefined,
+  shownInput: undefined,
+} satisfies Partial<Run>;
+
+/** One in a list, and where its model is now: as of a Run. */
+export interface ListedRun {
+  prediction: Prediction;
+  model: string | undefined;
+}
+
+/** As listOwnPredictions has them. @throws ValidationFailure for a cursor that is not one of this list */
+export async function listRuns(
+  services: Services,
+  caller: Caller,
+  query: PredictionQuery,
+  request: PageRequest,
+): Promise<Page<ListedRun>> {
+  const rows = await ownPredictions(services, caller, query, request, (row) => row);
+  const ids = rows.items.map(({ model_id }) => model_id);
+  const places = await placesOf(services, caller, [...new Set(ids)]);
+  const { origin } = new URL(request.url);
+  const listed = (row: PredictionRow): ListedRun => ({
+    prediction: services.present.prediction(row, origin),
+    model: places.get(row.model_id),
+  });
+  return { ...rows, items: rows.items.map(listed) };
+}
+
+/** Of the models that somebody may see: `owner/name`, by id. */
+async function placesOf({ db }: Services, caller: Caller, ids: string[]) {
+  const models = ids.length === 0 ? [] : await findModelPlaces(db, ids);
+  return new Map(
+    models
+      .filter((model) => mayRead(model, caller))
+      .map(({ id, owner, name }) => [id, `${owner}/${name}`]),
+  );
+}
+
+/** Cog says of an iterator of texts whether they are to be read as one. */
+function displayOf(schema: unknown): Run["display"] {
+  const isList =
+    typeof schema === "object" &&
+    schema !== null &&
+    "x-cog-array-type" in schema &&
+    !("x-cog-array-display" in schema);
+  return isList ? "list" : "text";
+}
+
+/**
+ * The same version with the same input once more, as a prediction of its own. It has no webhook:
+ * whoever receives those knows nothing of this one.
+ * @returns its id
+ * @throws ProblemError not_found, conflict when its input is gone; as createPrediction
+ */
+export async function retryPrediction(
+  services: Services,
+  caller: Caller,
+  id: string,
+  origin: string,
+): Promise<string> {
+  const row = await findPrediction(services.db, caller.user_id, id);
+  if (!row) throw notFound(`The prediction '${id}'`);
+  const asked = await (await placeOf(services, caller, id)).asked();
+  if (!asked) throw conflict("Its input is removed: it cannot be run again.");
+  const model = await findModel(services.db, row.model_id);
+  if (!model) throw notFound(`The model '${row.model_owner}/${row.model_name}'`);
+  const reference = `${model.owner.username}/${model.name}:${row.version_number}`;
+  const target = await findTarget(services, caller, reference);
+  const { call, stream, retention_seconds } = asked;
+  const input = await new Response(textOf(services, id, [asked.input])).json<
+    Record<string, Json>
+  >();
+  const { snapshot } = await createOrdered(
+    services,
+    caller,
+    {
+      reference,
+      target,
+      call,
+      request: {
+        input,
+        stream,
+        // What the deployment keeps now may be less than what it kept then.
+        retention_seconds: Math.min(retention_seconds, services.settings.retentionSeconds),
+      },
+    },
+    { origin, validateInput: false, wait: 0, cancelAfter: null },
+  );
+  return snapshot.id;
+}
