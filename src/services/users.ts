@@ -63,6 +63,7 @@ export async function updateOwnUser(
   const updating = updateUser(db, caller.user_id, row, MAX_USERNAMES);
   const user = await unlessTaken(changes.username, updating);
   if (!user) {
+    await getOwnUser(services, caller);
     throw conflict(
       `An account may hold ${MAX_USERNAMES} usernames, those it gave up included. Go back to one of yours, or ask the operator to release one.`,
     );

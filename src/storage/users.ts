@@ -1,4 +1,4 @@
-import { and, eq, notExists, sql } from "drizzle-orm";
+import { and, eq, isNull, notExists, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { type Direction, type Keyset, range } from "./keyset.ts";
 import { usernames, users } from "./schema.ts";
@@ -8,13 +8,21 @@ export type UserRow = typeof users.$inferSelect;
 export const insertUser = (db: Database, row: typeof users.$inferInsert) =>
   db.insert(users).values(row).returning().get();
 
+/** Unless the account is given up: nobody has it then, whoever is still remembered to have been. */
 export const findUser = (db: Database, id: string) =>
-  db.select().from(users).where(eq(users.id, id)).get();
+  db.select().from(users).where(isThere(id)).get();
 
 export const findUserByName = (db: Database, username: string) =>
-  db.select().from(users).where(eq(users.username, username)).get();
+  db
+    .select()
+    .from(users)
+    .where(and(eq(users.username, username), isNull(users.deleted_at)))
+    .get();
 
-/** @returns undefined when the account holds `maxNames` others than the name that it would have */
+/**
+ * @returns undefined when the account holds `maxNames` others than the name that it would have, or
+ * is given up
+ */
 export async function updateUser(
   db: Database,
   id: string,
@@ -29,9 +37,24 @@ export async function updateUser(
   return db
     .update(users)
     .set(changes)
-    .where(and(eq(users.id, id), hasRoom))
+    .where(and(isThere(id), hasRoom))
     .returning()
     .get();
+}
+
+/** @returns whether it was still the address that `user` has */
+export async function replaceAvatarUrl(
+  db: Database,
+  user: UserRow,
+  address: string,
+  now: number,
+): Promise<boolean> {
+  const replaced = await db
+    .update(users)
+    .set({ avatar_url: address, updated_at: now })
+    .where(and(isThere(user.id), eq(users.avatar_url, user.avatar_url)))
+    .returning({ id: users.id });
+  return replaced.length > 0;
 }
 
 /** Unless it is somebody's at present. @returns whether it was deleted */
@@ -50,8 +73,10 @@ export function listUsers(db: Database, direction: Direction, keyset: Keyset) {
   return db
     .select()
     .from(users)
-    .where(where)
+    .where(and(isNull(users.deleted_at), where))
     .orderBy(...order)
     .limit(limit)
     .all();
 }
+
+const isThere = (id: string) => and(eq(users.id, id), isNull(users.deleted_at));

@@ -1,0 +1,73 @@
+/** What an account has run, by day and model, as a report has it. */
+
+export interface UsageCount {
+  predictions: number;
+  failed: number;
+  execution_seconds: number;
+}
+
+/** Of one model, or of all that are not named. */
+interface ModelUsage extends UsageCount {
+  /** `owner/name` as it was called last; undefined: all others together. */
+  model: string | undefined;
+}
+
+export interface DayUsage extends UsageCount {
+  /** `2026-11-21`, in UTC. */
+  day: string;
+  /** As many as the report has, in their order. */
+  models: UsageCount[];
+}
+
+export interface UsageReport {
+  /** Oldest first, those included on which nothing ran. */
+  days: DayUsage[];
+  /** Most used first, the others last. */
+  models: ModelUsage[];
+  total: UsageCount;
+}
+
+interface NamedModel {
+  model_id: string;
+  model: string;
+}
+
+interface UsageRow extends UsageCount {
+  day: string;
+  /** Empty: of all that are not named. */
+  model_id: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The last so many days, today included, oldest first. */
+export const lastDays = (days: number, now: number): string[] =>
+  Array.from({ length: days }, (_, n) =>
+    new Date(now - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),
+  );
+
+/** @param named most used first */
+export function usageReport(days: string[], named: NamedModel[], rows: UsageRow[]): UsageReport {
+  const others = rows.some(({ model_id }) => model_id === "");
+  const ids = [...named.map(({ model_id }) => model_id), ...(others ? [""] : [])];
+  const byDay = Map.groupBy(rows, ({ day }) => day);
+  const of = (id: string, all: UsageRow[] = []) => sum(all.filter((row) => row.model_id === id));
+  return {
+    days: days.map((day) => ({
+      day,
+      ...sum(byDay.get(day) ?? []),
+      models: ids.map((id) => of(id, byDay.get(day))),
+    })),
+    models: ids.map((id, n) => ({ model: named[n]?.model, ...of(id, rows) })),
+    total: sum(rows),
+  };
+}
+
+const sum = (counts: UsageCount[]): UsageCount => ({
+  predictions: total(counts, ({ predictions }) => predictions),
+  failed: total(counts, ({ failed }) => failed),
+  execution_seconds: total(counts, ({ execution_seconds }) => execution_seconds),
+});
+
+const total = (counts: UsageCount[], of: (count: UsageCount) => number) =>
+  counts.reduce((all, count) => all + of(count), 0);
