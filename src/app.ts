@@ -7,6 +7,7 @@ import { answerError, ProblemError } from "./errors.ts";
 import { problemToVendora } from "./errors-vendora.ts";
 import { uncached } from "./middleware/conditional.ts";
 import { PREDICTION_HEADER } from "./middleware/vendora.ts";
+import { avatarRoutes } from "./routes/avatars.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
 import { routes } from "./routes/context.ts";
 import { documented } from "./routes/documentation.tsx";
@@ -18,6 +19,7 @@ import { predictionRoutes } from "./routes/predictions.ts";
 import { runnerRoutes } from "./routes/runner.ts";
 import { uploadRoutes } from "./routes/uploads.ts";
 import { userRoutes } from "./routes/users.ts";
+import { variableRoutes } from "./routes/variables.ts";
 import { callRoutes } from "./routes/vendora/calls.ts";
 import { vendoraModelRoutes } from "./routes/vendora/models.ts";
 import { responseRoutes } from "./routes/vendora/responses.ts";
@@ -48,6 +50,11 @@ const limited = bodyLimit({
 const api = routes()
   .use(requestId({ limitLength: 128 }))
   .use(uncached)
+  // What users have written comes from the origin of pages, where scripts are 'self'.
+  .use(async (c, next) => {
+    await next();
+    c.header("x-content-type-options", "nosniff");
+  })
   .use(
     cors({
       origin: "*",
@@ -100,6 +107,7 @@ api.notFound((c) => {
 api.route("/v1", predictionRoutes);
 api.route("/v1", modelRoutes);
 api.route("/v1", versionRoutes);
+api.route("/v1", variableRoutes);
 api.route("/v1", callRoutes);
 api.route("/v1", responseRoutes);
 api.route("/v1", vendoraModelRoutes);
@@ -112,6 +120,7 @@ api.route("/v1", catalogueRoutes);
 api.route("/v1", operatorRoutes);
 api.route("/v1", fleetRoutes);
 api.route("/v1", runnerRoutes);
+api.route("/", avatarRoutes);
 
 documented(api);
 

@@ -43,6 +43,8 @@ export class ProblemError extends Error {
   }
 }
 
+export const statusOf = ({ code }: ProblemError): ContentfulStatusCode => PROBLEMS[code][0];
+
 export const conflict = (detail: string) => new ProblemError("conflict", detail);
 
 export const notFound = (what: string) => new ProblemError("not_found", `${what} was not found.`);
@@ -100,7 +102,7 @@ export async function answerError(error: Error, c: Context): Promise<Response> {
 const parseErrorOf = (c: Context): Promise<unknown> =>
   c.req.json().then(undefined, (error) => error);
 
-function problemOf(error: Error, c: Context): ProblemError | undefined {
+export function problemOf(error: Error, c: Context): ProblemError | undefined {
   if (error instanceof ProblemError) return error;
   // The media type of a body, held against those that the route declares.
   if (error instanceof HTTPException && error.status === 415) {

@@ -1,8 +1,11 @@
 /** The entry of the Worker. Wiring only. */
 import { app } from "./app.ts";
+import { dashboardBefore } from "./dashboard/app.tsx";
 import type { Bindings } from "./env.ts";
 import { dispatch, project } from "./queue/consumer.ts";
+import { sweepAccounts } from "./services/delete-account.ts";
 import { servicesOf } from "./services/services.ts";
+import { sweepSessions } from "./services/sign-in/sweep.ts";
 import { sweep } from "./services/sweep.ts";
 import { sweepUploads } from "./services/uploads.ts";
 
@@ -10,8 +13,14 @@ export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
 export { RunnerObject } from "./objects/runner/object.ts";
 
+const dashboard = dashboardBefore(app);
+
+/** Addresses of the API, of what it says of itself, and of what it shows of users; all others are pages. */
+const API = /^https?:\/\/[^/]+\/(?:v1|docs|avatars)(?:[/?]|$)/;
+
 export default {
-  fetch: app.fetch,
+  fetch: (request: Request, env, context) =>
+    (API.test(request.url) ? app : dashboard).fetch(request, env, context),
   async queue(batch, env) {
     const consume = batch.queue.endsWith("-projection") ? project : dispatch;
     await consume(servicesOf(env), batch);
@@ -19,6 +28,11 @@ export default {
   async scheduled(controller, env) {
     const services = servicesOf(env);
     const now = controller.scheduledTime;
-    await Promise.all([sweep(services, now), sweepUploads(services, now)]);
+    await Promise.all([
+      sweep(services, now),
+      sweepUploads(services, now),
+      sweepAccounts(services, now),
+      sweepSessions(services, now),
+    ]);
   },
 } satisfies ExportedHandler<Bindings>;

@@ -1,6 +1,6 @@
 /** What every route shares: the types of its context, and how a request is validated. */
 import { OpenAPIHono } from "@hono/zod-openapi";
-import type { Context } from "hono";
+import type { Context, HonoRequest } from "hono";
 import type { z } from "zod";
 import { malformedJson, ValidationFailure } from "../domain/validation.ts";
 import { issuesOf } from "../domain/zod-issues.ts";
@@ -47,10 +47,10 @@ export const routes = () =>
 
 /** The body of an undocumented route. @throws ValidationFailure */
 export async function bodyOf<Schema extends z.ZodType>(
-  c: Context<App>,
+  { req }: { req: HonoRequest },
   schema: Schema,
 ): Promise<z.infer<Schema>> {
-  const body: unknown = await c.req.json().catch((error: unknown) => {
+  const body: unknown = await req.json().catch((error: unknown) => {
     throw malformedJson(error);
   });
   return checked(schema, body, "body");

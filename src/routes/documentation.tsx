@@ -62,6 +62,4 @@ export function documented(app: Hono<App>): void {
   app.get(STYLESHEET, protectedPage, (c) =>
     c.body(stylesheet, 200, { "content-type": "text/css; charset=utf-8", "cache-control": CACHE }),
   );
-
-  app.get("/", (c) => c.redirect("/docs"));
 }

@@ -1,0 +1,115 @@
+/** Who may see a page, and whose form it is. */
+import type { Context } from "hono";
+import { createMiddleware } from "hono/factory";
+import { hex } from "../domain/hex.ts";
+import { sameText } from "../domain/secret.ts";
+import { notFound, ProblemError } from "../errors.ts";
+import { findSession } from "../services/sign-in/sessions.ts";
+import type { Dashboard, Viewer } from "./context.ts";
+import { formOf, isForm } from "./form.ts";
+
+const SAFE = new Set(["GET", "HEAD"]);
+
+export const FORM_TOKEN_FIELD = "form_token";
+export const FORM_TOKEN_HEADER = "x-form-token";
+
+/** For all pages: finds out who looks. */
+export const withSession = createMiddleware<Dashboard>(async (c, next) => {
+  const { origin } = new URL(c.req.url);
+  c.set("origin", origin);
+  const session = await findSession(c.var.services, origin, c.req.raw.headers);
+  c.set("session", session);
+  c.set("viewer", session?.user && viewerIn({ ...session, user: session.user }));
+  c.set("formToken", session ? await formTokenOf(c, session.id) : "");
+  for (const cookie of session?.cookies ?? []) c.header("set-cookie", cookie, { append: true });
+  await next();
+});
+
+/**
+ * For all pages: what changes anything comes from a page of ours, and, with a session, from a form
+ * that was made for that session. Neither alone would do against everything: a cookie of the same
+ * site, an old page, a browser that tells less.
+ */
+export const ownForms = createMiddleware<Dashboard>(async (c, next) => {
+  if (!SAFE.has(c.req.method)) {
+    const { origin, session, formToken } = c.var;
+    const site = c.req.header("sec-fetch-site") ?? "same-origin";
+    if (c.req.header("origin") !== origin || site !== "same-origin") {
+      throw new ProblemError("forbidden", `This form can only be sent from ${origin} itself.`);
+    }
+    if (session && !sameText(await sentToken(c), formToken)) {
+      throw new ProblemError(
+        "forbidden",
+        "This form is of an earlier session. Go back, load the page again and send it once more.",
+      );
+    }
+  }
+  await next();
+});
+
+/** Lets in whoever is signed in; people are asked to, and come back; their scripts are told. */
+export const signedIn = createMiddleware<Dashboard>(async (c, next) => {
+  if (!c.var.viewer) {
+    if (c.var.session) return c.redirect("/welcome", 303);
+    if (SAFE.has(c.req.method) && c.req.header("accept")?.includes("text/html")) {
+      const { pathname, search } = new URL(c.req.url);
+      return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
+    }
+    throw new ProblemError(
+      "unauthenticated",
+      "You are not signed in any more. Sign in, then try again.",
+    );
+  }
+  await next();
+});
+
+/** Lets in operators; for others there is nothing. */
+export const operatorsOnly = createMiddleware<Dashboard>(async (c, next) =>
+  signedIn(c, async () => {
+    if (!viewerOf(c).operator) throw notFound("This page");
+    await next();
+  }),
+);
+
+/** Behind `signedIn`: who it is. */
+export function viewerOf(c: Context<Dashboard>): Viewer {
+  if (c.var.viewer) return c.var.viewer;
+  throw new ProblemError("unauthenticated", "You are not signed in.");
+}
+
+function viewerIn({
+  id,
+  login,
+  user,
+}: {
+  id: string;
+  login: { email: string };
+  user: Viewer["user"];
+}): Viewer {
+  return {
+    user,
+    operator: user.operator,
+    email: login.email,
+    session_id: id,
+    caller: { token_id: id, user_id: user.id, scopes: ["read", "write", "predict"], models: null },
+  };
+}
+
+/** Of one session, and worth nothing without its cookie. */
+async function formTokenOf(c: Context<Dashboard>, sessionId: string): Promise<string> {
+  const [secret = ""] = c.var.services.settings.secretKeys;
+  const encoder = new TextEncoder();
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, [
+    "sign",
+  ]);
+  return hex(await crypto.subtle.sign("HMAC", key, encoder.encode(`form ${sessionId}`)));
+}
+
+async function sentToken(c: Context<Dashboard>): Promise<string> {
+  const sent = c.req.header(FORM_TOKEN_HEADER);
+  if (sent !== undefined) return sent;
+  if (!isForm(c.req.header("content-type"))) return "";
+  const field = (await formOf(c)).get(FORM_TOKEN_FIELD);
+  return typeof field === "string" ? field : "";
+}

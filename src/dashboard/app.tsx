@@ -1,0 +1,142 @@
+/** The dashboard: what every page goes through, and the list of its rooms. */
+import type { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { requestId } from "hono/request-id";
+import { matchedRoutes } from "hono/route";
+import { secureHeaders } from "hono/secure-headers";
+import { ValidationFailure } from "../domain/validation.ts";
+import { answerError, ProblemError, problemOf, statusOf } from "../errors.ts";
+import { traceOf } from "../log.ts";
+import { uncached } from "../middleware/conditional.ts";
+import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
+import type { App } from "../routes/context.ts";
+import { assetsOf } from "../services/assets.ts";
+import { servicesOf } from "../services/services.ts";
+import { ownForms, withSession } from "./access.ts";
+import { accountPages } from "./account/routes.tsx";
+import { type PageContext, pages } from "./context.ts";
+import { withFlash } from "./flash.ts";
+import { fleetPages } from "./fleet/routes.tsx";
+import { homePages } from "./home/routes.tsx";
+import { modelPages } from "./models/routes.tsx";
+import { peoplePages } from "./people/routes.tsx";
+import { playPages } from "./play/routes.tsx";
+import { predictionPages } from "./predictions/routes.tsx";
+import { securityPages } from "./security/routes.tsx";
+import { signInPages } from "./sign-in/routes.tsx";
+import { tokenPages } from "./tokens/routes.tsx";
+import { ErrorPage } from "./ui/error.tsx";
+import { layout } from "./ui/layout.tsx";
+import { variablePages } from "./variables/routes.tsx";
+
+const MAX_BODY_BYTES = 10 * 1024 * 1024;
+
+const limited = bodyLimit({
+  maxSize: MAX_BODY_BYTES,
+  onError: () => {
+    throw new ProblemError("too_large", "A form may have 10 MB.");
+  },
+});
+
+/** Nothing but our own files, and nobody around us. */
+const protectedPage = secureHeaders({
+  // Whether a domain is for https alone is for those to say who own it.
+  strictTransportSecurity: false,
+  // Without a referrer browsers send our own forms as from nowhere (Origin: null).
+  referrerPolicy: "same-origin",
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'", "data:", "blob:"],
+    mediaSrc: ["'self'", "blob:"],
+    connectSrc: ["'self'"],
+    baseUri: ["'none'"],
+    // Sent on from our own forms: browsers hold redirects to it, too.
+    formAction: ["'self'", "https://github.com"],
+    frameAncestors: ["'none'"],
+  },
+});
+
+/** @param otherwise answers programs that ask for what is no page */
+export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
+  const dashboard = pages()
+    .use((c, next) =>
+      wantsPage(c) || (isPage(c) && !hasToken(c))
+        ? next()
+        : Promise.resolve(otherwise.fetch(c.req.raw, c.env, c.executionCtx)),
+    )
+    .use(requestId({ limitLength: 128 }))
+    .use(uncached)
+    .use(protectedPage)
+    .use(limited)
+    .use(async (c, next) => {
+      c.set("services", servicesOf(c.env));
+      c.set("assets", await assetsOf(c.env));
+      await next();
+    })
+    .use(layout)
+    .use(withSession)
+    .use(async (c, next) => {
+      const { session } = c.var;
+      await (session ? limitRate(c, "token", session.id) : limitAddress(c));
+      await next();
+    })
+    .use(withFlash)
+    .use(ownForms);
+
+  for (const room of [
+    homePages,
+    modelPages,
+    variablePages,
+    signInPages,
+    peoplePages,
+    playPages,
+    predictionPages,
+    securityPages,
+    tokenPages,
+    accountPages,
+    fleetPages,
+  ])
+    dashboard.route("/", room);
+
+  dashboard.notFound((c) =>
+    showError(c, new ProblemError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}.`)),
+  );
+
+  dashboard.onError((error, c: PageContext) => {
+    // Islands know problems as programs do; without its style a page is none.
+    if (!wantsPage(c) || !c.var.assets) return answerError(error, c);
+    const problem = error instanceof ValidationFailure ? unreadable(error) : problemOf(error, c);
+    if (!problem) {
+      console.error("unexpected error", { requestId: c.var.requestId, ...traceOf(error) });
+    }
+    return showError(c, problem);
+  });
+
+  return dashboard;
+}
+
+/** Whether a room has something there: what is for all addresses is none. */
+const isPage = (c: PageContext) => matchedRoutes(c).some(({ path }) => path !== "/*");
+
+/** A program that means the API, and has left out its /v1. */
+const hasToken = (c: PageContext) => c.req.header("authorization") !== undefined;
+
+const wantsPage = (c: PageContext) => c.req.header("accept")?.includes("text/html") ?? false;
+
+/** What an address asks for that cannot be: what a form has is said at its fields. */
+const unreadable = ({ issues }: ValidationFailure) =>
+  new ProblemError(
+    "bad_request",
+    `${issues.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join(". ")}.`,
+  );
+
+function showError(c: PageContext, problem: ProblemError | undefined) {
+  c.status(problem ? statusOf(problem) : 500);
+  for (const [name, value] of Object.entries(problem?.headers ?? {})) c.header(name, value);
+  const title = problem?.code === "not_found" ? "Not found" : "That did not work";
+  return c.render(<ErrorPage title={title} problem={problem} requestId={c.var.requestId} />, {
+    title,
+  });
+}

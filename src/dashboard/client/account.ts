@@ -1,0 +1,17 @@
+/** On the profile: shows a picture before it is sent, and says when it is too large. */
+
+const MAX_BYTES = 1024 ** 2;
+
+const input = document.querySelector<HTMLInputElement>("input[name=avatar]");
+const portrait = document.querySelector<HTMLImageElement>("img[data-portrait]");
+
+input?.addEventListener("change", () => {
+  const [file] = input.files ?? [];
+  const tooLarge = file !== undefined && file.size > MAX_BYTES;
+  input.setCustomValidity(tooLarge ? "It has more than 1 MB. Choose a smaller picture." : "");
+  input.reportValidity();
+  if (!file || !portrait || tooLarge) return;
+  if (portrait.src.startsWith("blob:")) URL.revokeObjectURL(portrait.src);
+  portrait.src = URL.createObjectURL(file);
+  portrait.hidden = false;
+});

@@ -1,0 +1,62 @@
+/**
+ * The fleet, brought up to date while somebody looks. Only what has changed is replaced, part by
+ * part: a button that is about to be pressed stays where it is.
+ */
+import { enliven } from "./parts/enliven.ts";
+import { keepingFocus } from "./parts/renew.ts";
+
+const REFRESH_MS = 4_000;
+
+let timer: number | undefined;
+
+function schedule(): void {
+  clearTimeout(timer);
+  if (!document.hidden) timer = window.setTimeout(refresh, REFRESH_MS);
+}
+
+async function refresh(): Promise<void> {
+  // The next time it may be there again: nothing is lost that would have to be said.
+  const response = await fetch(location.href).catch(() => undefined);
+  if (response?.ok && !response.redirected) {
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const [fleet, old] = [page, document].map((one) =>
+      one.querySelector<HTMLElement>("[data-fleet]"),
+    );
+    if (fleet && old) update(old, fleet);
+  }
+  schedule();
+}
+
+function update(old: HTMLElement, fleet: HTMLElement): void {
+  enliven(fleet);
+  keepingFocus(old, () => {
+    if (namesOf(old) === namesOf(fleet)) {
+      for (const part of partsOf(fleet)) {
+        const before = old.querySelector(`[data-part="${CSS.escape(part.dataset.part ?? "")}"]`);
+        if (before && before.innerHTML !== part.innerHTML) before.replaceWith(part);
+      }
+      return old;
+    }
+    for (const { dataset } of old.querySelectorAll<HTMLDetailsElement>("details[open]"))
+      fleet
+        .querySelector(`details[data-key="${CSS.escape(dataset.key ?? "")}"]`)
+        ?.setAttribute("open", "");
+    old.replaceWith(fleet);
+    return fleet;
+  });
+}
+
+const partsOf = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("[data-part]")];
+
+/** Which runners there are, and what each has. */
+const namesOf = (root: HTMLElement) =>
+  [...root.querySelectorAll<HTMLElement>("[data-part], [data-key]")]
+    .map(({ dataset }) => dataset.part ?? dataset.key)
+    .join("\n");
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else void refresh();
+});
+
+schedule();

@@ -1,0 +1,44 @@
+/** On every page: what is to be copied, times in the reader's own zone, questions before what cannot be undone. */
+import { enliven } from "./parts/enliven.ts";
+
+enliven(document);
+
+document.addEventListener("click", (event) => {
+  if (!(event.target instanceof Element)) return;
+  const button = event.target.closest<HTMLButtonElement>("[data-copy]");
+  if (button) void copy(button);
+  const menu = document.querySelector<HTMLDetailsElement>("details.menu[open]");
+  if (menu && !menu.contains(event.target)) menu.open = false;
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  const menu = document.querySelector<HTMLDetailsElement>("details.menu[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary")?.focus();
+});
+
+document.addEventListener("submit", (event) => {
+  const question = event.target instanceof HTMLElement && event.target.dataset.confirm;
+  if (question && !confirm(question)) event.preventDefault();
+});
+
+const SAID_MS = 2_000;
+
+async function copy(button: HTMLButtonElement): Promise<void> {
+  const source = button.parentElement?.querySelector("code");
+  if (!source) return;
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    button.textContent = "Copied";
+  } catch {
+    // Not allowed, or no secure origin: it is selected for the reader's own keys.
+    getSelection()?.selectAllChildren(source);
+    button.textContent = "Press Ctrl+C";
+  }
+  setTimeout(() => {
+    button.textContent = label;
+  }, SAID_MS);
+}

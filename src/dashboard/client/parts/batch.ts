@@ -1,0 +1,24 @@
+/** Text that comes piece by piece, handed on once per frame of the screen. */
+export class Batch {
+  readonly #take: (text: string) => void;
+  #pieces: string[] = [];
+  #frame: number | undefined;
+
+  constructor(take: (text: string) => void) {
+    this.#take = take;
+  }
+
+  add(text: string): void {
+    if (text === "") return;
+    this.#pieces.push(text);
+    this.#frame ??= requestAnimationFrame(() => this.flush());
+  }
+
+  flush(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    const text = this.#pieces.join("");
+    this.#pieces = [];
+    if (text !== "") this.#take(text);
+  }
+}

@@ -1,0 +1,12 @@
+/** What client code adds to a page, or to a part of one that came later. */
+
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export function enliven(root: ParentNode): void {
+  for (const button of root.querySelectorAll<HTMLButtonElement>("[data-copy]"))
+    button.hidden = false;
+  for (const time of root.querySelectorAll("time")) {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.getTime())) time.textContent = moment.format(at);
+  }
+}

@@ -1,0 +1,94 @@
+/** What is printed, line by line: the last of it, and how much is not there any more. */
+import { plainLog } from "../../../domain/log-tail.ts";
+import { MAX_CHARS, MAX_LOG_LINES } from "../../../domain/page-bounds.ts";
+import { hiddenText } from "../../run/hidden.ts";
+import { Batch } from "./batch.ts";
+
+/** One piece of it: a text node, so that the first can go without the others being touched. */
+interface Piece {
+  node: Text;
+  lines: number;
+}
+
+export class LogView {
+  readonly #box: HTMLElement | null;
+  readonly #note: HTMLElement | null;
+  readonly #pieces: Piece[] = [];
+  readonly #batch = new Batch((text) => this.#append(text));
+  #hidden: number;
+  #torn: boolean;
+  #lines = 0;
+  #chars = 0;
+
+  constructor(root: HTMLElement) {
+    this.#box = root.querySelector("[data-logs]");
+    this.#note = root.querySelector("[data-logs-hidden]");
+    this.#hidden = Number(this.#box?.dataset.hidden ?? 0);
+    this.#torn = this.#box?.dataset.torn !== undefined;
+    for (const node of this.#box?.childNodes ?? []) if (node instanceof Text) this.#count(node);
+  }
+
+  add(text: string): void {
+    this.#batch.add(plainLog(text));
+  }
+
+  flush(): void {
+    this.#batch.flush();
+  }
+
+  #append(text: string): void {
+    const box = this.#box;
+    if (!box) return;
+    // Whoever reads further up is left there.
+    const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    const node = new Text(text);
+    box.append(node);
+    this.#count(node);
+    this.#drop();
+    if (atEnd) box.scrollTop = box.scrollHeight;
+  }
+
+  #count(node: Text): void {
+    const lines = linesIn(node.data);
+    this.#pieces.push({ node, lines });
+    this.#lines += lines;
+    this.#chars += node.length;
+  }
+
+  /** From the beginning: whole pieces, and of the one after them whole lines. */
+  #drop(): void {
+    let dropped = false;
+    while (this.#lines > MAX_LOG_LINES || this.#chars > MAX_CHARS) {
+      const [first] = this.#pieces;
+      if (!first) break;
+      const { node, lines } = first;
+      const whole = this.#lines - lines >= MAX_LOG_LINES || this.#chars - node.length >= MAX_CHARS;
+      const end = whole ? node.length : this.#endOfSurplus(node.data);
+      const gone = linesIn(node.data.slice(0, end));
+      this.#torn = node.data[end - 1] !== "\n";
+      dropped = true;
+      this.#hidden += gone;
+      this.#lines -= gone;
+      this.#chars -= end;
+      first.lines -= gone;
+      if (end < node.length) node.deleteData(0, end);
+      else {
+        node.remove();
+        this.#pieces.shift();
+      }
+    }
+    if (!this.#note || !dropped) return;
+    this.#note.hidden = false;
+    this.#note.textContent = hiddenText(this.#hidden, this.#torn);
+  }
+
+  /** Where the part of a text ends that is too much. */
+  #endOfSurplus(text: string): number {
+    let end = Math.max(0, this.#chars - MAX_CHARS);
+    for (let lines = this.#lines - linesIn(text.slice(0, end)); lines > MAX_LOG_LINES; lines--)
+      end = text.indexOf("\n", end) + 1;
+    return end;
+  }
+}
+
+const linesIn = (text: string) => text.split("\n").length - 1;

@@ -1,0 +1,124 @@
+/** What a model puts out, as it comes: texts grow, pictures and sounds show, all else can be unfolded. */
+import { MAX_CHARS } from "../../../domain/page-bounds.ts";
+import type { Json } from "../../../protocol/common.ts";
+import { isBranch } from "../../run/branch.ts";
+import { type Shown, shown, shownPiece } from "../../run/shown.ts";
+import { Batch } from "./batch.ts";
+import { jsonTree } from "./json-tree.ts";
+
+const FULL = Number.POSITIVE_INFINITY;
+
+export class OutputView {
+  readonly #box: HTMLElement | null;
+  readonly #more: HTMLElement | null;
+  readonly #grows: boolean;
+  readonly #batch = new Batch((text) => this.#grow(text));
+  #chars: number;
+  #empty: boolean;
+
+  constructor(root: HTMLElement) {
+    this.#box = root.querySelector("[data-output]");
+    this.#more = root.querySelector("[data-more]");
+    this.#grows = root.dataset.display === "text";
+    this.#empty = !this.#box?.childElementCount;
+    this.#chars = root.dataset.full === undefined ? Number(root.dataset.chars) : FULL;
+  }
+
+  /** Whether there is nothing to be seen yet. */
+  get empty(): boolean {
+    return this.#empty;
+  }
+
+  /** @param json the JSON text of the value */
+  add(value: Json, json: string): void {
+    this.#chars += json.length;
+    if (this.#chars > MAX_CHARS) {
+      // Nothing after what is left out: it would look as if it belonged to what is before that.
+      this.#chars = FULL;
+      if (this.#more) this.#more.hidden = false;
+      return;
+    }
+    const read = this.#grows ? shownPiece : shown;
+    const found = read(value, location.host, this.#empty);
+    if (found.as === "text" && found.text === "") return;
+    this.#empty = false;
+    if (found.as === "text" && this.#grows) return this.#batch.add(found.text);
+    this.flush();
+    this.#box?.append(...elementsFor(found));
+  }
+
+  flush(): void {
+    this.#batch.flush();
+  }
+
+  #grow(text: string): void {
+    const last = this.#box?.lastElementChild;
+    if (!last?.matches(".out.text")) return this.#box?.append(...elementsFor({ as: "text", text }));
+    const { lastChild } = last;
+    if (lastChild instanceof Text) lastChild.appendData(text);
+    else last.append(text);
+  }
+}
+
+/** As run/output.tsx has it. */
+function elementsFor(found: Shown): HTMLElement[] {
+  switch (found.as) {
+    case "text":
+      return [element("div", "out text", found.text)];
+    case "image": {
+      const image = element("img", "");
+      image.src = found.address;
+      image.alt = found.name;
+      return [element("figure", "out media", image)];
+    }
+    case "audio":
+    case "video": {
+      const player = element(found.as, "");
+      player.src = found.address;
+      player.controls = true;
+      player.preload = "metadata";
+      player.ariaLabel = found.name;
+      return [element("figure", "out media", player)];
+    }
+    case "file":
+      return [element("p", "out", linkTo(found.address, found.name))];
+    case "link": {
+      const link = linkTo(found.address, found.text);
+      link.rel = "noopener noreferrer nofollow";
+      return [element("p", "out", link)];
+    }
+    case "list": {
+      const items = found.items.map((item) =>
+        element("li", "", ...elementsFor(shown(item, location.host))),
+      );
+      return [element("ul", "out list", ...items)];
+    }
+    case "json":
+      return [
+        element(
+          "div",
+          "out",
+          isBranch(found.value)
+            ? jsonTree(found.value)
+            : element("code", "", JSON.stringify(found.value)),
+        ),
+      ];
+  }
+}
+
+function linkTo(address: string, content: string | Node): HTMLAnchorElement {
+  const link = element("a", "", content);
+  link.href = address;
+  return link;
+}
+
+function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  className: string,
+  ...content: (string | Node)[]
+): HTMLElementTagNameMap[Name] {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  made.append(...content);
+  return made;
+}

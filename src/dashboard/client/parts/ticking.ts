@@ -1,0 +1,16 @@
+/** How long what goes on has taken so far, by the clock of the server. */
+import { longDuration } from "../../run/duration.ts";
+
+/** @param root with `data-now`, unix ms as it was made, and `data-since` in it @returns ends it */
+export function tick(root: HTMLElement): () => void {
+  const ahead = Number(root.dataset.now) - Date.now();
+  const show = () => {
+    for (const place of root.querySelectorAll<HTMLElement>("[data-since]")) {
+      const ms = Date.now() + ahead - Number(place.dataset.since);
+      place.textContent = longDuration(Math.max(0, Math.floor(ms / 1000)));
+    }
+  };
+  show();
+  const timer = setInterval(show, 500);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,113 @@
+/** A file on its way to the service: in parts, some at a time, each tried again, all of it cancellable. */
+import type { Upload } from "../../../protocol/upload.ts";
+import { post } from "./post.ts";
+import { PartRefused, putPart } from "./upload-part.ts";
+
+const PARALLEL = 3;
+const TRIES = 5;
+const FIRST_PAUSE_MS = 500;
+
+interface Way {
+  signal: AbortSignal;
+  /** @param sent bytes so far; fewer than before when a part has to go again. */
+  onProgress(sent: number): void;
+}
+
+/**
+ * @returns the upload's address, which an input takes for the file
+ * @throws Error whose message can be shown; what `signal` was aborted with
+ */
+export async function upload(file: File, way: Way): Promise<string> {
+  if (file.size === 0) throw new Error(`${file.name} is empty: choose another file.`);
+  const begun: Upload = await answer("/uploads", factsOf(file), way.signal);
+  try {
+    const etags = await sendAll(file, begun, way);
+    const whole: Upload = await insist(way.signal, () =>
+      answer(`/uploads/${begun.id}/complete`, { etags }, way.signal),
+    );
+    return whole.url;
+  } catch (error) {
+    // Nobody will go on with it. Where this does not arrive either, it expires.
+    void post(`/uploads/${begun.id}/cancel`).catch(() => {});
+    throw error;
+  }
+}
+
+const answer = async (address: string, body: object, signal: AbortSignal) =>
+  (await post(address, body, signal)).json();
+
+/** What a browser knows of a file, where it is fit to be said. */
+const factsOf = ({ size, type, name }: File) => ({
+  size,
+  mime_type: /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : "application/octet-stream",
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a file's name may not have here.
+  ...(/^[^/\\\0-\x1f\x7f-\x9f]{1,255}$/.test(name) && name.isWellFormed() && { name }),
+});
+
+/** @returns the parts' ETags, in order */
+async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }: Way) {
+  const { part_size: partSize } = begun;
+  // Where one part is given up the others need not go on.
+  const stop = new AbortController();
+  const signal = AbortSignal.any([asked, stop.signal]);
+  const sent = new Map<number, number>();
+  const etags: string[] = [];
+  let { urls } = begun;
+  const send = async (number: number) => {
+    const start = (number - 1) * partSize;
+    const part = file.slice(start, start + partSize);
+    const onSent = (bytes: number) => {
+      sent.set(number, bytes);
+      onProgress([...sent.values()].reduce((sum, each) => sum + each, 0));
+    };
+    try {
+      return await putPart(urls[number - 1] ?? "", part, { signal, onSent });
+    } catch (error) {
+      onSent(0);
+      // Addresses last for a day: a long way, or a laptop that slept, is longer.
+      if (error instanceof PartRefused && error.status === 403) urls = await addressesOf(begun.id);
+      throw error;
+    }
+  };
+  const numbers = urls.keys();
+  const worker = async () => {
+    for (const n of numbers) etags[n] = await insist(signal, () => send(n + 1));
+  };
+  try {
+    await Promise.all(Array.from({ length: PARALLEL }, worker));
+  } catch (error) {
+    stop.abort(error);
+    throw error;
+  }
+  return etags;
+}
+
+async function addressesOf(id: string): Promise<string[]> {
+  const response = await fetch(`/uploads/${id}`, { headers: { accept: "application/json" } });
+  if (!response.ok) throw new Error("The upload is given up. Choose the file once more.");
+  const { urls }: Upload = await response.json();
+  return urls;
+}
+
+/** Tries again what may do better then, with longer and longer pauses. */
+async function insist<Done>(signal: AbortSignal, act: () => Promise<Done>): Promise<Done> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await act();
+    } catch (error) {
+      const lost = error instanceof PartRefused && !error.mayPass;
+      if (signal.aborted || lost || tries === TRIES) throw error;
+      await pause(FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.5 + Math.random()), signal);
+    }
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });

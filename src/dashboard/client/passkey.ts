@@ -1,0 +1,77 @@
+/** Passkeys: to sign in with one, and to add one. The browser keeps them; better-auth checks them. */
+import { post } from "./parts/post.ts";
+
+const signInButton = document.querySelector<HTMLButtonElement>("[data-passkey]");
+const addButton = document.querySelector<HTMLButtonElement>("[data-add-passkey]");
+
+// Browsers before these two were there have no passkeys here: a password always does.
+if (
+  typeof PublicKeyCredential === "function" &&
+  "parseCreationOptionsFromJSON" in PublicKeyCredential
+) {
+  offer(signInButton, signIn);
+  offer(addButton, add);
+}
+
+function offer(
+  button: HTMLButtonElement | null,
+  act: (button: HTMLButtonElement) => Promise<void>,
+) {
+  if (!button) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    say(undefined);
+    try {
+      await act(button);
+    } catch (error) {
+      say(wordsFor(error));
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+async function signIn(button: HTMLButtonElement): Promise<void> {
+  const options: PublicKeyCredentialRequestOptionsJSON = await optionsFrom(
+    "/auth/passkey/generate-authenticate-options",
+  );
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+  const credential = await navigator.credentials.get({ publicKey });
+  if (!(credential instanceof PublicKeyCredential)) return;
+  await post("/auth/passkey/verify-authentication", { response: credential.toJSON() });
+  location.assign(button.dataset.passkey ?? "/");
+}
+
+async function add(): Promise<void> {
+  const options: PublicKeyCredentialCreationOptionsJSON = await optionsFrom(
+    "/auth/passkey/generate-register-options",
+  );
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+  const credential = await navigator.credentials.create({ publicKey });
+  if (!(credential instanceof PublicKeyCredential)) return;
+  const name = `Passkey of ${new Date().toLocaleDateString()}`;
+  await post("/auth/passkey/verify-registration", { response: credential.toJSON(), name });
+  location.reload();
+}
+
+async function optionsFrom<Options>(address: string): Promise<Options> {
+  const response = await fetch(address, { headers: { accept: "application/json" } });
+  if (!response.ok) throw new Error("Load the page again, then try once more.");
+  return response.json();
+}
+
+function wordsFor(error: unknown): string {
+  if (error instanceof DOMException && error.name === "NotAllowedError")
+    return "It was broken off, or took too long. Try again.";
+  if (error instanceof DOMException && error.name === "InvalidStateError")
+    return "This device has a passkey for this account already.";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function say(words: string | undefined): void {
+  const issue = document.getElementById("passkey-issue");
+  if (!issue) return;
+  issue.textContent = words ?? "";
+  issue.hidden = words === undefined;
+}

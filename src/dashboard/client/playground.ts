@@ -1,0 +1,180 @@
+/** The playground: checks what is typed, sends files, runs, and shows what comes of it on the same page. */
+
+import type { Input } from "../../domain/input-form-values.ts";
+import type { Compatibilities } from "../../protocol/model.ts";
+import { callsOf } from "../play/calls.ts";
+import { Choosers } from "./parts/choosers.ts";
+import { enliven } from "./parts/enliven.ts";
+import { type Made, PlayForm, part } from "./parts/play-form.ts";
+import { post } from "./parts/post.ts";
+import { attachRun } from "./parts/run-view.ts";
+import { slide } from "./parts/sliders.ts";
+
+/** After the last key: so that nobody is interrupted in the middle of a number. */
+const CALM_MS = 150;
+
+class Playground {
+  readonly #root: HTMLElement;
+  readonly #form: PlayForm;
+  readonly #files: Choosers;
+  readonly #view: HTMLElement;
+  readonly #button: HTMLButtonElement;
+  #leaveRun: () => void;
+  #isBusy = false;
+  #timer: number | undefined;
+
+  constructor(root: HTMLElement) {
+    this.#root = root;
+    this.#files = new Choosers(root, this.#refresh);
+    this.#form = new PlayForm(root, (control) => this.#files.standIns(control));
+    this.#view = part(root, '[data-panel="output"]', HTMLElement);
+    this.#button = part(this.#form.element, 'button[type="submit"]', HTMLButtonElement);
+    this.#leaveRun = attachRun(this.#view);
+    slide(root);
+    this.#listen();
+  }
+
+  #listen(): void {
+    const { element } = this.#form;
+    element.addEventListener("input", this.#later);
+    element.addEventListener("focusout", this.#later);
+    const versions = part(this.#root, ".play-version button", HTMLButtonElement);
+    versions.hidden = true;
+    part(this.#root, "#show", HTMLSelectElement).addEventListener("change", () =>
+      element.requestSubmit(versions),
+    );
+    element.addEventListener("submit", (event) => {
+      // Another version is another page.
+      if (event.submitter === versions) return;
+      event.preventDefault();
+      void this.#alone(() => this.#run());
+    });
+    element.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      element.requestSubmit();
+    });
+    part(element, "[data-keys]", HTMLElement).hidden = false;
+    for (const tab of this.#root.querySelectorAll<HTMLElement>("[data-tab]")) {
+      tab.addEventListener("click", (event) => {
+        event.preventDefault();
+        this.#showTab(tab.dataset.tab ?? "");
+      });
+    }
+    this.#root.querySelector("[data-as]")?.addEventListener("click", (event) => {
+      event.preventDefault();
+      void this.#alone(() => this.#turn());
+    });
+  }
+
+  readonly #later = (): void => {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#refresh, CALM_MS);
+  };
+
+  readonly #refresh = (): void => {
+    const made = this.#form.make();
+    this.#form.show(made);
+    this.#writeCode(made);
+  };
+
+  #writeCode({ input }: Made): void {
+    const { model = "", pinned, compatibilities: flags = "{}" } = this.#root.dataset;
+    const compatibilities: Compatibilities = JSON.parse(flags);
+    const version = pinned === undefined ? undefined : Number(pinned);
+    const { origin } = location;
+    for (const { id, code } of callsOf({ origin, model, version, input, compatibilities })) {
+      const place = this.#root.querySelector(`[data-call="${id}"] code`);
+      if (place && place.textContent !== code) place.textContent = code;
+    }
+  }
+
+  /** One thing at a time: what is asked for meanwhile is not begun. */
+  async #alone(act: () => Promise<void>): Promise<void> {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    const { activeElement: focused } = document;
+    this.#button.disabled = true;
+    try {
+      await act();
+    } catch (error) {
+      this.#form.trouble(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#button.disabled = false;
+      this.#isBusy = false;
+      // What is disabled loses it.
+      if (focused instanceof HTMLElement && document.activeElement === document.body)
+        focused.focus({ preventScroll: true });
+    }
+  }
+
+  async #run(): Promise<void> {
+    if (!this.#checked()) return;
+    await this.#send();
+    // Files that were still to be sent may have been removed meanwhile.
+    const input = this.#checked();
+    if (input) await this.#begin(input);
+  }
+
+  /** @returns the input, when nothing is wrong with it */
+  #checked(): Input | undefined {
+    const made = this.#form.make();
+    this.#form.show(made, true);
+    this.#writeCode(made);
+    return made.messages.size > 0 ? undefined : made.input;
+  }
+
+  /** What is shown meanwhile is what is sent: nothing changes but that files can be left out. */
+  async #send(): Promise<void> {
+    const release = this.#form.hold();
+    try {
+      await this.#files.send();
+    } finally {
+      release();
+    }
+  }
+
+  async #begin(input: Input): Promise<void> {
+    const { play = "", version } = this.#root.dataset;
+    const response = await post(play, { version: Number(version), input });
+    const { id }: { id: string } = await response.json();
+    history.replaceState(null, "", `${play}?run=${id}`);
+    await this.#open(id);
+  }
+
+  /** Shows a run as the server has it at this moment, and goes on from there. */
+  async #open(id: string): Promise<void> {
+    const response = await fetch(`/predictions/${id}/view`);
+    // Signed out meanwhile it leads elsewhere.
+    if (!response.ok || response.redirected)
+      throw new Error("It runs, but cannot be shown here. Load the page again.");
+    this.#leaveRun();
+    this.#view.innerHTML = await response.text();
+    enliven(this.#view);
+    this.#leaveRun = attachRun(this.#view);
+    this.#showTab("output");
+    // On a phone it lies below the form.
+    if (this.#view.getBoundingClientRect().top > innerHeight) this.#view.scrollIntoView();
+  }
+
+  #showTab(name: string): void {
+    for (const panel of this.#root.querySelectorAll<HTMLElement>("[data-panel]"))
+      panel.hidden = panel.dataset.panel !== name;
+    for (const tab of this.#root.querySelectorAll<HTMLElement>("[data-tab]")) {
+      if (tab.dataset.tab === name) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
+    }
+  }
+
+  async #turn(): Promise<void> {
+    // As JSON there are addresses alone.
+    if (!this.#form.isJson) await this.#send();
+    this.#form.trouble(this.#form.turn());
+    const link = part(this.#root, "[data-as]", HTMLAnchorElement);
+    link.textContent = this.#form.isJson ? "As a form" : "As JSON";
+    this.#refresh();
+  }
+}
+
+const root = document.querySelector<HTMLElement>("[data-play]");
+if (root) new Playground(root);

@@ -1,0 +1,74 @@
+/** The list of predictions: brought up to date while any is under way, and while somebody looks. */
+import { enliven } from "./parts/enliven.ts";
+import { keepingFocus, renew } from "./parts/renew.ts";
+
+/** While any is under way, and, on the first page, while new ones may come. */
+const LIVE_MS = 2_000;
+const IDLE_MS = 10_000;
+
+let timer: number | undefined;
+
+function schedule(): void {
+  clearTimeout(timer);
+  const list = document.querySelector<HTMLElement>("[data-list]");
+  if (!list || document.hidden) return;
+  const live = list.querySelector("[data-live]") !== null;
+  if (live || list.dataset.first !== undefined) {
+    timer = window.setTimeout(refresh, live ? LIVE_MS : IDLE_MS);
+  }
+}
+
+async function refresh(): Promise<void> {
+  // The next time it may be there again: nothing is lost that would have to be said.
+  const response = await fetch(location.href).catch(() => undefined);
+  if (response?.ok && !response.redirected) {
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const [list, old] = [page, document].map((one) =>
+      one.querySelector<HTMLElement>("[data-list]"),
+    );
+    if (list && old) replace(old, list);
+  }
+  schedule();
+}
+
+/** Row by row: what somebody reads, or has selected, stays where it is. */
+function replace(old: HTMLElement, list: HTMLElement): void {
+  enliven(list);
+  const [table, newer] = [old, list].map((one) => one.querySelector("table"));
+  const [body, rows] = [table?.tBodies[0], newer?.tBodies[0]?.rows];
+  if (!table || !newer || !body || !rows) return renew(old, list);
+  keepingFocus(old, () => {
+    table.toggleAttribute("data-live", newer.dataset.live !== undefined);
+    updateRows(body, [...rows]);
+    const [pager, newPager] = [old, list].map((one) => one.querySelector(".pager"));
+    if (pager?.outerHTML !== newPager?.outerHTML) {
+      pager?.remove();
+      if (newPager) old.append(newPager);
+    }
+    return old;
+  });
+}
+
+/** Both lists are in the same order: what is new comes before what was there, or after it. */
+function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
+  const ids = new Set(rows.map(({ dataset }) => dataset.row));
+  for (const row of body.querySelectorAll<HTMLElement>("[data-row]"))
+    if (!ids.has(row.dataset.row)) row.remove();
+  let place = body.firstElementChild;
+  for (const row of rows) {
+    const same = body.querySelector(`[data-row="${row.dataset.row}"]`);
+    if (!same || same !== place) {
+      body.insertBefore(row, place);
+      continue;
+    }
+    place = same.nextElementSibling;
+    if (same.innerHTML !== row.innerHTML) same.replaceWith(row);
+  }
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else void refresh();
+});
+
+schedule();

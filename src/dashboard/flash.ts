@@ -1,0 +1,28 @@
+/** What a form has done, said once by the page that comes after it. */
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { createMiddleware } from "hono/factory";
+import type { Dashboard, PageContext } from "./context.ts";
+
+const COOKIE = "auspex.done";
+const MAX_AGE_SECONDS = 30;
+
+/** Goes on to a page, which will say so. */
+export function done(c: PageContext, message: string, address: string): Response {
+  setCookie(c, COOKIE, message, {
+    httpOnly: true,
+    secure: c.var.origin.startsWith("https:"),
+    sameSite: "Lax",
+    path: "/",
+    maxAge: MAX_AGE_SECONDS,
+  });
+  return c.redirect(address, 303);
+}
+
+/** For all pages that are looked at, not for parts of them. */
+export const withFlash = createMiddleware<Dashboard>(async (c, next) => {
+  const page = c.req.method === "GET" && c.req.header("accept")?.includes("text/html");
+  const message = page ? getCookie(c, COOKIE) : undefined;
+  c.set("flash", message);
+  if (message !== undefined) deleteCookie(c, COOKIE, { path: "/" });
+  await next();
+});

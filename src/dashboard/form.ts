@@ -1,0 +1,81 @@
+/** A form that was sent: read, carried out, or shown again with what is wrong. */
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { ValidationFailure } from "../domain/validation.ts";
+import { ProblemError, statusOf } from "../errors.ts";
+import type { ValidationIssue } from "../protocol/common.ts";
+import type { PageContext } from "./context.ts";
+
+/** What was typed, and what is wrong with it. */
+export interface Draft {
+  values?: FormData;
+  /** By the name of the field. */
+  issues: Record<string, string>;
+  /** What is wrong with no field in particular. */
+  problem?: string;
+}
+
+export const blank: Draft = { issues: {} };
+
+type Submitted<Done> =
+  | { done: Done; draft?: undefined; status?: undefined }
+  | { done?: undefined; draft: Draft; status: ContentfulStatusCode };
+
+/** @throws ProblemError unsupported_media_type, bad_request for what is no form */
+export async function formOf({ req }: PageContext): Promise<FormData> {
+  if (!isForm(req.header("content-type")))
+    throw new ProblemError(
+      "unsupported_media_type",
+      "Send a form: this address takes nothing else.",
+    );
+  return req.formData().catch(() => {
+    throw new ProblemError("bad_request", "The form is broken off, or is not what it says it is.");
+  });
+}
+
+export const isForm = (type = ""): boolean =>
+  /^(multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type);
+
+/** @param run is given the form, and throws ValidationFailure or ProblemError for what is wrong. */
+export async function submit<Done>(
+  c: PageContext,
+  run: (form: FormData) => Promise<Done>,
+): Promise<Submitted<Done>> {
+  const values = await formOf(c);
+  try {
+    return { done: await run(values) };
+  } catch (error) {
+    if (error instanceof ValidationFailure) {
+      return { draft: { values, ...placed(error.issues, values) }, status: 422 };
+    }
+    if (error instanceof ProblemError && error.code !== "internal") {
+      return { draft: { values, issues: {}, problem: error.message }, status: statusOf(error) };
+    }
+    throw error;
+  }
+}
+
+/** The text of a field; empty when it was not sent, or is a file. */
+export function textOf(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === "string" ? value : "";
+}
+
+/** Each that was ticked. */
+export const textsOf = (form: FormData, name: string): string[] =>
+  form.getAll(name).filter((value) => typeof value === "string");
+
+/** All fields that are text, as an object to be checked with a schema. */
+export const fieldsOf = (form: FormData, ...names: string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, textOf(form, name)]));
+
+/** Issues at the fields that they are about; those about something else are said above the form. */
+function placed(issues: ValidationIssue[], form: FormData): Omit<Draft, "values"> {
+  const byField: Record<string, string> = {};
+  const others: string[] = [];
+  for (const { loc, msg } of issues) {
+    const field = loc.slice(1).find((part) => form.has(String(part)));
+    if (field === undefined) others.push(`${loc.slice(1).join(".")}: ${msg}`);
+    else byField[String(field)] ??= msg;
+  }
+  return { issues: byField, ...(others.length > 0 && { problem: others.join(". ") }) };
+}

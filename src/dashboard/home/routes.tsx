@@ -1,0 +1,74 @@
+/** `/`: where a visitor and a newcomer find what to do first. */
+import { type PageContext, pages } from "../context.ts";
+import { Copy } from "../ui/parts.tsx";
+
+export const homePages = pages().get("/", (c) =>
+  c.render(c.var.viewer ? <Steps c={c} /> : <Welcome />, { title: "Models on your own GPUs" }),
+);
+
+const Welcome = () => (
+  <>
+    <div class="hero">
+      <h1>Models on your own GPUs</h1>
+      <p>
+        Push a model once, call it over HTTPS from anywhere, stream what it makes. The GPUs stay
+        where they are.
+      </p>
+      <p class="actions">
+        <a class="button primary" href="/sign-in">
+          Sign in
+        </a>
+        <a class="button quiet" href="/models">
+          Browse the models
+        </a>
+        <a class="button quiet" href="/docs">
+          Read the API reference
+        </a>
+      </p>
+    </div>
+    <p class="hint">
+      You deployed this? <a href="/set-up">Set it up</a> with the operator token.
+    </p>
+  </>
+);
+
+const Steps = ({ c }: { c: PageContext }) => (
+  <>
+    <h1>Start here</h1>
+    <ol class="steps">
+      <li>
+        <h2>
+          <a href="/models">Find a model</a> and try it in its playground
+        </h2>
+        <p>
+          Or <a href="/models/new">create your own</a> and publish a version of it.
+        </p>
+      </li>
+      <li>
+        <h2>
+          <a href="/tokens">Make an access token</a>
+        </h2>
+        <p>Programs call Auspex with it; it is shown once.</p>
+      </li>
+      <li>
+        <h2>Call it from anywhere</h2>
+        <Copy
+          lines
+          text={`curl ${c.var.origin}/v1/models -H "Authorization: Bearer $AUSPEX_TOKEN"`}
+        />
+        <p>
+          The official OpenAI clients work, too, with <code>{`${c.var.origin}/v1/vendora`}</code> as
+          their base address. All calls are in the <a href="/docs">API reference</a>.
+        </p>
+      </li>
+      {c.var.viewer?.operator && (
+        <li>
+          <h2>
+            <a href="/fleet/tokens">Add a GPU box</a>
+          </h2>
+          <p>One command installs the runner; it only ever calls out.</p>
+        </li>
+      )}
+    </ol>
+  </>
+);

@@ -1,0 +1,124 @@
+/** Password, passkeys and sessions of one account. */
+import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
+import type { Ways } from "../../services/sign-in/security.ts";
+import { AccountTabs } from "../account/tabs.tsx";
+import type { Draft } from "../form.ts";
+import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Time } from "../ui/parts.tsx";
+import { deviceOf } from "./device.ts";
+
+const ADDRESS = "/account/security";
+
+export const SecurityPage = ({
+  draft,
+  ways: { providers, passkeys, places },
+  current,
+  email,
+}: {
+  draft: Draft;
+  ways: Ways;
+  /** The session that asks. */
+  current: string;
+  email: string;
+}) => (
+  <>
+    <h1>Sign-in and security</h1>
+    <AccountTabs current={ADDRESS} />
+    <p>
+      You sign in as <strong>{email}</strong>
+      {providers.includes("github") && ", or with GitHub"}.
+    </p>
+    {providers.includes("credential") && <Password draft={draft} />}
+    <Passkeys passkeys={passkeys} />
+    <Sessions places={places} current={current} />
+  </>
+);
+
+const Password = ({ draft }: { draft: Draft }) => (
+  <section aria-labelledby="password-title">
+    <h2 id="password-title">Password</h2>
+    <Form action={`${ADDRESS}/password`} class="narrow">
+      <Problem draft={draft} />
+      <TextField
+        name="current"
+        label="Present password"
+        type="password"
+        autocomplete="current-password"
+        required
+        draft={draft}
+      />
+      <TextField
+        name="password"
+        label="New password"
+        type="password"
+        autocomplete="new-password"
+        hint={`At least ${MIN_PASSWORD} characters. Other sessions are signed out.`}
+        minlength={MIN_PASSWORD}
+        required
+        draft={draft}
+      />
+      <Submit>Change the password</Submit>
+    </Form>
+  </section>
+);
+
+const Passkeys = ({ passkeys }: { passkeys: Ways["passkeys"] }) => (
+  <section aria-labelledby="passkeys-title">
+    <h2 id="passkeys-title">Passkeys</h2>
+    <p class="hint">Sign in with this device, a phone or a security key, without a password.</p>
+    {passkeys.length > 0 && (
+      <ul class="rows">
+        {passkeys.map(({ id, name, created_at }) => (
+          <li>
+            <span>
+              {name || "Passkey"}
+              {created_at && (
+                <small>
+                  since <Time at={created_at.getTime()} />
+                </small>
+              )}
+            </span>
+            <Form action={`${ADDRESS}/passkeys/${id}/remove`} data-confirm="Remove this passkey?">
+              <Submit kind="quiet">Remove</Submit>
+            </Form>
+          </li>
+        ))}
+      </ul>
+    )}
+    <button type="button" class="quiet" data-add-passkey hidden>
+      Add a passkey
+    </button>
+    <p class="issue" id="passkey-issue" role="alert" hidden />
+    <noscript>
+      <p class="hint">Passkeys need JavaScript.</p>
+    </noscript>
+  </section>
+);
+
+const Sessions = ({ places, current }: { places: Ways["places"]; current: string }) => (
+  <section aria-labelledby="sessions-title">
+    <h2 id="sessions-title">Where you are signed in</h2>
+    <ul class="rows">
+      {places.map(({ id, user_agent, created_at }) => (
+        <li>
+          <span>
+            {deviceOf(user_agent ?? "")}
+            {id === current && <strong> (this one)</strong>}
+            <small>
+              since <Time at={created_at.getTime()} />
+            </small>
+          </span>
+          {id !== current && (
+            <Form action={`${ADDRESS}/sessions/${id}/end`}>
+              <Submit kind="quiet">Sign out</Submit>
+            </Form>
+          )}
+        </li>
+      ))}
+    </ul>
+    <Form action={`${ADDRESS}/sessions/end`} data-confirm="Sign out everywhere, here too?">
+      <Submit kind="danger">Sign out everywhere</Submit>
+    </Form>
+  </section>
+);

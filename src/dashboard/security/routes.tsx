@@ -1,0 +1,60 @@
+/** `/account/security`: how one signs in, and where one is signed in. */
+import { changePassword as changePasswordForm } from "../../protocol/sign-in.ts";
+import { checked } from "../../routes/context.ts";
+import {
+  changePassword,
+  endSession,
+  endSessions,
+  removePasskey,
+  waysIn,
+} from "../../services/sign-in/security.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { blank, type Draft, fieldsOf, submit } from "../form.ts";
+import { limitAttempts } from "../sign-in/attempts.ts";
+import { SecurityPage } from "./page.tsx";
+
+const ADDRESS = "/account/security";
+
+export const securityPages = pages()
+  .get(ADDRESS, signedIn, (c) => show(c, blank))
+  .post(`${ADDRESS}/password`, signedIn, async (c) => {
+    const whence = { origin: c.var.origin, headers: c.req.raw.headers };
+    const {
+      done: cookies,
+      draft,
+      status,
+    } = await submit(c, async (form) => {
+      await limitAttempts(c, viewerOf(c).session_id);
+      const request = checked(changePasswordForm, fieldsOf(form, "current", "password"), "body");
+      return changePassword(c.var.services, viewerOf(c).user.id, whence, request);
+    });
+    if (draft) {
+      c.status(status);
+      return show(c, draft);
+    }
+    for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+    return done(c, "The password is changed. Other sessions are signed out.", ADDRESS);
+  })
+  .post(`${ADDRESS}/passkeys/:id/remove`, signedIn, async (c) => {
+    await removePasskey(c.var.services, viewerOf(c).user.id, c.req.param("id"));
+    return done(c, "The passkey is removed.", ADDRESS);
+  })
+  .post(`${ADDRESS}/sessions/:id/end`, signedIn, async (c) => {
+    await endSession(c.var.services, viewerOf(c).user.id, c.req.param("id"));
+    return done(c, "That session is signed out.", ADDRESS);
+  })
+  .post(`${ADDRESS}/sessions/end`, signedIn, async (c) => {
+    await endSessions(c.var.services, viewerOf(c).user.id);
+    return done(c, "You are signed out everywhere.", "/sign-in");
+  });
+
+async function show(c: PageContext, draft: Draft) {
+  const viewer = viewerOf(c);
+  const ways = await waysIn(c.var.services, viewer.user.id);
+  const page = (
+    <SecurityPage draft={draft} ways={ways} current={viewer.session_id} email={viewer.email} />
+  );
+  return c.render(page, { title: "Sign-in and security", scripts: ["passkey"] });
+}

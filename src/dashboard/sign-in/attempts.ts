@@ -1,0 +1,15 @@
+/** How often somebody may try to get in. */
+import { limitRate, limitSignIn } from "../../middleware/rate-limit.ts";
+import type { PageContext } from "../context.ts";
+
+/**
+ * Counts against the network that it comes from, and against what is tried: neither many accounts
+ * from one place nor one from many places. One place alone cannot use up what an account has, and so
+ * keep its owner out.
+ * @param tried an e-mail address, or the session that has to say its password again
+ * @throws ProblemError too_many_requests
+ */
+export async function limitAttempts(c: PageContext, tried?: string): Promise<void> {
+  await limitSignIn(c);
+  if (tried !== undefined) await limitRate(c, "account", tried);
+}

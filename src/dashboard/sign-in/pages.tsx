@@ -1,0 +1,252 @@
+/** The forms that let somebody in. */
+import type { PropsWithChildren } from "hono/jsx";
+import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
+import type { Draft } from "../form.ts";
+import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+
+const Door = ({ title, children }: PropsWithChildren<{ title: string }>) => (
+  <div class="door">
+    <h1>{title}</h1>
+    {children}
+  </div>
+);
+
+const EmailField = ({ draft }: { draft: Draft }) => (
+  <TextField
+    name="email"
+    label="E-mail"
+    type="email"
+    autocomplete="username webauthn"
+    required
+    draft={draft}
+  />
+);
+
+const NewPasswordField = ({ draft }: { draft: Draft }) => (
+  <TextField
+    name="password"
+    label="Password"
+    type="password"
+    autocomplete="new-password"
+    hint={`At least ${MIN_PASSWORD} characters. A few words are easier to remember than signs.`}
+    minlength={MIN_PASSWORD}
+    required
+    draft={draft}
+  />
+);
+
+const UserFields = ({
+  draft,
+  username = "",
+  name = "",
+}: {
+  draft: Draft;
+  username?: string;
+  name?: string;
+}) => (
+  <>
+    <TextField
+      name="username"
+      label="Username"
+      autocomplete="off"
+      hint="Your models are at username/model. Small letters, digits and hyphens."
+      value={username}
+      required
+      draft={draft}
+    />
+    <TextField name="name" label="Name" autocomplete="name" value={name} draft={draft} />
+  </>
+);
+
+const Next = ({ next }: { next: string }) => <input type="hidden" name="next" value={next} />;
+
+export const SignInPage = ({
+  draft,
+  next,
+  github,
+  open,
+}: {
+  draft: Draft;
+  next: string;
+  github: boolean;
+  open: boolean;
+}) => (
+  <Door title="Sign in">
+    <Form action="/sign-in">
+      <Problem draft={draft} />
+      <Next next={next} />
+      <EmailField draft={draft} />
+      <TextField
+        name="password"
+        label="Password"
+        type="password"
+        autocomplete="current-password"
+        required
+        draft={draft}
+      />
+      <Submit>Sign in</Submit>
+    </Form>
+    <div class="other-ways">
+      <button type="button" class="quiet" data-passkey={next} hidden>
+        Sign in with a passkey
+      </button>
+      {github && <GitHub next={next} />}
+      <p class="issue" id="passkey-issue" role="alert" hidden />
+    </div>
+    <p class="hint">
+      {open ? (
+        <>
+          New here? <a href="/sign-up">Make an account</a>.
+        </>
+      ) : (
+        "New here, or no password any more? Ask an operator for an invitation."
+      )}
+    </p>
+  </Door>
+);
+
+const GitHub = ({ next }: { next: string }) => (
+  <Form action="/sign-in/github">
+    <Next next={next} />
+    <Submit kind="quiet">Sign in with GitHub</Submit>
+  </Form>
+);
+
+export const SignUpPage = ({
+  draft,
+  github,
+  invitation,
+}: {
+  draft: Draft;
+  github: boolean;
+  /** What it is for, and the user that it makes of whoever accepts it. */
+  invitation: { token: string; note: string; username: string | undefined } | undefined;
+}) => (
+  <Door title="Make an account">
+    {invitation && <p>You are invited: {invitation.note}.</p>}
+    <Form action="/sign-up">
+      <Problem draft={draft} />
+      {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
+      {invitation?.username === undefined ? (
+        <UserFields draft={draft} />
+      ) : (
+        <>
+          <p>
+            You will be <strong>{invitation.username}</strong>.
+          </p>
+          <input type="hidden" name="username" value={invitation.username} />
+        </>
+      )}
+      <EmailField draft={draft} />
+      <NewPasswordField draft={draft} />
+      <Submit>Make the account</Submit>
+    </Form>
+    {github && (
+      <div class="other-ways">
+        <GitHub next="/" />
+      </div>
+    )}
+    <p class="hint">
+      There is one already? <a href="/sign-in">Sign in</a>.
+    </p>
+  </Door>
+);
+
+/** Of an invitation for somebody who could sign in, once. */
+export const RecoverPage = ({
+  draft,
+  token,
+  username,
+}: {
+  draft: Draft;
+  token: string;
+  username: string;
+}) => (
+  <Door title="Choose a new password">
+    <p>
+      For <strong>{username}</strong>. Whoever is signed in with the old one is signed out.
+    </p>
+    <Form action="/sign-up">
+      <Problem draft={draft} />
+      <input type="hidden" name="invitation" value={token} />
+      <NewPasswordField draft={draft} />
+      <Submit>Save the password</Submit>
+    </Form>
+  </Door>
+);
+
+export const NotOpenPage = ({ closed }: { closed: boolean }) => (
+  <Door title="Make an account">
+    <p>
+      {closed
+        ? "This deployment takes no new accounts."
+        : "New accounts here are by invitation: open the link that an operator gave you. It works once, for seven days."}
+    </p>
+    <p>
+      <a href="/sign-in">Sign in</a>
+    </p>
+  </Door>
+);
+
+/** Of somebody whom GitHub has vouched for. */
+export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => (
+  <Door title="Choose a username">
+    <Form action="/welcome">
+      <Problem draft={draft} />
+      <UserFields draft={draft} name={name} />
+      <Submit>Go on</Submit>
+    </Form>
+  </Door>
+);
+
+export const SetUpPage = ({
+  draft,
+  signedInAs,
+}: {
+  draft: Draft;
+  signedInAs: { username: string; operator: boolean } | undefined;
+}) => (
+  <Door title="Set up this deployment">
+    {signedInAs?.operator ? (
+      <p>
+        {signedInAs.username} is an operator. Next: <a href="/fleet">add runners</a>,{" "}
+        <a href="/people">invite people</a>.
+      </p>
+    ) : (
+      <>
+        <p>
+          Whoever holds the deployment's <code>OPERATOR_TOKEN</code> is an operator: they see the
+          fleet and invite people. It is asked for once.
+        </p>
+        <Form action="/set-up">
+          <Problem draft={draft} />
+          <TextField
+            name="operator_token"
+            label="Operator token"
+            type="password"
+            autocomplete="off"
+            hint="As given to: wrangler secret put OPERATOR_TOKEN"
+            required
+            draft={draft}
+          />
+          {signedInAs ? (
+            <p>
+              <strong>{signedInAs.username}</strong> becomes an operator.
+            </p>
+          ) : (
+            <>
+              <UserFields draft={draft} />
+              <EmailField draft={draft} />
+              <NewPasswordField draft={draft} />
+              <p class="hint">
+                There is an account already? <a href="/sign-in?next=/set-up">Sign in</a> first.
+              </p>
+            </>
+          )}
+          <Submit>Set up</Submit>
+        </Form>
+      </>
+    )}
+  </Door>
+);

@@ -1,0 +1,213 @@
+/** In and out: /sign-in, /sign-up, /welcome, /set-up, /sign-out, and what better-auth answers itself. */
+import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { notFound } from "../../errors.ts";
+import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
+import { checked } from "../../routes/context.ts";
+import { enter, enterByGitHub, leave } from "../../services/sign-in/enter.ts";
+import { openInvitation, userOfInvitation } from "../../services/sign-in/invitations.ts";
+import { authOf, exposed, INVITATION_COOKIE } from "../../services/sign-in/library.ts";
+import { proveOperator } from "../../services/sign-in/operators.ts";
+import {
+  admission,
+  asNewcomer,
+  isAdmitted,
+  signUp as makeAccount,
+  nameLogin,
+  recover,
+} from "../../services/sign-in/sign-up.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { blank, type Draft, fieldsOf, formOf, submit, textOf } from "../form.ts";
+import { limitAttempts } from "./attempts.ts";
+import { nextPath } from "./next.ts";
+import {
+  NotOpenPage,
+  RecoverPage,
+  SetUpPage,
+  SignInPage,
+  SignUpPage,
+  WelcomePage,
+} from "./pages.tsx";
+
+export const signInPages = pages()
+  .get("/sign-in", (c) => {
+    const next = nextPath(c.req.query("next"));
+    if (c.var.viewer) return c.redirect(next, 303);
+    const refused = c.req.query("error") !== undefined;
+    const problem = "GitHub did not let you in, or you have no account here yet.";
+    return showSignIn(c, refused ? { issues: {}, problem } : blank, next);
+  })
+  .post("/sign-in", async (c) => {
+    const next = nextPath(textOf(await formOf(c), "next"));
+    const {
+      done: cookies,
+      draft,
+      status,
+    } = await submit(c, async (form) => {
+      const request = checked(signIn, fieldsOf(form, "email", "password"), "body");
+      await limitAttempts(c, request.email);
+      return enter(c.var.services, whence(c), request);
+    });
+    if (draft) {
+      c.status(status);
+      return showSignIn(c, draft, next);
+    }
+    return goOn(c, cookies, next);
+  })
+  .post("/sign-in/github", async (c) => {
+    if (!c.var.services.settings.github) throw notFound("Sign-in with GitHub");
+    await limitAttempts(c);
+    const next = nextPath(textOf(await formOf(c), "next"));
+    const { url, cookies } = await enterByGitHub(c.var.services, whence(c), next);
+    return goOn(c, cookies, url);
+  })
+  .get("/sign-up", async (c) => {
+    if (c.var.session) return c.redirect("/", 303);
+    const token = c.req.query("invitation");
+    // So that it is there when GitHub sends them back.
+    if (token !== undefined) rememberInvitation(c, token);
+    return showSignUp(c, blank, token);
+  })
+  .post("/sign-up", async (c) => {
+    const form = await formOf(c);
+    const token = form.has("invitation") ? textOf(form, "invitation") : undefined;
+    const { services } = c.var;
+    const {
+      done: entry,
+      draft,
+      status,
+    } = await submit(c, async () => {
+      await limitAttempts(c);
+      const admitted = await admission(services, { invitation: token });
+      const { invitation } = admitted;
+      if (invitation?.recovers) {
+        const { password } = checked(recovery, fieldsOf(form, "password"), "body");
+        return { email: await recover(services, invitation, password), recovered: true };
+      }
+      const request = checked(
+        signUp,
+        fieldsOf(form, "username", "name", "email", "password"),
+        "body",
+      );
+      await makeAccount(services, request, admitted);
+      return { email: request.email, recovered: false };
+    });
+    if (draft) {
+      c.status(status);
+      return showSignUp(c, draft, token);
+    }
+    deleteCookie(c, INVITATION_COOKIE, { path: "/" });
+    const credentials = { email: entry.email, password: textOf(form, "password") };
+    const cookies = await enter(services, whence(c), credentials);
+    if (!entry.recovered) return goOn(c, cookies, "/");
+    for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+    return done(c, RECOVERED, "/tokens");
+  })
+  .get("/welcome", (c) => {
+    if (!c.var.session || c.var.viewer) return c.redirect(c.var.viewer ? "/" : "/sign-in", 303);
+    return c.render(<WelcomePage draft={blank} name={c.var.session.login.name} />, {
+      title: "Welcome",
+    });
+  })
+  .post("/welcome", async (c) => {
+    const { session, viewer, services } = c.var;
+    if (!session || viewer) return c.redirect(viewer ? "/" : "/sign-in", 303);
+    const { draft, status } = await submit(c, async (form) => {
+      const request = checked(welcome, fieldsOf(form, "username", "name"), "body");
+      const admitted = await admission(services, { invitation: getCookie(c, INVITATION_COOKIE) });
+      await nameLogin(services, session.login.id, request, asNewcomer(admitted));
+    });
+    if (draft) {
+      c.status(status);
+      return c.render(<WelcomePage draft={draft} name="" />, { title: "Welcome" });
+    }
+    deleteCookie(c, INVITATION_COOKIE, { path: "/" });
+    return c.redirect("/", 303);
+  })
+  .get("/set-up", (c) => showSetUp(c, blank))
+  .post("/set-up", async (c) => {
+    const { services, viewer } = c.var;
+    const {
+      done: cookies,
+      draft,
+      status,
+    } = await submit(c, async (form) => {
+      await limitAttempts(c);
+      const { operator_token } = checked(operatorProof, fieldsOf(form, "operator_token"), "body");
+      if (viewer) {
+        await proveOperator(services, viewer.user.id, operator_token);
+        return [];
+      }
+      const admitted = await admission(services, { operatorToken: operator_token });
+      const request = checked(
+        signUp,
+        fieldsOf(form, "username", "name", "email", "password"),
+        "body",
+      );
+      await makeAccount(services, request, admitted);
+      return enter(services, whence(c), request);
+    });
+    if (draft) {
+      c.status(status);
+      return showSetUp(c, draft);
+    }
+    for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+    return done(c, "This deployment is yours to operate.", "/set-up");
+  })
+  .post("/sign-out", async (c) => goOn(c, await leave(c.var.services, whence(c)), "/sign-in"))
+  .all("/auth/*", async (c) => {
+    if (!exposed(c.req.method, c.req.path)) throw notFound("This address");
+    await limitAttempts(c);
+    return (await authOf(c.var.services, c.var.origin)).handler(c.req.raw);
+  });
+
+const whence = (c: PageContext) => ({ origin: c.var.origin, headers: c.req.raw.headers });
+
+function goOn(c: PageContext, cookies: string[], address: string): Response {
+  for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+  return c.redirect(address, 303);
+}
+
+const RECOVERED =
+  "The password is new; everybody was signed out, and passkeys are removed. Access tokens still work: revoke those that you do not know.";
+
+const INVITATION_SECONDS = 3_600;
+
+const rememberInvitation = (c: PageContext, token: string) =>
+  setCookie(c, INVITATION_COOKIE, token.slice(0, 100), {
+    httpOnly: true,
+    secure: c.var.origin.startsWith("https:"),
+    sameSite: "Lax",
+    path: "/",
+    maxAge: INVITATION_SECONDS,
+  });
+
+function showSignIn(c: PageContext, draft: Draft, next: string) {
+  const { github, signUp } = c.var.services.settings;
+  const page = <SignInPage draft={draft} next={next} github={!!github} open={signUp === "open"} />;
+  return c.render(page, { title: "Sign in", scripts: ["passkey"] });
+}
+
+async function showSignUp(c: PageContext, draft: Draft, token: string | undefined) {
+  const { services } = c.var;
+  const title = "Make an account";
+  const invitation = await openInvitation(services, token);
+  const invited = invitation && (await userOfInvitation(services, invitation));
+  if (invitation?.recovers && invited && token !== undefined) {
+    const page = <RecoverPage draft={draft} token={token} username={invited.username} />;
+    return c.render(page, { title: "Choose a new password" });
+  }
+  const admitted = { invitation, operator: false };
+  if (!isAdmitted(services, admitted)) {
+    return c.render(<NotOpenPage closed={services.settings.signUp === "closed"} />, { title });
+  }
+  const shown =
+    invitation && token !== undefined
+      ? { token, note: invitation.note, username: invited?.username }
+      : undefined;
+  const github = !!services.settings.github && invited === undefined;
+  return c.render(<SignUpPage draft={draft} github={github} invitation={shown} />, { title });
+}
+
+const showSetUp = (c: PageContext, draft: Draft) =>
+  c.render(<SetUpPage draft={draft} signedInAs={c.var.viewer?.user} />, { title: "Set up" });

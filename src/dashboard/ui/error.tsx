@@ -1,0 +1,28 @@
+/** What is shown in place of a page: what went wrong, and where to go from here. */
+import type { ProblemError } from "../../errors.ts";
+
+export const ErrorPage = ({
+  title,
+  problem,
+  requestId,
+}: {
+  title: string;
+  problem: ProblemError | undefined;
+  requestId: string;
+}) => (
+  <div class="empty">
+    <h1>{title}</h1>
+    <p>
+      {problem?.message ??
+        "Something went wrong on our side. Try again, and give the operator this number if it stays:"}
+    </p>
+    {!problem && (
+      <p>
+        <code>{requestId}</code>
+      </p>
+    )}
+    <p>
+      {problem?.code === "unauthenticated" ? <a href="/sign-in">Sign in</a> : <a href="/">Home</a>}
+    </p>
+  </div>
+);

@@ -1,0 +1,199 @@
+/** Fields of forms: a label, what it wants, what was typed, and what is wrong with that. */
+import type { Child, PropsWithChildren } from "hono/jsx";
+import { type Draft, textOf, textsOf } from "../form.ts";
+
+interface FieldProps {
+  name: string;
+  label: string;
+  /** Below the label: what it is for, what it may be. */
+  hint?: Child;
+  draft: Draft;
+  required?: boolean;
+}
+
+interface TextProps extends FieldProps {
+  value?: string;
+  type?: "text" | "email" | "password" | "url" | "search" | "number" | "date";
+  /** A list of suggestions on the page. */
+  list?: string;
+  autocomplete?: string;
+  placeholder?: string;
+  minlength?: number;
+  maxlength?: number;
+  min?: string;
+  max?: string;
+  pattern?: string;
+  autofocus?: boolean;
+}
+
+export function TextField({
+  name,
+  label,
+  hint,
+  draft,
+  value = "",
+  type = "text",
+  ...rest
+}: TextProps) {
+  return (
+    <Field name={name} label={label} hint={hint} draft={draft} required={rest.required}>
+      <input
+        {...described(name, hint, draft)}
+        type={type}
+        value={type === "password" ? "" : typed(draft, name, value)}
+        {...rest}
+      />
+    </Field>
+  );
+}
+
+interface AreaProps extends FieldProps {
+  value?: string;
+  rows?: number;
+  maxlength?: number;
+  placeholder?: string;
+  class?: string;
+}
+
+export function TextArea({ name, label, hint, draft, value = "", rows = 4, ...rest }: AreaProps) {
+  return (
+    <Field name={name} label={label} hint={hint} draft={draft} required={rest.required}>
+      <textarea {...described(name, hint, draft)} rows={rows} {...rest}>
+        {/* The parser drops one line break at the beginning. */}
+        {`\n${typed(draft, name, value)}`}
+      </textarea>
+    </Field>
+  );
+}
+
+interface Option {
+  value: string;
+  label: string;
+  hint?: string;
+}
+
+export function Select({
+  name,
+  label,
+  hint,
+  draft,
+  value = "",
+  required = false,
+  options,
+}: FieldProps & { value?: string; options: Option[] }) {
+  const chosen = typed(draft, name, value);
+  return (
+    <Field name={name} label={label} hint={hint} draft={draft} required={required}>
+      <select {...described(name, hint, draft)}>
+        {options.map((option) => (
+          <option value={option.value} selected={option.value === chosen}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+/** Several of a list, or (with `one`) one of a few that need a word each. */
+export function Choices({
+  name,
+  label,
+  hint,
+  draft,
+  values,
+  options,
+  one = false,
+}: FieldProps & { values: string[]; options: Option[]; one?: boolean }) {
+  const chosen = draft.values ? textsOf(draft.values, name) : values;
+  return (
+    <fieldset
+      class="field choices"
+      {...(draft.issues[name] && { "aria-describedby": `${name}-issue` })}
+    >
+      <legend>{label}</legend>
+      {hint && <p class="hint">{hint}</p>}
+      {options.map((option) => (
+        <label class="choice">
+          <input
+            type={one ? "radio" : "checkbox"}
+            name={name}
+            value={option.value}
+            checked={chosen.includes(option.value)}
+          />
+          <span>
+            {option.label}
+            {option.hint && <small>{option.hint}</small>}
+          </span>
+        </label>
+      ))}
+      <Issue name={name} draft={draft} />
+    </fieldset>
+  );
+}
+
+/** A label and what belongs to it, around any control whose id is the field's name. */
+export const Field = ({
+  name,
+  label,
+  hint,
+  draft,
+  required = false,
+  children,
+}: PropsWithChildren<Omit<FieldProps, "required"> & { required?: boolean | undefined }>) => (
+  <div class="field">
+    <label for={name}>
+      {label}
+      {!required && <span class="optional"> optional</span>}
+    </label>
+    {hint && (
+      <p class="hint" id={`${name}-hint`}>
+        {hint}
+      </p>
+    )}
+    {children}
+    <Issue name={name} draft={draft} />
+  </div>
+);
+
+const Issue = ({ name, draft }: { name: string; draft: Draft }) =>
+  draft.issues[name] === undefined ? null : (
+    <p class="issue" id={`${name}-issue`}>
+      {draft.issues[name]}
+    </p>
+  );
+
+/** What is wrong with the form as a whole, or that something is wrong below. */
+export function Problem({ draft }: { draft: Draft }) {
+  const marked = Object.keys(draft.issues).length > 0;
+  const text = draft.problem ?? (marked ? "Look at the marked fields." : undefined);
+  return text === undefined ? null : (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  );
+}
+
+export const Submit = ({
+  children,
+  kind = "primary",
+}: PropsWithChildren<{ kind?: "primary" | "danger" | "quiet" }>) => (
+  <button type="submit" class={kind}>
+    {children}
+  </button>
+);
+
+const typed = (draft: Draft, name: string, value: string) =>
+  draft.values?.has(name) ? textOf(draft.values, name) : value;
+
+/** What ties a control to its label, hint and issue. */
+export function described(name: string, hint: Child | undefined, draft: Draft) {
+  const issue = draft.issues[name] !== undefined;
+  const parts = [hint && `${name}-hint`, issue && `${name}-issue`].filter(Boolean);
+  return {
+    id: name,
+    name,
+    ...(parts.length > 0 && { "aria-describedby": parts.join(" ") }),
+    ...(issue && { "aria-invalid": "true" as const }),
+  };
+}

@@ -1,0 +1,136 @@
+/** The frame of every page: what is at hand everywhere, and what the last form has done. */
+import type { PropsWithChildren } from "hono/jsx";
+import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
+import { FORM_TOKEN_FIELD } from "../access.ts";
+import type { Dashboard, Viewer } from "../context.ts";
+
+export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
+  const c = useRequestContext<Dashboard>();
+  const { assets, viewer, formToken, flash } = c.var;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        {formToken !== "" && <meta name="form-token" content={formToken} />}
+        <title>{`${title} · Auspex`}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={assets.files["style.css"]} />
+        {["page", ...scripts].map((name) => (
+          <script type="module" src={assets.files[name]} />
+        ))}
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the page
+        </a>
+        <header class="top">
+          <a class="brand" href="/">
+            Auspex
+          </a>
+          <Navigation viewer={viewer} path={c.req.path} />
+          {viewer ? <Menu viewer={viewer} /> : <Doors path={c.req.path} />}
+        </header>
+        <main id="main" tabindex={-1}>
+          {flash !== undefined && (
+            <p class="flash" role="status">
+              {flash}
+            </p>
+          )}
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+});
+
+const PLACES = [
+  ["/models", "Models"],
+  ["/predictions", "Predictions"],
+  ["/tokens", "Tokens"],
+] as const;
+
+const OPERATOR_PLACES = [
+  ["/fleet", "Fleet"],
+  ["/people", "People"],
+] as const;
+
+function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string }) {
+  const places = [
+    ...PLACES.filter(([address]) => viewer || address === "/models"),
+    ...(viewer?.operator ? OPERATOR_PLACES : []),
+    ["/docs", "API"],
+  ];
+  return (
+    <nav class="places" aria-label="Main">
+      {places.map(([address = "", name]) => (
+        <a
+          href={address}
+          aria-current={
+            path === address ? "page" : path.startsWith(`${address}/`) ? "true" : undefined
+          }
+        >
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+const Menu = ({ viewer: { user } }: { viewer: Viewer }) => (
+  <details class="menu">
+    <summary>
+      <Avatar user={user} /> <span>{user.username}</span>
+    </summary>
+    <div class="menu-items">
+      <a href="/account">Profile</a>
+      <a href="/account/security">Sign-in and security</a>
+      <a href="/account/usage">Usage</a>
+      <Form action="/sign-out">
+        <button type="submit" class="plain">
+          Sign out
+        </button>
+      </Form>
+    </div>
+  </details>
+);
+
+/** Its own picture, or the first letter of its name. */
+export const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
+  user.avatar_url ? (
+    <img class="avatar" src={new URL(user.avatar_url).pathname} alt="" width="24" height="24" />
+  ) : (
+    <span class="avatar" aria-hidden="true">
+      {user.username.slice(0, 1)}
+    </span>
+  );
+
+const Doors = ({ path }: { path: string }) => (
+  <p class="doors">
+    {path !== "/sign-in" && (
+      <a href={`/sign-in${path === "/" ? "" : `?next=${encodeURIComponent(path)}`}`}>Sign in</a>
+    )}
+  </p>
+);
+
+/** A form that is sent to a page of ours, and carries what proves it. */
+export function Form({
+  children,
+  ...attributes
+}: PropsWithChildren<{
+  action: string;
+  class?: string;
+  id?: string;
+  enctype?: "multipart/form-data";
+  /** Asked before it is sent, where there is client code. */
+  "data-confirm"?: string;
+}>) {
+  const { formToken } = useRequestContext<Dashboard>().var;
+  return (
+    <form method="post" {...attributes}>
+      {formToken !== "" && <input type="hidden" name={FORM_TOKEN_FIELD} value={formToken} />}
+      {children}
+    </form>
+  );
+}

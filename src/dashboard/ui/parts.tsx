@@ -1,0 +1,91 @@
+/** Small things that many pages show. */
+import type { PropsWithChildren } from "hono/jsx";
+import type { TaskStatus } from "../../protocol/prediction.ts";
+
+/** What a list says that has nothing: what to do next. */
+export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>) => (
+  <div class="empty">
+    <h2>{title}</h2>
+    {children}
+  </div>
+);
+
+/** The pages before and after this one, by the addresses that a list has for them. */
+export const Pager = ({ previous, next }: { previous: string | null; next: string | null }) =>
+  previous === null && next === null ? null : (
+    <nav class="pager" aria-label="Pages">
+      {previous === null ? (
+        <span />
+      ) : (
+        <a href={pageAddress(previous)} rel="prev">
+          ← Previous
+        </a>
+      )}
+      {next === null ? (
+        <span />
+      ) : (
+        <a href={pageAddress(next)} rel="next">
+          Next →
+        </a>
+      )}
+    </nav>
+  );
+
+const pageAddress = (url: string) => {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+};
+
+export const Status = ({ status }: { status: TaskStatus }) => (
+  <span class={`status ${status}`}>{status}</span>
+);
+
+/** A moment: in UTC as it is sent, in the reader's own time where there is client code. */
+export function Time({ at }: { at: string | number }) {
+  const iso = new Date(at).toISOString();
+  return (
+    <time datetime={iso} title={iso}>
+      {`${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`}
+    </time>
+  );
+}
+
+/** Text to be taken along, with a button for it where there is client code. */
+export const Copy = ({
+  text,
+  label = "Copy",
+  lines = false,
+}: {
+  text: string;
+  label?: string;
+  lines?: boolean;
+}) => (
+  <div class={lines ? "copy lines" : "copy"}>
+    <pre tabindex={0}>
+      <code>{text}</code>
+    </pre>
+    <button type="button" class="quiet" data-copy hidden>
+      {label}
+    </button>
+  </div>
+);
+
+/** Pages that belong together; the current one is marked. */
+export const Tabs = ({
+  label,
+  current,
+  tabs,
+}: {
+  label: string;
+  /** The address of the tab that is shown. */
+  current: string;
+  tabs: (readonly [address: string, name: string])[];
+}) => (
+  <nav class="tabs" aria-label={label}>
+    {tabs.map(([address, name]) => (
+      <a href={address} aria-current={address === current ? "page" : undefined}>
+        {name}
+      </a>
+    ))}
+  </nav>
+);

@@ -1,0 +1,97 @@
+/**
+ * better-auth, set up for this deployment: passwords, GitHub, passkeys and the sessions that they
+ * begin. library.ts loads it, and nobody else may: it is half of the Worker's code.
+ */
+import { passkey } from "@better-auth/passkey";
+import { drizzleAdapter } from "better-auth/adapters/drizzle";
+import { APIError } from "better-auth/api";
+import { betterAuth } from "better-auth/minimal";
+import { MAX_PASSWORD, MIN_PASSWORD } from "../../protocol/sign-in.ts";
+import {
+  credentials,
+  logins,
+  passkeys,
+  sessions,
+  verifications,
+} from "../../storage/sign-in-schema.ts";
+import type { Services } from "../services.ts";
+import { INVITATION_COOKIE } from "./library.ts";
+import { admission, asNewcomer, isAdmitted } from "./sign-up.ts";
+
+const DAY_SECONDS = 86_400;
+const SESSION_DAYS = 30;
+
+export type Auth = ReturnType<typeof makeAuth>;
+
+export function makeAuth(services: Services, origin: string) {
+  const { db, settings } = services;
+  const secure = origin.startsWith("https:");
+  return betterAuth({
+    appName: "Auspex",
+    baseURL: origin,
+    basePath: "/auth",
+    secrets: settings.secretKeys.map((value, n, all) => ({ version: all.length - n, value })),
+    trustedOrigins: [origin],
+    telemetry: { enabled: false },
+    database: drizzleAdapter(db, {
+      provider: "sqlite",
+      transaction: false,
+      schema: {
+        user: logins,
+        session: sessions,
+        account: credentials,
+        verification: verifications,
+        passkey: passkeys,
+      },
+    }),
+    // Accounts are made by sign-up.ts, which knows who may.
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: MIN_PASSWORD,
+      maxPasswordLength: MAX_PASSWORD,
+    },
+    socialProviders: {
+      ...(settings.github && { github: { ...settings.github, scope: ["user:email"] } }),
+    },
+    account: {
+      // Whoever can have an account at GitHub with somebody's address need not be somebody.
+      accountLinking: { enabled: true, disableImplicitLinking: true },
+      // They are not needed again once it is known who it is.
+      encryptOAuthTokens: true,
+    },
+    session: {
+      expiresIn: SESSION_DAYS * DAY_SECONDS,
+      updateAge: DAY_SECONDS,
+      // For what must not be done with a cookie that was left somewhere.
+      freshAge: 15 * 60,
+    },
+    // Where GitHub sends somebody whose question is not this browser's: better-auth's page is closed.
+    onAPIError: { errorURL: `${origin}/sign-in` },
+    // Ours limits attempts before anything is looked up (access.ts).
+    rateLimit: { enabled: false },
+    databaseHooks: {
+      user: {
+        create: {
+          // Somebody new, vouched for by GitHub.
+          before: async (_, context) => {
+            const invitation = context?.getCookie(INVITATION_COOKIE) ?? undefined;
+            if (isAdmitted(services, asNewcomer(await admission(services, { invitation })))) return;
+            throw context?.redirect("/sign-in?error=not_admitted");
+          },
+        },
+      },
+    },
+    advanced: {
+      cookiePrefix: "auspex",
+      useSecureCookies: secure,
+      defaultCookieAttributes: { httpOnly: true, secure, sameSite: "lax", path: "/" },
+      ipAddress: { ipAddressHeaders: ["cf-connecting-ip"] },
+      database: { generateId: "uuid" },
+    },
+    plugins: [passkey({ rpName: "Auspex", rpID: new URL(origin).hostname, origin })],
+  });
+}
+
+export { hashPassword } from "better-auth/crypto";
+export { APIError };

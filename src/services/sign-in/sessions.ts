@@ -1,0 +1,36 @@
+/** Sessions of the dashboard: whose a request is, by its cookie. */
+import type { UserRow } from "../../storage/users.ts";
+import { findUser } from "../../storage/users.ts";
+import type { Services } from "../services.ts";
+import { authOf } from "./library.ts";
+
+export interface Session {
+  id: string;
+  login: { id: string; email: string; name: string };
+  /** Absent: signed in, but with no user yet (somebody new whom GitHub has vouched for). */
+  user: UserRow | undefined;
+  /** What the browser is to be told: a session that is used lives on. */
+  cookies: string[];
+}
+
+/** @returns undefined without a session that is valid */
+export async function findSession(
+  services: Services,
+  origin: string,
+  headers: Headers,
+): Promise<Session | undefined> {
+  if (services.settings.secretKeys.length === 0 || !headers.has("cookie")) return undefined;
+  const auth = await authOf(services, origin);
+  const { response, headers: answered } = await auth.api.getSession({
+    headers,
+    returnHeaders: true,
+  });
+  if (!response) return undefined;
+  const { session, user: login } = response;
+  return {
+    id: session.id,
+    login: { id: login.id, email: login.email, name: login.name },
+    user: await findUser(services.db, login.id),
+    cookies: answered.getSetCookie(),
+  };
+}

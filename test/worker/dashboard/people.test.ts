@@ -1,0 +1,178 @@
+/** Invitations: who may make an account, and who has lost a password. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { servicesOf } from "../../../src/services/services.ts";
+import { admission, asNewcomer, isAdmitted } from "../../../src/services/sign-in/sign-up.ts";
+import { PASSWORD, signedUp, signedUpOperator, Visitor } from "../support/visitor.ts";
+import { operator, unique } from "../support/world.ts";
+
+const { settings } = servicesOf(env);
+
+const newcomer = () => {
+  const username = unique("ben");
+  return { username, name: "Ben", email: `${username}@example.com`, password: PASSWORD };
+};
+
+/** The link of an invitation, as it is shown to the operator who makes it. */
+async function invite(fields: { note: string; username?: string }): Promise<string> {
+  const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
+  const { html } = await visitor.send("/people/invitations", fields);
+  const [, link] = /<code>(https:[^<]+)<\/code>/.exec(html) ?? [];
+  expect(link, html).toBeDefined();
+  expect((await visitor.look("/people")).html).not.toContain(String(link));
+  return new URL(String(link)).search;
+}
+
+const tokenIn = (search: string) => new URLSearchParams(search).get("invitation") ?? "";
+
+beforeEach(() => {
+  settings.signUp = "invitation";
+});
+afterEach(() => {
+  settings.signUp = "open";
+  vi.useRealTimers();
+});
+
+describe("where sign-up is by invitation", () => {
+  // An operator is made before the door closes: they prove it by their token, whatever is open.
+  it("nobody comes in without one", async () => {
+    const visitor = new Visitor();
+    expect((await visitor.look("/sign-up")).html).toContain("New accounts here are by invitation");
+    const { status, html } = await visitor.send("/sign-up", newcomer());
+    expect(status).toBe(403);
+    expect(html).toContain("by invitation");
+    const madeUp = await visitor.send("/sign-up", { ...newcomer(), invitation: "ausi_x" });
+    expect(madeUp.status).toBe(403);
+  });
+
+  it("one invitation makes one account", async () => {
+    settings.signUp = "open";
+    const search = await invite({ note: "Ben of the lab" });
+    settings.signUp = "invitation";
+    const visitor = new Visitor();
+    const { html } = await visitor.look(`/sign-up${search}`);
+    expect(html).toContain("You are invited: Ben of the lab.");
+    const invitation = tokenIn(search);
+    expect((await visitor.send("/sign-up", { ...newcomer(), invitation })).status).toBe(303);
+    const again = await new Visitor().send("/sign-up", { ...newcomer(), invitation });
+    expect(again.status).toBe(403);
+  });
+
+  it("of two at once, one comes in", async () => {
+    settings.signUp = "open";
+    const invitation = tokenIn(await invite({ note: "Ben" }));
+    settings.signUp = "invitation";
+    const answers = await Promise.all(
+      [newcomer(), newcomer()].map((form) =>
+        new Visitor().send("/sign-up", { ...form, invitation }),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status).toSorted();
+    expect(statuses[0]).toBe(303);
+    expect([403, 409]).toContain(statuses[1]);
+  });
+
+  it("it ends after seven days", async () => {
+    settings.signUp = "open";
+    const search = await invite({ note: "Ben" });
+    settings.signUp = "invitation";
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 7 * 86_400_000 + 1_000 });
+    expect((await new Visitor().look(`/sign-up${search}`)).html).not.toContain("You are invited");
+  });
+
+  it("it can be withdrawn", async () => {
+    settings.signUp = "open";
+    const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
+    const note = unique("Ben");
+    const { html } = await visitor.send("/people/invitations", { note });
+    const [, search = ""] = /<code>https:[^<]+(\?[^<]+)<\/code>/.exec(html) ?? [];
+    const [, action = ""] = new RegExp(`${note}</th>.*?action="([^"]+)"`).exec(html) ?? [];
+    expect((await visitor.send(action)).location).toBe("/people");
+    expect((await visitor.send(action)).status).toBe(409);
+    settings.signUp = "invitation";
+    expect((await new Visitor().look(`/sign-up${search}`)).html).not.toContain("You are invited");
+  });
+});
+
+describe("an invitation for a user who is there", () => {
+  beforeEach(() => {
+    settings.signUp = "open";
+  });
+
+  it("makes whoever accepts it that user", async () => {
+    const username = unique("made");
+    await operator.post("/v1/operator/users", { username });
+    const search = await invite({ note: "Made", username });
+    const visitor = new Visitor();
+    expect((await visitor.look(`/sign-up${search}`)).html).toContain(username);
+    const form = { ...newcomer(), username: "ignored-name", invitation: tokenIn(search) };
+    expect((await visitor.send("/sign-up", form)).status).toBe(303);
+    expect((await visitor.look("/")).html).toContain(username);
+  });
+
+  it("gives one who has lost the password a new one, and signs out whoever had the old", async () => {
+    const { visitor: before, username, email } = await signedUp();
+    const search = await invite({ note: "Lost it", username });
+    const visitor = new Visitor();
+    expect((await visitor.look(`/sign-up${search}`)).html).toContain("Choose a new password");
+    const password = "another long password";
+    const invitation = tokenIn(search);
+    expect((await visitor.send("/sign-up", { invitation, password })).location).toBe("/tokens");
+    expect((await visitor.look("/tokens")).html).toContain("Access tokens still work");
+    expect((await visitor.look("/")).html).toContain(username);
+    expect((await before.look("/account/security")).location).toMatch(/^\/sign-in/);
+    const old = await new Visitor().send("/sign-in", { email, password: PASSWORD });
+    expect(old.status).toBe(403);
+    expect((await new Visitor().send("/sign-in", { email, password })).status).toBe(303);
+    const again = await new Visitor().send("/sign-up", { invitation, password: PASSWORD });
+    expect(again.status).not.toBe(303);
+  });
+
+  it("never becomes a way into an account that somebody has by now", async () => {
+    const username = unique("made");
+    await operator.post("/v1/operator/users", { username });
+    const [first, second] = [
+      tokenIn(await invite({ note: "Lost", username })),
+      tokenIn(await invite({ note: "Again", username })),
+    ];
+    const form = { ...newcomer(), invitation: second };
+    const owner = new Visitor();
+    await owner.send("/sign-up", form);
+    for (const fields of [{ ...newcomer() }, { password: "another long password" }]) {
+      const late = await new Visitor().send("/sign-up", { ...fields, invitation: first });
+      expect(late.location).not.toBe("/tokens");
+    }
+    expect((await owner.look("/account/security")).status).toBe(200);
+    const again = await new Visitor().send("/sign-in", { email: form.email, password: PASSWORD });
+    expect(again.status).toBe(303);
+  });
+
+  it("is not good any more once the password is changed by its owner", async () => {
+    const { visitor, username } = await signedUp();
+    const search = await invite({ note: "Lost it", username });
+    const password = "another long password";
+    await visitor.send("/account/security/password", { current: PASSWORD, password });
+    const late = await new Visitor().send("/sign-up", { invitation: tokenIn(search), password });
+    expect(late.location).toBeUndefined();
+  });
+
+  it("is not for somebody new whom GitHub vouches for", async () => {
+    const { username } = await signedUp();
+    const token = tokenIn(await invite({ note: "Lost it", username }));
+    const services = servicesOf(env);
+    const admitted = await admission(services, { invitation: token });
+    settings.signUp = "invitation";
+    expect(isAdmitted(services, admitted)).toBe(true);
+    expect(isAdmitted(services, asNewcomer(admitted))).toBe(false);
+  });
+
+  it("says so when there is no such user", async () => {
+    const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
+    const { status, html } = await visitor.send("/people/invitations", {
+      note: "Nobody",
+      username: unique("nobody"),
+    });
+    expect(status).toBe(404);
+    expect(html).toContain("was not found");
+  });
+});

@@ -1,0 +1,212 @@
+/** In and out of the dashboard, without client code. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { servicesOf } from "../../../src/services/services.ts";
+import { Client, ORIGIN } from "../support/client.ts";
+import { PASSWORD, signedUp, signedUpOperator, Visitor } from "../support/visitor.ts";
+import { operator, unique } from "../support/world.ts";
+
+const newcomer = () => {
+  const username = unique("ann");
+  return { username, name: "Ann", email: `${username}@example.com`, password: PASSWORD };
+};
+
+describe("sign-up", () => {
+  it("makes a user and signs them in, with a cookie that scripts do not see", async () => {
+    const visitor = new Visitor();
+    const form = newcomer();
+    const { headers, location } = await visitor.send("/sign-up", form);
+    expect(location).toBe("/");
+    const [cookie] = headers.getSetCookie().filter((one) => one.includes("session_token"));
+    expect(cookie).toMatch(/^__Secure-auspex\.session_token=/);
+    for (const attribute of ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"]) {
+      expect(cookie).toContain(attribute);
+    }
+    expect((await visitor.look("/")).html).toContain(form.username);
+    const user = await new Client(undefined).fetch(`/v1/users/${form.username}`);
+    expect(user.status).toBe(200);
+  });
+
+  it.each([
+    ["a username that is none", { username: "Ann Smith" }, "username"],
+    ["an address that is none", { email: "ann" }, "email"],
+    ["a short password", { password: "short" }, "password"],
+  ])("says at its field what is wrong with %s, and keeps the rest", async (_, wrong, field) => {
+    const form = newcomer();
+    const { status, html } = await new Visitor().send("/sign-up", { ...form, ...wrong });
+    expect(status).toBe(422);
+    expect(html).toMatch(new RegExp(`id="${field}-issue"`));
+    expect(html).toMatch(new RegExp(`<input id="${field}"[^>]*aria-invalid="true"`));
+    expect(html).toContain('value="Ann"');
+    expect(html).not.toContain(PASSWORD);
+  });
+
+  it("says that a username, or an address, is taken", async () => {
+    const { username, email } = await signedUp();
+    const sameName = await new Visitor().send("/sign-up", { ...newcomer(), username });
+    expect(sameName.html).toContain(`&#39;${username}&#39; is taken`);
+    const sameAddress = await new Visitor().send("/sign-up", {
+      ...newcomer(),
+      email: email.toUpperCase(),
+    });
+    expect(sameAddress.html).toContain("there is an account with it: sign in");
+  });
+
+  it("leaves nothing of somebody whose username was taken", async () => {
+    const { username } = await signedUp();
+    const form = newcomer();
+    await new Visitor().send("/sign-up", { ...form, username });
+    const again = await new Visitor().send("/sign-up", form);
+    expect(again.status).toBe(303);
+  });
+});
+
+describe("sign-in", () => {
+  it("goes on to the page that was asked for", async () => {
+    const { email } = await signedUp();
+    const visitor = new Visitor();
+    const asked = await visitor.look("/account/security?x=1");
+    expect(asked.location).toBe("/sign-in?next=%2Faccount%2Fsecurity%3Fx%3D1");
+    const { html } = await visitor.look(asked.location ?? "");
+    expect(html).toContain('name="next" value="/account/security?x=1"');
+    const fields = { email, password: PASSWORD, next: "/account/security?x=1" };
+    expect((await visitor.send("/sign-in", fields)).location).toBe("/account/security?x=1");
+    expect((await visitor.look("/account/security")).status).toBe(200);
+  });
+
+  it.each([
+    "https://evil.test/",
+    "//evil.test/",
+    "/\\evil.test",
+    "javascript:alert(1)",
+    "/\t/evil",
+    "/\0",
+    "/é",
+  ])("never goes on to another's address: %s", async (next) => {
+    const { email } = await signedUp();
+    const fields = { email, password: PASSWORD, next };
+    expect((await new Visitor().send("/sign-in", fields)).location).toBe("/");
+  });
+
+  it("says the same of a wrong password and of somebody who is not there", async () => {
+    const { email } = await signedUp();
+    const wrong = await new Visitor().send("/sign-in", { email, password: "not the password" });
+    expect(wrong.status).toBe(403);
+    expect(wrong.html).toContain("E-mail address and password do not belong together.");
+    const nobody = `${unique("nobody")}@example.com`;
+    const absent = await new Visitor().send("/sign-in", { email: nobody, password: PASSWORD });
+    expect(absent.html.replaceAll(nobody, "")).toBe(wrong.html.replaceAll(email, ""));
+  });
+
+  it("ends with sign-out: the cookie is gone, and worth nothing to whoever kept it", async () => {
+    const { visitor } = await signedUp();
+    const kept = new Map(visitor.cookies);
+    await visitor.send("/sign-out");
+    expect((await visitor.look("/account/security")).location).toMatch(/^\/sign-in/);
+    const thief = new Visitor();
+    for (const [name, value] of kept) thief.cookies.set(name, value);
+    expect((await thief.look("/account/security")).location).toMatch(/^\/sign-in/);
+  });
+
+  it.each(["/sign-in", "/sign-up", "/set-up"])("says so at %s of what is no form", async (path) => {
+    const json = await new Visitor().request(path, {
+      method: "POST",
+      headers: { accept: "text/html", origin: ORIGIN, "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(json.status).toBe(415);
+    const broken = await new Visitor().request(path, {
+      method: "POST",
+      headers: { accept: "text/html", origin: ORIGIN, "content-type": "multipart/form-data" },
+      body: "x",
+    });
+    expect(broken.status).toBe(400);
+  });
+
+  it("reaches of better-auth's own routes none that goes round ours", async () => {
+    const visitor = new Visitor();
+    for (const path of ["/auth/sign-up/email", "/auth/sign-in/email", "/auth/update-user"]) {
+      const answer = await visitor.call("POST", path, newcomer());
+      expect(answer.status, path).toBe(404);
+      await answer.body?.cancel();
+    }
+    const session = await visitor.call("GET", "/auth/get-session");
+    expect(session.status).toBe(404);
+  });
+});
+
+describe("attempts", () => {
+  const services = servicesOf(env);
+
+  beforeEach(() => {
+    services.settings.rateLimits = true;
+  });
+  afterEach(() => {
+    services.settings.rateLimits = false;
+  });
+
+  // The binding counts in windows of the wall clock: at most twice its limit gets through.
+  async function untilRefused(limit: number, attempt: (n: number) => ReturnType<Visitor["send"]>) {
+    for (let n = 0; n <= 2 * limit; n++) {
+      const { status, html } = await attempt(n);
+      if (status !== 429) continue;
+      expect(n).toBeGreaterThanOrEqual(limit);
+      expect(html).toContain("Too many attempts to get in. Wait 60 seconds");
+      return;
+    }
+    throw new Error(`${2 * limit + 1} attempts were let through`);
+  }
+
+  const from = (address: string) => ({ "cf-connecting-ip": address });
+
+  it("at one account are limited, from wherever they come", async () => {
+    const { email } = await signedUp();
+    const visitor = new Visitor();
+    const guess = { email, password: "not the password" };
+    await untilRefused(8, (n) => visitor.send("/sign-in", guess, from(`198.51.100.${n}`)));
+  });
+
+  it("from one place are limited, whatever they try, and keep nobody else out", async () => {
+    const { email } = await signedUp();
+    const visitor = new Visitor();
+    const place = from("198.51.100.200");
+    await untilRefused(4, (n) =>
+      n % 2 === 0
+        ? visitor.send("/sign-in", { email, password: "guess" }, place)
+        : visitor.send("/set-up", { operator_token: "a guess" }, place),
+    );
+    const fields = { email, password: PASSWORD };
+    const owner = await new Visitor().send("/sign-in", fields, from("198.51.100.201"));
+    expect(owner.status).toBe(303);
+  });
+});
+
+describe("operators", () => {
+  it("are those who have proved to hold OPERATOR_TOKEN", async () => {
+    const { visitor } = await signedUp();
+    expect((await visitor.look("/people")).status).toBe(404);
+    const wrong = await visitor.send("/set-up", { operator_token: "x".repeat(30) });
+    expect(wrong.html).toContain("The operator token is wrong");
+    expect((await visitor.look("/people")).status).toBe(404);
+    const person = await signedUpOperator(env.OPERATOR_TOKEN);
+    expect((await person.visitor.look("/people")).status).toBe(200);
+  });
+
+  it("make their account while they set up", async () => {
+    const visitor = new Visitor();
+    const form = { ...newcomer(), operator_token: env.OPERATOR_TOKEN };
+    expect((await visitor.send("/set-up", form)).location).toBe("/set-up");
+    expect((await visitor.look("/set-up")).html).toContain("is an operator");
+  });
+
+  it("may become a user that was made over the API, when nobody signs in as it", async () => {
+    const username = unique("made");
+    await operator.post("/v1/operator/users", { username });
+    const visitor = new Visitor();
+    const form = { ...newcomer(), username, operator_token: env.OPERATOR_TOKEN };
+    expect((await visitor.send("/set-up", form)).status).toBe(303);
+    expect((await visitor.look("/set-up")).html).toContain(`${username} is an operator`);
+    const another = await new Visitor().send("/set-up", { ...form, email: "other@example.com" });
+    expect(another.html).toContain("is taken");
+  });
+});

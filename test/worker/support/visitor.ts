@@ -1,0 +1,128 @@
+/** A browser without client code: it keeps cookies, reads pages, and sends forms as they were served. */
+import { exports } from "cloudflare:workers";
+import { ORIGIN } from "./client.ts";
+import { unique } from "./world.ts";
+
+export const PASSWORD = "a long enough password";
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  /** The page's own address, after redirects when they were followed. */
+  path: string;
+  html: string;
+  /** The path that it sends on to. */
+  location: string | undefined;
+}
+
+type Fields = Record<string, string | File | string[]>;
+
+export class Visitor {
+  readonly cookies = new Map<string, string>();
+  readonly #origin: string;
+
+  constructor(origin = ORIGIN) {
+    this.#origin = origin;
+  }
+
+  /** Of the page that was looked at last: what its forms carry. */
+  formToken = "";
+
+  /** Looks at a page, and does not follow where it sends on to. */
+  async look(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.request(path, { headers: { accept: "text/html", ...headers } });
+  }
+
+  /** Sends a form of the page that was looked at last. */
+  async send(
+    path: string,
+    fields: Fields = {},
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const form = new FormData();
+    if (this.formToken !== "") form.set("form_token", this.formToken);
+    for (const [name, value] of Object.entries(fields)) {
+      for (const one of [value].flat()) form.append(name, one);
+    }
+    const withFile = Object.values(fields).some((value) => value instanceof File);
+    const body = withFile
+      ? form
+      : new URLSearchParams([...form].map(([name, value]) => [name, String(value)]));
+    return this.request(path, {
+      method: "POST",
+      body,
+      headers: { accept: "text/html", origin: this.#origin, ...headers },
+    });
+  }
+
+  /** As client code of a page asks: JSON in, JSON out. */
+  async call(method: string, path: string, body?: unknown): Promise<Response> {
+    return this.fetch(path, {
+      method,
+      headers: {
+        accept: "application/json",
+        origin: this.#origin,
+        "x-form-token": this.formToken,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  }
+
+  async request(path: string, init: RequestInit): Promise<Answer> {
+    const response = await this.fetch(path, init);
+    const html = await response.text();
+    const [, token] = /<meta name="form-token" content="(\w+)"/.exec(html) ?? [];
+    if (token !== undefined) this.formToken = token;
+    return {
+      status: response.status,
+      headers: response.headers,
+      path,
+      html,
+      location: response.headers.get("location") ?? undefined,
+    };
+  }
+
+  async fetch(path: string, init: RequestInit): Promise<Response> {
+    const headers = new Headers(init.headers);
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    if (cookie !== "") headers.set("cookie", cookie);
+    const response = await exports.default.fetch(new URL(path, this.#origin).href, {
+      ...init,
+      headers,
+      redirect: "manual",
+    });
+    for (const set of response.headers.getSetCookie()) this.#keep(set);
+    return response;
+  }
+
+  #keep(set: string): void {
+    const [pair = "", ...attributes] = set.split("; ");
+    const [name = "", ...value] = pair.split("=");
+    if (attributes.includes("Max-Age=0")) this.cookies.delete(name);
+    else this.cookies.set(name, value.join("="));
+  }
+}
+
+/** Somebody who has just signed up, and has a page with forms before them. */
+export async function signedUp(): Promise<{ visitor: Visitor; username: string; email: string }> {
+  const visitor = new Visitor();
+  const username = unique("ann");
+  const email = `${username}@example.com`;
+  const { status, html } = await visitor.send("/sign-up", {
+    username,
+    name: "Ann",
+    email,
+    password: PASSWORD,
+  });
+  if (status !== 303) throw new Error(`sign-up answered ${status}: ${html}`);
+  await visitor.look("/");
+  return { visitor, username, email };
+}
+
+/** Somebody who has proved to hold OPERATOR_TOKEN. */
+export async function signedUpOperator(operatorToken: string) {
+  const person = await signedUp();
+  await person.visitor.send("/set-up", { operator_token: operatorToken });
+  return person;
+}
