@@ -96,6 +96,11 @@ export const tags = [
     description:
       "A version never changes: a container image by its digest, schemas of input and output, a configuration. Numbers rise by one per model; the highest runs when none is named.",
   },
+  {
+    name: "Model variables",
+    description:
+      "Secrets for a model's containers, as a rule: kept encrypted, found by them in their environment, shown to nobody again.",
+  },
   { name: "Users", description: "Those who own models, among them whoever the token stands for." },
   {
     name: "Categories and hardware",

@@ -18,6 +18,7 @@ import {
 import { hardwareSummary } from "./hardware.ts";
 import { containerInterface } from "./runner.ts";
 import { owner } from "./user.ts";
+import { variableName } from "./variable.ts";
 
 export const visibility = z.enum(["private", "public", "restricted"]).meta({
   id: "ModelVisibility",
@@ -114,10 +115,9 @@ const newCompatibilities = compatibilitiesWith(z.boolean().default(false)).meta(
 export const configuration = z
   .object({
     hardware_identifier: z.string().max(63).optional(),
-    variable_names: z
-      .array(z.string().regex(/^[A-Z_][A-Z0-9_]{0,99}$/))
-      .max(100)
-      .optional(),
+    variable_names: z.array(variableName).max(100).optional().meta({
+      description: "The model's variables that its containers get; without those that are not set",
+    }),
     image: repository.optional().meta({
       description: "A repository, when the image is not in the deployment's own registry",
     }),

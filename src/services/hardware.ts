@@ -22,6 +22,27 @@ export const listHardware = (services: Services, request: PageRequest): Promise<
     present: services.present.hardware,
   });
 
+/** @throws ProblemError not_found */
+export async function getHardware(
+  { db, present }: Services,
+  identifier: string,
+): Promise<Hardware> {
+  const row = await findHardware(db, identifier);
+  if (!row) throw notFound(`The hardware '${identifier}'`);
+  return present.hardware(row);
+}
+
+/** @throws ProblemError conflict when there is one of that identifier */
+export async function createHardware(
+  services: Services,
+  identifier: string,
+  request: PutHardware,
+): Promise<Hardware> {
+  if (await findHardware(services.db, identifier))
+    throw conflict(`There is a class '${identifier}' already.`);
+  return putHardware(services, identifier, request);
+}
+
 /** Made, or changed when it is there. */
 export async function putHardware(
   { db, present }: Services,

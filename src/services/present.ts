@@ -54,7 +54,9 @@ const token = (row: TokenRow): Token => ({
   name: row.name,
   prefix: row.prefix,
   created_at: timestamp(row.created_at),
+  last_used_at: row.last_used_at === null ? null : timestamp(row.last_used_at),
   scopes: row.scopes,
+  models: row.models?.toSorted() ?? null,
   expires_at: row.expires_at === null ? null : timestamp(row.expires_at),
 });
 
@@ -63,6 +65,7 @@ const runnerToken = (row: RunnerTokenRow): RunnerToken => ({
   name: row.name,
   prefix: row.prefix,
   created_at: timestamp(row.created_at),
+  last_used_at: row.last_used_at === null ? null : timestamp(row.last_used_at),
   hardware: row.hardware,
 });
 

@@ -25,6 +25,7 @@ export const startBare = (script: string, variables: Record<string, string> = {}
     script,
     port: 0,
     operatorToken: OPERATOR_TOKEN,
+    secretKey: "a-secret-key-for-tests-of-32-chars",
     variables: { RATE_LIMITS: "off", ...variables },
   });
 

@@ -5,6 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { listModels } from "../../runner/src/engines/folder.ts";
 import { ROOT } from "../../src/local/bundle.ts";
 import { publishModel } from "../../src/local/seed.ts";
+import { model, version } from "../../src/protocol/model.ts";
+import { variable } from "../../src/protocol/variable.ts";
 import { docker, type Registry, startRegistry } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/containers-fixture.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
@@ -92,6 +94,28 @@ describe.runIf(dockerIsUp)("in containers", () => {
     });
     const [king, queen, cat] = data.map(({ embedding }) => embedding);
     expect(cosine(king, queen)).toBeGreaterThan(cosine(king, cat));
+  });
+
+  it("has the variables in its environment that its version names", async () => {
+    const path = `/models/${USERNAME}/hello`;
+    const { latest_version } = await world.client.call(model, "GET", path);
+    const body = { value: 'lines\nof "quoted" $HOME 🔑=' };
+    await world.client.call(variable, "PUT", `${path}/variables/GREETING`, { body });
+    await world.client.call(version, "POST", `${path}/versions`, {
+      body: {
+        ...latest_version,
+        configuration: { ...latest_version?.configuration, variable_names: ["GREETING", "UNSET"] },
+      },
+    });
+    await endOf(world, await world.create("hello", { name: "Ada" }), "succeeded");
+    const label = `label=auspex.runner=${runner.name}`;
+    // The last one: without the variable it is another container.
+    const [container = ""] = (await docker("ps", "--quiet", "--filter", label)).split("\n");
+    const script = "console.log(JSON.stringify([process.env.GREETING, process.env.UNSET ?? null]))";
+    expect(JSON.parse(await docker("exec", container, "node", "-e", script))).toEqual([
+      body.value,
+      null,
+    ]);
   });
 
   it("tells what the model raised", async () => {

@@ -48,6 +48,7 @@ beforeAll(async () => {
     stateFolder: join(folder, "state"),
     port: 0,
     operatorToken: OPERATOR_TOKEN,
+    secretKey: "a-secret-key-for-tests-of-32-chars",
     variables: { RATE_LIMITS: "off", UPLOAD_PART_MIB: String(PART_MIB) },
   });
   user = await seed(new Client(deployment.url, OPERATOR_TOKEN), "ada");

@@ -12,7 +12,7 @@ await client.post("/v1/models", { name: "empty" });
 
 afterEach(async () => {
   expect(await countRows(world.user_id)).toBe(0);
-  expect(await env.POOL.getByName(world.hardware).depth()).toEqual({ waiting: 0, free: 0 });
+  expect(await env.POOL.getByName(world.hardware).depth()).toMatchObject({ waiting: 0, free: 0 });
 });
 
 const create = (body: unknown, headers?: Record<string, string>) =>
@@ -240,6 +240,9 @@ describe("lists", () => {
     ["statuses=pending&statuses=nope", "statuses"],
     ["statuses=pending,failed", "statuses"],
     [Array(6).fill("statuses=pending").join("&"), "statuses"],
+    ["model=story", "model"],
+    ["model=ada/story:1", "model"],
+    ["model=", "model"],
     ["cursor=garbage", "cursor"],
     ["cursor=%25", "cursor"],
     [`cursor=${btoa("{}")}`, "cursor"],

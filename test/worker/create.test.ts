@@ -180,7 +180,9 @@ describe("a webhook", () => {
       (_, { storage }) =>
         storage.sql.exec<{ body: string }>("SELECT body FROM entry WHERE id = 0").one().body,
     );
-    expect(JSON.parse(kept)[0].webhook).toEqual(webhook);
+    expect(kept).not.toContain(webhook.secret);
+    const secret = { secret: expect.stringMatching(/^v1\./), sealed: true };
+    expect(JSON.parse(kept)[0].webhook).toEqual({ ...webhook, ...secret });
   });
 
   test("needs https, unless the deployment allows otherwise", () => {

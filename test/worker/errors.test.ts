@@ -290,6 +290,16 @@ describe("a body", () => {
   });
 });
 
+test("no answer is anything else than it says: it shares its origin with pages", async () => {
+  const created = await client.post("/v1/predictions", { model, input: {} });
+  const location = created.headers.get("location") ?? "";
+  const paths = ["/v1/models", location, "/v1/unknown", "/v1/predictions/x", "/v1/openapi.json"];
+  for (const path of paths) {
+    const { response } = await send("GET", path);
+    expect([path, response.headers.get("x-content-type-options")]).toEqual([path, "nosniff"]);
+  }
+});
+
 describe("x-request-id", () => {
   const id = (path: string, given?: string) =>
     client

@@ -55,9 +55,15 @@ const LISTS: Record<string, List> = {
     path: "/v1/predictions?statuses=pending&statuses=failed&",
     as: client,
   },
+  "predictions of a model": { path: `/v1/predictions?model=${world.model}&`, as: client },
+  "predictions of a model and two statuses": {
+    path: `/v1/predictions?model=${world.model}&statuses=pending&statuses=failed&`,
+    as: client,
+  },
   tokens: { path: `/v1/operator/users/${username}/tokens?`, as: operator },
   "runner tokens": { path: "/v1/operator/runner_tokens?", as: operator },
   runners: { path: "/v1/operator/runners?", as: operator },
+  queues: { path: "/v1/operator/queues?", as: operator },
 };
 
 const first = ({ path, as }: List, size = 5) => pageAt<unknown>(as, `${path}page_size=${size}`);

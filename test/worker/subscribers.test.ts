@@ -86,7 +86,7 @@ const settled = () => Promise.resolve().then(() => Promise.resolve());
 test("a reader that keeps up is handed what comes, and reads the log only once", async () => {
   const log = new Log();
   log.append("0");
-  const reader = new EventReader(log.subscribers.subscribe(0, undefined));
+  const reader = new EventReader(log.subscribers.subscribe(0));
   expect(await reader.next()).toMatchObject({ id: 1 });
   for (let n = 2; n <= 50; n++) {
     log.append(`${n}`);
@@ -98,8 +98,8 @@ test("a reader that keeps up is handed what comes, and reads the log only once",
 test("a slow reader falls back to the log and gets every event exactly once, in order", async () => {
   const log = new Log();
   const text = "x".repeat(10_000);
-  const slow = new EventReader(log.subscribers.subscribe(0, undefined));
-  const quick = new EventReader(log.subscribers.subscribe(0, undefined));
+  const slow = new EventReader(log.subscribers.subscribe(0));
+  const quick = new EventReader(log.subscribers.subscribe(0));
   for (let n = 1; n <= 40; n++) {
     log.append(`${n}:${text}`, n === 40);
     expect((await quick.next())?.id).toBe(n);
@@ -115,7 +115,7 @@ test("a slow reader falls back to the log and gets every event exactly once, in 
 
 test("what waits for a reader is bounded, however much it misses", async () => {
   const log = new Log();
-  const stream = log.subscribers.subscribe(0, undefined);
+  const stream = log.subscribers.subscribe(0);
   await settled();
   for (let n = 1; n <= 200; n++) log.append("x".repeat(10_000), n === 200);
   const reader = stream.getReader();
@@ -133,14 +133,14 @@ test("what waits for a reader is bounded, however much it misses", async () => {
 test("a reader who comes after the end gets all and is let go", async () => {
   const log = new Log();
   for (let n = 1; n <= 10; n++) log.append(`${n}`, n === 10);
-  const reader = new EventReader(log.subscribers.subscribe(4, undefined));
+  const reader = new EventReader(log.subscribers.subscribe(4));
   expect((await reader.rest()).map(({ id }) => id)).toEqual([5, 6, 7, 8, 9, 10]);
   expect(log.subscribers.size).toBe(0);
 });
 
 test("a heartbeat comes every 15 s", async () => {
   const log = new Log();
-  const raw = log.subscribers.subscribe(0, undefined).getReader();
+  const raw = log.subscribers.subscribe(0).getReader();
   const reading = raw.read();
   await settled();
   await vi.advanceTimersByTimeAsync(15_000);
@@ -152,7 +152,7 @@ test("a heartbeat comes every 15 s", async () => {
 
 test("the idle limit counts from the last event, and heartbeats are none", async () => {
   const log = new Log();
-  const reader = new EventReader(log.subscribers.subscribe(0, 40));
+  const reader = new EventReader(log.subscribers.subscribe(0, { idle: 40 }));
   const reading = reader.rest();
   await settled();
   await vi.advanceTimersByTimeAsync(30_000);
@@ -165,9 +165,26 @@ test("the idle limit counts from the last event, and heartbeats are none", async
   expect(log.subscribers.size).toBe(0);
 });
 
+test("a stream that lasts for a time is closed then, between two events, and resumed", async () => {
+  const log = new Log();
+  const reading = new EventReader(log.subscribers.subscribe(0, { lasts: 300 })).rest();
+  for (let n = 0; n < 29; n++) {
+    await vi.advanceTimersByTimeAsync(10_000);
+    log.append(`${n}`);
+  }
+  expect(log.subscribers.size).toBe(1);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(log.subscribers.size).toBe(0);
+  log.append("end", true);
+  const first = await reading;
+  expect(first).toHaveLength(29);
+  const second = await new EventReader(log.subscribers.subscribe(29, { lasts: 300 })).rest();
+  expect(second).toMatchObject([{ data: "end" }]);
+});
+
 test("without a limit a quiet stream stays open", async () => {
   const log = new Log();
-  const reader = new EventReader(log.subscribers.subscribe(0, undefined));
+  const reader = new EventReader(log.subscribers.subscribe(0));
   const reading = reader.rest();
   for (let minute = 0; minute < 60; minute++) await vi.advanceTimersByTimeAsync(60_000);
   expect(log.subscribers.size).toBe(1);
@@ -177,7 +194,7 @@ test("without a limit a quiet stream stays open", async () => {
 
 test("a reader that takes nothing for a minute is let go, with a word", async () => {
   const log = new Log();
-  const stream = log.subscribers.subscribe(0, undefined);
+  const stream = log.subscribers.subscribe(0);
   await settled();
   for (let n = 0; n < 10; n++) log.append("x".repeat(10_000));
   await vi.advanceTimersByTimeAsync(80_000);
@@ -187,7 +204,7 @@ test("a reader that takes nothing for a minute is let go, with a word", async ()
 
 test("a reader that leaves is forgotten, and its timer with it", async () => {
   const log = new Log();
-  const reader = log.subscribers.subscribe(0, undefined).getReader();
+  const reader = log.subscribers.subscribe(0).getReader();
   await settled();
   await reader.cancel();
   expect(log.subscribers.size).toBe(0);
@@ -197,7 +214,7 @@ test("a reader that leaves is forgotten, and its timer with it", async () => {
 
 test("readers of a log that is removed are told, and forgotten", async () => {
   const log = new Log();
-  const reader = log.subscribers.subscribe(0, undefined).getReader();
+  const reader = log.subscribers.subscribe(0).getReader();
   await settled();
   log.subscribers.abort(new Error("It is gone."));
   await expect(reader.read()).rejects.toThrow("gone");
@@ -208,7 +225,7 @@ test("readers of a log that is removed are told, and forgotten", async () => {
 test("a value that lies elsewhere comes in its place, to who keeps up and who lags", async () => {
   const log = new Log();
   log.append("before");
-  const quick = new EventReader(log.subscribers.subscribe(0, undefined));
+  const quick = new EventReader(log.subscribers.subscribe(0));
   expect(await quick.next()).toMatchObject({ id: 1 });
   log.appendStored("v", valueIn(3).stream);
   log.append("after", true);
@@ -222,7 +239,7 @@ test("of a value of 10 MB no more is read than the reader takes", async () => {
   const value = valueIn(160);
   log.appendStored("v", value.stream);
   log.append("after", true);
-  const reader = log.subscribers.subscribe(0, undefined).getReader();
+  const reader = log.subscribers.subscribe(0).getReader();
   await settled();
   expect(value.taken).toBeLessThan(4);
   let read = 0;
@@ -239,7 +256,7 @@ test("no heartbeat falls into a value, however long it takes", async () => {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   log.appendStored("v", readable);
-  const text = new Response(log.subscribers.subscribe(0, undefined)).text();
+  const text = new Response(log.subscribers.subscribe(0)).text();
   for (const piece of ['"a', "b", 'c"']) {
     await writer.write(encoder.encode(piece));
     await vi.advanceTimersByTimeAsync(40_000);
@@ -259,7 +276,7 @@ test("a value that takes longer than the idle limit, but comes, is no silence", 
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   log.appendStored("v", readable);
-  const reading = new EventReader(log.subscribers.subscribe(0, 30)).rest();
+  const reading = new EventReader(log.subscribers.subscribe(0, { idle: 30 })).rest();
   for (const piece of ['"a', "b", "c", 'd"']) {
     await writer.write(encoder.encode(piece));
     await vi.advanceTimersByTimeAsync(20_000);
@@ -282,7 +299,7 @@ test("a value that is gone breaks the stream off, and so does one that breaks", 
   const writer = writable.getWriter();
   const halves = writer.write(encoder.encode('"half')).then(() => writer.abort("R2 is down"));
   for (const log of [gone, broken]) {
-    const reader = new EventReader(log.subscribers.subscribe(0, undefined));
+    const reader = new EventReader(log.subscribers.subscribe(0));
     expect(await reader.next()).toMatchObject({ id: 1, data: "before" });
     await expect(reader.rest()).rejects.toThrow();
     expect(log.subscribers.size).toBe(0);
@@ -296,7 +313,7 @@ test.each(["leaves", "takes nothing for a minute"])(
     const log = new Log();
     const value = valueIn(160);
     log.appendStored("v", value.stream);
-    const reader = log.subscribers.subscribe(0, undefined).getReader();
+    const reader = log.subscribers.subscribe(0).getReader();
     await reader.read();
     if (how === "leaves") await reader.cancel();
     else await vi.advanceTimersByTimeAsync(80_000);

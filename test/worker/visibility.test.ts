@@ -17,9 +17,11 @@ import { Client } from "./support/client.ts";
 import { fileUrl, uploaded } from "./support/files.ts";
 import { sweep } from "./support/queues.ts";
 import { FakeRunner } from "./support/runner.ts";
+import { setVariable } from "./support/variables.ts";
 import { newClient, newRunnerToken, newUser, newWorld, operator, unique } from "./support/world.ts";
 
 const nobody = new Client(undefined);
+const VARIABLE = "HF_TOKEN";
 
 test("the tables name every endpoint", () => {
   const routes = app.routes
@@ -42,6 +44,7 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   // What nothing runs on may be deleted.
   const idle = await newModel(world.client, { visibility });
   await publish(world.client, `${username}/${idle.name}`);
+  await setVariable(world.client, `${username}/${idle.name}`, VARIABLE);
   const { pending, whole } = await newUploads(world.client);
   const response = await newResponse(world.client, world.model);
   const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
@@ -52,7 +55,12 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
     if (caller === "the owner") return world.client;
     return newClient(username, { scopes: scope.options.filter((one) => !scopes.includes(one)) });
   };
-  const place = { username, model_owner: username, version_number: "1" };
+  const place = {
+    username,
+    model_owner: username,
+    version_number: "1",
+    variable_name: VARIABLE,
+  };
   const found: [string, number][] = [];
   for (const [key, endpoint] of Object.entries(ENDPOINTS)) {
     const model_name = key.startsWith("DELETE") ? idle.name : "story";
@@ -78,7 +86,13 @@ test("to a stranger a private model is what a model that does not exist is, to t
   const { client, username } = await newUser();
   const { client: stranger } = await newUser();
   const model_name = unique("hidden");
-  const place = { username, model_owner: username, model_name, version_number: "1" };
+  const place = {
+    username,
+    model_owner: username,
+    model_name,
+    version_number: "1",
+    variable_name: VARIABLE,
+  };
   const lists = [
     "GET /v1/models?sort_by=predictions_count",
     "GET /v1/models?category_slugs=chat",
@@ -141,6 +155,8 @@ test("what is the operator's is nobody else's, and the other way round", async (
   const hardware = unique("hw");
   await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "x" });
   const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
+  // Only one that is gone can be removed.
+  await runner.tell({ state: "stopped" });
   const newId = async (path: string, body: object) =>
     (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;
   const place = {

@@ -1,4 +1,5 @@
 /** A schema for people: its type, its limits, its fields, one level open and the rest to unfold. */
+import type { FC } from "hono/jsx";
 import { isInline, refName } from "../../openapi/reference.ts";
 import type { InlineSchema, Schema } from "../../openapi/types.ts";
 import { Inline } from "./prose.tsx";
@@ -13,6 +14,7 @@ export function Type({ schema }: { schema: Schema }) {
   const choices = schema.anyOf ?? schema.oneOf ?? schema.allOf?.slice(0, 1);
   if (choices) return <Joined parts={choices} />;
   if (schema.enum) return <Values values={schema.enum} />;
+  if (schema.const !== undefined) return <Values values={[schema.const]} />;
   if (schema.items) {
     return (
       <>
@@ -41,7 +43,7 @@ const Values = ({ values }: { values: unknown[] }) => (
     {values.map((value, n) => (
       <>
         {n > 0 && " · "}
-        <code>{String(value)}</code>
+        <code>{typeof value === "string" ? value : JSON.stringify(value)}</code>
       </>
     ))}
   </>
@@ -56,6 +58,8 @@ export function limitsOf(schema: Schema): string[] {
     range(minLength, maxLength, " characters"),
     range(minItems, maxItems, " items"),
     schema.exclusiveMinimum !== undefined ? `more than ${schema.exclusiveMinimum}` : "",
+    schema.exclusiveMaximum !== undefined ? `less than ${schema.exclusiveMaximum}` : "",
+    schema.multipleOf !== undefined ? `a multiple of ${schema.multipleOf}` : "",
     pattern ? `matches \`${pattern}\`` : "",
     schema.default !== undefined ? `default \`${JSON.stringify(schema.default)}\`` : "",
   ];
@@ -63,15 +67,22 @@ export function limitsOf(schema: Schema): string[] {
   return own.filter(Boolean).concat(parts);
 }
 
-function range(from: number | undefined, to: number | undefined, unit = ""): string {
+function range(from: number | undefined, to: number | undefined, units = ""): string {
   const [low, high] = [from, to].map((n) => n?.toLocaleString("en"));
+  const unit = (to ?? from) === 1 ? units.replace(/s$/, "") : units;
   if (low !== undefined && high !== undefined) return `${low} to ${high}${unit}`;
   if (high !== undefined) return `at most ${high}${unit}`;
   return low !== undefined ? `at least ${low}${unit}` : "";
 }
 
+interface Props<Described extends Schema> {
+  schema: Described;
+  /** Shows what is said of a schema: the texts of users may not link to wherever they like. */
+  Text?: FC<{ text: string }>;
+}
+
 /** The fields of an object, or nothing for what has none. */
-export function Fields({ schema }: { schema: InlineSchema }) {
+export function Fields({ schema, Text }: Props<InlineSchema>) {
   if (!schema.properties) return null;
   return (
     <ul class="fields">
@@ -82,8 +93,8 @@ export function Fields({ schema }: { schema: InlineSchema }) {
             <Type schema={field} />
           </span>
           {!schema.required?.includes(name) && <span class="optional"> optional</span>}
-          <About schema={field} />
-          <Nested schema={field} />
+          <About schema={field} Text={Text} />
+          <Nested schema={field} Text={Text} />
         </li>
       ))}
     </ul>
@@ -91,25 +102,25 @@ export function Fields({ schema }: { schema: InlineSchema }) {
 }
 
 /** What is said of a schema, and its limits. */
-export function About({ schema }: { schema: Schema }) {
+export function About({ schema, Text = Inline }: Props<Schema>) {
   const limits = limitsOf(schema);
   const text = [schema.description, limits.join(", ")].filter(Boolean).join(" — ");
   return text ? (
     <p>
-      <Inline text={text} />
+      <Text text={text} />
     </p>
   ) : null;
 }
 
 /** The fields of an object without a name: those of one with a name are at its own place. */
-function Nested({ schema }: { schema: Schema }) {
+function Nested({ schema, Text }: Props<Schema>) {
   if (!isInline(schema)) return null;
   const inner = schema.items ?? schema;
   if (!isInline(inner) || !inner.properties) return null;
   return (
     <details>
       <summary>fields</summary>
-      <Fields schema={inner} />
+      <Fields schema={inner} Text={Text} />
     </details>
   );
 }

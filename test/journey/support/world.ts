@@ -28,7 +28,7 @@ import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
 import { workerdPid } from "./workerd.ts";
 
-const OPERATOR_TOKEN = "an-operator-token-for-journeys";
+export const OPERATOR_TOKEN = "an-operator-token-for-journeys";
 export const USERNAME = "ada";
 
 /** Short enough not to sleep half a minute, long enough for a machine with two busy cores, s. */
@@ -71,6 +71,7 @@ export class World {
       stateFolder: join(folder, "state"),
       port: 0,
       operatorToken: OPERATOR_TOKEN,
+      secretKey: "a-secret-key-for-tests-of-32-chars",
       variables: { RATE_LIMITS: "off", ...PATIENCE, ...variables },
     });
     try {
@@ -122,6 +123,11 @@ export class World {
     this.#runners.push(runner);
     await runner.says(/ registered /);
     return runner;
+  }
+
+  /** Where all is kept that it and its runners keep. */
+  get folder(): string {
+    return this.#folder;
   }
 
   /** A cable to the Worker that can be pulled. */

@@ -71,6 +71,7 @@ const changing = (statuses?: Statuses): Endpoint => ({
 
 const MODEL = "/v1/models/:model_owner/:model_name";
 const VERSIONS = `${MODEL}/versions`;
+const VARIABLES = `${MODEL}/variables`;
 const PREDICTION = "/v1/predictions/:prediction_id";
 const UPLOAD = "/v1/uploads/:upload_id";
 const FILE = "/v1/files/:source_id/:file_name";
@@ -177,6 +178,14 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     body: () => ({}),
   },
 
+  [`GET ${VARIABLES}`]: {
+    scopes: ["read", "write"],
+    hidden: [401, 404, 200, 403],
+    shown: [401, 403, 200, 403],
+  },
+  [`PUT ${VARIABLES}/:variable_name`]: { ...writing, body: () => ({ value: "hf_x" }) },
+  [`DELETE ${VARIABLES}/:variable_name`]: writing,
+
   [`DELETE ${VERSIONS}/:version_number`]: writing,
   [`DELETE ${MODEL}`]: writing,
 };
@@ -239,6 +248,8 @@ export const OPERATOR_ENDPOINTS: Record<string, Pick<Endpoint, "body">> = {
   "DELETE /v1/operator/hardware/:identifier": {},
   "GET /v1/operator/runners": {},
   "POST /v1/operator/runners/:runner_id/:action": { body: () => ({}) },
+  "DELETE /v1/operator/runners/:runner_id": {},
+  "GET /v1/operator/queues": {},
 };
 
 /** @param key method and address, as in the tables */

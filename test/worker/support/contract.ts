@@ -101,6 +101,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
         items: { $ref: "#/components/schemas/TaskStatus" },
         maxItems: 5,
       },
+      model: text,
     },
     answers: { 200: ["page of Prediction"] },
   },
@@ -261,6 +262,20 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   "DELETE /models/{model_owner}/{model_name}/versions/{version_number}": {
     answers: { 200: ["Nothing"] },
   },
+  "GET /models/{model_owner}/{model_name}/variables": {
+    query: pages(),
+    answers: { 200: ["page of Variable"] },
+  },
+  "PUT /models/{model_owner}/{model_name}/variables/{variable_name}": {
+    body: {
+      required: ["value"],
+      fields: { value: { type: "string", minLength: 1, maxLength: 32_768 } },
+    },
+    answers: { 200: ["Variable"] },
+  },
+  "DELETE /models/{model_owner}/{model_name}/variables/{variable_name}": {
+    answers: { 200: ["Nothing"] },
+  },
   "GET /model_categories": { query: pages(), answers: { 200: ["page of Category"] } },
   "GET /hardware": { query: pages(), answers: { 200: ["page of Hardware"] } },
 };
@@ -274,6 +289,7 @@ export const PATH_PARAMETERS: Record<string, Expected> = {
   endpoint_id: uuid,
   secret_id: uuid,
   version_number: { type: "integer" },
+  variable_name: { type: "string", pattern: "^[A-Z_][A-Z0-9_]{0,99}$" },
   upload_id: uuid,
   part_number: { type: "integer", minimum: 1, maximum: 10_000 },
   source_id: uuid,

@@ -110,6 +110,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     max_concurrency: "integer",
     idle_seconds: "number",
   },
+  Variable: { name: "string", updated_at: "date-time" },
   Category: { name: "string", slug: "string", description: "string" },
   CategorySummary: { name: "string", slug: "string" },
   Hardware: {

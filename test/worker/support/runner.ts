@@ -8,9 +8,12 @@ import {
   type Job,
   LEASE_HEADER,
   RUNNER_PROTOCOL,
+  type SessionRequest,
   sessionResponse,
+  type TelemetryRequest,
+  type TelemetryResponse,
 } from "../../../src/protocol/runner.ts";
-import { Client, ORIGIN } from "./client.ts";
+import { type Answer, Client, ORIGIN } from "./client.ts";
 
 export const sessionBody = (hardware: string, name: string, slots = 1) => ({
   protocol: RUNNER_PROTOCOL,
@@ -49,13 +52,13 @@ export class FakeRunner {
     hardware: string,
     name: string,
     slots = 1,
+    changes: Partial<SessionRequest> = {},
   ): Promise<FakeRunner> {
     const client = new Client(token);
-    const { status, body } = await client.json(
-      "POST",
-      "/v1/runner/sessions",
-      sessionBody(hardware, name, slots),
-    );
+    const { status, body } = await client.json("POST", "/v1/runner/sessions", {
+      ...sessionBody(hardware, name, slots),
+      ...changes,
+    });
     if (status !== 200) throw new Error(`session answered ${status}: ${JSON.stringify(body)}`);
     const { runner_id, session } = sessionResponse.parse(body);
     return new FakeRunner(client, runner_id, session, hardware, slots);
@@ -91,6 +94,20 @@ export class FakeRunner {
     const [job] = await this.claim();
     if (!job) throw new Error("the poll was answered without a job");
     return job;
+  }
+
+  /** Says how it is. */
+  tell(changes: Partial<TelemetryRequest> = {}): Promise<Answer<TelemetryResponse>> {
+    return this.client.json("POST", "/v1/runner/telemetry", {
+      runner_id: this.id,
+      session: this.session,
+      state: "ready",
+      slots: this.#slots,
+      running: [],
+      warm: [],
+      load: { cpu: 0.5, memory_used_gb: 1 },
+      ...changes,
+    });
   }
 
   connect(job: Job): Promise<Channel> {

@@ -108,6 +108,8 @@ const ANSWERS: Record<VendoraCall, Json> = {
 /** Answers every job that comes, until the signal aborts; those in the background it leaves waiting. */
 export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
+    // Who says nothing for 90 s is offline, and the operator may remove it.
+    await fleet.tell();
     const jobs = await claimed(fleet, over);
     // Whoever called may have left meanwhile, and the run with them: it is nobody's any more.
     await Promise.allSettled(jobs.filter(isWaitedFor).map((job) => answerOne(fleet, job)));

@@ -21,7 +21,7 @@ export interface Callers {
   /** May as much, with what is theirs. */
   stranger: Caller;
   operator: Caller;
-  /** Whoever lacks a scope, or has a token for something else, or a bad one, or none. */
+  /** Whoever lacks a scope, or has a token for something else or for one model, or a bad one, or none. */
   others: Caller[];
   /** A model of nobody here that answers whatever it is called by. */
   callable: string;
@@ -37,6 +37,8 @@ export async function newCallers(): Promise<Callers> {
   const over = new AbortController();
   const answering = answerAll(called.fleet, over.signal);
   await world.runner();
+  // To be removed: a runner that is there is not.
+  for (let n = 0; n < 3; n++) await (await world.runner()).tell({ state: "stopped" });
   const scoped = (...scopes: string[]) => newClient(world.username, { scopes });
   return {
     callable: called.model,
@@ -52,6 +54,7 @@ export async function newCallers(): Promise<Callers> {
       bearer("reader", (await scoped("read")).token),
       bearer("writer", (await scoped("write")).token),
       bearer("caller", (await scoped("predict")).token),
+      bearer("limited", (await newClient(world.username, { models: [world.model] })).token),
       bearer("runner", world.runnerToken),
       bearer("guesser", `aus_${"0".repeat(49)}`),
       ...["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearer a b", "Bearer ~", "\t"].map(

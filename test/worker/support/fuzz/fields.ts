@@ -35,6 +35,7 @@ const TEMPLATES: Record<string, string[]> = {
   category_slugs: ["{slug}"],
   hardware: ["{identifier}"],
   hardware_identifier: ["{identifier}"],
+  models: ["{model_owner}/{model_name}"],
 };
 
 const numbered = (name: string) => Array.from({ length: 40 }, (_, n) => `${name}-${n}`);
@@ -63,6 +64,9 @@ const VALUES: Record<string, unknown[]> = {
   url: [addressOf("/fuzz")],
   // Few, so that they are taken now and then.
   name: numbered("name"),
+  variable_name: ["HF_TOKEN", "API_KEY"],
+  // Of a variable: no answer shows it, as no secret of webhooks.
+  value: ["whsec_of-a-variable"],
   username: numbered("name"),
 };
 

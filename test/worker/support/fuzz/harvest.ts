@@ -8,6 +8,7 @@ import { newToken, runnerState } from "../../../../src/protocol/operator.ts";
 import { prediction } from "../../../../src/protocol/prediction.ts";
 import { type Upload, upload } from "../../../../src/protocol/upload.ts";
 import { ownerA, userA } from "../../../../src/protocol/user.ts";
+import { variable } from "../../../../src/protocol/variable.ts";
 import { webhookEvent } from "../../../../src/protocol/webhook.ts";
 import { webhookEndpoint } from "../../../../src/protocol/webhook-endpoint.ts";
 
@@ -85,6 +86,8 @@ export class Harvest {
     const number = version.safeParse(body).data?.number;
     if (number !== undefined && !("url" in known))
       this.#keep({ ...known, version_number: String(number) });
+    const variable_name = variable.strict().safeParse(body).data?.name;
+    if (variable_name !== undefined && !("url" in known)) this.#keep({ ...known, variable_name });
     const list = page.safeParse(body).data;
     for (const next of [list?.next_url, list?.previous_url])
       if (next) keep(this.#addresses, path, { url: next });

@@ -1,0 +1,125 @@
+/** What others see of one, and the forms that change it. */
+import type { UserRow } from "../../storage/users.ts";
+import type { Draft } from "../form.ts";
+import { described, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { AccountTabs } from "./tabs.tsx";
+
+export interface Drafts {
+  profile: Draft;
+  avatar: Draft;
+}
+
+export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts }) => (
+  <>
+    <h1>Profile</h1>
+    <AccountTabs current="/account" />
+    <p>
+      Anybody can see it, <a href={`/v1/users/${user.username}`}>as the API shows it</a>.
+    </p>
+    <Picture user={user} draft={drafts.avatar} />
+    <Profile user={user} draft={drafts.profile} />
+  </>
+);
+
+const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
+  <section aria-labelledby="picture-title">
+    <h2 id="picture-title">Picture</h2>
+    <div class="picture">
+      <div class="portrait">
+        {user.avatar_url ? (
+          <img src={new URL(user.avatar_url).pathname} alt="You" data-portrait />
+        ) : (
+          <>
+            <span aria-hidden="true">{user.username.slice(0, 1)}</span>
+            <img alt="What you have chosen" data-portrait hidden />
+          </>
+        )}
+      </div>
+      <div>
+        <Form action="/account/avatar" enctype="multipart/form-data">
+          <Problem draft={draft} />
+          <Field
+            name="avatar"
+            label="Another picture"
+            hint="PNG, JPEG, WebP or GIF, 1 MB at most; it is shown round."
+            draft={draft}
+            required
+          >
+            <input
+              {...described("avatar", true, draft)}
+              type="file"
+              accept="image/png,image/jpeg,image/webp,image/gif"
+              required
+            />
+          </Field>
+          <Submit kind="quiet">Use this picture</Submit>
+        </Form>
+        {user.avatar_url && (
+          <Form action="/account/avatar/remove">
+            <button type="submit" class="plain">
+              Remove the picture
+            </button>
+          </Form>
+        )}
+      </div>
+    </div>
+  </section>
+);
+
+const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
+  <section aria-labelledby="about-title">
+    <h2 id="about-title">About you</h2>
+    <Form action="/account" class="profile">
+      <Problem draft={draft} />
+      <TextField
+        name="username"
+        label="Username"
+        hint="With another one, the addresses of your models change at once, and code that calls them by the old one stops working. The old name stays yours; you may hold five."
+        value={user.username}
+        autocomplete="username"
+        maxlength={63}
+        required
+        draft={draft}
+      />
+      <TextField
+        name="name"
+        label="Name"
+        value={user.name}
+        autocomplete="name"
+        maxlength={100}
+        draft={draft}
+      />
+      <TextArea name="bio" label="About" value={user.bio} maxlength={1_000} draft={draft} />
+      <TextArea
+        name="urls"
+        label="Websites"
+        hint="One address in each line, 20 at most."
+        value={user.urls.join("\n")}
+        rows={3}
+        placeholder="https://example.com/"
+        draft={draft}
+      />
+      <div class="row">
+        <TextField
+          name="location"
+          label="Location"
+          value={user.location}
+          maxlength={100}
+          draft={draft}
+        />
+        <TextField
+          name="company"
+          label="Company"
+          value={user.company}
+          autocomplete="organization"
+          maxlength={100}
+          draft={draft}
+        />
+      </div>
+      <p class="actions">
+        <Submit>Save</Submit>
+      </p>
+    </Form>
+  </section>
+);

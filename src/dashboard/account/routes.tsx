@@ -1,0 +1,84 @@
+/** `/account`: one's profile and picture, what one has run, and the way out. */
+import { invalid } from "../../domain/validation.ts";
+import { updateUser } from "../../protocol/user.ts";
+import { checked } from "../../routes/context.ts";
+import { removeAvatar, setAvatar } from "../../services/avatars.ts";
+import { deleteAccount } from "../../services/delete-account.ts";
+import { leave } from "../../services/sign-in/enter.ts";
+import { ownUsage } from "../../services/usage.ts";
+import { updateOwnUser } from "../../services/users.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { blank, type Draft, fieldsOf, submit, textOf } from "../form.ts";
+import { DeletePage } from "./delete.tsx";
+import { type Drafts, ProfilePage } from "./profile.tsx";
+import { PERIODS, UsagePage } from "./usage.tsx";
+
+export const accountPages = pages()
+  .get("/account", signedIn, (c) => showProfile(c, {}))
+  .post("/account", signedIn, async (c) => {
+    const { caller } = viewerOf(c);
+    const { draft, status } = await submit(c, (form) =>
+      updateOwnUser(c.var.services, caller, checked(updateUser, profileIn(form), "body")),
+    );
+    if (!draft) return done(c, "Your profile is saved.", "/account");
+    c.status(status);
+    return showProfile(c, { profile: draft });
+  })
+  .post("/account/avatar", signedIn, async (c) => {
+    const { draft, status } = await submit(c, (form) => {
+      const picture = form.get("avatar");
+      if (!(picture instanceof File) || picture.size === 0)
+        throw invalid(["body", "avatar"], "Choose a picture first.");
+      return setAvatar(c.var.services, viewerOf(c).caller, picture, c.var.origin);
+    });
+    if (!draft) return done(c, "Your picture is saved.", "/account");
+    c.status(status);
+    return showProfile(c, { avatar: draft });
+  })
+  .post("/account/avatar/remove", signedIn, async (c) => {
+    await removeAvatar(c.var.services, viewerOf(c).caller);
+    return done(c, "Your picture is removed.", "/account");
+  })
+  .get("/account/usage", signedIn, async (c) => {
+    const period = PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
+    const report = await ownUsage(c.var.services, viewerOf(c).caller, period);
+    return c.render(<UsagePage report={report} period={period} />, { title: "Usage" });
+  })
+  .get("/account/delete", signedIn, (c) => showDelete(c, blank))
+  .post("/account/delete", signedIn, async (c) => {
+    const { user, caller } = viewerOf(c);
+    const { draft, status } = await submit(c, async (form) => {
+      if (textOf(form, "username").trim() !== user.username)
+        throw invalid(["body", "username"], `Your username is ${user.username}.`);
+      await deleteAccount(c.var.services, caller);
+    });
+    if (draft) {
+      c.status(status);
+      return showDelete(c, draft);
+    }
+    const whence = { origin: c.var.origin, headers: c.req.raw.headers };
+    for (const cookie of await leave(c.var.services, whence))
+      c.header("set-cookie", cookie, { append: true });
+    return done(c, "Your account is deleted. What it had is being removed.", "/");
+  });
+
+/** All fields of PATCH /user; a line for each website. */
+const profileIn = (form: FormData) => ({
+  ...fieldsOf(form, "username", "name", "location", "company"),
+  // A form sends each line break as two characters, which the limit does not mean.
+  bio: textOf(form, "bio").replaceAll("\r\n", "\n"),
+  urls: textOf(form, "urls").split(/\s+/).filter(Boolean),
+});
+
+const showProfile = (c: PageContext, drafts: Partial<Drafts>) =>
+  c.render(
+    <ProfilePage user={viewerOf(c).user} drafts={{ profile: blank, avatar: blank, ...drafts }} />,
+    { title: "Profile", scripts: ["account"] },
+  );
+
+const showDelete = (c: PageContext, draft: Draft) =>
+  c.render(<DeletePage username={viewerOf(c).user.username} draft={draft} />, {
+    title: "Delete your account",
+  });

@@ -1,0 +1,13 @@
+/** The pages of one's account. */
+import { Tabs } from "../ui/parts.tsx";
+
+const TABS = [
+  ["/account", "Profile"],
+  ["/account/security", "Security"],
+  ["/account/usage", "Usage"],
+  ["/account/delete", "Delete"],
+] as const;
+
+export const AccountTabs = ({ current }: { current: (typeof TABS)[number][0] }) => (
+  <Tabs label="Account" current={current} tabs={[...TABS]} />
+);

@@ -1,0 +1,160 @@
+/** How much has run: in total, by model, by day. */
+import type { UsageCount, UsageReport } from "../../domain/usage.ts";
+import { duration } from "../run/duration.ts";
+import { Empty } from "../ui/parts.tsx";
+import { Chart } from "./chart.tsx";
+import { AccountTabs } from "./tabs.tsx";
+
+export const PERIODS = [30, 90] as const;
+
+export const UsagePage = ({
+  report,
+  period,
+}: {
+  report: UsageReport;
+  period: (typeof PERIODS)[number];
+}) => (
+  <>
+    <h1>Usage</h1>
+    <AccountTabs current="/account/usage" />
+    <nav class="periods" aria-label="Period">
+      {PERIODS.map((days) => (
+        <a
+          href={days === 30 ? "/account/usage" : `/account/usage?days=${days}`}
+          aria-current={days === period ? "page" : undefined}
+        >
+          {`${days} days`}
+        </a>
+      ))}
+    </nav>
+    {report.total.predictions === 0 ? (
+      <Empty title={`Nothing has run in the last ${period} days`}>
+        <p>
+          What you run is counted here when it ends. <a href="/models">Find a model</a> and try it
+          in its playground.
+        </p>
+      </Empty>
+    ) : (
+      <>
+        <Totals total={report.total} />
+        <Chart report={report} />
+        <ByModel report={report} />
+        <ByDay report={report} />
+      </>
+    )}
+  </>
+);
+
+const number = (value: number) => value.toLocaleString("en");
+
+const Totals = ({ total }: { total: UsageCount }) => (
+  <dl class="totals">
+    {[
+      ["Predictions", number(total.predictions)],
+      ["Failed", number(total.failed)],
+      ["Execution time", duration(total.execution_seconds)],
+    ].map(([name, value]) => (
+      <div>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+const ByModel = ({ report }: { report: UsageReport }) => (
+  <section aria-labelledby="models-title">
+    <h2 id="models-title">By model</h2>
+    <div class="scroll">
+      <table class="by-model">
+        <thead>
+          <tr>
+            <th scope="col">Model</th>
+            <th scope="col" class="number">
+              Predictions
+            </th>
+            <th scope="col" class="number">
+              Failed
+            </th>
+            <th scope="col" class="number">
+              Execution time
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {report.models.map(({ model, ...count }, n) => (
+            <tr>
+              <th scope="row">
+                <span class={`swatch series-${n}`} aria-hidden="true" />
+                {model === undefined ? (
+                  "Other models"
+                ) : (
+                  <a href={`/models/${model}`}>
+                    <Name model={model} />
+                  </a>
+                )}
+              </th>
+              <td class="number">{number(count.predictions)}</td>
+              <td class="number">{number(count.failed)}</td>
+              <td class="number">{duration(count.execution_seconds)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </section>
+);
+
+/** May be broken behind the owner. */
+function Name({ model }: { model: string }) {
+  const [owner, name] = model.split("/");
+  return (
+    <>
+      {owner}/<wbr />
+      {name}
+    </>
+  );
+}
+
+/** Newest first, those on which something ran. */
+const ByDay = ({ report: { days, models } }: { report: UsageReport }) => (
+  <>
+    <h2 id="days-title">By day</h2>
+    <p class="hint">Predictions that ended on it. Days begin at midnight UTC.</p>
+    <section class="scroll" tabindex={0} aria-labelledby="days-title">
+      <table class="by-day">
+        <thead>
+          <tr>
+            <th scope="col">Day</th>
+            <th scope="col" class="number">
+              All
+            </th>
+            <th scope="col" class="number">
+              Failed
+            </th>
+            {models.map(({ model }) => (
+              <th scope="col" class="number">
+                {model === undefined ? "Others" : <Name model={model} />}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {days
+            .filter(({ predictions }) => predictions > 0)
+            .toReversed()
+            .map(({ day, predictions, failed, models: counts }) => (
+              <tr>
+                <th scope="row">{day}</th>
+                <td class="number">{number(predictions)}</td>
+                <td class="number">{number(failed)}</td>
+                {counts.map((count) => (
+                  <td class="number">{number(count.predictions)}</td>
+                ))}
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </section>
+  </>
+);

@@ -1,0 +1,160 @@
+/** `/fleet/hardware`: the classes of machines that models can name. */
+import type { Hardware } from "../../protocol/hardware.ts";
+import type { Page } from "../../services/pages.ts";
+import type { Draft } from "../form.ts";
+import { Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Empty, Pager } from "../ui/parts.tsx";
+import { FleetTabs } from "./tabs.tsx";
+
+export const HardwarePage = ({
+  draft,
+  page,
+  edited,
+}: {
+  draft: Draft;
+  page: Page<Hardware>;
+  /** The class that the form is to change; absent: it makes one. */
+  edited: Hardware | undefined;
+}) => (
+  <>
+    <FleetTabs current="/fleet/hardware" />
+    <p>
+      A class of machines that are alike. Models and versions name the one that they run on, runners
+      the one that they serve; each has a queue of its own.
+    </p>
+    {edited ? (
+      <section aria-labelledby="edit-title">
+        <h2 id="edit-title">Change {edited.identifier}</h2>
+        <ClassForm draft={draft} edited={edited} />
+      </section>
+    ) : (
+      <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
+        <summary class="button primary">New class</summary>
+        <ClassForm draft={draft} edited={undefined} />
+      </details>
+    )}
+    {page.items.length === 0 ? (
+      <Empty title="No hardware yet">
+        <p>Make a class above, then a token for the runners that serve it.</p>
+      </Empty>
+    ) : (
+      <List items={page.items} />
+    )}
+    <Pager previous={page.previous_url} next={page.next_url} />
+  </>
+);
+
+const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefined }) => (
+  <Form action={edited ? `/fleet/hardware/${edited.identifier}` : "/fleet/hardware"} class="narrow">
+    <Problem draft={draft} />
+    {!edited && (
+      <TextField
+        name="identifier"
+        label="Identifier"
+        hint="What models and runners call it: lower-case letters, digits, and . _ - between them."
+        placeholder="l40s"
+        maxlength={63}
+        autocomplete="off"
+        required
+        draft={draft}
+      />
+    )}
+    <TextField
+      name="name"
+      label="Name"
+      placeholder="NVIDIA L40S"
+      maxlength={100}
+      value={edited?.name ?? ""}
+      autocomplete="off"
+      required
+      draft={draft}
+    />
+    <div class="pairs">
+      <NumberField whole name="gpus" label="GPUs" value={edited?.gpus ?? 0} draft={draft} />
+      <NumberField
+        name="ram_per_gpu_gb"
+        label="GB each"
+        value={edited?.ram_per_gpu_gb ?? 0}
+        draft={draft}
+      />
+      <NumberField whole name="cpus" label="Cores" value={edited?.cpus ?? 1} draft={draft} />
+      <NumberField name="ram_gb" label="Memory, GB" value={edited?.ram_gb ?? 0} draft={draft} />
+    </div>
+    <TextField
+      name="price_per_hour"
+      label="Price per hour"
+      hint="In your currency; shown with the class."
+      value={edited?.price_per_hour?.toString() ?? ""}
+      draft={draft}
+    />
+    <div class="actions">
+      <Submit>{edited ? "Save" : "Create the class"}</Submit>
+      {edited && (
+        <a class="button quiet" href="/fleet/hardware">
+          Leave it as it is
+        </a>
+      )}
+    </div>
+  </Form>
+);
+
+/** Browsers take a whole number only in a field of numbers. */
+const NumberField = ({
+  value,
+  whole = false,
+  ...field
+}: {
+  name: string;
+  label: string;
+  value: number;
+  draft: Draft;
+  whole?: boolean;
+}) => (
+  <TextField
+    {...field}
+    value={String(value)}
+    required
+    {...(whole && { type: "number" as const, min: "0" })}
+  />
+);
+
+const List = ({ items }: { items: Hardware[] }) => (
+  <ul class="rows">
+    {items.map((one) => (
+      <li>
+        <div>
+          <strong>{one.identifier}</strong> {one.name !== one.identifier && one.name}
+          <small>{factsOf(one)}</small>
+        </div>
+        <div class="row-actions">
+          <a
+            class="button quiet"
+            href={`/fleet/hardware/${one.identifier}`}
+            aria-label={`Change ${one.identifier}`}
+          >
+            Change
+          </a>
+          <Form
+            action={`/fleet/hardware/${one.identifier}/delete`}
+            data-confirm={`Delete the class ${one.identifier}?`}
+          >
+            <button type="submit" class="danger" aria-label={`Delete ${one.identifier}`}>
+              Delete
+            </button>
+          </Form>
+        </div>
+      </li>
+    ))}
+  </ul>
+);
+
+const factsOf = ({ gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour }: Hardware) =>
+  [
+    gpus > 0 && `${gpus} ${gpus === 1 ? "GPU" : "GPUs"} of ${ram_per_gpu_gb} GB`,
+    `${cpus} ${cpus === 1 ? "core" : "cores"}`,
+    ram_gb > 0 && `${ram_gb} GB`,
+    price_per_hour !== null && `${price_per_hour} per hour`,
+  ]
+    .filter(Boolean)
+    .join(", ");

@@ -1,0 +1,57 @@
+/** What starts a runner on its machine, with the new token in it: shown once. */
+import { packageAddress, runCommand } from "../../domain/runner-version.ts";
+import { Copy } from "../ui/parts.tsx";
+
+export interface NewRunner {
+  token: string;
+  name: string;
+  hardware: string[];
+  /** Scheme and host of this deployment. */
+  origin: string;
+  /** Of the runner that it serves. */
+  version: string;
+}
+
+export const Install = ({ made }: { made: NewRunner }) => (
+  <section class="shown-once" aria-labelledby="made-title">
+    <h2 id="made-title">Your new runner token: {made.name}</h2>
+    <p>
+      Copy it now: it is not shown again. On a machine with Node 22 and Docker, this starts a
+      runner:
+    </p>
+    {made.hardware.map((hardware) => (
+      <>
+        {made.hardware.length > 1 && <h3>On {hardware}</h3>}
+        <Copy text={startText(made, hardware)} />
+      </>
+    ))}
+    <p class="hint">
+      <code>check</code> says in words what is wrong with the machine. <code>--slots</code> is how
+      many predictions it runs at a time; <code>--help</code> tells all settings. Without Docker it
+      runs folders of models: <code>--engine process --models DIR</code>, for laptops and tests.
+    </p>
+    <details>
+      <summary>As a service, with systemd</summary>
+      <Copy text={serviceText(made)} />
+    </details>
+    <details>
+      <summary>The token alone</summary>
+      <Copy text={made.token} />
+    </details>
+  </section>
+);
+
+/** The token in the environment: what is in a command line every process of the machine can read. */
+function startText({ token, origin, version }: NewRunner, hardware: string): string {
+  const run = runCommand(origin, version);
+  return `export AUSPEX_URL=${origin} AUSPEX_HARDWARE=${hardware}
+export AUSPEX_RUNNER_TOKEN=${token}
+${run} check && ${run}`;
+}
+
+const serviceText = ({ token, origin, version, hardware: [hardware] }: NewRunner) =>
+  `sudo npm install --global "${packageAddress(origin, version)}"
+echo ${token} | sudo install -D -m 600 /dev/stdin /etc/auspex-runner/token
+printf 'AUSPEX_URL=%s\\nAUSPEX_HARDWARE=%s\\n' ${origin} ${hardware} | sudo tee /etc/auspex-runner/env
+sudo cp "$(sudo npm root --global)/auspex-runner/systemd/auspex-runner.service" /etc/systemd/system/
+sudo systemctl enable --now auspex-runner`;

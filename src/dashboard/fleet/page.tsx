@@ -1,0 +1,117 @@
+/** `/fleet`: each class of machines with what waits for it and what serves it. */
+import type { QueueState } from "../../protocol/operator.ts";
+import type { FleetClass } from "../../services/fleet.ts";
+import { Empty } from "../ui/parts.tsx";
+import { Runner, type Viewpoint } from "./runner.tsx";
+import { FleetTabs } from "./tabs.tsx";
+import { waitText } from "./words.ts";
+
+export const FleetPage = ({
+  classes,
+  complete,
+  view,
+}: {
+  classes: FleetClass[];
+  complete: boolean;
+  view: Viewpoint;
+}) => {
+  const used = classes.filter(({ runners, queue }) => runners.length > 0 || queue.waiting !== 0);
+  const idle = classes.filter((one) => !used.includes(one));
+  const empty = classes.every(({ runners }) => runners.length === 0);
+  return (
+    <>
+      <FleetTabs current="/fleet" />
+      <div data-fleet>
+        {empty && <First />}
+        {used.map((one) => (
+          <Class of={one} view={view} />
+        ))}
+        {!empty && idle.length > 0 && (
+          <p class="hint">
+            No runner, and nothing waiting: {idle.map(({ identifier }) => identifier).join(", ")}.
+          </p>
+        )}
+        {!complete && (
+          <p class="hint">
+            These are the newest runners. <code>GET /v1/operator/runners</code> lists all of them.
+          </p>
+        )}
+      </div>
+    </>
+  );
+};
+
+const First = () => (
+  <Empty title="No runners yet">
+    <p>
+      A runner is a program on your GPU box: it asks this deployment for work, and only ever calls
+      out. Make a token for it, and you get the command that starts it.
+    </p>
+    <p class="actions">
+      <a class="button primary" href="/fleet/tokens">
+        Add the first runner
+      </a>
+    </p>
+  </Empty>
+);
+
+const Class = ({
+  of: { identifier, name, queue, runners },
+  view,
+}: {
+  of: FleetClass;
+  view: Viewpoint;
+}) => (
+  <section class="hardware" aria-labelledby={`class-${identifier}`}>
+    <h2 id={`class-${identifier}`}>
+      {identifier} <small>{name ?? "deleted"}</small>
+    </h2>
+    <Figures of={identifier} queue={queue} runners={runners} />
+    {runners.length === 0 ? (
+      <p class="problem">
+        {queue.waiting === null
+          ? "What waits for it is not known just now."
+          : "Predictions wait for it, and no runner serves it."}{" "}
+        <a href="/fleet/tokens">Add one</a>
+      </p>
+    ) : (
+      <ul class="runners">
+        {runners.map((runner) => (
+          <Runner runner={runner} view={view} />
+        ))}
+      </ul>
+    )}
+  </section>
+);
+
+function Figures({
+  of,
+  queue,
+  runners,
+}: {
+  of: string;
+  queue: QueueState;
+  runners: FleetClass["runners"];
+}) {
+  const there = runners.filter(({ state }) => state === "ready" || state === "draining");
+  const sum = (number: (runner: (typeof there)[number]) => number) =>
+    there.reduce((total, runner) => total + number(runner), 0);
+  const figures: [string, string | number][] = [
+    ["Ready", there.filter(({ state }) => state === "ready").length],
+    ["Slots", sum(({ slots }) => slots)],
+    ["Running", sum(({ running }) => running.length)],
+    ["Waiting", queue.waiting ?? "?"],
+    ["Longest wait", waitText(queue.oldest_wait_ms)],
+    ["Median wait", waitText(queue.median_wait_ms)],
+  ];
+  return (
+    <dl class="figures" data-part={`class ${of}`}>
+      {figures.map(([name, figure]) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{figure}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

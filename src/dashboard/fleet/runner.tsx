@@ -1,0 +1,228 @@
+/** One runner: how it is, how busy it is, what it runs, and what an operator may do with it. */
+import { packageAddress, runCommand } from "../../domain/runner-version.ts";
+import type { RunnerState } from "../../protocol/operator.ts";
+import { Form } from "../ui/layout.tsx";
+import { Copy, Time } from "../ui/parts.tsx";
+import { agoText, gigabytes, machineText, modelOf, percent } from "./words.ts";
+
+export interface Viewpoint {
+  /** Scheme and host of this deployment. */
+  origin: string;
+  /** Of the predictions that are under way, those of whoever looks. */
+  own: ReadonlySet<string>;
+  now: number;
+}
+
+/** Parts (`data-part`) are what client/fleet.ts brings up to date by itself. */
+export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint }) => {
+  const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
+  return (
+    <li class="runner" aria-labelledby={`runner-${runner.id}`}>
+      <div class="runner-head" {...part("head")}>
+        <h3 id={`runner-${runner.id}`}>{runner.name}</h3>
+        <State runner={runner} />
+        <Actions runner={runner} />
+      </div>
+      <p class="hint" {...part("facts")}>
+        <Facts runner={runner} view={view} />
+      </p>
+      {runner.outdated && <Update runner={runner} origin={view.origin} />}
+      {!isGone(runner) && (
+        <>
+          <dl class="gauges" {...part("gauges")}>
+            <Gauges runner={runner} />
+          </dl>
+          <dl class="contents" {...part("contents")}>
+            <Contents runner={runner} own={view.own} />
+          </dl>
+        </>
+      )}
+    </li>
+  );
+};
+
+/** What it was last busy with is past. */
+const isGone = ({ state }: RunnerState) => state === "offline" || state === "stopped";
+
+/** A drain that has not reached the runner yet, or that it has been told to end, says so. */
+const State = ({ runner: { state, draining } }: { runner: RunnerState }) => (
+  <>
+    <span class={`status ${state}`}>{state}</span>
+    {draining && state !== "draining" && <span class="status warning">is to drain</span>}
+  </>
+);
+
+function Actions({ runner }: { runner: RunnerState }) {
+  const { id, name, draining } = runner;
+  const gone = isGone(runner);
+  const verb = draining ? "resume" : "drain";
+  return (
+    <div class="runner-actions">
+      {(draining || !gone) && (
+        <Form action={`/fleet/runners/${id}/${verb}`}>
+          <button
+            type="submit"
+            class="quiet"
+            aria-label={`${draining ? "Resume" : "Drain"} ${name}`}
+          >
+            {draining ? "Resume" : "Drain"}
+          </button>
+        </Form>
+      )}
+      {gone && (
+        <Form
+          action={`/fleet/runners/${id}/remove`}
+          data-confirm={`Remove ${name}? Should it come back, it registers as a new runner.`}
+        >
+          <button type="submit" class="danger" aria-label={`Remove ${name}`}>
+            Remove
+          </button>
+        </Form>
+      )}
+    </div>
+  );
+}
+
+function Facts({ runner, view: { now } }: { runner: RunnerState; view: Viewpoint }) {
+  const { engine, version, machine, started_at, last_seen_at } = runner;
+  const facts = [
+    machine && machineText(machine),
+    engine && `${engine} engine`,
+    version && `version ${version}`,
+  ].filter(Boolean);
+  return (
+    <>
+      {facts.map((fact) => `${fact} · `)}
+      {started_at !== null && !isGone(runner) && (
+        <>
+          up since <Time at={started_at} /> ·{" "}
+        </>
+      )}
+      {last_seen_at === null ? "not seen yet" : `seen ${agoText(now - Date.parse(last_seen_at))}`}
+    </>
+  );
+}
+
+const Update = ({ runner, origin }: { runner: RunnerState; origin: string }) => (
+  <details class="update" data-key={`${runner.id} update`}>
+    <summary>
+      <span class="status warning">out of date</span> How to update it
+    </summary>
+    <p class="hint">
+      It is {runner.version}, this deployment has {runner.latest_version}. Drain it and stop it,
+      then install the other and start that:
+    </p>
+    <Copy text={`npm install --global "${packageAddress(origin, runner.latest_version)}"`} />
+    <p class="hint">Or, where it was started with npx:</p>
+    <Copy text={runCommand(origin, runner.latest_version)} />
+  </details>
+);
+
+function Gauges({ runner: { slots, running, load, machine } }: { runner: RunnerState }) {
+  return (
+    <>
+      <Gauge
+        name="Slots"
+        value={running.length}
+        max={Math.max(slots, 1)}
+        text={`${running.length} of ${slots} busy`}
+      />
+      {load && machine && (
+        <>
+          <Gauge
+            name="Processor"
+            value={load.cpu}
+            max={machine.cpus}
+            text={`load ${load.cpu.toFixed(1)} of ${machine.cpus}`}
+          />
+          <Gauge
+            name="Memory"
+            value={load.memory_used_gb}
+            max={machine.memory_gb}
+            text={`${gigabytes(load.memory_used_gb)} of ${gigabytes(machine.memory_gb)} GB`}
+          />
+          {machine.gpus.map((gpu, n) => {
+            const used = load.gpus?.[n];
+            const name = machine.gpus.length > 1 ? `GPU ${n + 1}` : "GPU";
+            if (!used) return <Gauge name={name} value={0} max={1} text="not known" />;
+            const memory = `${gigabytes(used.memory_used_gb)} of ${gigabytes(gpu.memory_gb)} GB`;
+            return (
+              <Gauge
+                name={name}
+                value={used.used}
+                max={1}
+                text={`${percent(used.used)}, ${memory}`}
+              />
+            );
+          })}
+        </>
+      )}
+    </>
+  );
+}
+
+/** A machine may have more to do than it has cores. */
+const Gauge = (gauge: { name: string; value: number; max: number; text: string }) => (
+  <div>
+    <dt>{gauge.name}</dt>
+    <dd>
+      <meter
+        value={Math.min(gauge.value, gauge.max)}
+        max={gauge.max}
+        high={gauge.max * NEARLY_FULL}
+        optimum={0}
+        aria-label={gauge.name}
+      />
+      {gauge.text}
+    </dd>
+  </div>
+);
+
+/** From here on a gauge is no longer green. */
+const NEARLY_FULL = 0.9;
+
+/** A runner may have a thousand of them. */
+const SHOWN = 8;
+
+function Contents({
+  runner: { running, warm },
+  own,
+}: {
+  runner: RunnerState;
+  own: Viewpoint["own"];
+}) {
+  const models = [...new Set(warm.map(modelOf))].sort();
+  return (
+    <>
+      {running.length > 0 && (
+        <div>
+          <dt>Runs</dt>
+          <dd>
+            {running.slice(0, SHOWN).map((id, n) => (
+              <>
+                {n > 0 && ", "}
+                <Prediction id={id} own={own.has(id)} />
+              </>
+            ))}
+            {running.length > SHOWN && ` and ${running.length - SHOWN} more`}
+          </dd>
+        </div>
+      )}
+      {models.length > 0 && (
+        <div>
+          <dt>Warm</dt>
+          <dd>
+            {models.slice(0, SHOWN).join(", ")}
+            {models.length > SHOWN && ` and ${models.length - SHOWN} more`}
+          </dd>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** By what tells ids of one moment apart: their ends. */
+const Prediction = ({ id, own }: { id: string; own: boolean }) => {
+  const short = <code title={id}>…{id.slice(-8)}</code>;
+  return own ? <a href={`/predictions/${id}`}>{short}</a> : short;
+};

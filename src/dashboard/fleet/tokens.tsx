@@ -1,0 +1,122 @@
+/** `/fleet/tokens`: what lets runners in, and how to start one. */
+import type { Hardware } from "../../protocol/hardware.ts";
+import type { RunnerToken } from "../../protocol/operator.ts";
+import type { Page } from "../../services/pages.ts";
+import type { Draft } from "../form.ts";
+import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Empty, Pager, Time } from "../ui/parts.tsx";
+import { Install, type NewRunner } from "./install.tsx";
+import { FleetTabs } from "./tabs.tsx";
+
+export const RunnerTokensPage = ({
+  draft,
+  made,
+  page,
+  hardware,
+}: {
+  draft: Draft;
+  made: NewRunner | undefined;
+  page: Page<RunnerToken>;
+  hardware: Hardware[];
+}) => (
+  <>
+    <FleetTabs current="/fleet/tokens" />
+    <p>
+      A runner shows its token when it asks for work. Several machines may share one; a token of its
+      own can be revoked without the others.
+    </p>
+    {made && <Install made={made} />}
+    <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
+      <summary class="button primary">New runner token</summary>
+      {hardware.length === 0 ? <NoHardware /> : <NewToken draft={draft} hardware={hardware} />}
+    </details>
+    {page.items.length === 0 ? (
+      <Empty title="No runner tokens yet">
+        <p>Make one above, then paste the command that it is shown with on your GPU box.</p>
+      </Empty>
+    ) : (
+      <List tokens={page.items} />
+    )}
+    <Pager previous={page.previous_url} next={page.next_url} />
+  </>
+);
+
+const NoHardware = () => (
+  <p>
+    A runner serves a class of machines. <a href="/fleet/hardware">Create the first class</a>.
+  </p>
+);
+
+const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) => (
+  <Form action="/fleet/tokens" class="narrow">
+    <Problem draft={draft} />
+    <TextField
+      name="name"
+      label="Name"
+      hint="Which machine or rack it is for."
+      maxlength={100}
+      autocomplete="off"
+      required
+      draft={draft}
+    />
+    {/* With it the field is there when nothing is ticked, and what is wrong is said beside it. */}
+    <input type="hidden" name="hardware" value="" />
+    <Choices
+      name="hardware"
+      label="It may serve"
+      values={hardware.length === 1 ? hardware.map(({ identifier }) => identifier) : []}
+      options={hardware.map(({ identifier, name }) => ({
+        value: identifier,
+        label: identifier,
+        ...(name !== identifier && { hint: name }),
+      }))}
+      draft={draft}
+    />
+    <Submit>Make the token</Submit>
+  </Form>
+);
+
+const List = ({ tokens }: { tokens: RunnerToken[] }) => (
+  <div class="scroll">
+    <table class="tokens">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Serves</th>
+          <th scope="col">Last used</th>
+          <th scope="col">Created</th>
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map(({ id, name, prefix, hardware, last_used_at, created_at }) => (
+          <tr>
+            <th scope="row">
+              {name} <small>{prefix}…</small>
+            </th>
+            <td data-label="Serves">{hardware.join(", ")}</td>
+            <td data-label="Last used">
+              {last_used_at === null ? "never" : <Time at={last_used_at} />}
+            </td>
+            <td data-label="Created">
+              <Time at={created_at} />
+            </td>
+            <td class="end">
+              <Form
+                action={`/fleet/tokens/${id}/revoke`}
+                data-confirm={`Revoke ${name}? Its runners get no more work within 10 s; what runs goes on.`}
+              >
+                <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
+                  Revoke
+                </button>
+              </Form>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

@@ -1,0 +1,58 @@
+/** How a model is called, with the reader's own address filled in. */
+import type { DetailedModelRow } from "../../storage/models.ts";
+import type { Viewer } from "../context.ts";
+import { callsOf } from "../play/calls.ts";
+import { Copy } from "../ui/parts.tsx";
+import { exampleInput } from "./example-input.ts";
+import { ModelHeader, modelAddress } from "./header.tsx";
+import { NoVersion } from "./overview.tsx";
+
+export const ApiPage = ({
+  model,
+  viewer,
+  origin,
+}: {
+  model: DetailedModelRow;
+  viewer: Viewer | undefined;
+  origin: string;
+}) => (
+  <>
+    <ModelHeader model={model} viewer={viewer} page="/api" />
+    {model.latest_version ? (
+      <Calls model={model} version={model.latest_version} origin={origin} />
+    ) : (
+      <NoVersion model={model} viewer={viewer} />
+    )}
+  </>
+);
+
+function Calls({
+  model,
+  version,
+  origin,
+}: {
+  model: DetailedModelRow;
+  version: NonNullable<DetailedModelRow["latest_version"]>;
+  origin: string;
+}) {
+  const name = `${model.owner.username}/${model.name}`;
+  const { schemas, compatibilities, number } = version;
+  const input = exampleInput(schemas.prediction.input);
+  return (
+    <>
+      <p>
+        Programs need an <a href="/tokens">access token</a>; these take it from the environment, as{" "}
+        <code>AUSPEX_TOKEN</code>. They run the latest version: say{" "}
+        <code>{`${name}:${number}`}</code> to stay with this one. What may be in the input is said
+        with <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>, and all else
+        in the <a href="/docs#createPrediction">API reference</a>.
+      </p>
+      {callsOf({ origin, model: name, input, compatibilities }).map(({ id, title, code }) => (
+        <section>
+          <h2 id={id}>{title}</h2>
+          <Copy lines text={code} />
+        </section>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,35 @@
+/** An input to show calls with: the defaults of a schema, and something for what it asks for besides. */
+import { type Field, fieldsOf } from "../../domain/input-form.ts";
+import type { Json } from "../../protocol/common.ts";
+
+export const exampleInput = (schema: Json): { [name: string]: Json } =>
+  Object.fromEntries(
+    fieldsOf(schema)
+      .filter((field) => field.required || field.default !== undefined)
+      .map((field) => [field.name, field.default ?? something(field)]),
+  );
+
+function something({ kind, minimum = 1, options = [null] }: Field): Json {
+  switch (kind) {
+    case "boolean":
+      return true;
+    case "enum":
+      return options[0] ?? null;
+    case "file":
+      return "https://example.com/file";
+    case "files":
+      return ["https://example.com/file"];
+    case "integer":
+    case "number":
+    case "range":
+      return minimum;
+    case "json":
+      return {};
+    case "messages":
+      return [{ role: "user", content: "Who are you?" }];
+    case "strings":
+      return ["some text"];
+    default:
+      return "some text";
+  }
+}

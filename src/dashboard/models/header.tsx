@@ -1,0 +1,60 @@
+/** What heads every page of a model: its name, who may see it, what it does, and its other pages. */
+import type { Visibility } from "../../protocol/model.ts";
+import type { DetailedModelRow } from "../../storage/models.ts";
+import type { Viewer } from "../context.ts";
+import { Tabs } from "../ui/parts.tsx";
+
+/** A page of a model, by the end of its address. */
+type ModelPage = "" | "/versions" | "/api" | "/playground" | "/variables" | "/settings";
+
+export const modelAddress = (
+  { owner, name }: Pick<DetailedModelRow, "owner" | "name">,
+  page: string = "",
+) => `/models/${owner.username}/${name}${page}`;
+
+export const ModelHeader = ({
+  model,
+  viewer,
+  page,
+}: {
+  model: DetailedModelRow;
+  viewer: Viewer | undefined;
+  page: ModelPage;
+}) => (
+  <header class="model-header">
+    <h1>
+      <a href={`/models?owner=${model.owner.username}`}>{model.owner.username}</a>
+      <span class="slash">/</span>
+      <a href={modelAddress(model)}>{model.name}</a>
+    </h1>
+    <VisibilityBadge visibility={model.visibility} />
+    {model.description && <p class="description">{model.description}</p>}
+    <Tabs
+      label={`Pages of ${model.name}`}
+      current={modelAddress(model, page)}
+      tabs={[...PAGES, ...(isOwner(model, viewer) ? OWNER_PAGES : [])].map(([end, name]) => [
+        modelAddress(model, end),
+        name,
+      ])}
+    />
+  </header>
+);
+
+const PAGES: [page: ModelPage, name: string][] = [
+  ["", "Overview"],
+  ["/versions", "Versions"],
+  ["/api", "API"],
+  ["/playground", "Playground"],
+];
+
+const OWNER_PAGES: typeof PAGES = [
+  ["/variables", "Variables"],
+  ["/settings", "Settings"],
+];
+
+export const isOwner = ({ owner }: Pick<DetailedModelRow, "owner">, viewer: Viewer | undefined) =>
+  owner.id === viewer?.user.id;
+
+/** Nothing for what everybody may see: that is what is to be expected. */
+export const VisibilityBadge = ({ visibility }: { visibility: Visibility }) =>
+  visibility === "public" ? null : <span class="badge">{visibility}</span>;

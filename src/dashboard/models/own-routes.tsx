@@ -1,0 +1,99 @@
+/** What owners do with their models: /models/new, …/settings and …/delete. */
+import { invalid } from "../../domain/validation.ts";
+import { listCategories } from "../../services/categories.ts";
+import { listHardware } from "../../services/hardware.ts";
+import { createModel, deleteModel, readOwnModel, updateModel } from "../../services/models.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { blank, type Draft, submit, textOf } from "../form.ts";
+import { NewModelPage, SettingsPage } from "./form.tsx";
+import { modelIn } from "./read-form.ts";
+
+/** More than anybody has: what is not offered would be lost when the form is saved. */
+const MAX_OFFERED = 1_000;
+
+async function offered(c: PageContext) {
+  const first = { cursor: undefined, size: MAX_OFFERED, url: c.req.url };
+  const [categories, hardware] = await Promise.all([
+    listCategories(c.var.services, first),
+    listHardware(c.var.services, first),
+  ]);
+  return { categories: categories.items, hardware: hardware.items };
+}
+
+/** @throws ProblemError not_found, forbidden */
+const ownModel = (c: PageContext, owner: string, name: string) =>
+  readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
+
+async function showNewModel(c: PageContext, draft: Draft) {
+  return c.render(<NewModelPage draft={draft} {...(await offered(c))} />, { title: "New model" });
+}
+
+async function showSettings(
+  c: PageContext,
+  owner: string,
+  name: string,
+  drafts: { changes?: Draft; deletion?: Draft },
+) {
+  const [model, choices] = await Promise.all([ownModel(c, owner, name), offered(c)]);
+  const { changes = blank, deletion = blank } = drafts;
+  return c.render(
+    <SettingsPage
+      model={model}
+      viewer={viewerOf(c)}
+      changes={changes}
+      deletion={deletion}
+      {...choices}
+    />,
+    { title: `Settings of ${owner}/${name}` },
+  );
+}
+
+export const ownModelPages = pages()
+  .get("/models/new", signedIn, (c) => showNewModel(c, blank))
+  .post("/models/new", signedIn, async (c) => {
+    const { caller, user } = viewerOf(c);
+    const sent = await submit(c, async (form) =>
+      createModel(c.var.services, caller, modelIn(form)),
+    );
+    if (sent.draft) {
+      c.status(sent.status);
+      return showNewModel(c, sent.draft);
+    }
+    const { name } = sent.done;
+    return done(
+      c,
+      `${name} is there. Publish its first version next: that is what runs.`,
+      `/models/${user.username}/${name}`,
+    );
+  })
+  .get("/models/:owner/:name/settings", signedIn, (c) => {
+    const { owner, name } = c.req.param();
+    return showSettings(c, owner, name, {});
+  })
+  .post("/models/:owner/:name/settings", signedIn, async (c) => {
+    const { owner, name } = c.req.param();
+    const sent = await submit(c, async (form) =>
+      updateModel(c.var.services, viewerOf(c).caller, owner, name, modelIn(form)),
+    );
+    if (sent.draft) {
+      c.status(sent.status);
+      return showSettings(c, owner, name, { changes: sent.draft });
+    }
+    return done(c, "The model is saved.", `/models/${owner}/${sent.done.name}/settings`);
+  })
+  .post("/models/:owner/:name/delete", signedIn, async (c) => {
+    const { owner, name } = c.req.param();
+    const { caller, user } = viewerOf(c);
+    const sent = await submit(c, async (form) => {
+      if (textOf(form, "typed_name") !== name)
+        throw invalid(["body", "typed_name"], `type ${name} to delete it`);
+      await deleteModel(c.var.services, caller, owner, name);
+    });
+    if (sent.draft) {
+      c.status(sent.status);
+      return showSettings(c, owner, name, { deletion: sent.draft });
+    }
+    return done(c, `${name} is deleted.`, `/models?owner=${user.username}`);
+  });

@@ -1,0 +1,85 @@
+/** What owners do with versions: …/versions/new and …/versions/{n}/delete. */
+import { listHardware } from "../../services/hardware.ts";
+import { readOwnModel } from "../../services/models.ts";
+import { createVersion, deleteVersion, readVersion } from "../../services/versions.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { blank, type Draft, submit } from "../form.ts";
+import { explained, versionIn } from "./read-form.ts";
+import { VersionPage } from "./version.tsx";
+import { NewVersionPage } from "./version-form.tsx";
+
+/** More than anybody has: what is not offered would be lost when the form is saved. */
+const MAX_HARDWARE = 1_000;
+
+async function showNewVersion(c: PageContext, owner: string, name: string, draft: Draft) {
+  const { origin, services } = c.var;
+  const viewer = viewerOf(c);
+  const [model, hardware] = await Promise.all([
+    readOwnModel(services, viewer.caller, owner, name),
+    listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
+  ]);
+  return c.render(
+    <NewVersionPage
+      model={model}
+      viewer={viewer}
+      hardware={hardware.items}
+      draft={draft}
+      origin={origin}
+      registry={services.settings.imageRegistry}
+    />,
+    { title: `New version of ${owner}/${name}` },
+  );
+}
+
+/** A version that was not deleted, and why. */
+async function showVersion(
+  c: PageContext,
+  [owner, name, number]: [owner: string, name: string, number: number],
+  draft: Draft,
+) {
+  const { services } = c.var;
+  const viewer = viewerOf(c);
+  const [model, { version }] = await Promise.all([
+    readOwnModel(services, viewer.caller, owner, name),
+    readVersion(services, viewer.caller, owner, name, number),
+  ]);
+  return c.render(<VersionPage model={model} version={version} viewer={viewer} draft={draft} />, {
+    title: `${owner}/${name}:${number}`,
+  });
+}
+
+export const ownVersionPages = pages()
+  .get("/models/:owner/:name/versions/new", signedIn, (c) => {
+    const { owner, name } = c.req.param();
+    return showNewVersion(c, owner, name, blank);
+  })
+  .post("/models/:owner/:name/versions/new", signedIn, async (c) => {
+    const { owner, name } = c.req.param();
+    const { services } = c.var;
+    const sent = await submit(c, (form) =>
+      explained(async () =>
+        createVersion(services, viewerOf(c).caller, owner, name, versionIn(form)),
+      ),
+    );
+    if (sent.draft) {
+      c.status(sent.status);
+      return showNewVersion(c, owner, name, sent.draft);
+    }
+    const { number } = sent.done;
+    const address = `/models/${owner}/${name}/versions/${number}`;
+    return done(c, `Version ${number} is published.`, address);
+  })
+  .post("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}/delete", signedIn, async (c) => {
+    const { owner, name, number } = c.req.param();
+    const { services } = c.var;
+    const sent = await submit(c, () =>
+      deleteVersion(services, viewerOf(c).caller, owner, name, Number(number)),
+    );
+    if (sent.draft) {
+      c.status(sent.status);
+      return showVersion(c, [owner, name, Number(number)], sent.draft);
+    }
+    return done(c, `Version ${number} is deleted.`, `/models/${owner}/${name}/versions`);
+  });

@@ -1,0 +1,87 @@
+/** What the forms of models and versions say, as the API's own requests. */
+import { readJson } from "../../domain/input-form-json.ts";
+import { invalid, ValidationFailure } from "../../domain/validation.ts";
+import {
+  type CreateModel,
+  type CreateVersion,
+  createModel,
+  createVersion,
+} from "../../protocol/model.ts";
+import { checked } from "../../routes/context.ts";
+import { fieldsOf, textOf, textsOf } from "../form.ts";
+import { COMPATIBILITIES } from "./compatibilities.ts";
+
+/** All fields at once: it makes a model, and it changes one. @throws ValidationFailure */
+export function modelIn(form: FormData): CreateModel {
+  const orNull = (name: string) => textOf(form, name).trim() || null;
+  const request = {
+    ...fieldsOf(form, "name", "visibility", "description"),
+    overview: textOf(form, "overview").replaceAll("\r\n", "\n"),
+    source_url: orNull("source_url"),
+    license_url: orNull("license_url"),
+    paper_url: orNull("paper_url"),
+    cover_image_url: orNull("cover_image_url"),
+    hardware_identifier: orNull("hardware_identifier"),
+    category_slugs: textsOf(form, "category_slugs"),
+  };
+  return checked(createModel, request, "body");
+}
+
+/** @throws ValidationFailure */
+export function versionIn(form: FormData): CreateVersion {
+  const text = (name: string) => textOf(form, name).trim() || undefined;
+  const number = (name: string) => {
+    const typed = text(name);
+    return typed === undefined ? undefined : Number(typed);
+  };
+  const flags = textsOf(form, "compatibilities");
+  const request = {
+    release_notes: textOf(form, "release_notes"),
+    container_image_digest: textOf(form, "container_image_digest").trim(),
+    schemas: {
+      prediction: {
+        input: jsonIn(form, "input"),
+        output: jsonIn(form, "output"),
+        stream_output: form.has("stream_output"),
+      },
+    },
+    compatibilities: Object.fromEntries(
+      COMPATIBILITIES.map(({ flag }) => [flag, flags.includes(flag)]),
+    ),
+    configuration: {
+      image: text("image"),
+      interface: text("interface"),
+      hardware_identifier: text("hardware_identifier"),
+      variable_names: textOf(form, "variable_names")
+        .split(/[\s,]+/)
+        .filter(Boolean),
+      timeout_seconds: number("timeout_seconds"),
+      max_concurrency: number("max_concurrency"),
+      idle_seconds: number("idle_seconds"),
+    },
+  };
+  return checked(createVersion, request, "body");
+}
+
+function jsonIn(form: FormData, name: "input" | "output") {
+  const read = readJson(textOf(form, name));
+  if ("fault" in read) throw invalid(["body", name], read.fault);
+  return read.value;
+}
+
+/** A schema stands in one field: where in it something is wrong has to be said in words. */
+export async function explained<Done>(make: () => Promise<Done>): Promise<Done> {
+  try {
+    return await make();
+  } catch (error) {
+    if (!(error instanceof ValidationFailure)) throw error;
+    throw new ValidationFailure(
+      error.issues.map((issue) => {
+        const [, , , field = "", ...way] = issue.loc;
+        return issue.loc[1] === "schemas" && way.length > 0
+          ? { ...issue, loc: ["body", field], msg: `${way.join(".")}: ${issue.msg}` }
+          : issue;
+      }),
+    );
+  }
+}

@@ -1,0 +1,91 @@
+/** A model's schema made fit to be shown: references followed, and nothing of it that is not of its type. */
+import { z } from "zod";
+import { type Keywords, listOf, objectOf, pointed } from "../../domain/input-form-schema.ts";
+import type { InlineSchema } from "../../openapi/types.ts";
+import { type Json, json } from "../../protocol/common.ts";
+
+/** A schema may contain itself, and many parts may each have many: both are bounded. */
+const MAX_DEPTH = 6;
+const MAX_PARTS = 1_000;
+
+/** What a keyword says that is of the wrong type is nothing: schemas are checked for what they allow alone. */
+const lenient = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
+
+const number = lenient(z.number());
+const text = lenient(z.string());
+const type = z.enum(["array", "boolean", "integer", "null", "number", "object", "string"]);
+
+const keywords = z.object({
+  type: lenient(z.union([type, z.array(type)])),
+  description: text,
+  format: text,
+  pattern: text,
+  enum: lenient(z.array(json)),
+  const: lenient(json),
+  default: lenient(json),
+  minimum: number,
+  maximum: number,
+  exclusiveMinimum: number,
+  exclusiveMaximum: number,
+  multipleOf: number,
+  minLength: number,
+  maxLength: number,
+  minItems: number,
+  maxItems: number,
+});
+
+/** @returns the schema, its fields in the order that it wants, and whether all of it is there. */
+export function readable(root: Json): { schema: InlineSchema; complete: boolean } {
+  let parts = 0;
+  let complete = true;
+
+  /** A part, with what it refers to and all that it must fit at once. */
+  function whole(part: Json, depth: number): Keywords {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return {};
+    if (depth > MAX_DEPTH || ++parts > MAX_PARTS) {
+      complete = false;
+      return {};
+    }
+    const { $ref, allOf, ...own } = part;
+    const referred = typeof $ref === "string" ? [pointed(root, $ref) ?? {}] : [];
+    const all = [...[...referred, ...listOf(allOf)].map((one) => whole(one, depth + 1)), own];
+    // By entries: to assign `__proto__` would set it.
+    const together = (objects: Keywords[]) => Object.fromEntries(objects.flatMap(Object.entries));
+    return together([
+      ...all,
+      { required: all.flatMap(({ required }) => listOf(required)) },
+      { properties: together(all.map(({ properties }) => objectOf(properties))) },
+    ]);
+  }
+
+  function read(part: Json, depth: number): InlineSchema {
+    const { properties, items, anyOf, oneOf, required, ...full } = whole(part, depth);
+    const shown: InlineSchema = definite(keywords.parse(full));
+    const needed = listOf(required).filter((name) => typeof name === "string");
+    const fields = Object.entries(objectOf(properties)).toSorted(
+      ([, a], [, b]) => orderOf(a) - orderOf(b),
+    );
+    if (needed.length > 0) shown.required = needed;
+    if (fields.length > 0) {
+      shown.properties = Object.fromEntries(
+        fields.map(([name, field]) => [name, read(field, depth + 1)]),
+      );
+    }
+    if (items !== undefined && !Array.isArray(items)) shown.items = read(items, depth + 1);
+    const choices = [...listOf(anyOf), ...listOf(oneOf)];
+    if (choices.length > 0) shown.anyOf = choices.map((one) => read(one, depth + 1));
+    return shown;
+  }
+
+  return { schema: read(root, 0), complete };
+}
+
+/** As Cog says in which order a form has its fields; those that say nothing come last. */
+function orderOf(field: Json): number {
+  const { "x-order": order } = objectOf(field);
+  return typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
+}
+
+/** Without the keywords that are not there: `undefined` would be shown as a value. */
+const definite = <Value extends object>(value: Value) =>
+  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));

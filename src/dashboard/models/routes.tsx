@@ -1,0 +1,110 @@
+/** /models and the pages of a model that everybody may look at. */
+import { z } from "zod";
+import { modelSort } from "../../protocol/model.ts";
+import { listCategories } from "../../services/categories.ts";
+import { listModels, listOwnModels, readModel } from "../../services/models.ts";
+import type { PageRequest } from "../../services/pages.ts";
+import { searchModels } from "../../services/search.ts";
+import { listVersions, readVersion } from "../../services/versions.ts";
+import { type PageContext, pages } from "../context.ts";
+import { blank } from "../form.ts";
+import { ApiPage } from "./api.tsx";
+import { type Asked, ModelsPage } from "./list.tsx";
+import { OverviewPage } from "./overview.tsx";
+import { ownModelPages } from "./own-routes.tsx";
+import { ownVersionPages } from "./own-version-routes.tsx";
+import { VersionPage } from "./version.tsx";
+import { VersionsPage } from "./versions.tsx";
+
+/** What it cannot be is as if it had not been asked for: addresses are typed, too. */
+const asked = z.object({
+  q: z.string().max(50).catch("").default(""),
+  owner: z.string().catch("").default(""),
+  category: z.string().catch("").default(""),
+  sort: modelSort.catch("created_at").default("created_at"),
+});
+
+const PAGE_SIZE = 20;
+const MAX_CATEGORIES = 1_000;
+
+const listing = (c: PageContext): PageRequest => ({
+  cursor: c.req.query("cursor"),
+  size: PAGE_SIZE,
+  url: c.req.url,
+});
+
+function modelsOf(c: PageContext, { q, owner, category, sort }: Asked) {
+  const { services, viewer } = c.var;
+  const request = listing(c);
+  if (q !== "") return searchModels(services, viewer?.caller, q, request);
+  if (viewer && owner === viewer.user.username)
+    return listOwnModels(services, viewer.caller, request);
+  const filters = {
+    sort_by: sort,
+    sort_direction: "desc" as const,
+    category_slugs: category === "" ? [] : [category],
+  };
+  return listModels(services, owner || undefined, filters, request);
+}
+
+/** @throws ProblemError not_found */
+const modelOf = (c: PageContext, owner: string, name: string) =>
+  readModel(c.var.services, c.var.viewer?.caller, owner, name);
+
+export const modelPages = pages()
+  .route("/", ownModelPages)
+  .route("/", ownVersionPages)
+  .get("/models", async (c) => {
+    const query = asked.parse(c.req.query());
+    const first = { cursor: undefined, size: MAX_CATEGORIES, url: c.req.url };
+    const [models, categories] = await Promise.all([
+      modelsOf(c, query),
+      listCategories(c.var.services, first),
+    ]);
+    return c.render(
+      <ModelsPage
+        viewer={c.var.viewer}
+        asked={query}
+        categories={categories.items}
+        models={models}
+      />,
+      { title: query.q === "" ? "Models" : `Models: ${query.q}` },
+    );
+  })
+  .get("/models/:owner/:name", async (c) => {
+    const { owner, name } = c.req.param();
+    const model = await modelOf(c, owner, name);
+    return c.render(<OverviewPage model={model} viewer={c.var.viewer} />, {
+      title: `${owner}/${name}`,
+    });
+  })
+  .get("/models/:owner/:name/versions", async (c) => {
+    const { services, viewer } = c.var;
+    const { owner, name } = c.req.param();
+    const [model, versions] = await Promise.all([
+      modelOf(c, owner, name),
+      listVersions(services, viewer?.caller, owner, name, listing(c)),
+    ]);
+    return c.render(<VersionsPage model={model} viewer={viewer} versions={versions.page} />, {
+      title: `Versions of ${owner}/${name}`,
+    });
+  })
+  .get("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}", async (c) => {
+    const { services, viewer } = c.var;
+    const { owner, name, number } = c.req.param();
+    const [model, { version }] = await Promise.all([
+      modelOf(c, owner, name),
+      readVersion(services, viewer?.caller, owner, name, Number(number)),
+    ]);
+    return c.render(<VersionPage model={model} version={version} viewer={viewer} draft={blank} />, {
+      title: `${owner}/${name}:${number}`,
+    });
+  })
+  .get("/models/:owner/:name/api", async (c) => {
+    const { viewer, origin } = c.var;
+    const { owner, name } = c.req.param();
+    const model = await modelOf(c, owner, name);
+    return c.render(<ApiPage model={model} viewer={viewer} origin={origin} />, {
+      title: `How to call ${owner}/${name}`,
+    });
+  });

@@ -1,0 +1,29 @@
+/** The schema of a model's input or output: for people, and as it was published. */
+import type { Json } from "../../protocol/common.ts";
+import { About, Fields, Type } from "../reference/schema.tsx";
+import { Copy } from "../ui/parts.tsx";
+import { readable } from "./readable.ts";
+
+export function SchemaView({ title, schema }: { title: string; schema: Json }) {
+  const { schema: shown, complete } = readable(schema);
+  return (
+    <section class="schema">
+      <h3>{title}</h3>
+      <p class="type">
+        <Type schema={shown} />
+      </p>
+      <About schema={shown} Text={Spoken} />
+      <Fields schema={shown} Text={Spoken} />
+      {!complete && <p class="hint">This schema goes on: all of it is in its JSON.</p>}
+      <details>
+        <summary>{title} as JSON</summary>
+        <Copy lines text={JSON.stringify(schema, null, 2)} />
+      </details>
+    </section>
+  );
+}
+
+/** What users say of their fields: code in it, but no links. */
+const Spoken = ({ text }: { text: string }) => (
+  <>{text.split(/`([^`]+)`/).map((part, n) => (n % 2 === 1 ? <code>{part}</code> : part))}</>
+);

@@ -1,0 +1,62 @@
+/** The versions of a model, newest first. */
+import type { VersionSummary } from "../../protocol/model.ts";
+import type { Page } from "../../services/pages.ts";
+import type { DetailedModelRow } from "../../storage/models.ts";
+import type { Viewer } from "../context.ts";
+import { Pager, Time } from "../ui/parts.tsx";
+import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
+import { NoVersion } from "./overview.tsx";
+
+export const VersionsPage = ({
+  model,
+  viewer,
+  versions,
+}: {
+  model: DetailedModelRow;
+  viewer: Viewer | undefined;
+  versions: Page<VersionSummary>;
+}) => (
+  <>
+    <ModelHeader model={model} viewer={viewer} page="/versions" />
+    {model.latest_version ? (
+      <>
+        <div class="title-row">
+          <h2>Versions</h2>
+          {isOwner(model, viewer) && (
+            <a class="button primary" href={modelAddress(model, "/versions/new")}>
+              New version
+            </a>
+          )}
+        </div>
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Version</th>
+                <th scope="col">Notes</th>
+                <th scope="col">Published</th>
+              </tr>
+            </thead>
+            <tbody>
+              {versions.items.map(({ number, release_notes, created_at }) => (
+                <tr>
+                  <th scope="row">
+                    <a href={modelAddress(model, `/versions/${number}`)}>{number}</a>{" "}
+                    {number === model.latest_version?.number && <span class="badge">latest</span>}
+                  </th>
+                  <td>{release_notes || "—"}</td>
+                  <td>
+                    <Time at={created_at} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <Pager previous={versions.previous_url} next={versions.next_url} />
+      </>
+    ) : (
+      <NoVersion model={model} viewer={viewer} />
+    )}
+  </>
+);

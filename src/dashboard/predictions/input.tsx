@@ -1,0 +1,31 @@
+/** What a prediction was given, field by field. */
+import type { Run } from "../../services/runs.ts";
+import { Value } from "../run/output.tsx";
+import { shown } from "../run/shown.ts";
+
+export function Input({ run, host }: { run: Run; host: string }) {
+  const { shownInput: input, dataRemoved, prediction } = run;
+  const all = `/predictions/${prediction.id}/json`;
+  if (dataRemoved) return <p class="hint">It is removed.</p>;
+  if (input === undefined)
+    return (
+      <p class="hint">
+        {"It is too large for a page. "}
+        <a href={all}>All of it, as JSON</a>
+      </p>
+    );
+  const fields = typeof input === "object" && input !== null ? Object.entries(input) : [];
+  if (fields.length === 0) return <p class="hint">Nothing: every field had its default.</p>;
+  return (
+    <dl class="input">
+      {fields.map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>
+            <Value found={shown(value, host)} host={host} all={all} />
+          </dd>
+        </>
+      ))}
+    </dl>
+  );
+}

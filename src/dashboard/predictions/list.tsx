@@ -1,0 +1,170 @@
+/** The predictions of whoever is signed in, newest first; client/predictions.ts keeps it up to date. */
+import { isTerminal } from "../../domain/prediction-state.ts";
+import { type PredictionQuery, taskStatus } from "../../protocol/prediction.ts";
+import type { Page } from "../../services/pages.ts";
+import type { ListedRun } from "../../services/runs.ts";
+import { duration } from "../run/duration.ts";
+import { Empty, Pager, Status, Time } from "../ui/parts.tsx";
+
+export interface Asked {
+  query: PredictionQuery;
+  /** As it was typed. */
+  model: string;
+  /** What is wrong with that. */
+  issue?: string;
+}
+
+export const PredictionsPage = ({
+  asked,
+  page,
+}: {
+  asked: Asked;
+  /** Absent when it is not known what is asked for. */
+  page: Page<ListedRun> | undefined;
+}) => (
+  <>
+    <h1>Predictions</h1>
+    <Filters asked={asked} />
+    {page && (
+      <div data-list data-first={page.previous_cursor === null ? "true" : undefined}>
+        <List asked={asked} page={page} />
+      </div>
+    )}
+  </>
+);
+
+const Filters = ({ asked: { query, model, issue } }: { asked: Asked }) => (
+  <form method="get" action="/predictions" class="prediction-filters">
+    <fieldset>
+      <legend class="unseen">Status</legend>
+      {taskStatus.options.map((status) => (
+        <label class="choice">
+          <input
+            type="checkbox"
+            name="statuses"
+            value={status}
+            checked={query.statuses.includes(status)}
+          />
+          {status}
+        </label>
+      ))}
+    </fieldset>
+    <label for="model">Model</label>
+    <input
+      id="model"
+      name="model"
+      value={model}
+      placeholder="owner/name"
+      maxlength={127}
+      autocapitalize="none"
+      spellcheck={false}
+      {...(issue && { "aria-invalid": "true", "aria-describedby": "model-issue" })}
+    />
+    <button type="submit" class="quiet">
+      Filter
+    </button>
+    {isFiltered(query, model) && <a href="/predictions">Show all</a>}
+    {issue && (
+      <p class="issue" id="model-issue">
+        {issue}
+      </p>
+    )}
+  </form>
+);
+
+const isFiltered = ({ statuses }: PredictionQuery, model: string) =>
+  statuses.length > 0 || model !== "";
+
+function List({ asked: { query, model }, page }: { asked: Asked; page: Page<ListedRun> }) {
+  if (page.items.length === 0) return <Nothing filtered={isFiltered(query, model)} />;
+  const live = page.items.some(({ prediction }) => !isTerminal(prediction.status));
+  return (
+    <>
+      <table class="predictions" data-live={live ? "true" : undefined}>
+        <thead>
+          <tr>
+            <th scope="col">Prediction</th>
+            <th scope="col">Status</th>
+            <th scope="col">Model</th>
+            <th scope="col">Created</th>
+            <th scope="col" class="number">
+              Setup
+            </th>
+            <th scope="col" class="number">
+              Run
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {page.items.map((one) => (
+            <Row run={one} />
+          ))}
+        </tbody>
+      </table>
+      <Pager previous={page.previous_url} next={page.next_url} />
+    </>
+  );
+}
+
+function Row({ run: { prediction, model } }: { run: ListedRun }) {
+  const { id, status, created_at, setup_time, execution_time, error } = prediction;
+  const { owner, name, version_number } = prediction.model;
+  return (
+    <tr data-row={id}>
+      <th scope="row">
+        <a href={`/predictions/${id}`} title={id}>
+          {shortId(id)}
+        </a>
+      </th>
+      <td data-label="Status">
+        <Status status={status} />
+        {error && <small class="why">{excerpt(error.message)}</small>}
+      </td>
+      <td data-label="Model">
+        {model ? <a href={`/models/${model}`}>{model}</a> : `${owner}/${name}`}{" "}
+        <small>{`version ${version_number}`}</small>
+      </td>
+      <td data-label="Created">
+        <Time at={created_at} />
+      </td>
+      <td class="number" data-label="Setup">
+        {secondsText(setup_time)}
+      </td>
+      <td class="number" data-label="Run">
+        {secondsText(execution_time)}
+      </td>
+    </tr>
+  );
+}
+
+/** Ids begin with the time: those of one minute differ in their end. */
+const shortId = (id: string) => `…${id.slice(-12)}`;
+
+const EXCERPT = 90;
+const excerpt = (text: string) => (text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text);
+
+const secondsText = (text: string | null) => (text === null ? "–" : duration(Number(text)));
+
+const Nothing = ({ filtered }: { filtered: boolean }) =>
+  filtered ? (
+    <Empty title="None of these">
+      <p>No prediction of yours is like that.</p>
+      <p>
+        <a href="/predictions">Show all</a>
+      </p>
+    </Empty>
+  ) : (
+    <Empty title="No predictions yet">
+      <p>
+        Find a model, open its playground and run it: what you run there or with the API is here.
+      </p>
+      <p class="actions">
+        <a class="button primary" href="/models">
+          Browse models
+        </a>
+        <a class="button quiet" href="/docs">
+          Read about the API
+        </a>
+      </p>
+    </Empty>
+  );

@@ -1,0 +1,81 @@
+/** The page of one prediction: the run, what it was given, who was told, what to do with it. */
+import type { WebhookEvent } from "../../protocol/webhook.ts";
+import type { Run } from "../../services/runs.ts";
+import { RunView } from "../run/view.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Copy, Time } from "../ui/parts.tsx";
+import { Input } from "./input.tsx";
+import { Webhooks } from "./webhooks.tsx";
+
+export function PredictionPage({
+  run,
+  webhooks,
+  host,
+}: {
+  run: Run;
+  webhooks: WebhookEvent[];
+  host: string;
+}) {
+  const { id, model, created_at } = run.prediction;
+  const version = `Version ${model.version_number}`;
+  return (
+    <>
+      <p class="way">
+        <a href="/predictions">Predictions</a>
+      </p>
+      <h1>
+        {"Prediction of "}
+        {run.model ? (
+          <a href={`/models/${run.model}`}>{run.model}</a>
+        ) : (
+          `${model.owner}/${model.name}`
+        )}
+      </h1>
+      <p class="hint">
+        {run.model ? (
+          <a href={`/models/${run.model}/versions/${model.version_number}`}>{version}</a>
+        ) : (
+          version
+        )}
+        {", created "}
+        <Time at={created_at} />
+      </p>
+      <div class="prediction">
+        <RunView run={run} host={host} />
+        <aside>
+          <h2>Input</h2>
+          <Input run={run} host={host} />
+          {run.model && !run.dataRemoved && (
+            <p>
+              <a href={`/models/${run.model}/playground?run=${id}`}>Open it in the playground</a>
+            </p>
+          )}
+          <h2>Address</h2>
+          <Copy text={id} />
+          <Copy text={run.prediction.url} />
+          <div data-after>
+            <Webhooks predictionId={id} events={webhooks} />
+            {!run.live && !run.dataRemoved && <Remove id={id} />}
+          </div>
+        </aside>
+      </div>
+    </>
+  );
+}
+
+const Remove = ({ id }: { id: string }) => (
+  <>
+    <h2>Remove its data</h2>
+    <p class="hint">
+      Input, output, log and files go at once; that there was this prediction stays in the list.
+    </p>
+    <Form
+      action={`/predictions/${id}/delete`}
+      data-confirm="Remove input, output, log and files? They cannot be brought back."
+    >
+      <button type="submit" class="danger">
+        Remove data
+      </button>
+    </Form>
+  </>
+);

@@ -1,0 +1,146 @@
+/** `/predictions`: one's own, what each did, and what can be done with it. */
+import { ValidationFailure } from "../../domain/validation.ts";
+import { ProblemError } from "../../errors.ts";
+import { limitRate } from "../../middleware/rate-limit.ts";
+import { predictionQuery } from "../../protocol/prediction.ts";
+import { afterOf, eventStream } from "../../routes/event-stream.ts";
+import { OWN_WEBHOOK } from "../../routes/webhooks.ts";
+import {
+  cancelPrediction,
+  getPrediction,
+  removePrediction,
+  streamPrediction,
+} from "../../services/predictions.ts";
+import { listRuns, readRun, retryPrediction } from "../../services/runs.ts";
+import { listWebhooks, redeliver } from "../../services/webhook-ledger.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { formOf, textOf } from "../form.ts";
+import { fragment } from "../run/fragment.tsx";
+import { RunView } from "../run/view.tsx";
+import { type Asked, PredictionsPage } from "./list.tsx";
+import { PredictionPage } from "./page.tsx";
+
+const ONE = "/predictions/:prediction_id";
+
+/** Then a browser asks again, by itself, and it is asked again who that is. */
+const STREAM_SECONDS = 300;
+
+export const predictionPages = pages()
+  .get("/predictions", signedIn, async (c) => {
+    const asked = askedIn(c);
+    const page = asked.issue
+      ? undefined
+      : await listRuns(c.var.services, viewerOf(c).caller, asked.query, {
+          cursor: asked.query.cursor,
+          size: asked.query.page_size,
+          url: c.req.url,
+        }).catch(unknownPage);
+    // There is one first page only: the one where new ones appear.
+    if (asked.query.cursor !== undefined && page?.previous_cursor === null)
+      return c.redirect(firstPage(c.req.url), 303);
+    return c.render(<PredictionsPage asked={asked} page={page} />, {
+      title: "Predictions",
+      scripts: ["predictions"],
+    });
+  })
+  .get(ONE, signedIn, async (c) => {
+    const { services, origin } = c.var;
+    const { caller } = viewerOf(c);
+    const { prediction_id: id } = c.req.param();
+    const [run, { items }] = await Promise.all([
+      readRun(services, caller, id, origin),
+      listWebhooks(services, caller, id),
+    ]);
+    const { owner, name } = run.prediction.model;
+    return c.render(<PredictionPage run={run} webhooks={items} host={new URL(origin).host} />, {
+      title: `Prediction of ${run.model ?? `${owner}/${name}`}`,
+      scripts: ["run"],
+    });
+  })
+  .get(`${ONE}/view`, signedIn, async (c) => {
+    const { services, origin } = c.var;
+    const run = await readRun(services, viewerOf(c).caller, c.req.param("prediction_id"), origin);
+    return fragment(c, <RunView run={run} host={new URL(origin).host} />);
+  })
+  .get(`${ONE}/events`, signedIn, async (c) => {
+    const after = afterOf(c.req.header("last-event-id"), c.req.query("after_id"));
+    const { caller } = viewerOf(c);
+    const id = c.req.param("prediction_id");
+    const options = { after, lasts: STREAM_SECONDS };
+    return eventStream(await streamPrediction(c.var.services, caller, id, options), undefined);
+  })
+  .get(`${ONE}/json`, signedIn, async (c) => {
+    const { services, origin } = c.var;
+    const { caller } = viewerOf(c);
+    const { text } = await getPrediction(services, caller, c.req.param("prediction_id"), origin);
+    return c.body(text, 200, { "content-type": "application/json" });
+  })
+  .post(`${ONE}/cancel`, signedIn, async (c) => {
+    const { prediction_id: id } = c.req.param();
+    await cancelPrediction(c.var.services, viewerOf(c).caller, id);
+    return next(c, "The prediction is being cancelled.", id);
+  })
+  .post(`${ONE}/retry`, signedIn, async (c) => {
+    const { caller } = viewerOf(c);
+    await limitRate(c, "predictions", caller.user_id);
+    const { services, origin } = c.var;
+    const id = await retryPrediction(services, caller, c.req.param("prediction_id"), origin).catch(
+      refused,
+    );
+    return next(c, "It runs again, as a prediction of its own.", id);
+  })
+  .post(`${ONE}/delete`, signedIn, async (c) => {
+    const { prediction_id: id } = c.req.param();
+    await removePrediction(c.var.services, viewerOf(c).caller, id);
+    return next(c, "Input, output, log and files of it are removed.", id);
+  })
+  .post(`${ONE}/webhooks/:event_id/redeliver`, signedIn, async (c) => {
+    const { caller } = viewerOf(c);
+    await limitRate(c, "predictions", caller.user_id);
+    const { prediction_id: id, event_id } = c.req.param();
+    const receiver = textOf(await formOf(c), "receiver");
+    const endpointId = receiver === OWN_WEBHOOK ? null : receiver || undefined;
+    await redeliver(c.var.services, caller, id, event_id, endpointId);
+    return next(c, "The event is on its way once more.", id);
+  });
+
+/** To the page of a prediction; client code is told its id. */
+const next = (c: PageContext, message: string, id: string) =>
+  c.req.header("accept")?.includes("text/html")
+    ? done(c, message, `/predictions/${id}`)
+    : c.json({ id });
+
+/** What the address of a list asks for: a form leaves what is not filled in empty. */
+function askedIn(c: PageContext): Asked {
+  const { model, ...rest } = c.req.query();
+  const query = { ...rest, statuses: c.req.queries("statuses"), ...(model && { model }) };
+  const result = predictionQuery.safeParse(query);
+  if (result.success) return { query: result.data, model: model ?? "" };
+  if (result.error.issues.some(({ path }) => path[0] !== "model")) throw badPage();
+  return {
+    query: predictionQuery.parse({ ...query, model: undefined }),
+    model: model ?? "",
+    issue: "Write it as owner/name.",
+  };
+}
+
+function firstPage(address: string): string {
+  const { pathname, searchParams } = new URL(address);
+  searchParams.delete("cursor");
+  return `${pathname}?${searchParams}`;
+}
+
+const badPage = () =>
+  new ProblemError("bad_request", "This address is of no page of the list. Begin at /predictions.");
+
+function unknownPage(error: unknown): never {
+  throw error instanceof ValidationFailure ? badPage() : error;
+}
+
+/** An input that was fine once, and names a file that is gone. */
+function refused(error: unknown): never {
+  if (!(error instanceof ValidationFailure)) throw error;
+  throw new ProblemError("conflict", `It cannot run again as it is. ${error.message}`);
+}

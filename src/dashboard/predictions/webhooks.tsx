@@ -1,0 +1,85 @@
+/** The ledger of a prediction's webhooks: each event, each receiver, each try; and once more. */
+import type { DeliveryAttempt, WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
+import { OWN_WEBHOOK } from "../../routes/webhooks.ts";
+import { Form } from "../ui/layout.tsx";
+import { Time } from "../ui/parts.tsx";
+
+export const Webhooks = ({
+  predictionId,
+  events,
+}: {
+  predictionId: string;
+  events: WebhookEvent[];
+}) =>
+  events.length === 0 ? null : (
+    <>
+      <h2>Webhooks</h2>
+      <ol class="ledger">
+        {events.map((event) => (
+          <li>
+            <p>
+              <strong>{event.event}</strong> <Time at={event.created_at} />
+            </p>
+            {event.deliveries.map((delivery) => (
+              <Delivery
+                delivery={delivery}
+                again={`/predictions/${predictionId}/webhooks/${event.id}/redeliver`}
+              />
+            ))}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+
+const Delivery = ({ delivery, again }: { delivery: WebhookDelivery; again: string }) => {
+  const { endpoint_id, url, state, next_attempt_at, attempts } = delivery;
+  return (
+    <div class="delivery" data-waits={state === "pending" ? "true" : undefined}>
+      <p>
+        {url ?? "An endpoint that is deleted"}{" "}
+        <span class={`status ${BADGES[state]}`}>{state}</span>
+      </p>
+      {attempts.length > 0 && (
+        <details>
+          <summary>{attempts.length === 1 ? "1 try" : `${attempts.length} tries`}</summary>
+          <ol>
+            {attempts.map((attempt) => (
+              <li>
+                <Time at={attempt.at} />
+                {`: ${outcome(attempt)}`}
+              </li>
+            ))}
+          </ol>
+        </details>
+      )}
+      {next_attempt_at !== null && (
+        <p class="hint">
+          {"Next try "}
+          <Time at={next_attempt_at} />
+        </p>
+      )}
+      {url !== null && (
+        <Form action={again}>
+          <input type="hidden" name="receiver" value={endpoint_id ?? OWN_WEBHOOK} />
+          <button type="submit" class="quiet">
+            Deliver again
+          </button>
+        </Form>
+      )}
+    </div>
+  );
+};
+
+const BADGES: Record<WebhookDelivery["state"], string> = {
+  pending: "started",
+  delivered: "succeeded",
+  failed: "failed",
+  superseded: "canceled",
+};
+
+function outcome({ status, duration_ms, error }: DeliveryAttempt): string {
+  if (duration_ms === null) return "under way";
+  const answer = status === null ? "no answer" : `${status}`;
+  return `${answer} after ${duration_ms} ms${error === null ? "" : `. ${error}`}`;
+}

@@ -1,0 +1,23 @@
+/** Values that have others in them. */
+import type { Json } from "../../protocol/common.ts";
+
+export type Branch = Json[] | { [key: string]: Json };
+export type Entry = [key: string, value: Json];
+
+export const isBranch = (value: Json): value is Branch =>
+  typeof value === "object" && value !== null;
+
+export function sizeText(branch: Branch): string {
+  const { length } = Array.isArray(branch) ? branch : Object.keys(branch);
+  const noun = Array.isArray(branch) ? "item" : "field";
+  return `${length} ${noun}${length === 1 ? "" : "s"}`;
+}
+
+/** So many are shown at once: a vector has thousands. */
+const PAGE = 100;
+
+/** The first of them, and those that have to be asked for. */
+export const paged = (entries: Entry[]): { first: Entry[]; rest: Entry[] } => ({
+  first: entries.slice(0, PAGE),
+  rest: entries.slice(PAGE),
+});

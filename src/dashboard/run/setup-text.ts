@@ -1,0 +1,13 @@
+/** How far a container is, in words. */
+import type { SetupProgress } from "../../protocol/event.ts";
+
+const PHASES: Record<SetupProgress["phase"], string> = {
+  pulling: "Fetching the image",
+  starting: "Starting the container",
+  ready: "Ready",
+};
+
+export function setupText({ phase, message, progress }: SetupProgress): string {
+  const percent = progress === undefined ? "" : `, ${Math.round(progress * 100)} %`;
+  return `${PHASES[phase]}${percent}${message ? `: ${message}` : ""}`;
+}

@@ -1,0 +1,87 @@
+/** The steps of a run, with how long each took. */
+import type { Step } from "../../domain/timeline.ts";
+import type { TaskStatus } from "../../protocol/prediction.ts";
+import { Time } from "../ui/parts.tsx";
+import { duration } from "./duration.ts";
+
+const NAMES: Record<Step["what"], string> = {
+  created: "Created",
+  queued: "Queued",
+  setup: "Setup",
+  started: "Running",
+  output: "First output",
+  done: "Done",
+};
+
+const ENDS: Partial<Record<TaskStatus, string>> = {
+  succeeded: "Succeeded",
+  failed: "Failed",
+  canceled: "Canceled",
+};
+
+export const Timeline = ({
+  steps,
+  status,
+  runners,
+}: {
+  steps: Step[];
+  status: TaskStatus;
+  runners: number;
+}) => (
+  <>
+    <ol class="timeline">
+      {steps.map((step) => (
+        <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
+          <span class="step">{(step.what === "done" && ENDS[status]) || NAMES[step.what]}</span>
+          <span class="took">
+            <Took step={step} />
+          </span>
+          <Phases step={step} />
+        </li>
+      ))}
+    </ol>
+    <Bar steps={steps} />
+    {runners > 1 && (
+      <p class="hint">{`${runners} runners have begun it: one was lost, or handed it back.`}</p>
+    )}
+  </>
+);
+
+function Took({ step: { what, state, at, seconds } }: { step: Step }) {
+  if (what === "created") return at === null ? <>–</> : <Time at={at} />;
+  if (state === "ahead") return <>–</>;
+  if (state === "current") return <span data-since={at}>…</span>;
+  if (seconds === null) return <>–</>;
+  if (what === "output") return <>{`after ${duration(seconds)}`}</>;
+  return <>{what === "done" ? `${duration(seconds)} in all` : duration(seconds)}</>;
+}
+
+const Phases = ({ step: { phases = [] } }: { step: Step }) =>
+  phases.length === 0 ? null : (
+    <small>
+      {phases
+        .map(({ phase, seconds }) => (seconds === null ? phase : `${phase} ${duration(seconds)}`))
+        .join(", ")}
+    </small>
+  );
+
+/** How the time of one that has ended is divided. */
+function Bar({ steps }: { steps: Step[] }) {
+  const total = steps.find(({ what }) => what === "done")?.seconds ?? 0;
+  if (total === 0) return null;
+  let x = 0;
+  const parts = steps
+    .filter(({ what }) => what === "queued" || what === "setup" || what === "started")
+    .map(({ what, seconds }) => {
+      const width = Math.min(((seconds ?? 0) / total) * 1000, 1000 - x);
+      x += width;
+      return { what, x: x - width, width };
+    });
+  return (
+    <svg class="run-bar" viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true">
+      {parts.map(({ what, x, width }) => (
+        <rect class={what} x={x.toFixed(1)} y="0" width={width.toFixed(1)} height="6" />
+      ))}
+    </svg>
+  );
+}

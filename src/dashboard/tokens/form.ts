@@ -1,0 +1,65 @@
+/** What the form for a new token asks, and the request of the API that its answers are. */
+import { invalid } from "../../domain/validation.ts";
+import type { Scope } from "../../protocol/operator.ts";
+import { textOf, textsOf } from "../form.ts";
+
+const DAY_MS = 86_400_000;
+
+export const SCOPES: { value: Scope; label: string; hint: string }[] = [
+  { value: "predict", label: "predict", hint: "Run models, cancel runs, upload files for them." },
+  { value: "read", label: "read", hint: "Read what is yours: predictions, private models, usage." },
+  { value: "write", label: "write", hint: "Change what is yours: models, versions, your profile." },
+];
+
+/** What most programs need, and no more. */
+export const USUAL_SCOPES: Scope[] = ["predict", "read"];
+
+export const EXPIRIES = [
+  { value: "7", label: "In 7 days" },
+  { value: "30", label: "In 30 days" },
+  { value: "90", label: "In 90 days" },
+  { value: "365", label: "In a year" },
+  { value: "date", label: "On a date" },
+  { value: "never", label: "Never" },
+];
+
+export const USUAL_EXPIRY = "90";
+
+/** To be checked with the API's own schema. @throws ValidationFailure */
+export const requestOf = (form: FormData, now: number) => ({
+  name: textOf(form, "name").trim(),
+  scopes: textsOf(form, "scopes"),
+  models: modelsIn(form),
+  expires_at: expiryIn(form, now),
+});
+
+export const MODELS_FOR = [
+  { value: "all", label: "All models", hint: "Yours and anybody's, later ones too." },
+  { value: "some", label: "Only these models" },
+];
+
+/** Those that are ticked and those that are written; null: for all, which has to be said. */
+function modelsIn(form: FormData): string[] | null {
+  const chosen = textOf(form, "models_for");
+  if (chosen === "all") return null;
+  if (chosen !== "some") throw invalid(["body", "models_for"], "Choose which models it may run.");
+  const names = textsOf(form, "models").flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
+  if (names.length === 0) throw invalid(["body", "models"], "Name a model, or tick one of yours.");
+  return [...new Set(names)];
+}
+
+/** A date means its end: whatever is used on that day still works. */
+function expiryIn(form: FormData, now: number): string | null {
+  const chosen = textOf(form, "expires");
+  if (chosen === "never") return null;
+  if (chosen !== "date") return new Date(now + daysIn(chosen) * DAY_MS).toISOString();
+  const day = textOf(form, "expires_at");
+  if (day === "") throw invalid(["body", "expires_at"], "Choose the day.");
+  return `${day}T23:59:59Z`;
+}
+
+function daysIn(chosen: string): number {
+  const days = EXPIRIES.some(({ value }) => value === chosen) ? Number(chosen) : Number.NaN;
+  if (Number.isNaN(days)) throw invalid(["body", "expires"], "Choose when it expires.");
+  return days;
+}

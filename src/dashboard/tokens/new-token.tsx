@@ -1,0 +1,119 @@
+/** Making a token: the form, and what is shown of the new one, once. */
+import { type Draft, textOf } from "../form.ts";
+import {
+  Choices,
+  described,
+  Field,
+  Problem,
+  Select,
+  Submit,
+  TextArea,
+  TextField,
+} from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Copy } from "../ui/parts.tsx";
+import { EXPIRIES, MODELS_FOR, SCOPES, USUAL_EXPIRY, USUAL_SCOPES } from "./form.ts";
+
+export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) => (
+  <Form action="/tokens" class="narrow">
+    <Problem draft={draft} />
+    <TextField
+      name="name"
+      label="Name"
+      hint="Where it will be used, so that you know it again."
+      maxlength={100}
+      autocomplete="off"
+      required
+      draft={draft}
+    />
+    <Choices name="scopes" label="It may" values={USUAL_SCOPES} options={SCOPES} draft={draft} />
+    <Select
+      name="expires"
+      label="It expires"
+      value={USUAL_EXPIRY}
+      required
+      options={EXPIRIES}
+      draft={draft}
+    />
+    <div class="on-a-date">
+      <LastDay draft={draft} />
+    </div>
+    <Choices
+      one
+      name="models_for"
+      label="It may run"
+      values={["all"]}
+      options={MODELS_FOR}
+      draft={draft}
+    />
+    <div class="some-models">
+      <Models draft={draft} models={models} />
+    </div>
+    <Submit>Make the token</Submit>
+  </Form>
+);
+
+/** Not required as the browser means it: it is asked for while it is not there, too. */
+function LastDay({ draft }: { draft: Draft }) {
+  const about = { name: "expires_at", hint: "In UTC, to its end.", draft };
+  const value = draft.values ? textOf(draft.values, about.name) : "";
+  return (
+    <Field {...about} label="Its last day" required>
+      <input {...described(about.name, about.hint, draft)} type="date" value={value} />
+    </Field>
+  );
+}
+
+/** What is written comes before what is ticked: of fields of one name the first is shown again. */
+const Models = ({ draft, models }: { draft: Draft; models: string[] }) => (
+  <>
+    <TextArea
+      name="models"
+      label="Their names"
+      hint={
+        <>
+          One <code>owner/name</code> on a line, <a href="/models">yours or anybody's</a>.
+        </>
+      }
+      rows={3}
+      class="code"
+      draft={draft}
+    />
+    {models.length > 0 && <OwnModels draft={draft} models={models} />}
+  </>
+);
+
+function OwnModels({ draft, models }: { draft: Draft; models: string[] }) {
+  const ticked = draft.values?.getAll("models") ?? [];
+  return (
+    <fieldset class="field choices own-models">
+      <legend>Yours</legend>
+      {models.map((model) => (
+        <label class="choice">
+          <input type="checkbox" name="models" value={model} checked={ticked.includes(model)} />
+          <span>{model}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+export interface MadeToken {
+  token: string;
+  name: string;
+  /** Of a call that it may make. */
+  url: string;
+}
+
+export const ShownOnce = ({ made: { token, name, url } }: { made: MadeToken }) => (
+  <section class="shown-once" aria-labelledby="made-title">
+    <h2 id="made-title">Your new token: {name}</h2>
+    <p>Copy it now and keep it as a secret: it is not shown again.</p>
+    <Copy text={token} />
+    <p>Try it:</p>
+    <Copy
+      lines
+      text={`export AUSPEX_TOKEN=${token}\ncurl ${url} -H "Authorization: Bearer $AUSPEX_TOKEN"`}
+    />
+  </section>
+);

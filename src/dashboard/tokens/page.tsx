@@ -1,0 +1,126 @@
+/** The tokens that an account has: what each may do, until when, and whether it is still used. */
+import type { Token } from "../../protocol/operator.ts";
+import type { Page } from "../../services/pages.ts";
+import type { Draft } from "../form.ts";
+import { Form } from "../ui/layout.tsx";
+import { Empty, Pager, Time } from "../ui/parts.tsx";
+import { type MadeToken, NewToken, ShownOnce } from "./new-token.tsx";
+
+export const TokensPage = ({
+  draft,
+  made,
+  page,
+  models,
+  now,
+}: {
+  draft: Draft;
+  made: MadeToken | undefined;
+  page: Page<Token>;
+  /** One's own, as `owner/name`. */
+  models: string[];
+  now: number;
+}) => (
+  <>
+    <h1>Access tokens</h1>
+    <p>
+      Programs call Auspex with them, as you. Give each its own, so that you can revoke one and not
+      the others.
+    </p>
+    {made && <ShownOnce made={made} />}
+    <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
+      <summary class="button primary">New token</summary>
+      <NewToken draft={draft} models={models} />
+    </details>
+    {page.items.length === 0 ? (
+      <Empty title="No tokens yet">
+        <p>Make one above, then paste the line that it is shown with into a terminal.</p>
+      </Empty>
+    ) : (
+      <List tokens={page.items} now={now} />
+    )}
+    <Pager previous={page.previous_url} next={page.next_url} />
+  </>
+);
+
+const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
+  <div class="scroll">
+    <table class="tokens">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">May</th>
+          <th scope="col">Last used</th>
+          <th scope="col">Expires</th>
+          <th scope="col">Created</th>
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <Row token={token} now={now} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const Row = ({ token, now }: { token: Token; now: number }) => (
+  <tr>
+    <th scope="row">
+      {token.name} <small>{token.prefix}…</small>
+    </th>
+    <td data-label="May">
+      {token.scopes.join(", ")}
+      {token.models && <OnlyModels models={token.models} />}
+    </td>
+    <td data-label="Last used">
+      {token.last_used_at === null ? "never" : <Time at={token.last_used_at} />}
+    </td>
+    <td data-label="Expires">
+      {token.expires_at === null ? "never" : <Time at={token.expires_at} />}
+      {token.expires_at !== null && Date.parse(token.expires_at) <= now && (
+        <>
+          {" "}
+          <span class="status warning">expired</span>
+        </>
+      )}
+    </td>
+    <td data-label="Created">
+      <Time at={token.created_at} />
+    </td>
+    <td class="end">
+      <Form
+        action={`/tokens/${token.id}/revoke`}
+        data-confirm={`Revoke ${token.name}? What uses it is refused within 10 s.`}
+      >
+        <button type="submit" class="danger" aria-label={`Revoke ${token.name}`}>
+          Revoke
+        </button>
+      </Form>
+    </td>
+  </tr>
+);
+
+/** A few are named at once. */
+const NAMED = 3;
+
+function OnlyModels({ models }: { models: string[] }) {
+  if (models.length === 0) return <small>no model: those that it was for are gone</small>;
+  const links = models.map((model, n) => (
+    <>
+      {n > 0 && ", "}
+      <a href={`/models/${model}`}>{model}</a>
+    </>
+  ));
+  if (models.length <= NAMED) return <small>only {links}</small>;
+  return (
+    <details>
+      <summary>
+        <small>only {models.length} models</small>
+      </summary>
+      <small>{links}</small>
+    </details>
+  );
+}

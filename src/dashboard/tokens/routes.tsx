@@ -1,0 +1,58 @@
+/** `/tokens`: the access tokens of whoever is signed in. */
+import { createToken as createTokenBody } from "../../protocol/operator.ts";
+import { checked } from "../../routes/context.ts";
+import { listOwnModels } from "../../services/models.ts";
+import { createToken, listTokens, revokeOwnToken } from "../../services/tokens.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { blank, type Draft, submit } from "../form.ts";
+import { requestOf } from "./form.ts";
+import type { MadeToken } from "./new-token.tsx";
+import { TokensPage } from "./page.tsx";
+
+const PAGE_SIZE = 25;
+
+/** Of one's own models so many can be ticked, the newest: others can be written. */
+const OFFERED = 50;
+
+export const tokenPages = pages()
+  .get("/tokens", signedIn, (c) => show(c, blank))
+  .post("/tokens", signedIn, async (c) => {
+    const {
+      done: made,
+      draft,
+      status,
+    } = await submit(c, async (form) => {
+      const request = checked(createTokenBody, requestOf(form, Date.now()), "body");
+      const { token } = await createToken(c.var.services, viewerOf(c).user.id, request);
+      // Without `read` it knows nobody, but a list that is anybody's refuses a bad token, too.
+      const call = request.scopes.includes("read") ? "user" : "models";
+      return { token, name: request.name, url: `${c.var.origin}/v1/${call}` };
+    });
+    if (draft) {
+      c.status(status);
+      return show(c, draft);
+    }
+    // In this answer and nowhere else: it is kept nowhere (middleware/conditional.ts).
+    return show(c, blank, made);
+  })
+  .post("/tokens/:id/revoke", signedIn, async (c) => {
+    await revokeOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id"));
+    return done(c, "The token is revoked. It is refused everywhere within 10 s.", "/tokens");
+  });
+
+async function show(c: PageContext, draft: Draft, made?: MadeToken) {
+  const { services } = c.var;
+  const { user, caller } = viewerOf(c);
+  const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
+  const [page, own] = await Promise.all([
+    listTokens(services, user.id, list),
+    listOwnModels(services, caller, { ...list, cursor: undefined, size: OFFERED }),
+  ]);
+  const models = own.items.map(({ name }) => `${user.username}/${name}`);
+  const shown = (
+    <TokensPage draft={draft} made={made} page={page} models={models} now={Date.now()} />
+  );
+  return c.render(shown, { title: "Access tokens" });
+}

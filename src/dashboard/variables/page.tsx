@@ -1,0 +1,148 @@
+/** The variables of a model: their names, which of them its latest version wants, and a form to set one. */
+import type { DetailedModelRow } from "../../storage/models.ts";
+import type { Viewer } from "../context.ts";
+import type { Draft } from "../form.ts";
+import { ModelHeader, modelAddress } from "../models/header.tsx";
+import { described, Field, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Empty, Time } from "../ui/parts.tsx";
+import type { VariableRow } from "./rows.ts";
+
+interface PageProps {
+  model: DetailedModelRow;
+  viewer: Viewer;
+  rows: VariableRow[];
+  /** The name that is to be set, when one was chosen. */
+  chosen: string;
+  draft: Draft;
+}
+
+export const VariablesPage = ({ model, viewer, rows, chosen, draft }: PageProps) => (
+  <>
+    <ModelHeader model={model} viewer={viewer} page="/variables" />
+    {rows.length === 0 ? (
+      <Empty title="No variables yet">
+        <p>
+          Keys and tokens that the containers of this model need: they find them in their
+          environment. Set one below, and name it in <code>variable_names</code> of a version's
+          configuration: a version gets those that it names.
+        </p>
+      </Empty>
+    ) : (
+      <>
+        <p class="hint">
+          The containers of this model find them in their environment, those that their version
+          names. Values are kept encrypted, and shown to nobody.
+        </p>
+        <Table model={model} rows={rows} />
+      </>
+    )}
+    <SetForm model={model} chosen={chosen} draft={draft} />
+  </>
+);
+
+const Table = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
+  <table class="variables">
+    <thead>
+      <tr>
+        <th scope="col">Name</th>
+        <th scope="col">Set</th>
+        <th scope="col">
+          {model.latest_version ? `Version ${model.latest_version.number}` : "Latest version"}
+        </th>
+        <th scope="col">
+          <span class="unseen">Actions</span>
+        </th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row) => (
+        <Row model={model} row={row} />
+      ))}
+    </tbody>
+  </table>
+);
+
+const Row = ({
+  model,
+  row: { name, updated_at, wanted },
+}: {
+  model: DetailedModelRow;
+  row: VariableRow;
+}) => (
+  <tr>
+    <th scope="row">
+      <code>{name}</code>
+    </th>
+    <td data-label="Set">
+      {updated_at === null ? <span class="status warning">not set</span> : <Time at={updated_at} />}
+    </td>
+    <td data-label="Latest version">{wordsOf(model, wanted, updated_at !== null)}</td>
+    <td class="end">
+      <div class="row-actions">
+        <a
+          class="button quiet"
+          href={`${modelAddress(model, "/variables")}?name=${name}`}
+          aria-label={updated_at === null ? `Set ${name}` : `Change ${name}`}
+        >
+          {updated_at === null ? "Set" : "Change"}
+        </a>
+        {updated_at !== null && (
+          <Form
+            action={modelAddress(model, `/variables/${name}/delete`)}
+            data-confirm={`Delete ${name}? Its value is gone for good, and runs that begin from now on go without it.`}
+          >
+            <button type="submit" class="danger" aria-label={`Delete ${name}`}>
+              Delete
+            </button>
+          </Form>
+        )}
+      </div>
+    </td>
+  </tr>
+);
+
+function wordsOf({ latest_version }: DetailedModelRow, wanted: boolean, isSet: boolean): string {
+  if (!latest_version) return "none is published";
+  if (!wanted) return "does not name it";
+  return isSet ? "gets it" : "wants it, runs without";
+}
+
+/** A value is never shown again: not even what was typed a moment ago and refused. */
+function SetForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
+  const hint = "Up to 32,768 characters, in several lines if need be.";
+  return (
+    <section class="set-variable" aria-labelledby="set-title">
+      <h2 id="set-title">Set a variable</h2>
+      <Form action={modelAddress(model, "/variables")}>
+        <Problem draft={draft} />
+        <TextField
+          name="variable_name"
+          label="Name"
+          hint="Capitals, digits and '_', as in HF_TOKEN. One that is set already gets the new value."
+          value={chosen}
+          maxlength={100}
+          pattern="[A-Z_][A-Z0-9_]*"
+          autocomplete="off"
+          required
+          draft={draft}
+        />
+        <Field name="value" label="Value" hint={hint} draft={draft} required>
+          <textarea
+            {...described("value", hint, draft)}
+            class="code"
+            rows={3}
+            maxlength={32_768}
+            // Some browsers send what they check for spelling to a service.
+            spellcheck={false}
+            autocomplete="off"
+            autocapitalize="off"
+            autofocus={chosen !== ""}
+            required
+          />
+        </Field>
+        <Submit>Set the variable</Submit>
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,80 @@
+/** `/models/{owner}/{name}/variables`: what its owner's containers find in their environment. */
+import { oneSettable, setVariable as setBody, variableName } from "../../protocol/variable.ts";
+import { checked } from "../../routes/context.ts";
+import { readModel } from "../../services/models.ts";
+import { deleteVariable, listVariables, setVariable } from "../../services/variables.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+import { done } from "../flash.ts";
+import { blank, type Draft, submit, textOf } from "../form.ts";
+import { VariablesPage } from "./page.tsx";
+import { rowsOf } from "./rows.ts";
+
+/** All that a model may have. */
+const MOST = 100;
+
+const form = setBody.extend(oneSettable.shape);
+
+/** Forms send line breaks as two characters, which a key in several lines does not have. */
+const fieldsIn = (sent: FormData) => ({
+  variable_name: textOf(sent, "variable_name").trim(),
+  value: textOf(sent, "value").replaceAll("\r\n", "\n"),
+});
+
+export const variablePages = pages()
+  .get("/models/:owner/:name/variables", signedIn, (c) => show(c, blank))
+  .post("/models/:owner/:name/variables", signedIn, async (c) => {
+    const { owner, name } = c.req.param();
+    const sent = await submit(c, async (values) => {
+      const { variable_name, value } = checked(form, fieldsIn(values), "body");
+      const variable = { name: variable_name, value };
+      return setVariable(c.var.services, viewerOf(c).caller, owner, name, variable);
+    });
+    if (sent.draft) {
+      c.status(sent.status);
+      return show(c, sent.draft);
+    }
+    return done(
+      c,
+      `${sent.done.name} is set. Runs that begin from now on get it, everywhere within 10 s.`,
+      c.req.path,
+    );
+  })
+  .post("/models/:owner/:name/variables/:variable/delete", signedIn, async (c) => {
+    const { owner, name, variable } = c.req.param();
+    const sent = await submit(c, () =>
+      deleteVariable(c.var.services, viewerOf(c).caller, owner, name, variable),
+    );
+    if (sent.draft) {
+      c.status(sent.status);
+      return show(c, sent.draft);
+    }
+    return done(
+      c,
+      `${variable} is deleted. Runs that begin from now on go without it.`,
+      `/models/${owner}/${name}/variables`,
+    );
+  });
+
+/** @throws ProblemError not_found, forbidden */
+async function show(c: PageContext, draft: Draft) {
+  const { services } = c.var;
+  const viewer = viewerOf(c);
+  const { owner = "", name = "" } = c.req.param();
+  const all = { cursor: undefined, size: MOST, url: c.req.url };
+  const [model, { items }] = await Promise.all([
+    readModel(services, viewer.caller, owner, name),
+    listVariables(services, viewer.caller, owner, name, all),
+  ]);
+  const chosen = variableName.safeParse(c.req.query("name")).data ?? "";
+  return c.render(
+    <VariablesPage
+      model={model}
+      viewer={viewer}
+      rows={rowsOf(items, model.latest_version)}
+      chosen={chosen}
+      draft={draft}
+    />,
+    { title: `Variables of ${owner}/${name}` },
+  );
+}

@@ -1,0 +1,24 @@
+/** The variables that a model has, and those that its latest version wants and does not get. */
+import type { Configuration } from "../../protocol/model.ts";
+import type { Variable } from "../../protocol/variable.ts";
+
+export interface VariableRow {
+  name: string;
+  /** When it was set; null when it is not. */
+  updated_at: string | null;
+  /** Whether the latest version names it. */
+  wanted: boolean;
+}
+
+/** By name. */
+export function rowsOf(
+  variables: Variable[],
+  version: { configuration: Configuration } | null,
+): VariableRow[] {
+  const wanted = new Set(version?.configuration.variable_names);
+  const names = new Set([...variables.map(({ name }) => name), ...wanted]);
+  const setAt = new Map(variables.map(({ name, updated_at }) => [name, updated_at]));
+  return [...names]
+    .sort()
+    .map((name) => ({ name, updated_at: setAt.get(name) ?? null, wanted: wanted.has(name) }));
+}

@@ -1,0 +1,280 @@
+/** One's account in the dashboard: profile and picture, usage, the way out. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { User } from "../../../src/protocol/user.ts";
+import { Client, ORIGIN } from "../support/client.ts";
+import { keysBelow } from "../support/files.ts";
+import { signedUp, type Visitor } from "../support/visitor.ts";
+import { newClient, unique } from "../support/world.ts";
+
+const nobody = new Client(undefined);
+
+const profileOf = (username: string) =>
+  nobody.ok<Record<string, unknown>>("GET", `/v1/users/${username}`);
+
+/** The values that the fields of a page have. */
+const fieldsIn = (html: string) =>
+  Object.fromEntries(
+    [
+      ...html.matchAll(/<input(?=[^>]* name="(\w+)")(?=[^>]* value="([^"]*)")[^>]*>/g),
+      ...html.matchAll(/<textarea[^>]* name="(\w+)"[^>]*>\n?([^<]*)</g),
+    ].map(([, name = "", value = ""]) => [name, value]),
+  );
+
+const SIGNATURES = {
+  "image/png": "\x89PNG\r\n\x1a\n",
+  "image/jpeg": "\xff\xd8\xff\xe0",
+  "image/gif": "GIF89a",
+  "image/webp": "RIFF\x04\0\0\0WEBP",
+};
+
+const picture = (type: keyof typeof SIGNATURES, size = 100, filler = 1) => {
+  const bytes = new Uint8Array(size).fill(filler);
+  bytes.set(Uint8Array.from(SIGNATURES[type], (character) => character.charCodeAt(0)));
+  return new File([bytes], "me", { type: "text/html" });
+};
+
+describe("the profile", () => {
+  const FILLED = {
+    name: "Ann Example",
+    bio: "First line\nsecond <b>line</b>",
+    urls: "https://ann.example/\nhttps://work.example/a?b=c",
+    location: "Zürich",
+    company: "Engines & Sons",
+  };
+
+  it("shows what it has, and changes all of it", async () => {
+    const { visitor, username } = await signedUp();
+    const before = await visitor.look("/account");
+    expect(before.status).toBe(200);
+    expect(fieldsIn(before.html)).toMatchObject({ username, name: "Ann", bio: "", urls: "" });
+    const sent = await visitor.send("/account", { username, ...FILLED });
+    expect([sent.status, sent.location]).toEqual([303, "/account"]);
+    expect(await profileOf(username)).toMatchObject({
+      ...FILLED,
+      urls: FILLED.urls.split("\n"),
+    });
+    const { html } = await visitor.look("/account");
+    expect(html).toContain("Your profile is saved.");
+    expect(fieldsIn(html)).toMatchObject({ company: "Engines &amp; Sons", urls: FILLED.urls });
+    await visitor.send("/account", { username, ...FILLED, bio: "", urls: "" });
+    expect(await profileOf(username)).toMatchObject({ bio: "", urls: [] });
+  });
+
+  it("takes another username, for one's session and models too", async () => {
+    const { visitor, username } = await signedUp();
+    const renamed = unique("renamed");
+    await visitor.send("/account", { username: renamed, ...FILLED });
+    expect((await nobody.json("GET", `/v1/users/${username}`)).status).toBe(404);
+    expect((await visitor.look("/account")).html).toContain(renamed);
+  });
+
+  it("says beside the field what is wrong, and keeps what was typed", async () => {
+    const { visitor, username } = await signedUp();
+    const fields = { username: "No good", ...FILLED, urls: "ftp://x", bio: "é".repeat(1_001) };
+    const { status, html } = await visitor.send("/account", fields);
+    expect(status).toBe(422);
+    for (const name of ["username", "urls", "bio"])
+      expect(html).toMatch(new RegExp(`id="${name}-issue"`));
+    expect(fieldsIn(html)).toMatchObject({ username: "No good", urls: "ftp://x" });
+    expect(await profileOf(username)).toMatchObject({ name: "Ann" });
+  });
+
+  it("says when a username is taken", async () => {
+    const [{ visitor, username }, other] = [await signedUp(), await signedUp()];
+    const { status, html } = await visitor.send("/account", {
+      ...FILLED,
+      username: other.username,
+    });
+    expect(status).toBe(409);
+    expect(html).toContain("is taken");
+    expect(await profileOf(username)).toMatchObject({ name: "Ann" });
+  });
+
+  it("counts a line break of a form as one character", async () => {
+    const { visitor, username } = await signedUp();
+    const bio = "a\r\n".repeat(500);
+    await visitor.send("/account", { ...FILLED, username, bio });
+    expect(await profileOf(username)).toMatchObject({ bio: "a\n".repeat(500) });
+  });
+});
+
+describe("the picture", () => {
+  const urlOf = async (username: string) => String((await profileOf(username)).avatar_url);
+  const use = (visitor: Visitor, avatar: File) => visitor.send("/account/avatar", { avatar });
+
+  it.each(["image/png", "image/jpeg", "image/gif", "image/webp"] as const)(
+    "%s is told by its bytes, and shown to everybody for ever",
+    async (type) => {
+      const { visitor, username } = await signedUp();
+      expect((await use(visitor, picture(type))).location).toBe("/account");
+      const address = await urlOf(username);
+      expect(address).toMatch(new RegExp(`^${ORIGIN}/avatars/[0-9a-f-]{36}/[0-9a-f]{64}$`));
+      // As a page asks, and as a browser that is led there.
+      for (const accept of ["image/*", "text/html"]) {
+        const shown = await nobody.fetch(address, { headers: { accept } });
+        expect(await shown.bytes()).toEqual(await picture(type).bytes());
+        expect(Object.fromEntries(shown.headers)).toMatchObject({
+          "content-type": type,
+          "content-disposition": "inline",
+          "cache-control": "public, max-age=31536000, immutable",
+          "x-content-type-options": "nosniff",
+          "content-security-policy": "default-src 'none'; sandbox",
+        });
+        expect(shown.headers.getSetCookie()).toEqual([]);
+      }
+      expect((await visitor.look("/account")).html).toContain(new URL(address).pathname);
+    },
+  );
+
+  it("replaces the one before, and goes when it is removed", async () => {
+    const { visitor, username } = await signedUp();
+    const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
+    await use(visitor, picture("image/png"));
+    const first = await urlOf(username);
+    await use(visitor, picture("image/gif"));
+    const second = await urlOf(username);
+    expect(second).not.toBe(first);
+    expect((await nobody.fetch(first)).status).toBe(404);
+    expect(await keysBelow(id)).toHaveLength(1);
+    // The same once more stays.
+    await use(visitor, picture("image/gif"));
+    expect((await nobody.fetch(second)).status).toBe(200);
+    expect((await visitor.send("/account/avatar/remove")).location).toBe("/account");
+    expect(await urlOf(username)).toBe("");
+    expect((await nobody.fetch(second)).status).toBe(404);
+    expect(await keysBelow(id)).toEqual([]);
+    expect((await visitor.send("/account/avatar/remove")).location).toBe("/account");
+  });
+
+  it("of two at once leaves one, with its file", async () => {
+    const { visitor, username } = await signedUp();
+    const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
+    const answers = await Promise.all(
+      [1, 2, 3].map((filler) => use(visitor, picture("image/png", 100, filler))),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses).toContain(303);
+    for (const status of statuses) expect([303, 409]).toContain(status);
+    expect(await keysBelow(id)).toHaveLength(1);
+    expect((await nobody.fetch(await urlOf(username))).status).toBe(200);
+  });
+
+  const SVG = '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>';
+
+  it.each([
+    ["an SVG", new File([SVG], "a.png", { type: "image/png" }), "no picture"],
+    ["a page", new File(["<html>GIF89a"], "a.gif", { type: "image/gif" }), "no picture"],
+    ["more than 1 MB", picture("image/png", 1024 ** 2 + 1), "more than 1 MB"],
+    ["nothing", new File([], ""), "Choose a picture"],
+  ])("cannot be %s", async (_, file, words) => {
+    const { visitor, username } = await signedUp();
+    const { status, html } = await use(visitor, file);
+    expect(status).toBe(422);
+    expect(html).toContain(words);
+    expect(html).toContain('id="avatar-issue"');
+    expect(await urlOf(username)).toBe("");
+  });
+
+  it("may have 1 MB", async () => {
+    const { visitor, username } = await signedUp();
+    await use(visitor, picture("image/png", 1024 ** 2));
+    expect((await nobody.fetch(await urlOf(username))).status).toBe(200);
+  });
+
+  it.each([
+    `/avatars/${crypto.randomUUID()}/${"0".repeat(64)}`,
+    `/avatars/${crypto.randomUUID()}/x`,
+    "/avatars/..%2F/x",
+    "/avatars/",
+  ])("there is none at %s", async (path) => {
+    expect((await nobody.fetch(path)).status).toBe(404);
+  });
+
+  it("there is none at an address that is too long to be looked for", async () => {
+    const path = `/avatars/${"x".repeat(2_000)}/${"0".repeat(64)}`;
+    expect((await nobody.fetch(path)).status).toBe(404);
+  });
+});
+
+describe("usage", () => {
+  const count = (userId: string, day: string, model: string, predictions: number, failed = 0) =>
+    env.DB.prepare("INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, 90)")
+      .bind(userId, day, model, model, predictions, failed)
+      .run();
+  const daysAgo = (days: number) =>
+    new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+
+  it("says what to do where nothing has run", async () => {
+    const { visitor } = await signedUp();
+    const { html } = await visitor.look("/account/usage");
+    expect(html).toContain("Nothing has run in the last 30 days");
+    expect(html).toContain('href="/models"');
+    expect(html).not.toContain("<svg");
+  });
+
+  it("has a chart with words, and the same numbers as tables", async () => {
+    const { visitor, username } = await signedUp();
+    const { id } = await nobody.ok<{ id: string }>("GET", `/v1/users/${username}`);
+    await count(id, daysAgo(0), "ada/story", 3, 1);
+    await count(id, daysAgo(0), "ada/<hello>", 5);
+    await count(id, daysAgo(2), "ada/story", 1_200);
+    await count(id, daysAgo(40), "ada/story", 7);
+    const { html } = await visitor.look("/account/usage");
+    expect(html).toMatch(/<svg[^>]* role="img"[^>]*aria-labelledby="chart-title chart-text"/);
+    expect(html).toContain("1,208 predictions from");
+    expect(html).toContain(`<title>${daysAgo(0)}: 3 ada/story, 5 ada/&lt;hello&gt;</title>`);
+    expect(html.match(/<rect/g)).toHaveLength(3);
+    const cells = (day: string) =>
+      [...(new RegExp(`>${day}</th>(.*?)</tr>`).exec(html)?.[1] ?? "").matchAll(/>([\d,]+)</g)].map(
+        ([, value]) => value,
+      );
+    expect(cells(daysAgo(0))).toEqual(["8", "1", "3", "5"]);
+    expect(cells(daysAgo(2))).toEqual(["1,200", "0", "1,200", "0"]);
+    expect(html).not.toMatch(/ style="/);
+    const quarter = await visitor.look("/account/usage?days=90");
+    expect(quarter.html).toContain("1,215 predictions from");
+    for (const days of ["1000", "x", ""])
+      expect((await visitor.look(`/account/usage?days=${days}`)).html).toContain(
+        "1,208 predictions",
+      );
+  });
+});
+
+describe("deleting the account", () => {
+  it("needs the username typed", async () => {
+    const { visitor, username } = await signedUp();
+    expect((await visitor.look("/account/delete")).html).toContain(`Type ${username}`);
+    for (const typed of ["", "me", `${username}x`]) {
+      const { status, html } = await visitor.send("/account/delete", { username: typed });
+      expect(status).toBe(422);
+      expect(html).toContain('id="username-issue"');
+    }
+    await profileOf(username);
+    expect((await visitor.look("/account")).status).toBe(200);
+  });
+
+  it("ends everything at once: session, tokens, profile, and signing in", async () => {
+    const { visitor, username, email } = await signedUp();
+    const client = await newClient(username);
+    await visitor.look("/account/delete");
+    const cookies = new Map(visitor.cookies);
+    const { location, headers } = await visitor.send("/account/delete", { username });
+    expect(location).toBe("/");
+    expect(headers.getSetCookie().join()).toMatch(/session_token=;[^,]*Max-Age=0/);
+    expect((await visitor.look("/")).html).toContain("Your account is deleted");
+    for (const [name, value] of cookies) visitor.cookies.set(name, value);
+    expect((await visitor.look("/account")).location).toMatch(/^\/sign-in/);
+    expect((await client.json<User>("GET", "/v1/user")).status).toBe(401);
+    expect((await nobody.json("GET", `/v1/users/${username}`)).status).toBe(404);
+    visitor.cookies.clear();
+    visitor.formToken = "";
+    const again = await visitor.send("/sign-in", { email, password: "a long enough password" });
+    expect(again.status).not.toBe(303);
+    const taken = { username, name: "Ann", email, password: "a long enough password" };
+    expect((await visitor.send("/sign-up", taken)).status).toBe(422);
+    expect((await visitor.send("/sign-up", { ...taken, username: unique("ann") })).status).toBe(
+      303,
+    );
+  });
+});

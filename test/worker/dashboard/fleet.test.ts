@@ -1,0 +1,301 @@
+/** The pages of the fleet, without client code. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { assetsOf } from "../../../src/services/assets.ts";
+import { pageAt } from "../support/catalogue.ts";
+import { registered, shown } from "../support/fleet.ts";
+import { newOperator, newPerson } from "../support/people.ts";
+import { FakeRunner } from "../support/runner.ts";
+import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { newWorld, operator, unique } from "../support/world.ts";
+
+const { version } = (await assetsOf(env)).runner;
+const COMMAND = `npx --yes "https://auspex.test/auspex-runner.tgz?v=${version}"`;
+
+/** What a page says, without its tags. */
+const textOf = (html: string) =>
+  html
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&amp;", "&")
+    .replaceAll(/\s+/g, " ");
+
+/** The part of a page that is about one runner, or one class of machines. */
+const partOf = (html: string, tag: "li" | "section", id: string) =>
+  new RegExp(`<${tag}[^>]*aria-labelledby="[a-z]+-${id}".*?</${tag}>`, "s").exec(html)?.[0] ?? "";
+
+const person = await newOperator();
+const { visitor } = person;
+
+beforeEach(stopClock);
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+const look = async (path = "/fleet") => {
+  const { status, html } = await visitor.look(path);
+  expect(status).toBe(200);
+  return html;
+};
+
+test("a fleet of none says how to begin", async () => {
+  const html = await look();
+  expect(textOf(html)).toContain("No runners yet");
+  expect(html).toContain('<a class="button primary" href="/fleet/tokens">');
+});
+
+describe("a runner", () => {
+  test("with all that is known of it", async () => {
+    const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
+    const machine = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
+    const { runner, name, hardware } = await registered(`rack <1> ${unique("é")}`, {
+      machine,
+      version,
+    });
+    const digest = `@sha256:${"a".repeat(64)}`;
+    const running = [crypto.randomUUID(), crypto.randomUUID()];
+    await runner.tell({
+      running,
+      warm: [`registry.test/ada/story${digest}`, `registry.test/ada/sums${digest}`],
+      load: {
+        cpu: 40,
+        memory_used_gb: 31.52,
+        gpus: [
+          { used: 0.974, memory_used_gb: 40 },
+          { used: 0, memory_used_gb: 0 },
+        ],
+      },
+    });
+    const html = partOf(await look(), "li", runner.id);
+    const text = textOf(html);
+    expect(text).toContain(name.replace("<1>", "&lt;1&gt;"));
+    expect(text).toContain("2 × NVIDIA L40S, 16 cores, 128 GB · process engine");
+    expect(text).toContain(`version ${version}`);
+    expect(text).not.toContain("out of date");
+    expect(text).toContain("seen in the last minute");
+    expect(text).toContain("2 of 3 busy");
+    expect(text).toContain("load 40.0 of 16");
+    expect(html).toContain('<meter value="16" max="16"');
+    expect(text).toContain("32 of 128 GB");
+    expect(text).toContain("GPU 1 97 %, 40 of 45 GB");
+    expect(text).toContain("GPU 2 0 %, 0.0 of 45 GB");
+    expect(text).toContain("Warm ada/story, ada/sums");
+    for (const id of running) expect(text).toContain(`…${id.slice(-8)}`);
+    expect(html).not.toContain('href="/predictions/');
+    expect(textOf(partOf(await look(), "section", hardware))).toMatch(
+      /Ready 1 Slots 3 Running 2 Waiting 0 Longest wait – Median wait –/,
+    );
+  });
+
+  test("that runs a prediction of whoever looks: it is a link, others' are not", async () => {
+    const world = await newWorld({ visibility: "public" });
+    const [mine, theirs] = [person.client, world.client].map(
+      async (client) => (await client.create({ model: world.model, input: {} })).body.id,
+    );
+    const running = [(await mine) ?? "", (await theirs) ?? ""];
+    const runner = await world.runner(2);
+    await runner.tell({ running });
+    const html = partOf(await look(), "li", runner.id);
+    expect(html).toContain(`href="/predictions/${running[0]}"`);
+    expect(html).not.toContain(`href="/predictions/${running[1]}"`);
+    expect(html).toContain(running[1]);
+  });
+
+  test("that is out of date comes with what brings it up to date", async () => {
+    const { runner } = await registered(undefined, { version: "0.0.1" });
+    const html = partOf(await look(), "li", runner.id);
+    const text = textOf(html);
+    expect(text).toContain(`It is 0.0.1, this deployment has ${version}.`);
+    expect(text).toContain(COMMAND);
+    expect(text).toContain(
+      `npm install --global "https://auspex.test/auspex-runner.tgz?v=${version}"`,
+    );
+  });
+
+  test("is drained, takes work again, and is removed when it is gone", async () => {
+    const { runner, name } = await registered();
+    const actions = async () =>
+      [...partOf(await look(), "li", runner.id).matchAll(/action="\/fleet\/runners\/\S+?\/(\w+)"/g)]
+        .map(([, action]) => action)
+        .join();
+    const act = async (action: string, says: string) => {
+      const { status, location } = await visitor.send(`/fleet/runners/${runner.id}/${action}`);
+      expect([status, location]).toEqual([303, "/fleet"]);
+      expect(textOf(await look(location))).toContain(says);
+    };
+    expect(await actions()).toBe("drain");
+    await act("drain", `${name} takes no more work`);
+    expect(await actions()).toBe("resume");
+    expect(textOf(partOf(await look(), "li", runner.id))).toContain("ready is to drain");
+    await runner.tell({ state: "draining" });
+    expect(textOf(partOf(await look(), "li", runner.id))).not.toContain("is to drain");
+    await act("resume", `${name} takes work again`);
+    expect(await shown(runner.id)).toMatchObject({ draining: false });
+    const refused = await visitor.send(`/fleet/runners/${runner.id}/remove`);
+    expect(refused.status).toBe(409);
+    expect(textOf(refused.html)).toContain("drain it and stop its process first");
+    await runner.tell({ state: "stopped" });
+    expect(await actions()).toBe("remove");
+    await act("remove", "The runner is removed.");
+    expect(await look()).not.toContain(runner.id);
+  });
+
+  test("that went silent says since when, and whose object fails is shown all the same", async () => {
+    const [silent, lost] = [await registered(), await registered()];
+    advance(3 * 3_600);
+    const text = textOf(partOf(await look(), "li", silent.runner.id));
+    expect(text).toContain("offline");
+    expect(text).toContain("seen 3 h 0 min ago");
+    const stubOf = env.RUNNER.getByName.bind(env.RUNNER);
+    const fetch = () => Promise.reject(new Error("gone"));
+    vi.spyOn(env.RUNNER, "getByName").mockImplementation((id) =>
+      id === lost.runner.id ? Object.assign(stubOf(id), { fetch }) : stubOf(id),
+    );
+    expect(textOf(partOf(await look(), "li", lost.runner.id))).toContain("unknown");
+  });
+});
+
+test("a class that predictions wait for in vain asks for a runner, and says for how long", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  await eventually(async () => expect(await look()).toContain(`class-${world.hardware}`));
+  advance(75);
+  const text = textOf(partOf(await look(), "section", world.hardware));
+  expect(text).toMatch(/Ready 0 Slots 0 Running 0 Waiting 1 Longest wait 1 min 15 s Median wait –/);
+  expect(text).toContain("Predictions wait for it, and no runner serves it.");
+  const runner = await world.runner();
+  await runner.take();
+  await eventually(async () =>
+    expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
+      "Waiting 0 Longest wait – Median wait 1 min 15 s",
+    ),
+  );
+});
+
+describe("a runner token", () => {
+  const hardware = unique("hw");
+  const make = (fields: object = {}) =>
+    visitor.send("/fleet/tokens", { name: "rack 1", hardware, ...fields });
+
+  test("is shown once, with the command that starts a runner and one that does work", async () => {
+    await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "Box" });
+    const { status, html, headers } = await make();
+    expect(status).toBe(200);
+    expect(headers.get("cache-control")).toBe("no-store");
+    const text = textOf(html);
+    const [, token = ""] =
+      new RegExp(
+        `export AUSPEX_URL=https://auspex.test AUSPEX_HARDWARE=${hardware} export AUSPEX_RUNNER_TOKEN=(ausr_\\w+)`,
+      ).exec(text) ?? [];
+    expect(text).toContain(`${COMMAND} check && ${COMMAND}`);
+    const runner = await FakeRunner.begin(token, hardware, unique("box"));
+    expect(await shown(runner.id)).toMatchObject({ state: "ready", hardware });
+    const list = await look("/fleet/tokens");
+    expect(list).not.toContain(token);
+    expect(list).toContain(token.slice(0, 10));
+    const [, id] = /action="\/fleet\/tokens\/([\w-]+)\/revoke"/.exec(list) ?? [];
+    const revoked = await visitor.send(`/fleet/tokens/${id}/revoke`);
+    expect(revoked.location).toBe("/fleet/tokens");
+    expect(textOf(await look("/fleet/tokens"))).toContain("The token is revoked.");
+    advance(11);
+    expect((await runner.tell()).status).toBe(401);
+  });
+
+  test("for several classes comes with a command for each", async () => {
+    const other = unique("hw");
+    await operator.ok("PUT", `/v1/operator/hardware/${other}`, { name: "Box" });
+    const text = textOf((await make({ hardware: [hardware, other] })).html);
+    expect(text).toContain(`AUSPEX_HARDWARE=${hardware} `);
+    expect(text).toContain(`AUSPEX_HARDWARE=${other} `);
+  });
+
+  test.each([
+    ["a name", { name: "" }, 'id="name-issue"'],
+    ["a class", { hardware: [""] }, "Tick at least one class."],
+    ["a class that there is", { hardware: "no-such" }, "no-such"],
+  ])("needs %s", async (_, fields, says) => {
+    const { status, html } = await make(fields);
+    expect(status).toBe(422);
+    expect(html).toContain(says);
+    expect(html).not.toContain("AUSPEX_RUNNER_TOKEN");
+  });
+});
+
+describe("a class of machines", () => {
+  const FIELDS = {
+    name: "NVIDIA L40S",
+    gpus: "1",
+    cpus: "16",
+    ram_per_gpu_gb: "48",
+    ram_gb: "128",
+    price_per_hour: "0.8",
+  };
+  const identifier = unique("l40s");
+  const named = async () =>
+    (await pageAt<{ identifier: string }>(person.client, "/v1/hardware?page_size=50")).items;
+
+  test("is made, changed and deleted", async () => {
+    const made = await visitor.send("/fleet/hardware", { ...FIELDS, identifier });
+    expect(made.location).toBe("/fleet/hardware");
+    expect(textOf(await look("/fleet/hardware"))).toContain(
+      `${identifier} NVIDIA L40S 1 GPU of 48 GB, 16 cores, 128 GB, 0.8 per hour`,
+    );
+    const form = await look(`/fleet/hardware/${identifier}`);
+    expect(form).toMatch(/name="cpus" type="number" value="16"/);
+    const changes = { ...FIELDS, cpus: "32", price_per_hour: "" };
+    const changed = await visitor.send(`/fleet/hardware/${identifier}`, changes);
+    expect(changed.location).toBe("/fleet/hardware");
+    expect(textOf(await look("/fleet/hardware"))).toContain(
+      `${identifier} NVIDIA L40S 1 GPU of 48 GB, 32 cores, 128 GB Change`,
+    );
+    await visitor.send(`/fleet/hardware/${identifier}/delete`);
+    expect(await named()).not.toContainEqual(expect.objectContaining({ identifier }));
+    expect((await visitor.look(`/fleet/hardware/${identifier}`)).status).toBe(404);
+  });
+
+  test("is made once: another of that identifier changes nothing", async () => {
+    await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "First" });
+    const { status, html } = await visitor.send("/fleet/hardware", { ...FIELDS, identifier });
+    expect(status).toBe(409);
+    expect(textOf(html)).toContain(`There is a class '${identifier}' already.`);
+    expect(html).toContain('value="NVIDIA L40S"');
+    expect(await named()).toContainEqual(expect.objectContaining({ identifier, name: "First" }));
+  });
+
+  test.each([
+    ["identifier", "Not A Slug"],
+    ["name", ""],
+    ["cpus", "many"],
+    ["gpus", "-1"],
+    ["price_per_hour", "cheap"],
+  ])("%s is not %j", async (field, value) => {
+    const fields = { ...FIELDS, identifier: unique("hw"), [field]: value };
+    const { status, html } = await visitor.send("/fleet/hardware", fields);
+    expect(status).toBe(422);
+    expect(html).toContain(`id="${field}-issue"`);
+  });
+
+  test("that models name stays", async () => {
+    const { hardware } = await newWorld();
+    const { status, html } = await visitor.send(`/fleet/hardware/${hardware}/delete`);
+    expect(status).toBe(409);
+    expect(textOf(html)).toContain(`Models run on '${hardware}'`);
+  });
+});
+
+test("for who is no operator there is nothing", async () => {
+  const { visitor: other } = await newPerson();
+  const { runner } = await registered();
+  for (const path of ["/fleet", "/fleet/tokens", "/fleet/hardware", "/fleet/hardware/cpu"])
+    expect([path, (await other.look(path)).status]).toEqual([path, 404]);
+  for (const path of [
+    `/fleet/runners/${runner.id}/drain`,
+    "/fleet/tokens",
+    "/fleet/hardware",
+    "/fleet/hardware/cpu/delete",
+  ])
+    expect([path, (await other.send(path)).status]).toEqual([path, 404]);
+  expect(await shown(runner.id)).toMatchObject({ draining: false });
+});

@@ -1,0 +1,287 @@
+/** The list of predictions, and what can be done with one, without client code. */
+import { describe, expect, it } from "vitest";
+import { addressOf, freshPath } from "../support/receiver.ts";
+import { type Customer, newCustomer } from "../support/runs.ts";
+import { eventually } from "../support/time.ts";
+import { signedUp } from "../support/visitor.ts";
+import { settled } from "../support/webhooks.ts";
+
+const idsIn = (html: string) => [...html.matchAll(/data-row="([\w-]+)"/g)].map(([, id]) => id);
+
+const listed = async ({ visitor }: Customer, query = "") =>
+  idsIn((await visitor.look(`/predictions${query}`)).html);
+
+/** One that has ended well. */
+async function ended(who: Customer, ...values: string[]): Promise<string> {
+  const id = await who.waiting();
+  const { channel } = await (await who.runner()).work();
+  await channel.succeed(...values);
+  return id;
+}
+
+describe("the list", () => {
+  it("leads to models while it is empty", async () => {
+    const { visitor } = await signedUp();
+    const { status, html } = await visitor.look("/predictions");
+    expect(status).toBe(200);
+    expect(html).toContain("No predictions yet");
+    expect(html).toMatch(/<a class="button primary" href="\/models">/);
+  });
+
+  it("has one's own, newest first, with how each stands", async () => {
+    const who = await newCustomer();
+    const first = await ended(who, "x");
+    const second = await who.waiting();
+    await (await newCustomer()).waiting();
+    await eventually(async () => {
+      const { html } = await who.visitor.look("/predictions");
+      expect(idsIn(html)).toEqual([second, first]);
+      expect(html).toContain('<span class="status succeeded">succeeded</span>');
+      expect(html).toContain('<span class="status pending">pending</span>');
+      expect(html).toContain(`<a href="/models/${who.model}">${who.model}</a>`);
+      expect(html).toContain("data-live");
+    });
+  });
+
+  it("is filtered by status and by model with a form, and keeps what was asked for", async () => {
+    const who = await newCustomer();
+    const other = await newCustomer();
+    const first = await ended(who, "x");
+    const second = await who.waiting();
+    const { body } = await who.client.create({ model: other.model, input: {} });
+    await eventually(async () =>
+      expect(await listed(who, "?statuses=succeeded&statuses=failed&model=")).toEqual([first]),
+    );
+    expect(await listed(who, `?model=${encodeURIComponent(who.model)}`)).toEqual([second, first]);
+    expect(await listed(who, `?model=${other.model}&statuses=pending`)).toEqual([body.id]);
+    const { html } = await who.visitor.look(`/predictions?model=${other.model}&statuses=failed`);
+    expect(html).toContain("None of these");
+    expect(html).toContain(`value="${other.model}"`);
+    expect(html).toMatch(/value="failed" checked/);
+  });
+
+  it("says what is wrong with a model's name", async () => {
+    const { visitor } = await signedUp();
+    const { status, html } = await visitor.look("/predictions?model=%3Cb%3E");
+    expect(status).toBe(200);
+    expect(html).toContain("Write it as owner/name.");
+    expect(html).toContain('value="&lt;b&gt;"');
+  });
+
+  it.each(["?cursor=garbage", "?statuses=odd", "?page_size=many"])(
+    "an address that is none of its pages: %s",
+    async (query) => {
+      const { visitor } = await signedUp();
+      const { status, html } = await visitor.look(`/predictions${query}`);
+      expect(status).toBe(400);
+      expect(html).toContain("This address is of no page of the list.");
+    },
+  );
+
+  it("comes in pages, forth and back, which keep the filter", async () => {
+    const who = await newCustomer();
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n++) ids.unshift(await who.waiting());
+    const query = `?page_size=5&model=${encodeURIComponent(who.model)}`;
+    const first = await who.visitor.look(`/predictions${query}`);
+    expect(idsIn(first.html)).toEqual(ids.slice(0, 5));
+    expect(first.html).toContain("data-first");
+    const [, older = ""] = /<a href="([^"]+)" rel="next">/.exec(first.html) ?? [];
+    const second = await who.visitor.look(older.replaceAll("&amp;", "&"));
+    expect(idsIn(second.html)).toEqual(ids.slice(5));
+    expect(second.html).not.toContain("data-first");
+    const [, newer = ""] = /<a href="([^"]+)" rel="prev">/.exec(second.html) ?? [];
+    const back = await who.visitor.look(newer.replaceAll("&amp;", "&"));
+    // The one first page, where new ones appear.
+    expect([back.status, back.location]).toEqual([303, `/predictions${query}`]);
+  });
+});
+
+describe("of a model that has changed", () => {
+  it("its name is the present one, everywhere, and the filter knows it", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const [owner] = who.model.split("/");
+    await who.rename("tale");
+    const model = `${owner}/tale`;
+    const { html } = await who.visitor.look(`/predictions?model=${model}`);
+    expect(idsIn(html)).toEqual([id]);
+    expect(html).toContain(`<a href="/models/${model}">${model}</a>`);
+    const page = (await who.visitor.look(`/predictions/${id}`)).html;
+    expect(page).toContain(`<a href="/models/${model}">${model}</a>`);
+    expect(page).toContain(`/models/${model}/versions/1`);
+    expect(page).toContain(`/models/${model}/playground?run=${id}`);
+    expect(page).not.toContain(`/models/${who.model}`);
+    // As it was called when it ran, while no other model is.
+    expect(await listed(who, `?model=${who.model}`)).toEqual([id]);
+    const { body } = await who.client.json("GET", `/v1/predictions?model=${who.model}`);
+    expect(body).toMatchObject({ items: [{ id }] });
+  });
+
+  it("that is gone, or not to be seen any more, there is no link", async () => {
+    const who = await newCustomer();
+    const id = await ended(who, "x");
+    await who.hide();
+    const all = async () => [
+      (await who.visitor.look("/predictions")).html,
+      (await who.visitor.look(`/predictions/${id}`)).html,
+    ];
+    for (const html of await all()) {
+      expect(html).toContain(who.model);
+      expect(html).not.toContain(`/models/${who.model}`);
+    }
+    await who.remove();
+    for (const html of await all()) {
+      expect(html).toContain(who.model);
+      expect(html).not.toContain(`/models/${who.model}`);
+    }
+    expect(await listed(who, `?model=${who.model}`)).toEqual([id]);
+  });
+});
+
+describe("cancelling", () => {
+  it("ends it, and says so", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    await who.visitor.look(`/predictions/${id}`);
+    const { status, location } = await who.visitor.send(`/predictions/${id}/cancel`);
+    expect([status, location]).toEqual([303, `/predictions/${id}`]);
+    const { html } = await who.visitor.look(`/predictions/${id}`);
+    expect(html).toContain("The prediction is being cancelled.");
+    expect(html).toContain('<span class="status canceled">canceled</span>');
+  });
+
+  it("of one that a runner has is asked for, and the page says that it is", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    expect((await who.visitor.call("POST", `/predictions/${id}/cancel`)).status).toBe(200);
+    expect(await channel.next()).toMatchObject({ type: "cancel" });
+    const { html } = await who.visitor.look(`/predictions/${id}`);
+    expect(html).toContain("is being cancelled");
+    expect(html).not.toContain("data-cancel");
+  });
+
+  it("of one that has ended is refused, in words", async () => {
+    const who = await newCustomer();
+    const id = await ended(who);
+    const { status, html } = await who.visitor.send(`/predictions/${id}/cancel`);
+    expect(status).toBe(409);
+    expect(html).toContain("there is nothing to cancel");
+  });
+});
+
+describe("running it again", () => {
+  it("is another prediction, of the same version with the same input, whatever the model is called now", async () => {
+    const who = await newCustomer();
+    const request = { model: who.model, input: { text: "Alice", n: [1] }, stream: true };
+    const created = await who.client.post("/v1/predictions", request);
+    const id = created.headers.get("location")?.split("/").at(-1) ?? expect.fail("no address");
+    await who.client.cancel(id);
+    await who.rename("tale");
+    const { status, location = "" } = await who.visitor.send(`/predictions/${id}/retry`);
+    expect(status).toBe(303);
+    expect(location).not.toBe(`/predictions/${id}`);
+    expect(await who.client.get(location.replace("/predictions/", ""))).toMatchObject({
+      status: "pending",
+      stream: true,
+      input: { text: "Alice", n: [1] },
+      model: { version_number: 1 },
+    });
+    const answer = await who.visitor.call("POST", `/predictions/${id}/retry`);
+    expect(answer.status).toBe(200);
+    const { id: third } = await answer.json<{ id: string }>();
+    expect((await who.client.get(third)).input).toEqual({ text: "Alice", n: [1] });
+  });
+
+  it("keeps an input that is too large to be kept in the object", async () => {
+    const who = await newCustomer();
+    const text = "x".repeat(1_200_000);
+    const id = await who.waiting({ input: { text } });
+    await who.client.cancel(id);
+    const { location = "" } = await who.visitor.send(`/predictions/${id}/retry`);
+    expect((await who.client.get(location.replace("/predictions/", ""))).input).toEqual({ text });
+  });
+
+  it("is refused when its data is removed", async () => {
+    const who = await newCustomer();
+    const id = await ended(who, "x");
+    const removing = await who.visitor.send(`/predictions/${id}/delete`);
+    expect(removing.status).toBe(303);
+    const { status, html } = await who.visitor.send(`/predictions/${id}/retry`);
+    expect(status).toBe(409);
+    expect(html).toContain("Its input is removed: it cannot be run again.");
+  });
+});
+
+describe("removing its data", () => {
+  it("leaves that it was", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting({ input: { secret: "tarts" } });
+    const { channel } = await (await who.runner()).work();
+    await channel.succeed("stolen");
+    expect((await who.visitor.look(`/predictions/${id}`)).html).toContain("tarts");
+    await who.visitor.send(`/predictions/${id}/delete`);
+    const { status, html } = await who.visitor.look(`/predictions/${id}`);
+    expect(status).toBe(200);
+    expect(html).toContain("Input, output and log of it are removed.");
+    expect(html).toContain('<span class="status succeeded">');
+    expect(html).not.toMatch(/tarts|stolen|Run again|Remove data/);
+    expect((await who.client.get(id)).data_removed).toBe(true);
+  });
+
+  it("waits for the end", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    expect((await who.visitor.send(`/predictions/${id}/delete`)).status).toBe(409);
+    expect((await who.visitor.look(`/predictions/${id}`)).html).not.toContain("Remove data");
+  });
+});
+
+describe("webhooks", () => {
+  it("are there with each try, and are delivered once more", async () => {
+    const who = await newCustomer();
+    const path = freshPath();
+    const webhook = { url: `${addressOf(path)}?key=hidden`, events: ["completed"] };
+    const id = await who.waiting({ webhook });
+    await who.client.cancel(id);
+    const [event] = await settled(who.client, id, "delivered");
+    const { html } = await who.visitor.look(`/predictions/${id}`);
+    expect(html).toContain(addressOf(path));
+    expect(html).not.toContain("key=hidden");
+    expect(html).toContain("1 try");
+    expect(html).toMatch(/: 200 after \d+ ms/);
+    const [, action = "", receiver = ""] =
+      /action="(\/predictions\/[^"]+\/redeliver)".*?name="receiver" value="([^"]+)"/s.exec(html) ??
+      [];
+    expect(action).toBe(`/predictions/${id}/webhooks/${event?.id}/redeliver`);
+    const { status, location } = await who.visitor.send(action, { receiver });
+    expect([status, location]).toEqual([303, `/predictions/${id}`]);
+    await eventually(async () => {
+      const page = await who.visitor.look(`/predictions/${id}`);
+      expect(page.html).toContain("2 tries");
+    });
+    const wrong = await who.visitor.send(action, { receiver: crypto.randomUUID() });
+    expect(wrong.status).toBe(404);
+  });
+});
+
+describe("another's", () => {
+  it.each(["", "/view", "/events", "/json"])("GET %s is not there", async (end) => {
+    const id = await (await newCustomer()).waiting();
+    const { visitor } = await signedUp();
+    expect((await visitor.look(`/predictions/${id}${end}`)).status).toBe(404);
+    expect((await visitor.look(`/predictions/nothing-like-it${end}`)).status).toBe(404);
+  });
+
+  it.each(["cancel", "retry", "delete", "webhooks/evt_1/redeliver"])(
+    "POST %s is not there, and does nothing",
+    async (action) => {
+      const owner = await newCustomer();
+      const id = await owner.waiting();
+      const { visitor } = await signedUp();
+      expect((await visitor.send(`/predictions/${id}/${action}`)).status).toBe(404);
+      expect(await owner.client.status(id)).toBe("pending");
+    },
+  );
+});

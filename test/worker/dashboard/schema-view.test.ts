@@ -1,0 +1,98 @@
+/** Schemas of models for people: any that can be published, and hostile ones. */
+import { expect, test } from "vitest";
+import { readable } from "../../../src/dashboard/models/readable.ts";
+import { SchemaView } from "../../../src/dashboard/models/schema-view.tsx";
+import type { Json } from "../../../src/protocol/common.ts";
+
+const htmlOf = (schema: Json) => String(SchemaView({ title: "Input", schema }));
+
+test("references are followed, and what applies at once is one", () => {
+  const { schema, complete } = readable({
+    allOf: [{ properties: { a: { type: "string" } }, required: ["a"] }],
+    properties: { b: { $ref: "#/$defs/of~1b", description: "B itself" } },
+    $defs: { "of/b": { type: "integer", minimum: 1, description: "Any" } },
+  });
+  expect(complete).toBe(true);
+  expect(schema).toEqual({
+    required: ["a"],
+    properties: {
+      a: { type: "string" },
+      b: { type: "integer", minimum: 1, description: "B itself" },
+    },
+  });
+});
+
+test("fields come in the order that Cog says, and else as they were written", () => {
+  const { schema } = readable({
+    properties: { c: {}, b: { "x-order": 1 }, a: { "x-order": 0 }, d: {} },
+  });
+  expect(Object.keys(schema.properties ?? {})).toEqual(["a", "b", "c", "d"]);
+});
+
+test("all alternatives are told", () => {
+  expect(
+    readable({ oneOf: [{ type: "string" }, { items: { type: "number" } }, { const: 7 }] }).schema,
+  ).toEqual({ anyOf: [{ type: "string" }, { items: { type: "number" } }, { const: 7 }] });
+});
+
+test("keywords of a wrong type are as if they were not there", () => {
+  const { schema } = readable({
+    type: "text",
+    description: { toString: "x" },
+    enum: "abc",
+    minimum: "1",
+    required: "a",
+    properties: JSON.parse('{"a": true, "b": null, "__proto__": {"type": "string"}}'),
+    items: [{ type: "string" }],
+    anyOf: {},
+  });
+  expect(JSON.stringify(schema)).toBe(
+    '{"properties":{"a":{},"b":{},"__proto__":{"type":"string"}}}',
+  );
+  expect(readable(true).schema).toEqual({});
+});
+
+const TREE = {
+  $ref: "#/$defs/tree",
+  $defs: {
+    tree: {
+      properties: { left: { $ref: "#/$defs/tree" }, right: { $ref: "#/$defs/tree" } },
+    },
+  },
+};
+
+const DOUBLING = {
+  $ref: "#/$defs/0",
+  $defs: Object.fromEntries(
+    Array.from({ length: 30 }, (_, n) => [
+      n,
+      { allOf: Array.from({ length: 10 }, () => ({ $ref: `#/$defs/${n + 1}` })) },
+    ]),
+  ),
+};
+
+test.each([
+  ["itself", { $ref: "#" }],
+  ["a tree", TREE],
+  ["doubling references", DOUBLING],
+  ["doubling alternatives", JSON.parse(JSON.stringify(DOUBLING).replaceAll("allOf", "anyOf"))],
+])("what has no end is cut, and says so: %s", (_, schema) => {
+  expect(readable(schema).complete).toBe(false);
+  expect(htmlOf(schema)).toContain("This schema goes on");
+});
+
+test("texts of users are text: code in them, no links and no tags", () => {
+  const html = htmlOf({
+    properties: {
+      "<b>name</b>": {
+        description: "`code` [label](https://example.com) <img src=x>",
+        default: "` [x](javascript:alert(1)) `",
+        pattern: "`[y](https://example.com)`",
+        enum: ["<i>", { a: 1 }],
+      },
+    },
+  });
+  expect(html).toContain("<code>code</code>");
+  expect(html).not.toMatch(/<(?:a|b|i|img)\b/);
+  expect(html).toContain("<code>{&quot;a&quot;:1}</code>");
+});

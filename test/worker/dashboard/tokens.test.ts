@@ -1,0 +1,229 @@
+/** The page of access tokens, without client code. */
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newModel, referenceOf } from "../support/catalogue.ts";
+import { Client } from "../support/client.ts";
+import { signedUp, type Visitor } from "../support/visitor.ts";
+import { newClient, newUser, operator } from "../support/world.ts";
+
+const USUAL = {
+  name: "laptop",
+  scopes: ["predict", "read"],
+  expires: "90",
+  models_for: "all",
+  models: "",
+};
+
+const DAY_MS = 86_400_000;
+
+/** The text of a token on the page. */
+const shownIn = (html: string) => /<code>(aus_\w+)<\/code>/.exec(html)?.[1];
+
+async function made(visitor: Visitor, fields: object = {}): Promise<Client> {
+  const { status, html } = await visitor.send("/tokens", { ...USUAL, ...fields });
+  expect(status).toBe(200);
+  return new Client(shownIn(html));
+}
+
+interface Row {
+  id: string;
+  scopes: string;
+  models: string | null;
+  expires_at: number | null;
+}
+
+const rowsOf = async (username: string): Promise<Row[]> => {
+  const statement = env.DB.prepare(
+    "SELECT t.* FROM tokens t JOIN users u ON u.id = t.user_id WHERE username = ? ORDER BY t.id DESC",
+  );
+  return (await statement.bind(username).all<Row>()).results;
+};
+
+const statusOf = async (client: Client) => (await client.json("GET", "/v1/user")).status;
+
+const { visitor, username } = await signedUp();
+
+describe("making a token", () => {
+  it("begins with an open form, and says that there is none yet", async () => {
+    const { status, html } = await (await signedUp()).visitor.look("/tokens");
+    expect(status).toBe(200);
+    expect(html).toContain("No tokens yet");
+    expect(html).toMatch(/<details class="new-token" open/);
+  });
+
+  it("shows it once, in an answer that is kept nowhere, with a call to try it", async () => {
+    const { html, headers, location } = await visitor.send("/tokens", USUAL);
+    const token = shownIn(html) ?? expect.fail("no token");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(location).toBeUndefined();
+    expect(html).toContain(`export AUSPEX_TOKEN=${token}\ncurl https://auspex.test/v1/user -H `);
+    const client = new Client(token);
+    expect(await client.ok("GET", "/v1/user")).toMatchObject({ username });
+    const again = await visitor.look("/tokens");
+    expect(again.html).not.toContain(token);
+    expect(again.html).toContain(token.slice(0, 10));
+  });
+
+  it("tries a call that a token without read may make", async () => {
+    const { html } = await visitor.send("/tokens", { ...USUAL, scopes: ["predict"] });
+    const token = shownIn(html) ?? expect.fail("no token");
+    const [, path = ""] = /curl https:\/\/auspex\.test(\S+)/.exec(html) ?? [];
+    expect((await new Client(token).json("GET", path)).status).toBe(200);
+    expect((await new Client(`${token}x`).json("GET", path)).status).toBe(401);
+  });
+
+  it("ticks what most programs need, and what was ticked", async () => {
+    const ticked = (html: string) =>
+      [...html.matchAll(/name="scopes" value="(\w+)" checked/g)].map(([, value]) => value);
+    const { html } = await visitor.look("/tokens");
+    expect(ticked(html)).toEqual(["predict", "read"]);
+    const draft = await visitor.send("/tokens", { ...USUAL, name: "", scopes: ["write"] });
+    expect(draft.status).toBe(422);
+    expect(ticked(draft.html)).toEqual(["write"]);
+  });
+
+  it.each([
+    ["7", 7],
+    ["365", 365],
+    ["never", null],
+  ])("that expires: %s", async (expires, days) => {
+    const before = Date.now();
+    await made(visitor, { expires });
+    const [row] = await rowsOf(username);
+    if (days === null) return expect(row?.expires_at).toBeNull();
+    const at = row?.expires_at ?? expect.fail("never");
+    expect(at).toBeGreaterThanOrEqual(before + days * DAY_MS);
+    expect(at).toBeLessThanOrEqual(Date.now() + days * DAY_MS);
+  });
+
+  it("that expires at the end of a day", async () => {
+    const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 10);
+    const client = await made(visitor, { expires: "date", expires_at: tomorrow });
+    expect((await rowsOf(username))[0]?.expires_at).toBe(Date.parse(`${tomorrow}T23:59:59Z`));
+    expect(await statusOf(client)).toBe(200);
+  });
+
+  it.each([
+    [{ expires: "date", expires_at: "2020-01-01" }, "it is in the past"],
+    [{ expires: "date", expires_at: "" }, "Choose the day"],
+    [{ expires: "date", expires_at: "soon" }, "valid datetime"],
+    [{ expires: "8" }, "Choose when it expires"],
+    [{ name: " " }, "at least 1 character"],
+    [{ scopes: [] }, "at least 1 item"],
+    [{ scopes: ["everything"] }, "&#39;read&#39;, &#39;write&#39; or &#39;predict&#39;"],
+    [{ models_for: "" }, "Choose which models it may run"],
+    [
+      { models_for: "some", models: "story" },
+      "&#39;story&#39; is no &lt;model_owner&gt;/&lt;model_name&gt;",
+    ],
+    [{ models_for: "some", models: "nobody/nothing" }, "there is no &#39;nobody/nothing&#39;"],
+  ])("not from %j", async (wrong, words) => {
+    const before = await rowsOf(username);
+    const { status, html } = await visitor.send("/tokens", { ...USUAL, name: "kept", ...wrong });
+    expect(status).toBe(422);
+    expect(html).toContain(words);
+    if (!("name" in wrong)) expect(html).toContain('value="kept"');
+    expect(await rowsOf(username)).toEqual(before);
+  });
+});
+
+describe("a token for some models", () => {
+  it.each(["", " , ", "\n"])("is for none when none is named: %j", async (models) => {
+    const before = await rowsOf(username);
+    const fields = { ...USUAL, models_for: "some", models };
+    const { status, html } = await visitor.send("/tokens", fields);
+    expect(status).toBe(422);
+    expect(html).toMatch(/id="models-issue">\s*Name a model, or tick one of yours\./);
+    expect(shownIn(html)).toBeUndefined();
+    expect(await rowsOf(username)).toEqual(before);
+  });
+
+  it("is for those that are written or ticked, and offers one's own", async () => {
+    const { client: stranger } = await newUser();
+    const theirs = referenceOf(await newModel(stranger, { visibility: "public" }));
+    const own = await newModel(await newClient(username));
+    const { html } = await visitor.look("/tokens");
+    expect(html).toContain(`name="models" value="${username}/${own.name}"`);
+    await made(visitor, {
+      models_for: "some",
+      models: [` ${theirs}\n\n`, `${username}/${own.name}`],
+    });
+    const [row] = await rowsOf(username);
+    expect(JSON.parse(row?.models ?? "null")).toHaveLength(2);
+    const list = (await visitor.look("/tokens")).html;
+    for (const name of [theirs, `${username}/${own.name}`])
+      expect(list).toContain(`<a href="/models/${name}">`);
+  });
+
+  it("shows again what was written and ticked", async () => {
+    const own = referenceOf(await newModel(await newClient(username)));
+    const { status, html } = await visitor.send("/tokens", {
+      ...USUAL,
+      models_for: "some",
+      models: ["a/b\nc/d", own],
+    });
+    expect(status).toBe(422);
+    expect(html).toContain('name="models_for" value="some" checked');
+    expect(html).toContain("a/b\nc/d</textarea>");
+    expect(html).toContain(`value="${own}" checked`);
+  });
+});
+
+describe("the list", () => {
+  it("has what each may, until when, and when it was last used", async () => {
+    const client = await made(visitor, { name: "<b>laptop</b>", expires: "never" });
+    expect(await statusOf(client)).toBe(200);
+    const { html } = await visitor.look("/tokens");
+    expect(html).toContain("&lt;b&gt;laptop&lt;/b&gt;");
+    expect(html).toContain("predict, read");
+    expect(html).toContain(client.token?.slice(0, 10));
+    const [last, expires] = [
+      ...html.matchAll(/<td data-label="(?:Last used|Expires)">(never|<time)/g),
+    ].map(([, cell]) => cell);
+    expect([last, expires]).toEqual(["<time", "never"]);
+  });
+
+  it("says which have expired", async () => {
+    await made(visitor);
+    await env.DB.prepare("UPDATE tokens SET expires_at = 1 WHERE id = ?")
+      .bind((await rowsOf(username))[0]?.id)
+      .run();
+    expect((await visitor.look("/tokens")).html).toContain("expired");
+  });
+
+  it("has pages, both ways", async () => {
+    const { visitor, username } = await signedUp();
+    const path = `/v1/operator/users/${username}/tokens`;
+    for (let n = 0; n < 26; n++) await operator.ok("POST", path, { name: `token ${n}.` });
+    const first = await visitor.look("/tokens");
+    expect(first.html).not.toContain("token 0.");
+    const [, older = ""] = /href="(\/tokens\?cursor=[^"]+)" rel="next"/.exec(first.html) ?? [];
+    const second = await visitor.look(older);
+    expect(second.html).toContain("token 0.");
+    const [, newer = ""] = /href="(\/tokens\?cursor=[^"]+)" rel="prev"/.exec(second.html) ?? [];
+    expect((await visitor.look(newer)).html).toContain("token 25.");
+  });
+});
+
+describe("revoking", () => {
+  it("ends a token at once here, and says so", async () => {
+    const client = await made(visitor);
+    expect(await statusOf(client)).toBe(200);
+    const [row] = await rowsOf(username);
+    const { status, location } = await visitor.send(`/tokens/${row?.id}/revoke`);
+    expect([status, location]).toEqual([303, "/tokens"]);
+    expect(await statusOf(client)).toBe(401);
+    const { html } = await visitor.look("/tokens");
+    expect(html).toContain("The token is revoked");
+    expect(html).not.toContain(`/tokens/${row?.id}/revoke`);
+  });
+
+  it("is for one's own: others' are not there", async () => {
+    const client = await made(visitor);
+    const [row] = await rowsOf(username);
+    const other = (await signedUp()).visitor;
+    for (const id of [row?.id, "nonsense"])
+      expect((await other.send(`/tokens/${id}/revoke`)).status).toBe(404);
+    expect(await statusOf(client)).toBe(200);
+  });
+});

@@ -1,0 +1,191 @@
+/** The page of a model's variables, without client code. */
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { newModel, publish } from "../support/catalogue.ts";
+import type { Client } from "../support/client.ts";
+import { listVariables, setVariable } from "../support/variables.ts";
+import { signedUp, Visitor } from "../support/visitor.ts";
+import { newClient, newWorld } from "../support/world.ts";
+
+const SECRET = "hunter2-is-the-value";
+
+let visitor: Visitor;
+let client: Client;
+/** `owner/name`. */
+let model: string;
+let page: string;
+
+beforeEach(async () => {
+  const person = await signedUp();
+  visitor = person.visitor;
+  client = await newClient(person.username);
+  const { name } = await newModel(client);
+  model = `${person.username}/${name}`;
+  page = `/models/${model}/variables`;
+});
+
+/** The rows of the table, as text. */
+const rowsIn = (html: string) =>
+  [...html.matchAll(/<tr>(<th scope="row">.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    row
+      .replace(/<(form|a)\b.*?<\/\1>/gs, "")
+      .replace(/<[^>]+>/g, " ")
+      .trim()
+      .split(/\s{2,}/),
+  );
+
+const TIME = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC$/;
+
+async function sealedOf(name: string): Promise<string | null> {
+  const { id } = await client.ok<{ id: string }>("GET", `/v1/models/${model}`);
+  const statement = "SELECT sealed FROM model_variables WHERE model_id = ? AND name = ?";
+  return env.DB.prepare(statement).bind(id, name).first<string>("sealed");
+}
+
+describe("the page", () => {
+  it("says what variables are when there are none, and has the form", async () => {
+    const { status, html } = await visitor.look(page);
+    expect(status).toBe(200);
+    expect(html).toContain("No variables yet");
+    expect(html).toContain("variable_names");
+    expect(html).toContain(`<form method="post" action="${page}">`);
+    expect(rowsIn(html)).toEqual([]);
+  });
+
+  it("tells which are set, and what the latest version makes of them", async () => {
+    await setVariable(client, model, "OLD_KEY");
+    expect(rowsIn((await visitor.look(page)).html)).toEqual([
+      ["OLD_KEY", expect.stringMatching(TIME), "none is published"],
+    ]);
+    await setVariable(client, model, "HF_TOKEN");
+    await publish(client, model, { configuration: { variable_names: ["OLD_KEY"] } });
+    const configuration = { variable_names: ["HF_TOKEN", "API_KEY"] };
+    await publish(client, model, { configuration });
+    const { html } = await visitor.look(page);
+    expect(rowsIn(html)).toEqual([
+      ["API_KEY", "not set", "wants it, runs without"],
+      ["HF_TOKEN", expect.stringMatching(TIME), "gets it"],
+      ["OLD_KEY", expect.stringMatching(TIME), "does not name it"],
+    ]);
+    expect(html).toContain("Version 2");
+    // What is not set cannot be deleted.
+    expect(html.match(/\/delete"/g)).toHaveLength(2);
+  });
+
+  it("fills in the name that was chosen, and nothing else that an address says", async () => {
+    expect((await visitor.look(`${page}?name=API_KEY`)).html).toContain('value="API_KEY"');
+    expect((await visitor.look(`${page}?name=%22%3E%3Cb%3E`)).html).not.toContain("<b>");
+  });
+
+  it("shows as many as there may be", async () => {
+    for (let n = 0; n < 100; n++) await setVariable(client, model, `V${n}`);
+    expect(rowsIn((await visitor.look(page)).html)).toHaveLength(100);
+  });
+});
+
+describe("the form", () => {
+  it("sets a variable, whose value no page shows", async () => {
+    const sent = await visitor.send(page, { variable_name: " HF_TOKEN ", value: SECRET });
+    expect([sent.status, sent.location]).toEqual([303, page]);
+    const { html } = await visitor.look(page);
+    expect(html).toContain("HF_TOKEN is set.");
+    expect(rowsIn(html)).toEqual([["HF_TOKEN", expect.stringMatching(TIME), expect.any(String)]]);
+    expect(html).not.toContain(SECRET);
+    expect(JSON.stringify([...sent.headers])).not.toContain(SECRET);
+  });
+
+  it("sets it anew, and another one for what is not there yet", async () => {
+    await visitor.send(page, { variable_name: "HF_TOKEN", value: "one" });
+    const before = await sealedOf("HF_TOKEN");
+    await visitor.send(page, { variable_name: "HF_TOKEN", value: "two" });
+    expect(await sealedOf("HF_TOKEN")).not.toEqual(before);
+    expect(await listVariables(client, model)).toHaveLength(1);
+  });
+
+  it("takes lines as they were typed, and not as forms send them", async () => {
+    const world = await newWorld({ configuration: { variable_names: ["KEY"] } });
+    const { visitor: owner, username } = await signedUp();
+    await env.DB.prepare(
+      "UPDATE models SET owner_id = (SELECT id FROM users WHERE username = ?) WHERE owner_id = ?",
+    )
+      .bind(username, world.user_id)
+      .run();
+    const own = `${username}/story`;
+    const value = "-----BEGIN KEY-----\r\nMII\r\n-----END KEY-----\r\n";
+    const sent = await owner.send(`/models/${own}/variables`, { variable_name: "KEY", value });
+    expect(sent.status).toBe(303);
+    await (await newClient(username)).create({ model: own, input: {} });
+    const job = await (await world.runner()).take();
+    expect(job.variables).toEqual({ KEY: "-----BEGIN KEY-----\nMII\n-----END KEY-----\n" });
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{ variable_name: "hf_token", value: SECRET }, "capitals, digits"],
+    [{ variable_name: "PORT", value: SECRET }, "the runner sets this itself"],
+    [{ variable_name: "LD_PRELOAD", value: SECRET }, "set it in the image"],
+    [{ variable_name: "", value: SECRET }, "capitals, digits"],
+    [{ variable_name: "HF_TOKEN", value: "" }, "at least 1 character"],
+    [{ variable_name: "HF_TOKEN", value: `${SECRET}\0` }, "no NUL"],
+    [{ variable_name: "HF_TOKEN", value: SECRET.padEnd(32_769, "x") }, "at most 32768 characters"],
+    [{}, "capitals, digits"],
+  ])("shows what is wrong, with the name and without the value: %#", async (fields, words) => {
+    const { status, html } = await visitor.send(page, fields);
+    expect(status).toBe(422);
+    expect(html).toContain(words);
+    expect(html).toMatch(/class="(issue|problem)"/);
+    if (fields.variable_name) expect(html).toContain(`value="${fields.variable_name}"`);
+    expect(html).not.toContain("hunter2");
+    expect(await listVariables(client, model)).toEqual([]);
+  });
+
+  it("says when there is no room, and does not show the value again", async () => {
+    for (let n = 0; n < 100; n++) await setVariable(client, model, `V${n}`);
+    const { status, html } = await visitor.send(page, { variable_name: "MORE", value: SECRET });
+    expect(status).toBe(409);
+    expect(html).toContain("A model may have 100 variables");
+    expect(html).not.toContain(SECRET);
+  });
+});
+
+describe("deleting", () => {
+  it("takes it away, and says so", async () => {
+    await setVariable(client, model, "HF_TOKEN");
+    await visitor.look(page);
+    const sent = await visitor.send(`${page}/HF_TOKEN/delete`);
+    expect([sent.status, sent.location]).toEqual([303, page]);
+    expect((await visitor.look(page)).html).toContain("HF_TOKEN is deleted.");
+    expect(await listVariables(client, model)).toEqual([]);
+  });
+
+  it("of what is gone already is said on the page", async () => {
+    const { status, html } = await visitor.send(`${page}/HF_TOKEN/delete`);
+    expect(status).toBe(404);
+    expect(html).toContain("The variable &#39;HF_TOKEN&#39; was not found.");
+    expect(html).toContain("Set a variable");
+  });
+});
+
+describe("for others", () => {
+  it.each([
+    ["private", 404],
+    ["public", 403],
+  ])("of a %s model there is nothing to see or to do", async (visibility, expected) => {
+    await client.ok("PATCH", `/v1/models/${model}`, { visibility });
+    await setVariable(client, model, "HF_TOKEN");
+    const { visitor: stranger } = await signedUp();
+    const answers = [
+      await stranger.look(page),
+      await stranger.send(page, { variable_name: "HF_TOKEN", value: "theirs" }),
+      await stranger.send(`${page}/HF_TOKEN/delete`),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([expected, expected, expected]);
+    for (const { html } of answers) expect(html).not.toContain("HF_TOKEN</code>");
+    expect(await listVariables(client, model)).toHaveLength(1);
+  });
+
+  it("without a session there is the way in", async () => {
+    const nobody = new Visitor();
+    const { status, location } = await nobody.look(page);
+    expect([status, location]).toEqual([303, `/sign-in?next=${encodeURIComponent(page)}`]);
+  });
+});

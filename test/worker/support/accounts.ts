@@ -1,0 +1,188 @@
+/** Accounts with something of everything, to be given up, and what is left of them. */
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import type { Model } from "../../../src/protocol/model.ts";
+import { setAvatar } from "../../../src/services/avatars.ts";
+import { deleteAccount } from "../../../src/services/delete-account.ts";
+import { servicesOf } from "../../../src/services/services.ts";
+import type { Caller } from "../../../src/services/tokens.ts";
+import { Client, ORIGIN } from "./client.ts";
+import { newEndpoint } from "./endpoints.ts";
+import {
+  beginUpload,
+  keysBelow,
+  rowOfUpload,
+  sendPart,
+  storeFile,
+  storeValue,
+  uploaded,
+} from "./files.ts";
+import { objectOf, rowOf } from "./objects.ts";
+import { sweep } from "./queues.ts";
+import type { Channel } from "./runner.ts";
+import { eventually } from "./time.ts";
+import { newWorld, unique, type World } from "./world.ts";
+
+export const HOUR = 3_600;
+export const services = servicesOf(env);
+const nobody = new Client(undefined);
+
+const callerOf = ({ user_id }: Pick<World, "user_id">): Caller => ({
+  token_id: "session",
+  user_id,
+  scopes: ["read", "write", "predict"],
+  models: null,
+});
+
+export const giveUp = (world: Pick<World, "user_id">) => deleteAccount(services, callerOf(world));
+
+const GIF = new Blob(["GIF89a", new Uint8Array(20)]);
+
+export const run = async (sql: string, ...values: unknown[]) =>
+  (
+    await env.DB.prepare(sql)
+      .bind(...values)
+      .all()
+  ).results;
+
+/** Signed up in the dashboard, too. */
+async function withLogin({ user_id, username }: Pick<World, "user_id" | "username">) {
+  const id = crypto.randomUUID();
+  await run("INSERT INTO logins VALUES (?, '', ?, 1, NULL, 0, 0)", user_id, `${username}@a.test`);
+  await run(
+    "INSERT INTO sessions (id, user_id, token, expires_at, created_at, updated_at) VALUES (?, ?, ?, ?, 0, 0)",
+    id,
+    user_id,
+    id,
+    Date.now() + 1_000 * HOUR * 1_000,
+  );
+  await run(
+    `INSERT INTO credentials (id, user_id, account_id, provider_id, password, created_at, updated_at)
+      VALUES (?, ?, ?, 'credential', 'x', 0, 0)`,
+    id,
+    user_id,
+    user_id,
+  );
+  await run(
+    `INSERT INTO passkeys (id, user_id, public_key, credential_id, counter, device_type, backed_up)
+      VALUES (?, ?, '', ?, 0, '', 0)`,
+    id,
+    user_id,
+    id,
+  );
+  await run(
+    "INSERT INTO invitations (id, hash, note, user_id, created_at, expires_at) VALUES (?, ?, '', ?, 0, ?)",
+    id,
+    id,
+    user_id,
+    Date.now() + 1_000 * HOUR * 1_000,
+  );
+}
+
+/** Something of everything that an account can have, and the ids of it. */
+export async function settled(world: World, elsewhere: string) {
+  const { client, model, user_id } = world;
+  await withLogin(world);
+  await setAvatar(services, callerOf(world), GIF, ORIGIN);
+  const changes = { name: unique("Ada"), bio: "bio", urls: ["https://ada.example/"] };
+  await client.ok("PATCH", "/v1/user", { ...changes, location: "London", company: "Engines" });
+  const { id: modelId } = await client.ok<Model>("PATCH", `/v1/models/${model}`, {
+    category_slugs: ["chat"],
+  });
+  await run("INSERT INTO model_variables VALUES (?, 'KEY', 'sealed', 0)", modelId);
+  const endpoint = await newEndpoint(client);
+  const whole = await uploaded(client);
+  const pending = await beginUpload(client, 5);
+  await sendPart(pending.urls[0], "12345");
+  // One that has ended, with a file and a large value; one of somebody else's model; one that runs, one that waits.
+  const runner = await world.runner(2);
+  const done = await world.waiting();
+  const first = await runner.work();
+  const url = await storeFile(runner, first.job, "file");
+  await first.channel.report([await storeValue(runner, first.job, "v".repeat(300_000))]);
+  await first.channel.succeed(url);
+  const abroad = (await client.create({ model: elsewhere, input: {} })).body.id;
+  await client.cancel(abroad);
+  const running = await world.waiting();
+  const second = await runner.work();
+  const waiting = await world.waiting();
+  await eventually(async () => {
+    for (const id of [done, abroad])
+      expect(await rowOf(id)).toMatchObject({
+        status: expect.stringMatching(/succeeded|canceled/),
+      });
+  });
+  const predictions = [done, abroad, running, waiting];
+  return {
+    predictions,
+    running: { id: running, channel: second.channel },
+    waiting,
+    url,
+    objects: await Promise.all(predictions.map(objectOf)),
+    pending: await rowOfUpload(pending.id),
+    names: [user_id, modelId, endpoint.id, whole.id, pending.id, ...predictions],
+  };
+}
+
+/** As a runner that is told to stop. */
+export async function obey({ channel }: { channel: Channel }) {
+  expect(await channel.next()).toMatchObject({ type: "cancel" });
+  await channel.report([], { status: "canceled", output: "none" });
+}
+
+type Row = Record<string, unknown>;
+
+/** All rows in which one of the texts stands, by their tables. */
+export async function rowsNaming(texts: string[]): Promise<[table: string, row: Row][]> {
+  const tables = await run(
+    `SELECT name FROM pragma_table_list
+      WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\'`,
+  );
+  const found = await Promise.all(
+    tables.map(async ({ name }) => {
+      const rows = await run(`SELECT * FROM "${name}"`);
+      return rows.map((row): [string, Row] => [String(name), row]);
+    }),
+  );
+  return found.flat().filter(([, row]) => texts.some((text) => JSON.stringify(row).includes(text)));
+}
+
+/** All keys of R2 in which one of the texts stands. */
+export const keysNaming = async (texts: string[]) =>
+  (await keysBelow()).filter((key) => texts.some((text) => key.includes(text)));
+
+export const countOf = async (model: string) =>
+  (await nobody.ok<Model>("GET", `/v1/models/${model}`)).predictions_count;
+
+/** Until there is nothing more to do for now: what objects say arrives between two sweeps. */
+export async function sweeps(world: World) {
+  await eventually(async () => {
+    await sweep();
+    expect(await run("SELECT id FROM predictions WHERE user_id = ?", world.user_id)).toEqual([]);
+  });
+  await sweep();
+}
+
+/** A stranger with things of their own, who has run something of the world's too. */
+export async function neighbour(world: World) {
+  const other = await newWorld({ visibility: "public" });
+  await withLogin(other);
+  await setAvatar(services, callerOf(other), GIF, ORIGIN);
+  await newEndpoint(other.client);
+  const upload = await uploaded(other.client, "theirs");
+  await other.client.cancel(await other.waiting());
+  const { id } = (await other.client.create({ model: world.model, input: { a: 1 } })).body;
+  const { channel } = await (await world.runner()).work();
+  await channel.succeed("theirs");
+  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
+  const state = async () => ({
+    rows: (await rowsNaming([other.user_id])).map(([table, { last_used_at, ...row }]) => [
+      table,
+      row,
+    ]),
+    keys: [...(await keysBelow(other.user_id)), ...(await keysBelow(upload.id))],
+    output: (await other.client.get(id)).output,
+    count: await countOf(other.model),
+  });
+  return { ...other, state };
+}

@@ -1,0 +1,160 @@
+/** What addresses of the dashboard name, made for those whose it is. */
+import { env } from "cloudflare:workers";
+import type { Visibility } from "../../../src/protocol/model.ts";
+import { newModel, publish, referenceOf } from "./catalogue.ts";
+import { beginUpload, sendParts } from "./files.ts";
+import { type Person, signedInAgain } from "./people.ts";
+import { addressOf, freshPath } from "./receiver.ts";
+import { FakeRunner } from "./runner.ts";
+import { eventually } from "./time.ts";
+import { newRunnerToken, operator, unique } from "./world.ts";
+
+/** What the parameters of an address stand for, and what its form is to say. */
+export type Place = Record<string, string>;
+
+/** The row that was inserted last. */
+export const newest = async (table: string): Promise<Place> => {
+  const statement = env.DB.prepare(`SELECT id FROM ${table} ORDER BY rowid DESC LIMIT 1`);
+  const id = await statement.first<string>("id");
+  if (id === null) throw new Error(`nothing is in ${table}`);
+  return { id };
+};
+
+export async function newPasskey({ user_id }: Person): Promise<Place> {
+  const id = crypto.randomUUID();
+  await env.DB.prepare(
+    `INSERT INTO passkeys (id, user_id, public_key, credential_id, counter, device_type, backed_up)
+      VALUES (?1, ?2, '', ?1, 0, '', 0)`,
+  )
+    .bind(id, user_id)
+    .run();
+  return { id };
+}
+
+export const newSession = async (person: Person) => {
+  await signedInAgain(person);
+  return newest("sessions");
+};
+
+export const newToken = async ({ visitor }: Person) => {
+  await visitor.send("/tokens", TOKEN);
+  return newest("tokens");
+};
+
+export const newInvitation = async ({ visitor }: Person) => {
+  await visitor.send("/people/invitations", { note: "Grace", username: "" });
+  return newest("invitations");
+};
+
+export const TOKEN = {
+  name: "laptop",
+  scopes: "read",
+  expires: "7",
+  models_for: "all",
+  models: "",
+};
+
+/** Private, with a version. */
+export const newVersion = (person: Person) => versionOf(person, "private");
+
+/** Others may see it, and run it. */
+export const newShownVersion = (person: Person) => versionOf(person, "public");
+
+async function versionOf({ client }: Person, visibility: Visibility): Promise<Place> {
+  const model = await newModel(client, { visibility });
+  await publish(client, referenceOf(model));
+  const [owner = "", name = ""] = referenceOf(model).split("/");
+  return { owner, name, number: "1" };
+}
+
+export const VARIABLE = { variable_name: "API_KEY", value: "secret" };
+
+export const newVariable = async (person: Person) => withVariable(person, await newVersion(person));
+
+export const newShownVariable = async (person: Person) =>
+  withVariable(person, await newShownVersion(person));
+
+async function withVariable(person: Person, place: Place): Promise<Place> {
+  await person.visitor.send(`/models/${place.owner}/${place.name}/variables`, VARIABLE);
+  return { ...place, variable: VARIABLE.variable_name };
+}
+
+export const MODEL = { visibility: "private", description: "", overview: "" };
+
+/** Of a private model: it waits. */
+export async function newRun(person: Person): Promise<Place> {
+  const { owner, name } = await newVersion(person);
+  const webhook = { url: addressOf(freshPath()), events: ["completed"] };
+  const body = { model: `${owner}/${name}`, input: {}, webhook };
+  const { id } = (await person.client.create(body)).body;
+  return { prediction_id: id };
+}
+
+/** It has ended, its row says so, and it has been told. */
+export async function newEndedRun(person: Person): Promise<Place> {
+  const { prediction_id = "" } = await newRun(person);
+  await person.client.cancel(prediction_id);
+  return eventually(async () => {
+    const row = env.DB.prepare("SELECT status FROM predictions WHERE id = ?").bind(prediction_id);
+    if ((await row.first("status")) !== "canceled") throw new Error("its row is behind");
+    const [event] = await webhooksOf({ prediction_id }, person);
+    if (event?.deliveries[0]?.state !== "delivered") throw new Error("it is not delivered");
+    return { prediction_id, event_id: event.id };
+  });
+}
+
+interface Told {
+  id: string;
+  deliveries: { state: string }[];
+}
+
+export const webhooksOf = async ({ prediction_id }: Place, { client }: Person) =>
+  (await client.ok<{ items: Told[] }>("GET", `/v1/predictions/${prediction_id}/webhooks`)).items;
+
+export const newUpload = async ({ client }: Person): Promise<Place> => {
+  const { id } = await beginUpload(client, 2);
+  return { id };
+};
+
+export async function newWholeUpload({ client }: Person): Promise<Place> {
+  const part = new TextEncoder().encode("{}");
+  const upload = await beginUpload(client, part.length);
+  const [etag = ""] = await sendParts(upload, part);
+  return { id: upload.id, etag };
+}
+
+/** As much of one as tells what it is. */
+export const PNG = new File(
+  [Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)],
+  "ada.png",
+);
+
+export const newAvatar = async ({ visitor }: Person): Promise<Place> => {
+  await visitor.send("/account/avatar", { avatar: PNG });
+  return {};
+};
+
+export async function newHardware(): Promise<Place> {
+  const identifier = unique("hw");
+  await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "Box" });
+  return { identifier };
+}
+
+export const newRunnerPlace = async (): Promise<Place> => ({ id: (await newRunner()).id });
+
+async function newRunner(): Promise<FakeRunner> {
+  const { identifier = "" } = await newHardware();
+  return FakeRunner.begin(await newRunnerToken(identifier), identifier, unique("box"));
+}
+
+export async function newDrainedRunner(): Promise<Place> {
+  const { id } = await newRunner();
+  await operator.ok("POST", `/v1/operator/runners/${id}/drain`);
+  return { id };
+}
+
+export async function newStoppedRunner(): Promise<Place> {
+  const runner = await newRunner();
+  await runner.tell({ state: "stopped" });
+  return { id: runner.id };
+}
