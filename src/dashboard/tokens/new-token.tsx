@@ -69,7 +69,7 @@ const Models = ({ draft, models }: { draft: Draft; models: string[] }) => (
   <>
     <TextArea
       name="models"
-      label="Their names"
+      label="Which ones"
       hint={
         <>
           One <code>owner/name</code> on a line, <a href="/models">yours or anybody's</a>.

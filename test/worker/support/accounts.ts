@@ -71,7 +71,7 @@ async function withLogin({ user_id, username }: Pick<World, "user_id" | "usernam
     id,
   );
   await run(
-    "INSERT INTO invitations (id, hash, note, user_id, created_at, expires_at) VALUES (?, ?, '', ?, 0, ?)",
+    "INSERT INTO invitations (id, hash, note, user_id, recovers, created_at, expires_at) VALUES (?, ?, '', ?, 1, 0, ?)",
     id,
     id,
     user_id,
