@@ -1,0 +1,86 @@
+/** A runner's life as its operator sees it: added, at work, drained, back, gone, removed. */
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { endOf } from "../journey/support/end.ts";
+import { OPERATOR, Site } from "./support/site.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+let site: Site;
+
+beforeAll(async () => {
+  site = await Site.open();
+});
+afterEach(() => site.leave());
+afterAll(() => site.close());
+
+it("a runner is added with a token of its own, works, is drained, works again, and is removed", {
+  timeout: 120_000,
+}, async () => {
+  const visitor = await site.visitor({ as: OPERATOR });
+  const { page } = visitor;
+  await visitor.open("/fleet");
+  await page.getByRole("link", { name: "Add the first runner" }).click();
+  await visitor.arrives("/fleet/tokens");
+  const token = await makeToken(visitor);
+
+  await visitor.open("/fleet");
+  const runner = await site.world.runner("desk", { token });
+  const card = page.getByRole("listitem", { name: runner.name });
+  // Without a reload: the page keeps itself up to date.
+  await card.getByText("ready", { exact: true }).waitFor();
+  await card.getByText("0 of 4 busy").waitFor();
+  const running = await site.world.create("gated", { before: ["a"], gate: "open", after: ["b"] });
+  await running.first("output");
+  await card.getByText("1 of 4 busy").waitFor();
+  await card.getByRole("link", { name: running.id.slice(-8) }).waitFor();
+  await visitor.look();
+  await visitor.narrow();
+  await visitor.widen();
+
+  await card.getByRole("button", { name: `Drain ${runner.name}` }).click();
+  await page.getByText("takes no more work").waitFor();
+  await runner.says(/asked to take no more work/);
+  await card.getByText("draining", { exact: true }).waitFor();
+  await visitor.look();
+  runner.open("gated", "open");
+  await endOf(site.world, running, "succeeded");
+  const waiting = await site.world.create("hello", { name: "Ada" });
+  const figures = page.getByRole("region", { name: "cpu" }).locator("dl.figures > div");
+  const waits = (many: number) =>
+    figures.filter({ hasText: new RegExp(`^Waiting\\s*${many}$`) }).waitFor();
+  await waits(1);
+
+  await card.getByRole("button", { name: `Resume ${runner.name}` }).click();
+  await page.getByText("takes work again").waitFor();
+  const { output } = await endOf(site.world, waiting, "succeeded");
+  expect(output).toBe("Hello, Ada!");
+  await card.getByText("ready", { exact: true }).waitFor();
+  await card.getByText(`${OPERATOR}/hello`).waitFor();
+  await waits(0);
+
+  await site.world.retire(runner);
+  await card.getByText("stopped", { exact: true }).waitFor();
+  page.once("dialog", (dialog) => dialog.dismiss());
+  await card.getByRole("button", { name: `Remove ${runner.name}` }).click();
+  page.once("dialog", (dialog) => dialog.accept());
+  await card.getByRole("button", { name: `Remove ${runner.name}` }).click();
+  await page.getByText("The runner is removed.").waitFor();
+  await page.getByText("No runners yet").waitFor();
+  await visitor.look();
+});
+
+/** @returns the token, from the command that starts a runner with it */
+async function makeToken(visitor: Visitor): Promise<string> {
+  const { page } = visitor;
+  await page.getByText("New runner token", { exact: true }).click();
+  await page.getByLabel("Name").fill("The desk");
+  await page.getByLabel("cpu").check();
+  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByText("Your new runner token: The desk").waitFor();
+  await visitor.look();
+  await page.getByRole("button", { name: "Copy" }).first().click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  expect(command).toContain(`npx --yes "${site.url}/auspex-runner.tgz?v=`);
+  const [token] = /ausr_\w+/.exec(command) ?? expect.fail("no token in the command");
+  return token;
+}

@@ -1,0 +1,125 @@
+/** A model's life through its pages: made, published, called, changed, found, deleted. */
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { Site } from "./support/site.ts";
+
+let site: Site;
+
+beforeAll(async () => {
+  site = await Site.open();
+});
+afterEach(() => site.leave());
+afterAll(() => site.close());
+
+const DIGEST = `sha256:${"c0ffee00".repeat(8)}`;
+
+const INPUT = {
+  type: "object",
+  required: ["prompt"],
+  properties: { prompt: { type: "string", maxLength: 300, description: "What to go on with" } },
+};
+
+it("is made with a page of its own, and its first version published", async () => {
+  const visitor = await site.visitor({ as: "lewis" });
+  const { page } = visitor;
+  await visitor.open("/models?owner=lewis");
+  await page.getByRole("link", { name: "Create your first model" }).click();
+  await visitor.arrives("/models/new");
+  await page.getByLabel("Name", { exact: true }).fill("rabbit");
+  await page.getByLabel("Public").check();
+  await page.getByLabel("Description").fill("Is always late");
+  await page
+    .getByLabel("Overview")
+    .fill("# How late\n\n![A watch](https://example.com/watch.png)\n\n<b onclick=x>very</b>");
+  await page.getByRole("button", { name: "Create the model" }).click();
+  await visitor.arrives("/models/lewis/rabbit");
+  expect(await page.getByRole("heading", { name: "How late" }).count()).toBe(1);
+  expect(await page.getByRole("link", { name: "A watch" }).getAttribute("rel")).toContain("ugc");
+  expect(await page.getByText("<b onclick=x>very</b>").count()).toBe(1);
+
+  await page.getByRole("link", { name: "Publish the first version" }).click();
+  await visitor.arrives("/models/lewis/rabbit/versions/new");
+  await page.getByLabel("Digest").fill(DIGEST);
+  await page.getByLabel("Input", { exact: true }).fill('{"type": "object",}');
+  visitor.expects(422, "/models/lewis/rabbit/versions/new");
+  await page.getByRole("button", { name: "Publish the version" }).click();
+  await page.getByText("Not valid JSON: '}' does not belong at line 1, column 19").waitFor();
+  await visitor.look();
+  expect(await page.getByLabel("Digest").inputValue()).toBe(DIGEST);
+  await page.getByLabel("Input", { exact: true }).fill(JSON.stringify(INPUT));
+  await page.getByLabel("OpenAI chat completions").check();
+  await page.getByRole("button", { name: "Publish the version" }).click();
+  await visitor.arrives("/models/lewis/rabbit/versions/1");
+  await page.getByText("What to go on with — at most 300 characters").waitFor();
+  await page
+    .locator(".facts > div", { hasText: "Digest" })
+    .getByRole("button", { name: "Copy" })
+    .click();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(DIGEST);
+});
+
+it("is found by everybody, who is told how to call it from where they are", async () => {
+  const visitor = await site.visitor({ phone: true });
+  const { page } = visitor;
+  await visitor.open("/models");
+  await page.getByLabel("Search models").fill("always late");
+  await page.keyboard.press("Enter");
+  await visitor.arrives("/models?q=always+late");
+  await page.getByRole("link", { name: "lewis/rabbit" }).click();
+  await visitor.arrives("/models/lewis/rabbit");
+  await page.getByRole("link", { name: "API", exact: true }).last().click();
+  await visitor.arrives("/models/lewis/rabbit/api");
+  const code = await page.locator("pre").allInnerTexts();
+  expect(code[0]).toContain(`curl -N '${site.url}/v1/predictions'`);
+  expect(code.join()).toContain(`${site.url}/v1/vendora`);
+  for (const path of ["", "/versions", "/versions/1", "/api"])
+    await visitor.open(`/models/lewis/rabbit${path}`);
+  await visitor.open("/models?q=nothing+like+that");
+});
+
+it("is renamed and made private, and is not there for others any more", async () => {
+  const visitor = await site.visitor({ as: "lewis" });
+  const { page } = visitor;
+  await visitor.open("/models/lewis/rabbit/settings");
+  await page.getByLabel("Name", { exact: true }).fill("hare");
+  await page.getByLabel("Private").check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await visitor.arrives("/models/lewis/hare/settings");
+  await page.getByText("The model is saved.").waitFor();
+  await visitor.open("/models?owner=lewis");
+  await page.getByText("private", { exact: true }).waitFor();
+  await visitor.open("/models/lewis/rabbit", { status: 404 });
+  const other = await site.visitor({ as: "grace" });
+  await other.open("/models/lewis/hare", { status: 404 });
+  await other.open("/models/lewis/hare/settings", { status: 404 });
+});
+
+it("is deleted once its owner means it: a version after a question, the model by its name", async () => {
+  const visitor = await site.visitor({ as: "lewis" });
+  const { page } = visitor;
+  await visitor.open("/models/lewis/hare/versions/1");
+  await page.getByText("Delete version 1").first().click();
+  const questions: string[] = [];
+  page.once("dialog", (dialog) => {
+    questions.push(dialog.message());
+    return dialog.dismiss();
+  });
+  await page.getByRole("button", { name: "Delete version 1" }).click();
+  expect(questions).toEqual(["Delete version 1 of hare?"]);
+  await visitor.open("/models/lewis/hare/versions/1");
+  await page.getByText("Delete version 1").first().click();
+  page.once("dialog", (dialog) => dialog.accept());
+  await page.getByRole("button", { name: "Delete version 1" }).click();
+  await visitor.arrives("/models/lewis/hare/versions");
+  await page.getByText("There is no version to run yet").waitFor();
+
+  await visitor.open("/models/lewis/hare/settings");
+  await page.getByLabel("Its name, hare").fill("rabbit");
+  visitor.expects(422, "/models/lewis/hare/delete");
+  await page.getByRole("button", { name: "Delete hare" }).click();
+  await page.getByText("type hare to delete it").waitFor();
+  await visitor.look();
+  await page.getByLabel("Its name, hare").fill("hare");
+  await page.getByRole("button", { name: "Delete hare" }).click();
+  await visitor.arrives("/models?owner=lewis");
+  await page.getByText("You have no models yet").waitFor();
+});

@@ -1,0 +1,166 @@
+/** Every page there is, as different people see it: at a desk and on a phone, in light and dark. */
+import { join } from "node:path";
+import type { Locator } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../../src/local/client.ts";
+import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { SAMPLE } from "../journey/support/duotone.ts";
+import { uploadFile } from "../journey/support/upload-file.ts";
+import { walk } from "./support/keyboard.ts";
+import { PLACES, type Things } from "./support/places.ts";
+import { prefer } from "./support/scheme.ts";
+import { OPERATOR, Site } from "./support/site.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+/** The folder for pictures of all pages, when somebody wants to look at them. */
+const { AUSPEX_PICTURES: PICTURES } = process.env;
+
+/** Nobody listens there. */
+const NO_RECEIVER = "http://127.0.0.1:1/hooks";
+
+const MODEL = `${OPERATOR}/story`;
+
+let site: Site;
+let owner: Client;
+let things: Things;
+
+beforeAll(async () => {
+  // One try of each webhook, and no other while somebody looks.
+  site = await Site.open({ WEBHOOK_ALLOW_INSECURE: "true", WEBHOOK_RETRY_SECONDS: "3600" });
+  await site.world.runner("one");
+  owner = await site.clientOf(OPERATOR);
+  const newcomer = await site.visitor({ as: "newcomer" });
+  await newcomer.open("/models/new");
+  await newcomer.page.getByLabel(/^Name/).fill("bare");
+  await newcomer.page.getByRole("button", { name: "Create the model" }).click();
+  await newcomer.arrives(/^\/models\/newcomer\/bare/);
+  await site.leave();
+  const body = { value: "a secret of nobody's business" };
+  await owner.fetch("PUT", `/models/${MODEL}/variables/API_KEY`, { body });
+  things = { model: MODEL, bare: "newcomer/bare", ...(await makeRuns()) };
+});
+afterAll(async () => {
+  await site.world.cancel(things.running);
+  await site.close();
+});
+
+/** One of each kind: what ends has ended. */
+async function makeRuns() {
+  const create = async (model: string, input: object, ends = true) => {
+    const webhook = { url: NO_RECEIVER };
+    const { id } = await owner.call(predictionWithIO, "POST", "/predictions", {
+      body: { model: `${OPERATOR}/${model}`, input, webhook },
+      headers: { prefer: ends ? "wait" : "wait=0" },
+    });
+    return id;
+  };
+  const [text, picture, failed, running] = await Promise.all([
+    create("story", { prompt: "Alice was", max_tokens: 60, seed: 7 }),
+    create("duotone", { image: await uploadFile(owner, SAMPLE), width: 200 }),
+    create("duotone", { image: "data:text/plain;base64,bm8gcGljdHVyZQ==" }),
+    create("gated", { before: ["One", " two"], gate: "never", after: [" three"] }, false),
+  ]);
+  return { text, picture, failed, running };
+}
+
+const NAMES = { nobody: undefined, newcomer: "newcomer", operator: OPERATOR };
+
+describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) => {
+  let visitor: Visitor;
+  beforeAll(async () => {
+    visitor = await site.visitor({ as: NAMES[somebody] });
+  });
+  afterAll(() => site.leave());
+
+  const theirs = Object.entries(PLACES).flatMap(([route, places]) => {
+    const ours = places.filter(({ to }) => to.includes(somebody));
+    return ours.length === 0 ? [] : [[route, ours] as const];
+  });
+
+  it.each(theirs)("%s", async (_, places) => {
+    for (const { at, live } of places) {
+      for (const address of at(things)) {
+        await visitor.open(address, { live });
+        await shoot(visitor, `${somebody}${address}-desk`);
+        await visitor.narrow();
+        await shoot(visitor, `${somebody}${address}-phone`);
+        await visitor.widen();
+      }
+    }
+  });
+});
+
+it("the reference of the API fits, and does as it should", async () => {
+  const visitor = await site.visitor();
+  await visitor.open("/docs");
+  await visitor.narrow();
+  await site.leave();
+});
+
+describe("with a keyboard alone", () => {
+  afterEach(() => site.leave());
+
+  it("Tab comes to all that can be used, in its order, and shows where it is", async () => {
+    const places: [string | undefined, string[]][] = [
+      [undefined, ["/", "/sign-up", "/models"]],
+      [
+        OPERATOR,
+        [
+          "/tokens",
+          "/people",
+          "/account",
+          "/predictions",
+          `/predictions/${things.picture}`,
+          `/models/${MODEL}/playground`,
+          `/models/${MODEL}/settings`,
+        ],
+      ],
+    ];
+    for (const [as, addresses] of places) {
+      const { page } = await site.visitor({ as });
+      for (const address of addresses) {
+        await page.goto(address);
+        const { controls, stops, unmarked } = await walk(page);
+        expect([address, stops]).toEqual([address, controls]);
+        expect([address, unmarked]).toEqual([address, []]);
+      }
+    }
+  });
+
+  it("the first stop leads past the navigation", async () => {
+    const { page } = await site.visitor({ as: OPERATOR });
+    await page.goto("/tokens");
+    await page.keyboard.press("Tab");
+    const skip = page.getByRole("link", { name: "Skip to the page" });
+    expect(await focused(skip)).toBe(true);
+    expect((await skip.boundingBox())?.y).toBeGreaterThanOrEqual(0);
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    expect(await focused(page.getByText("New token"))).toBe(true);
+  });
+
+  it("the menu opens, closes, and gives back the focus", async () => {
+    const { page } = await site.visitor({ as: OPERATOR });
+    await page.goto("/");
+    const menu = page.locator("header summary");
+    await menu.focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    expect(await focused(page.getByRole("link", { name: "Profile" }))).toBe(true);
+    await page.keyboard.press("Escape");
+    expect(await focused(menu)).toBe(true);
+    expect(await page.getByRole("link", { name: "Profile" }).isVisible()).toBe(false);
+  });
+});
+
+const focused = (locator: Locator) =>
+  locator.evaluate((element) => element === document.activeElement);
+
+async function shoot({ page }: Visitor, name: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  const file = join(PICTURES, name.replace(/\W+/g, "-"));
+  for (const scheme of ["dark", "light"] as const) {
+    await prefer(page, scheme);
+    await page.screenshot({ path: `${file}-${scheme}.png`, fullPage: true });
+  }
+}

@@ -1,0 +1,292 @@
+/** The playground: typed into, given files, run, left and come back to. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import sharp from "sharp";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { ROOT } from "../../src/local/bundle.ts";
+import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { upload } from "../../src/protocol/upload.ts";
+import { OPERATOR, Site } from "./support/site.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
+const playground = (model: string) => `/models/${OPERATOR}/${model}/playground`;
+
+let site: Site;
+
+beforeAll(async () => {
+  // Small parts, so that a picture has several.
+  site = await Site.open({ UPLOAD_PART_MIB: "5" });
+  await site.world.runner("one");
+});
+afterEach(() => site.leave());
+afterAll(() => site.close());
+
+const runButton = ({ page }: Visitor) =>
+  page.getByRole("button", { name: "Run", exact: false }).first();
+
+/** The id of the run that the page's address leads back to. */
+async function runOf({ page }: Visitor): Promise<string> {
+  await page.waitForURL(/\?run=/);
+  return new URL(page.url()).searchParams.get("run") ?? "";
+}
+
+it("a picture of one's own is sent and comes back as the model has made it", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("duotone"));
+  await page.locator('input[type="file"]').setInputFiles(SAMPLE);
+  await page.getByText("sample.jpg", { exact: true }).waitFor();
+  await visitor.look();
+  await runButton(visitor).click();
+  const picture = page.locator("[data-output] img");
+  await picture.waitFor();
+  expect(
+    await picture.evaluate((image: HTMLImageElement) =>
+      image.decode().then(() => image.naturalWidth),
+    ),
+  ).toBe(960);
+  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  await visitor.look();
+  // The address of what was sent stands in the field, for the next run, and for the code.
+  const address = await page.getByLabel("image", { exact: true }).inputValue();
+  expect(address).toMatch(/\/v1\/uploads\/[\w-]+$/);
+  await page.getByRole("link", { name: "Code", exact: true }).click();
+  await page.getByText(`"image": "${address}"`).first().waitFor();
+  await visitor.open(`${playground("duotone")}?run=${await runOf(visitor)}`);
+  expect(await page.getByLabel("image", { exact: true }).inputValue()).toBe(address);
+});
+
+it("a large file goes in parts, shows how far it is, and can be stopped", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("duotone"));
+  // Noise is as large as it looks: some 12 MB, three parts.
+  const raw = { width: 2_000, height: 2_000, channels: 3 } as const;
+  const buffer = await sharp(randomBytes(12_000_000), { raw })
+    .png({ compressionLevel: 0 })
+    .toBuffer();
+  const file = { name: "noise.png", mimeType: "image/png", buffer };
+  await page.locator('input[type="file"]').setInputFiles(file);
+  const protocol = await visitor.protocol();
+  await protocol.send("Network.enable");
+  const limit = (uploadThroughput: number) =>
+    protocol.send("Network.emulateNetworkConditions", {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput,
+    });
+  await limit(1_000_000);
+  await runButton(visitor).click();
+  const bar = page.getByRole("progressbar", { name: "Upload of noise.png" });
+  await vi.waitFor(
+    async () => {
+      const [value, max] = await bar.evaluate((one: HTMLProgressElement) => [one.value, one.max]);
+      expect(value).toBeGreaterThan(0);
+      expect(value).toBeLessThan(max ?? 0);
+    },
+    { timeout: 10_000, interval: 100 },
+  );
+  await visitor.look();
+  await page.getByRole("button", { name: "Cancel the upload of noise.png" }).click();
+  await page.getByText("The upload of noise.png was cancelled: nothing has run.").waitFor();
+  expect(page.url()).not.toContain("run=");
+  await limit(-1);
+  // A part whose address has expired meanwhile, and one that the service has no time for.
+  for (const [part, status] of [
+    [1, 403],
+    [2, 503],
+  ] as const) {
+    const address = new RegExp(`/parts/${part}$`);
+    await page.route(
+      ({ pathname }) => address.test(pathname),
+      (route) => route.fulfill({ status }),
+      { times: 1 },
+    );
+    visitor.expects(status, address);
+  }
+  await runButton(visitor).click();
+  await page.locator("[data-output] img").waitFor();
+  const client = await site.clientOf("grace");
+  const { input } = await client.call(
+    predictionWithIO,
+    "GET",
+    `/predictions/${await runOf(visitor)}`,
+  );
+  const { image } = z.object({ image: z.url() }).parse(input);
+  const sent = await client.call(upload, "GET", new URL(image).pathname.replace("/v1", ""));
+  expect([sent.size, sent.part_size]).toEqual([buffer.length, 5 * 1024 * 1024]);
+});
+
+it("while files are sent nothing else begins, and nothing changes: what is shown is what is sent", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("duotone"));
+  const width = page.getByLabel(/^width/);
+  await width.fill("64");
+  await page.locator('input[type="file"]').setInputFiles(SAMPLE);
+  let begun = 0;
+  page.on("request", (request) => {
+    if (request.method() === "POST" && new URL(request.url()).pathname === "/uploads") begun++;
+  });
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  await page.route(/\/parts\/\d+\?/, async (route) => {
+    await gate;
+    await route.continue();
+  });
+  const asJson = page.getByRole("link", { name: "As JSON" });
+  await asJson.click();
+  await page.getByRole("button", { name: "Cancel the upload of sample.jpg" }).waitFor();
+  await asJson.click();
+  const image = page.getByLabel("image", { exact: true });
+  for (const held of [image, width, page.getByLabel("Version"), runButton(visitor)])
+    expect(await held.isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Choose a file" }).isDisabled()).toBe(true);
+  await page.locator('input[type="file"]').evaluate((picker) => {
+    const files = new DataTransfer();
+    files.items.add(new File(["x"], "other.png"));
+    picker
+      .closest(".field")
+      ?.dispatchEvent(
+        new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true }),
+      );
+  });
+  expect(await page.getByText("other.png").count()).toBe(0);
+  await visitor.look();
+  open();
+  const raw = page.getByLabel("The whole input, as JSON");
+  await raw.waitFor();
+  const { image: address } = z.object({ image: z.url() }).parse(JSON.parse(await raw.inputValue()));
+  await page.getByRole("link", { name: "As a form" }).click();
+  expect(await width.isEnabled()).toBe(true);
+  expect(begun).toBe(1);
+  // Its path alone names it, too.
+  await image.fill(new URL(address).pathname);
+  await runButton(visitor).click();
+  await page.locator("[data-output] img").waitFor();
+  await vi.waitFor(async () =>
+    expect(await runButton(visitor).evaluate((one) => one === document.activeElement)).toBe(true),
+  );
+  const client = await site.clientOf("grace");
+  const { input } = await client.call(
+    predictionWithIO,
+    "GET",
+    `/predictions/${await runOf(visitor)}`,
+  );
+  expect(input).toMatchObject({ image: new URL(address).pathname, width: 64 });
+});
+
+it("another version has what was typed", async () => {
+  const client = await site.clientOf("grace");
+  await client.call(z.unknown(), "POST", "/models", {
+    body: { name: "twice", visibility: "public" },
+  });
+  const publish = (properties: object) =>
+    client.call(z.unknown(), "POST", "/models/grace/twice/versions", {
+      body: {
+        release_notes: "",
+        container_image_digest: `sha256:${"0".repeat(64)}`,
+        schemas: { prediction: { input: { type: "object", properties }, output: {} } },
+      },
+    });
+  await publish({ word: { type: "string" }, steps: { type: "integer", default: 20 } });
+  await publish({ steps: { type: "integer", default: 30 }, word: { type: "string" } });
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open("/models/grace/twice/playground");
+  await page.getByLabel("word").fill("cat");
+  await page.getByLabel("Version").selectOption("1");
+  await page.getByLabel("steps").and(page.locator('[value="20"]')).waitFor();
+  expect(await page.getByLabel("word").inputValue()).toBe("cat");
+  await visitor.look();
+});
+
+it("text grows as it is written, and goes on where it was when the page is loaded again", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("story"));
+  await page.getByLabel("prompt").fill("The Queen");
+  await page.getByLabel(/^max_tokens/).fill("60");
+  await page.getByLabel(/^delay_ms/).fill("100");
+  await page.keyboard.press("Control+Enter");
+  const output = page.locator("[data-output]");
+  const text = () => output.innerText();
+  const lengthOver = (least: number) =>
+    vi.waitFor(async () => expect((await text()).length).toBeGreaterThan(least), {
+      timeout: 20_000,
+      interval: 50,
+    });
+  await lengthOver(0);
+  const first = await text();
+  await lengthOver(first.length);
+  expect((await text()).startsWith(first.trimEnd())).toBe(true);
+  const id = await runOf(visitor);
+  await page.reload();
+  expect(await page.getByLabel("prompt").inputValue()).toBe("The Queen");
+  const again = await text();
+  expect(again.startsWith(first.trimEnd())).toBe(true);
+  await lengthOver(again.length);
+  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  const client = await site.clientOf("grace");
+  const { output: whole } = await client.call(predictionWithIO, "GET", `/predictions/${id}`);
+  expect((await output.textContent())?.trim()).toBe([whole].flat().join("").trim());
+  await visitor.look();
+});
+
+it("what is typed is checked at once, and said below its field and to whoever does not see it", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("duotone"));
+  const width = page.getByLabel(/^width/);
+  await width.fill("5000");
+  await page.getByText("Input should be less than or equal to 4096").first().waitFor();
+  expect(await width.getAttribute("aria-invalid")).toBe("true");
+  const described = (await width.getAttribute("aria-describedby"))?.split(" ").at(-1);
+  expect(await page.locator(`[id="${described}"]`).textContent()).toMatch(/4096/);
+  await page.getByRole("status").filter({ hasText: "4096" }).waitFor({ state: "attached" });
+  // What was not come to yet is not complained about.
+  expect(await page.getByText("Field required").count()).toBe(0);
+  await visitor.look();
+  await page.getByLabel("dark").fill("#12345");
+  await page.getByText("String should match pattern").first().waitFor();
+  await runButton(visitor).click();
+  const image = page.getByLabel("image", { exact: true });
+  expect(await image.evaluate((one) => one === document.activeElement)).toBe(true);
+  expect(await page.getByText("Field required").count()).toBe(1);
+  await image.fill("no address");
+  await page.getByText("valid URL").first().waitFor();
+  await image.fill("https://example.com/a.png");
+  await page.getByLabel("dark").fill("#123456");
+  await page.getByLabel("Slider of width").fill("1000");
+  expect(await width.inputValue()).toBe("1000");
+  await vi.waitFor(async () => expect(await page.locator('[aria-invalid="true"]').count()).toBe(0));
+  expect(page.url()).not.toContain("run=");
+});
+
+it("fields turn into JSON and back with what stands in them", async () => {
+  const visitor = await site.visitor({ as: "grace" });
+  const { page } = visitor;
+  await visitor.open(playground("sums"));
+  await page.getByLabel("numbers", { exact: true }).fill("[1, 2,\n x]");
+  await page
+    .getByText("Not valid JSON: 'x]' does not belong at line 2, column 2")
+    .first()
+    .waitFor();
+  await page.getByLabel("numbers", { exact: true }).fill("[1, 2]");
+  await page.getByLabel("operation").selectOption({ label: "mean" });
+  await page.getByRole("link", { name: "As JSON" }).click();
+  const raw = page.getByLabel("The whole input, as JSON");
+  expect(JSON.parse(await raw.inputValue())).toMatchObject({ numbers: [1, 2], operation: "mean" });
+  await visitor.look();
+  await raw.fill('{"numbers": [4], "operation": "median", "other": 1}');
+  await page.getByRole("link", { name: "As a form" }).click();
+  await page.getByText("There are names in it that the form has no fields for.").waitFor();
+  await raw.fill('{"numbers": [4], "operation": "median"}');
+  await page.getByRole("link", { name: "As a form" }).click();
+  expect(await page.getByLabel("operation").inputValue()).toBe('"median"');
+  await runButton(visitor).click();
+  await page.getByText("succeeded", { exact: true }).first().waitFor();
+  expect(await page.locator("[data-output]").innerText()).toContain("median");
+});

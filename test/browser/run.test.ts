@@ -1,0 +1,254 @@
+/** Predictions, live: a run as it goes on, a reload in the middle, cancelling, the list. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../../src/local/client.ts";
+import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
+import { Receiver } from "../receiver/receiver.ts";
+import { browserIsThere } from "./support/chromium.ts";
+import { OPERATOR, Site } from "./support/site.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+const WHO = "rosa";
+
+describe.runIf(browserIsThere)("in a browser", () => {
+  let site: Site;
+  let client: Client;
+  /** Where the models are that wait for a gate. */
+  let models: string;
+
+  beforeAll(async () => {
+    site = await Site.open({ WEBHOOK_ALLOW_INSECURE: "true" });
+    const [runner, ours] = await Promise.all([site.world.runner("box"), site.clientOf(WHO)]);
+    models = join(site.world.folder, runner.name, "models");
+    client = ours;
+  });
+  afterEach(() => site.leave());
+  afterAll(() => site.close());
+
+  async function create(model: string, input: object): Promise<string> {
+    const body = { model: `${OPERATOR}/${model}`, input };
+    return (await client.call(prediction, "POST", "/predictions", { body })).id;
+  }
+
+  const get = (id: string) => client.call(predictionWithIO, "GET", `/predictions/${id}`);
+
+  const open = (gate: string) => writeFileSync(join(models, "gated", `.${gate}`), "");
+
+  const badge = ({ page }: Visitor, status: string) =>
+    page.locator(".run .status").getByText(status, { exact: true }).waitFor();
+
+  const outputIn = ({ page }: Visitor) => page.locator("[data-output]").innerText();
+
+  it("grows word by word, and goes on after a reload without losing or repeating one", async () => {
+    // Longer than any machine takes for this: it is cancelled at the end.
+    const id = await create("story", { prompt: "The Queen", max_tokens: 2_000, delay_ms: 50 });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`, { live: true });
+    const seen: string[] = [];
+    /** Waits until there are so many characters more. */
+    const grown = async (more: number) => {
+      const least = (seen.at(-1)?.length ?? 0) + more;
+      await page.waitForFunction(
+        (length) => (document.querySelector("[data-output]")?.textContent.length ?? 0) >= length,
+        least,
+      );
+      seen.push((await page.locator("[data-output]").textContent()) ?? "");
+    };
+    for (const more of [20, 20]) await grown(more);
+    for (let n = 0; n < 3; n++) {
+      await page.reload();
+      for (const more of [1, 20]) await grown(more);
+    }
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Run again" }).waitFor();
+    const { output } = await get(id);
+    const whole = Array.isArray(output) ? output.join("") : expect.fail("no list");
+    expect(await page.locator("[data-output]").textContent()).toBe(whole);
+    for (const text of seen) expect(whole.startsWith(text)).toBe(true);
+    await visitor.look();
+    await visitor.open(`/predictions/${id}`);
+  });
+
+  it("is cancelled, says so to those who do not see it, and is in the list", async () => {
+    const id = await create("gated", { before: ["a", "b"], gate: "never" });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await page.locator("[data-output]").getByText("b", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await badge(visitor, "canceled");
+    expect(await page.getByRole("status").textContent()).toBe("Status: canceled");
+    await page.getByRole("button", { name: "Remove data" }).waitFor();
+    expect((await get(id)).status).toBe("canceled");
+    expect(await outputIn(visitor)).toMatch(/^a\s+b$/);
+    await visitor.look();
+    await visitor.open("/predictions?statuses=canceled");
+    await page.locator(`[data-row="${id}"]`).getByText("canceled").waitFor();
+  });
+
+  it("that fails says why, in words, and runs again at a click", async () => {
+    const id = await create("sums", { numbers: [1, 2], mode: "fail" });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await badge(visitor, "failed");
+    await page.locator(".problem", { hasText: "The model failed: Told to fail" }).waitFor();
+    await page.getByRole("button", { name: "Remove data" }).waitFor();
+    expect(await page.locator("[data-problem]").isHidden()).toBe(true);
+    await page.locator("[data-logs]").getByText("sum of 2 numbers").waitFor();
+    await page.getByRole("button", { name: "Run again" }).click();
+    await page.waitForURL(({ pathname }) => !pathname.endsWith(id));
+    await page.getByText("It runs again, as a prediction of its own.").waitFor();
+    await badge(visitor, "failed");
+  });
+
+  it("asks for its end again when that does not come, and says when it cannot be had", async () => {
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    const started = async (gate: string) => {
+      const id = await create("gated", { before: ["a"], gate });
+      await visitor.open(`/predictions/${id}`, { live: true });
+      await page.locator("[data-output]").getByText("a", { exact: true }).waitFor();
+      // Then nothing more is asked for before its end.
+      await page.locator(".timeline .past", { hasText: "First output" }).waitFor();
+    };
+    await started("again");
+    let refused = 0;
+    await page.route("**/view", (route) => {
+      if (++refused > 2) return route.continue();
+      return route.abort("aborted");
+    });
+    open("again");
+    await page.getByRole("button", { name: "Run again" }).waitFor();
+    expect(refused).toBeGreaterThan(2);
+    expect(await page.locator("[data-problem]").isHidden()).toBe(true);
+    await page.unroute("**/view");
+    await started("out");
+    await page.context().clearCookies();
+    open("out");
+    await page.getByText("You are signed out. Sign in, then load the page again.").waitFor();
+  });
+
+  it("goes on when its stream ends, without a word of a lost connection", async () => {
+    const id = await create("gated", { before: ["a"], gate: "later", after: ["b"] });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    // As after five minutes.
+    const ended = { contentType: "text/event-stream", body: "retry: 50\n\n" };
+    await page.route("**/events?*", (route) => route.fulfill(ended), { times: 1 });
+    const again = page.waitForRequest((request) => request.url().includes("/events?"));
+    await page.addInitScript(() => {
+      new MutationObserver(() => {
+        const problem = document.querySelector("[data-problem]:not([hidden])");
+        const words = problem?.textContent ?? document.title;
+        if (document.title !== words) document.title = words;
+      }).observe(document, { subtree: true, attributes: true, childList: true });
+    });
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await again;
+    open("later");
+    await page.locator("[data-output]").getByText("b", { exact: true }).waitFor();
+    await badge(visitor, "succeeded");
+    expect(await page.title()).toContain("Prediction of");
+  });
+
+  it("follows the webhooks of it after its end", async () => {
+    const receiver = await Receiver.open();
+    receiver.script("/hook", [{ status: 500 }, { status: 200 }]);
+    const webhook = { url: `${receiver.url}/hook`, events: ["completed"] };
+    const body = { model: `${OPERATOR}/hello`, input: { name: "you" }, webhook };
+    const { id } = await client.call(prediction, "POST", "/predictions", { body });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`, { live: true });
+    const tries = page.locator(".ledger summary");
+    await tries.click();
+    await page.locator(".ledger").getByText("delivered").waitFor();
+    expect(await tries.textContent()).toBe("2 tries");
+    // What was unfolded stays so.
+    await page.locator(".ledger").getByText("200 after").waitFor();
+    await receiver.close();
+  });
+
+  it("puts out what is no text as a tree that unfolds", async () => {
+    const id = await create("meaning", { input: ["cat", "kitten"] });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await badge(visitor, "succeeded");
+    const unfold = async () => {
+      await page.getByText("data: 2 items").click();
+      await page.getByText("0: 3 fields").click();
+      await page.getByText(/^embedding: \d+ items$/).click();
+      await page.getByText(/^\d+ more$/).click();
+      await page.locator(".key", { hasText: /^100: $/ }).waitFor();
+    };
+    await unfold();
+    // The same on what the server has made.
+    await visitor.open(`/predictions/${id}`);
+    await unfold();
+    await visitor.look();
+  });
+
+  it("that puts out too much for a page says so, and leads to all of it", async () => {
+    const id = await create("ample", { size: 300_000 });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await badge(visitor, "succeeded");
+    const link = page.getByRole("link", { name: "All of it, as JSON" });
+    await link.waitFor();
+    expect(await outputIn(visitor)).toBe("");
+    const address = (await link.getAttribute("href")) ?? expect.fail("no address");
+    const all = await page.request.get(address);
+    expect((await all.json()).output).toBe("x".repeat(300_000));
+  });
+
+  it("is followed in the list, where new ones appear", async () => {
+    const id = await create("gated", { before: ["x"], gate: "list" });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open("/predictions", { live: true });
+    const row = (which: string) => page.locator(`[data-row="${which}"]`);
+    await row(id).getByText("started").waitFor();
+    const link = row(id).getByRole("link").first();
+    await link.focus();
+    await link.selectText();
+    await page.setViewportSize({ width: 1280, height: 200 });
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    const next = await create("hello", { name: "you" });
+    await row(next).getByText("succeeded").waitFor();
+    const { title, selected, top } = await page.evaluate(() => ({
+      title: document.activeElement?.getAttribute("title"),
+      selected: getSelection()?.toString(),
+      top: document.activeElement?.getBoundingClientRect().top ?? 0,
+    }));
+    // The focus and what is selected stay, and nobody is taken there.
+    expect([title, selected]).toEqual([id, `…${id.slice(-12)}`]);
+    expect(top).toBeLessThan(0);
+    await visitor.widen();
+    open("list");
+    await row(id).getByText("succeeded").waitFor();
+    await visitor.look();
+  });
+
+  it("shows a picture of this deployment, and asks no other host for one", async () => {
+    const client = await site.clientOf(WHO);
+    const dot =
+      "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+    const body = { model: `${OPERATOR}/duotone`, input: { image: dot, width: 16 } };
+    const { id } = await client.call(prediction, "POST", "/predictions", { body });
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await badge(visitor, "succeeded");
+    const picture = page.locator("[data-output] img");
+    await picture.waitFor();
+    await page.waitForFunction(
+      () => (document.querySelector<HTMLImageElement>("[data-output] img")?.naturalWidth ?? 0) > 0,
+    );
+    await visitor.look();
+  });
+});

@@ -1,0 +1,216 @@
+/** Coming in and going out: accounts, passwords, passkeys, sessions. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { OPERATOR_TOKEN } from "../journey/support/world.ts";
+import { addAuthenticator } from "./support/authenticator.ts";
+import {
+  emailOf,
+  fillAccount,
+  PASSWORD,
+  setUp,
+  signIn,
+  signOut,
+  signUp,
+} from "./support/people.ts";
+import { OPERATOR, Site } from "./support/site.ts";
+
+let site: Site;
+
+afterEach(() => site.leave());
+
+describe("where sign-up is open", () => {
+  beforeAll(async () => {
+    site = await Site.open({}, { models: false });
+  });
+  afterAll(() => site.close());
+
+  it("whoever holds the operator token sets the deployment up, with the user of the models", async () => {
+    const visitor = await site.visitor();
+    const { page } = visitor;
+    await visitor.open("/");
+    await page.getByRole("link", { name: "Set it up" }).click();
+    await visitor.arrives("/set-up");
+    await page.getByLabel("Operator token").fill("not the one that is asked for");
+    await fillAccount(visitor, OPERATOR);
+    visitor.expects(401, "/set-up");
+    await page.getByRole("button", { name: "Set up" }).click();
+    await page.getByRole("alert").waitFor();
+    await visitor.look();
+    await setUp(visitor, OPERATOR, OPERATOR_TOKEN);
+    await page.getByRole("link", { name: "People", exact: true }).click();
+    await visitor.arrives("/people");
+    await page.getByRole("link", { name: "Fleet", exact: true }).click();
+    await visitor.arrives("/fleet");
+  });
+
+  it("anybody signs up, is in, goes out, and comes in again with the password", async () => {
+    const visitor = await site.visitor();
+    const { page } = visitor;
+    await visitor.open("/");
+    await page.getByRole("link", { name: "Sign in" }).first().click();
+    await visitor.arrives("/sign-in");
+    await page.getByRole("link", { name: "Make an account" }).click();
+    await signUp(visitor, "grace");
+    await page.getByText("grace").waitFor();
+    await signOut(visitor);
+    await visitor.open("/");
+    expect(await page.getByText("grace").count()).toBe(0);
+    await signIn(visitor, "grace");
+    await visitor.arrives("/");
+    await page.getByText("grace").waitFor();
+    // No page for operators is there for her, nor named.
+    expect(await page.getByRole("link", { name: "Fleet" }).count()).toBe(0);
+    await visitor.open("/people", { status: 404 });
+  });
+
+  it("what is wrong with an account is said at its field, and what was typed is kept", async () => {
+    await site.clientOf("alan");
+    const visitor = await site.visitor();
+    const { page } = visitor;
+    await visitor.open("/sign-up");
+    await fillAccount(visitor, "alan");
+    visitor.expects(422, "/sign-up");
+    await page.getByRole("button", { name: "Make the account" }).click();
+    await page.getByText("is taken").or(page.getByText("there is an account with it")).waitFor();
+    await visitor.look();
+    expect(await page.getByLabel("Username").inputValue()).toBe("alan");
+    expect(await page.getByLabel("E-mail").inputValue()).toBe(emailOf("alan"));
+    expect(await page.getByLabel("Password").inputValue()).toBe("");
+  });
+
+  it("a wrong password is said to be one, and so is an address that nobody has", async () => {
+    await site.clientOf("alan");
+    const visitor = await site.visitor();
+    const said: (string | null)[] = [];
+    for (const [who, password] of [
+      ["alan", `${PASSWORD}s`],
+      ["nobody", PASSWORD],
+    ] as const) {
+      await visitor.open("/sign-in");
+      visitor.expects(403, "/sign-in");
+      await signIn(visitor, who, password);
+      said.push(await visitor.page.getByRole("alert").textContent());
+      await visitor.look();
+      expect(await visitor.page.getByLabel("E-mail").inputValue()).toBe(emailOf(who));
+    }
+    // The same words: they do not tell who has an account.
+    expect(said[0]).toMatch(/password/i);
+    expect(said[1]).toBe(said[0]);
+  });
+
+  it("a page that was asked for before signing in comes after it", async () => {
+    await site.clientOf("alan");
+    const visitor = await site.visitor();
+    const asked = "/predictions?status=failed";
+    await visitor.page.goto(asked);
+    await visitor.arrives(`/sign-in?next=${encodeURIComponent(asked)}`);
+    await signIn(visitor, "alan");
+    await visitor.arrives(asked);
+  });
+
+  it("signing out everywhere ends the sessions of other browsers at once", async () => {
+    const here = await site.visitor();
+    await signUp(here, "joan");
+    const there = await site.visitor({ phone: true });
+    await signIn(there, "joan");
+    await there.arrives("/");
+    await here.open("/account/security");
+    here.page.once("dialog", (dialog) => dialog.accept());
+    await here.page.getByRole("button", { name: "Sign out everywhere" }).click();
+    await here.arrives("/sign-in");
+    await there.page.goto("/tokens");
+    await there.arrives("/sign-in?next=%2Ftokens");
+  });
+
+  it("one session is ended from another, and a new password ends the others", async () => {
+    const here = await site.visitor();
+    await signUp(here, "hedy");
+    const [second, third] = [await site.visitor(), await site.visitor()];
+    await signIn(second, "hedy");
+    await second.arrives("/");
+    await here.open("/account/security");
+    await here.page.getByRole("button", { name: "Sign out", exact: true }).last().click();
+    await here.page.getByText("That session is signed out.").waitFor();
+    await second.page.goto("/tokens");
+    await second.arrives("/sign-in?next=%2Ftokens");
+
+    await signIn(third, "hedy");
+    await third.arrives("/");
+    await here.page.getByLabel("Present password").fill(PASSWORD);
+    await here.page.getByLabel("New password").fill("a wiser younger owl");
+    await here.page.getByRole("button", { name: "Change the password" }).click();
+    await here.page.getByText("The password is changed.").waitFor();
+    await here.look();
+    await third.page.goto("/tokens");
+    await third.arrives("/sign-in?next=%2Ftokens");
+    await signIn(third, "hedy", "a wiser younger owl");
+    await third.arrives("/tokens");
+  });
+
+  it("a passkey is added, signs in without a password, and is removed", async () => {
+    const visitor = await site.visitor();
+    const { page } = visitor;
+    await addAuthenticator(visitor);
+    await signUp(visitor, "mary");
+    await visitor.open("/account/security");
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByText("Passkey of").waitFor();
+    await visitor.look();
+    await signOut(visitor);
+    await visitor.open("/sign-in?next=/account/security");
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await visitor.arrives("/account/security");
+    page.once("dialog", (dialog) => dialog.accept());
+    await page.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByText("The passkey is removed.").waitFor();
+    expect(await page.getByText("Passkey of").count()).toBe(0);
+  });
+});
+
+describe("where sign-up is by invitation", () => {
+  beforeAll(async () => {
+    site = await Site.open({ SIGN_UP: "invitation" }, { models: false });
+  });
+  afterAll(() => site.close());
+
+  it("a link that an operator has made lets one in, once", async () => {
+    const operator = await site.visitor({ as: OPERATOR });
+    await operator.open("/people");
+    await operator.page.getByLabel("For whom").fill("Grace, of the navy");
+    await operator.page.getByRole("button", { name: "Make the invitation" }).click();
+    const link = await operator.page
+      .locator("code", { hasText: "/sign-up?invitation=" })
+      .innerText();
+    await operator.look();
+
+    const uninvited = await site.visitor();
+    await uninvited.open("/sign-up");
+    expect(await uninvited.page.getByRole("textbox").count()).toBe(0);
+
+    const guest = await site.visitor();
+    await guest.open(link.replace(site.url, ""));
+    await guest.page.getByText("Grace, of the navy").waitFor();
+    await fillAccount(guest, "grace");
+    await guest.page.getByRole("button", { name: "Make the account" }).click();
+    await guest.arrives("/");
+    await guest.page.getByText("grace").waitFor();
+
+    await uninvited.open(link.replace(site.url, ""));
+    expect(await uninvited.page.getByRole("textbox").count()).toBe(0);
+  });
+});
+
+describe("where sign-up is closed", () => {
+  beforeAll(async () => {
+    site = await Site.open({ SIGN_UP: "closed" }, { models: false });
+  });
+  afterAll(() => site.close());
+
+  it("nobody signs up, and the page says so", async () => {
+    const visitor = await site.visitor();
+    await visitor.open("/sign-up");
+    await visitor.page.getByText("takes no new accounts").waitFor();
+    expect(await visitor.page.getByRole("textbox").count()).toBe(0);
+    await visitor.open("/sign-in");
+    expect(await visitor.page.getByRole("link", { name: "Make an account" }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,17 @@
+/** Where Chromium is: what CHROMIUM_PATH names, or the package of the distribution. */
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+
+/** Its path; undefined where there is none. */
+export function findChromium(): string | undefined {
+  const { CHROMIUM_PATH, PATH = "" } = process.env;
+  if (CHROMIUM_PATH) return CHROMIUM_PATH;
+  const folders = PATH.split(delimiter);
+  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
+}
+
+/** CI requires it, so that its absence cannot pass for success. */
+export const browserIsThere =
+  process.env.AUSPEX_REQUIRE_BROWSER === "1" || findChromium() !== undefined;

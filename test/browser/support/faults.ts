@@ -1,0 +1,72 @@
+/** What must not happen while somebody looks at pages: noted as it happens, told at the next check. */
+import type { BrowserContext, Page, Response } from "playwright-core";
+
+/** An answer of 400 or above that a test means to get. */
+interface Refusal {
+  status: number;
+  path: string | RegExp;
+}
+
+/** Said beside each answer that is refused; the answer itself is noted. */
+const BESIDE_REFUSAL = /^Failed to load resource: the server responded with a status of/;
+
+export class Faults {
+  readonly #noted: string[] = [];
+  readonly #expected: Refusal[] = [];
+  readonly #host: string;
+
+  constructor(context: BrowserContext, url: string) {
+    this.#host = new URL(url).host;
+    context.on("console", (message) => {
+      if (message.type() !== "error" || BESIDE_REFUSAL.test(message.text())) return;
+      this.#note(message.page(), `console: ${message.text()}`);
+    });
+    context.on("weberror", (error) => this.#note(error.page(), String(error.error().stack)));
+    context.on("request", (request) => {
+      const { protocol, host } = new URL(request.url());
+      const elsewhere = /^(?:http|ws)s?:$/.test(protocol) && host !== this.#host;
+      if (elsewhere) this.#noted.push(`a request to another host: ${request.url()}`);
+    });
+    context.on("requestfailed", (request) => {
+      const why = request.failure()?.errorText ?? "";
+      // Whoever leaves a page leaves its event stream, and a download leaves its navigation.
+      if (why !== "net::ERR_ABORTED") this.#noted.push(`${why}: ${request.url()}`);
+    });
+    context.on("response", (response) => this.#answered(response));
+  }
+
+  /** The next such answer is no fault; that it does not come is one. */
+  expect(status: number, path: string | RegExp): void {
+    this.#expected.push({ status, path });
+  }
+
+  /** What was noted since it was last asked. */
+  take(): string[] {
+    return this.#noted.splice(0);
+  }
+
+  /** The same, and which of the expected refusals did not come. */
+  takeAll(): string[] {
+    const missing = this.#expected.splice(0);
+    return [...this.take(), ...missing.map(({ status, path }) => `no ${status} of ${path}`)];
+  }
+
+  #answered(response: Response): void {
+    if (response.status() < 400) return;
+    const { pathname } = new URL(response.url());
+    const index = this.#expected.findIndex(
+      ({ status, path }) =>
+        status === response.status() &&
+        (typeof path === "string" ? path === pathname : path.test(pathname)),
+    );
+    if (index >= 0) this.#expected.splice(index, 1);
+    else {
+      const method = response.request().method();
+      this.#noted.push(`${method} ${pathname} answered ${response.status()}`);
+    }
+  }
+
+  #note(page: Page | null, text: string): void {
+    this.#noted.push(`${page ? new URL(page.url()).pathname : "a page"}: ${text}`);
+  }
+}

@@ -1,0 +1,54 @@
+/** What somebody without a mouse comes to. */
+import type { Page } from "playwright-core";
+
+/** More than any page has. */
+const MAX_STOPS = 200;
+
+interface Walk {
+  /** All that can be used, in the order of the page. */
+  controls: string[];
+  /** Those that Tab comes to, in its order. */
+  stops: string[];
+  /** Those of them that do not show that they have the focus. */
+  unmarked: string[];
+}
+
+/** From the top of the page with Tab, until it comes round. */
+export async function walk(page: Page): Promise<Walk> {
+  const controls = await page.evaluate(() => {
+    const all = document.querySelectorAll<HTMLElement>(
+      "a[href], button, input, select, textarea, summary, [tabindex='0']",
+    );
+    const usable = [...all].filter(
+      (element) => element.checkVisibility() && !element.matches(":disabled"),
+    );
+    // Of a group of radio buttons the chosen one is the stop; arrows lead to the others.
+    const stops = usable.filter((element) => {
+      if (!(element instanceof HTMLInputElement) || element.type !== "radio") return true;
+      return element.checked;
+    });
+    return stops.map((element, n) => {
+      const words = element.ariaLabel ?? element.innerText;
+      element.dataset.stop = `${n} ${element.localName} ${words || element.getAttribute("name")}`;
+      return element.dataset.stop;
+    });
+  });
+  const stops: string[] = [];
+  const unmarked: string[] = [];
+  for (let presses = 0; presses < MAX_STOPS; presses++) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (!(element instanceof HTMLElement) || element === document.body) return undefined;
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      const marked = outlineStyle !== "none" && outlineWidth !== "0px";
+      return { stop: element.dataset.stop, marked };
+    });
+    if (at === undefined || (stops.length > 1 && at.stop === stops[0])) break;
+    // Of several stops within one control, as in a date, the first counts; a box that scrolls is no control.
+    if (at.stop === undefined || at.stop === stops.at(-1)) continue;
+    stops.push(at.stop);
+    if (!at.marked) unmarked.push(at.stop);
+  }
+  return { controls, stops, unmarked };
+}

@@ -1,0 +1,56 @@
+/** How somebody comes in, through the pages that are there for it. */
+import type { Visitor } from "./visitor.ts";
+
+export const PASSWORD = "a wise old owl";
+
+export const emailOf = (username: string) => `${username}@example.com`;
+
+/** Makes an account that anybody may make. Ends at the first page. */
+export async function signUp(visitor: Visitor, username: string): Promise<void> {
+  await visitor.open("/sign-up");
+  await fillAccount(visitor, username);
+  await visitor.page.getByRole("button", { name: "Make the account" }).click();
+  await visitor.arrives("/");
+}
+
+/** Makes the account of an operator; one that the API has made is taken over. */
+export async function setUp(
+  visitor: Visitor,
+  username: string,
+  operatorToken: string,
+): Promise<void> {
+  await visitor.open("/set-up");
+  await visitor.page.getByLabel("Operator token").fill(operatorToken);
+  await fillAccount(visitor, username);
+  await visitor.page.getByRole("button", { name: "Set up" }).click();
+  await visitor.page.getByText("This deployment is yours").waitFor();
+  await visitor.look();
+}
+
+/** Signs in; ends wherever that leads. */
+export async function signIn(
+  visitor: Visitor,
+  username: string,
+  password = PASSWORD,
+): Promise<void> {
+  const { page } = visitor;
+  if (new URL(page.url()).pathname !== "/sign-in") await visitor.open("/sign-in");
+  await page.getByLabel("E-mail").fill(emailOf(username));
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+/** By the menu, which is on every page. */
+export async function signOut(visitor: Visitor): Promise<void> {
+  await visitor.page.locator("header summary").click();
+  await visitor.page.getByRole("button", { name: "Sign out", exact: true }).first().click();
+  await visitor.arrives("/sign-in");
+}
+
+/** The fields of a new account, whichever form they stand in. */
+export async function fillAccount({ page }: Visitor, username: string): Promise<void> {
+  await page.getByLabel("Username").fill(username);
+  await page.getByLabel(/^Name/).fill(`${username} of the tests`);
+  await page.getByLabel("E-mail").fill(emailOf(username));
+  await page.getByLabel("Password").fill(PASSWORD);
+}

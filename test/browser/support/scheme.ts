@@ -1,0 +1,19 @@
+/** The colours that a reader prefers. */
+import type { Page } from "playwright-core";
+
+/** Shows the page in them; resolves when they are there. */
+export async function prefer(page: Page, colorScheme: "light" | "dark"): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.evaluate(async () => {
+    // A colour on its way is none yet, and what inherits it sets out only when it has arrived.
+    const moving = () =>
+      document
+        .getAnimations()
+        .filter(({ playState }) => playState === "running")
+        .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY);
+    for (let all = moving(); all.length > 0; all = moving()) {
+      for (const animation of all) animation.finish();
+      await new Promise(requestAnimationFrame);
+    }
+  });
+}

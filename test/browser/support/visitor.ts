@@ -1,0 +1,155 @@
+/** Somebody at a browser of their own, whose every page is looked over. */
+import { isDeepStrictEqual } from "node:util";
+import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
+import { expect } from "vitest";
+import { accessibilityFaults } from "./accessibility.ts";
+import { Faults } from "./faults.ts";
+import { linesOf } from "./first-view.ts";
+import { Weight } from "./weight.ts";
+
+/** HTML, CSS and JavaScript of a page together, compressed. */
+const MAX_WEIGHT = 100_000;
+
+const DESK = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+/** What does not come within that time does not come, ms. */
+const PATIENCE = 15_000;
+
+export interface VisitorOptions {
+  /** Whose cookies: what `session()` of another visitor gave. */
+  session?: Session;
+  phone?: boolean;
+}
+
+export type Session = Awaited<ReturnType<BrowserContext["storageState"]>>;
+
+interface Opening {
+  /** What the answer is; 200 otherwise. */
+  status?: number;
+  /** Something is going on there, so that two looks need not see the same. */
+  live?: boolean;
+}
+
+export class Visitor {
+  readonly page: Page;
+  readonly #protocol: CDPSession;
+  readonly #faults: Faults;
+  readonly #weight: Weight;
+
+  static async arrive(
+    browser: Browser,
+    url: string,
+    { session, phone = false }: VisitorOptions = {},
+  ): Promise<Visitor> {
+    const context = await browser.newContext({
+      baseURL: url,
+      locale: "en-GB",
+      timezoneId: "Europe/Athens",
+      viewport: phone ? PHONE : DESK,
+      reducedMotion: "reduce",
+      permissions: ["clipboard-read", "clipboard-write"],
+      ...(session && { storageState: session }),
+    });
+    context.setDefaultTimeout(PATIENCE);
+    const faults = new Faults(context, url);
+    const page = await context.newPage();
+    return new Visitor(page, await context.newCDPSession(page), faults);
+  }
+
+  private constructor(page: Page, protocol: CDPSession, faults: Faults) {
+    this.page = page;
+    this.#protocol = protocol;
+    this.#faults = faults;
+    this.#weight = new Weight(page);
+  }
+
+  /** Opens a page, looks it over, and looks that its first view needs no client code. */
+  async open(path: string, { status = 200, live = false }: Opening = {}): Promise<void> {
+    const plain = live ? undefined : await this.#linesWithoutCode(path, status);
+    await this.#go(path, status);
+    await this.look();
+    if (plain === undefined || isDeepStrictEqual(await linesOf(this.page), plain)) return;
+    // Something may have been written between the two: a difference that stays is one.
+    const again = await this.#linesWithoutCode(path, status);
+    await this.#go(path, status);
+    expect(await linesOf(this.page), `${path} with client code and without`).toEqual(again);
+  }
+
+  /** Waits for the page that a link or a form leads to, by its path and query, and looks it over. */
+  async arrives(at: string | RegExp): Promise<void> {
+    await this.page.waitForURL(({ pathname, search }) =>
+      typeof at === "string" ? pathname + search === at : at.test(pathname + search),
+    );
+    await this.look();
+  }
+
+  /** Looks over what is there now. @throws an Error that names all that is wrong */
+  async look(): Promise<void> {
+    const { page } = this;
+    await page.waitForLoadState("load");
+    const faults = await accessibilityFaults(page);
+    const weight = await this.#weight.total();
+    if (weight > MAX_WEIGHT) faults.push(`weighs ${weight} bytes, and may ${MAX_WEIGHT}`);
+    const wider = await overhang(page);
+    if (wider > 0) faults.push(`scrolls sideways, by ${wider} pixels`);
+    none(page.url(), [...faults, ...this.#faults.take()]);
+  }
+
+  /** Makes the window as wide as a phone's; the page has to fit in there, too. */
+  async narrow(): Promise<void> {
+    await this.page.setViewportSize(PHONE);
+    const wider = await overhang(this.page);
+    none(this.page.url(), wider > 0 ? [`scrolls sideways on a phone, by ${wider} pixels`] : []);
+  }
+
+  async widen(): Promise<void> {
+    await this.page.setViewportSize(DESK);
+  }
+
+  /** An answer of 400 or above is meant to come, once. */
+  expects(status: number, path: string | RegExp): void {
+    this.#faults.expect(status, path);
+  }
+
+  /** What makes another visitor the same person. */
+  session(): Promise<Session> {
+    return this.page.context().storageState();
+  }
+
+  /** The browser's own protocol, for what playwright has no call for. */
+  protocol(): CDPSession {
+    return this.#protocol;
+  }
+
+  /** Closes the browser, and looks that nothing went wrong in it. */
+  async leave(): Promise<void> {
+    await this.page.context().close();
+    none("when they left", this.#faults.takeAll());
+  }
+
+  /** In this same window: another one would be another process for each of its pages. */
+  async #linesWithoutCode(path: string, status: number): Promise<string[]> {
+    await this.#protocol.send("Emulation.setScriptExecutionDisabled", { value: true });
+    try {
+      await this.#go(path, status);
+      return await linesOf(this.page);
+    } finally {
+      await this.#protocol.send("Emulation.setScriptExecutionDisabled", { value: false });
+    }
+  }
+
+  async #go(path: string, status: number): Promise<void> {
+    if (status >= 400) this.expects(status, path.replace(/[?#].*/, ""));
+    const response = await this.page.goto(path);
+    expect([path, response?.status()]).toEqual([path, status]);
+  }
+}
+
+function none(place: string, faults: string[]): void {
+  if (faults.length > 0) throw new Error([place, ...faults].join("\n- "));
+}
+
+/** By how much a page is wider than its window, in pixels. */
+const overhang = (page: Page) =>
+  page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));

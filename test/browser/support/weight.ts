@@ -1,0 +1,44 @@
+/** What a page weighs on its way: HTML, CSS and JavaScript, each compressed as gzip does by default. */
+import { gzipSync } from "node:zlib";
+import type { Page, Response } from "playwright-core";
+
+/** By address; what has a hash in its name never changes. */
+const assets = new Map<string, Promise<number>>();
+
+/** Follows a page, to know what its document was made of. */
+export class Weight {
+  #document: Response | undefined;
+  readonly #parts = new Set<string>();
+
+  constructor(page: Page) {
+    page.on("request", (request) => {
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
+        this.#parts.clear();
+      }
+      if (/^(?:script|stylesheet)$/.test(request.resourceType())) this.#parts.add(request.url());
+    });
+    page.on("response", (response) => {
+      const request = response.request();
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) {
+        this.#document = response;
+      }
+    });
+  }
+
+  /** In bytes. */
+  async total(): Promise<number> {
+    if (this.#document === undefined) throw new Error("No page was opened yet.");
+    const parts = [...this.#parts].map((url) => {
+      const known = assets.get(url) ?? weigh(url);
+      assets.set(url, known);
+      return known;
+    });
+    const sizes = await Promise.all(parts);
+    return sizes.reduce((sum, size) => sum + size, compressed(await this.#document.body()));
+  }
+}
+
+const weigh = async (url: string) =>
+  compressed(Buffer.from(await (await fetch(url)).arrayBuffer()));
+
+const compressed = (body: Buffer) => gzipSync(body, { level: 6 }).length;

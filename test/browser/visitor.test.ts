@@ -1,0 +1,89 @@
+/** What is looked at on every page is seen when it is wrong. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Site } from "./support/site.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+let site: Site;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  site = await Site.open({}, { models: false });
+  visitor = await site.visitor();
+});
+afterAll(() => site.close());
+
+/** Done to a page that was well. */
+const DEEDS: [string, () => unknown, RegExp][] = [
+  ["an error in the console", () => console.error("broken"), /console: broken/],
+  ["an exception", () => setTimeout(() => Promise.reject(new Error("broken"))), /Error: broken/],
+  ["an answer that is a problem", () => fetch("/nowhere"), /GET \/nowhere answered 404/],
+  [
+    "a picture of another host",
+    () => {
+      document.body.append(
+        Object.assign(new Image(), { alt: "", src: "https://example.com/a.png" }),
+      );
+    },
+    /Content Security Policy/,
+  ],
+  [
+    "an inline style",
+    () => {
+      document.body.insertAdjacentHTML("beforeend", '<p style="color: red">red</p>');
+    },
+    /Content Security Policy/,
+  ],
+  [
+    "text that is hard to read in the dark",
+    () => {
+      for (const p of document.querySelectorAll("p")) p.style.color = "#595959";
+    },
+    /in dark: color-contrast/,
+  ],
+  [
+    "a button without a name",
+    () => document.querySelector("main")?.append(document.createElement("button")),
+    /button-name/,
+  ],
+  [
+    "what stands over the edge",
+    () => {
+      const wide = document.createElement("pre");
+      wide.style.width = "3000px";
+      document.querySelector("main")?.append(wide);
+    },
+    /scrolls sideways/,
+  ],
+];
+
+it.each(DEEDS)("%s", async (_, deed, words) => {
+  await visitor.open("/");
+  await visitor.page.evaluate(deed);
+  await expect(visitor.look()).rejects.toThrow(words);
+});
+
+it("a page that is heavy", async () => {
+  await visitor.page.route(`${site.url}/`, async (route) => {
+    const response = await route.fetch();
+    const more = `<!-- ${randomBytes(150_000).toString("base64")} -->`;
+    await route.fulfill({ response, body: (await response.text()) + more });
+  });
+  await expect(visitor.open("/")).rejects.toThrow(/weighs \d+ bytes/);
+  await visitor.page.unrouteAll();
+});
+
+it("a page that says more with client code", async () => {
+  const reader = await site.visitor();
+  await reader.page.addInitScript(() => {
+    addEventListener("load", () => document.querySelector("main")?.append("More"));
+  });
+  await expect(reader.open("/")).rejects.toThrow("with client code and without");
+});
+
+it("an answer that was meant to come and has not", async () => {
+  const late = await site.visitor();
+  await late.page.goto("/");
+  late.expects(404, "/nowhere");
+  await expect(late.leave()).rejects.toThrow("no 404 of /nowhere");
+});
