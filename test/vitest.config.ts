@@ -10,6 +10,9 @@ import { browserIsThere } from "./browser/support/chromium.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
+/** By itself vitest takes one less than there are processors, and two are all that CI has. */
+const WORKERS = 2;
+
 // What wrangler.toml names has to be there when the Worker starts.
 await buildAssets();
 
@@ -21,7 +24,7 @@ const browser = {
     globalSetup: "test/journey/global-setup.ts",
     // After the journeys, whose clocks a Chromium would disturb.
     sequence: { groupOrder: 2 },
-    maxWorkers: 2,
+    maxWorkers: WORKERS,
     // What is imported is the same for all files, and heavy: Miniflare, wrangler, playwright.
     isolate: false,
     testTimeout: 60_000,
@@ -38,6 +41,7 @@ export default defineConfig({
         test: {
           name: "rules",
           include: ["dashboard", "domain", "protocol"].map((of) => `test/${of}/**/*.test.ts`),
+          maxWorkers: WORKERS,
         },
       },
       {
@@ -75,6 +79,7 @@ export default defineConfig({
         test: {
           name: "worker",
           isolate: false,
+          maxWorkers: WORKERS,
           globalSetup: "test/worker/support/receiver-setup.ts",
           include: ["test/worker/**/*.test.ts"],
           setupFiles: ["test/worker/support/setup.ts"],
@@ -86,7 +91,12 @@ export default defineConfig({
       },
       {
         root,
-        test: { name: "runner", include: ["test/runner/**/*.test.ts"], testTimeout: 30_000 },
+        test: {
+          name: "runner",
+          include: ["test/runner/**/*.test.ts"],
+          maxWorkers: WORKERS,
+          testTimeout: 30_000,
+        },
       },
       {
         root,
@@ -96,7 +106,7 @@ export default defineConfig({
           globalSetup: "test/journey/global-setup.ts",
           // After the others, which would disturb its clocks; two at a time, for they wait more than they work.
           sequence: { groupOrder: 1 },
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -47,11 +47,11 @@ export const ownForms = createMiddleware<Dashboard>(async (c, next) => {
   await next();
 });
 
-/** Lets in whoever is signed in; people are asked to, and come back; their scripts are told. */
+/** Lets in whoever is signed in; others are asked to, and come back. */
 export const signedIn = createMiddleware<Dashboard>(async (c, next) => {
   if (!c.var.viewer) {
     if (c.var.session) return c.redirect("/welcome", 303);
-    if (SAFE.has(c.req.method) && c.req.header("accept")?.includes("text/html")) {
+    if (SAFE.has(c.req.method)) {
       const { pathname, search } = new URL(c.req.url);
       return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
     }

@@ -9,7 +9,7 @@ import { serve } from "./cog.mjs";
 /** "connected", or the code of the error. */
 function reach([host, port]) {
   return new Promise((resolve) => {
-    const socket = net.connect({ host, port, timeout: 3_000 });
+    const socket = net.connect({ host, port, timeout: 10_000 });
     const end = (result) => {
       socket.destroy();
       resolve(result);
