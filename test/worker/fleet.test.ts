@@ -64,6 +64,13 @@ describe("a runner", () => {
     expect(await shown(runner.id)).toMatchObject({ state: "stopped" });
   });
 
+  test("stays stopped when a report comes in that was on its way", async () => {
+    const { runner } = await registered();
+    await runner.tell({ state: "stopped" });
+    await runner.tell({ state: "ready" });
+    expect(await shown(runner.id)).toMatchObject({ state: "stopped" });
+  });
+
   test("of another version than the deployment's is out of date, and learns which is the right one", async () => {
     const { runner, hardware } = await registered(undefined, { version: "0.1.0+00000000" });
     const marks = { version: "0.1.0+00000000", latest_version: latest, outdated: true };

@@ -54,6 +54,8 @@ export class RunnerObject extends createDurable() {
   /** @returns the presence: of another session when that one began later; null when none has begun. */
   report({ session, ...telemetry }: Report): Presence | null {
     if (this.presence?.session !== session) return this.presence;
+    // A report that was on its way when the process said goodbye.
+    if (this.presence.state === "stopped") return this.presence;
     const changed = telemetry.state !== this.presence.state;
     const next = { ...this.presence, ...telemetry, last_seen_at: Date.now() };
     if (changed || Date.now() - this.persistedAt > PERSIST_MS) return this.keep(next);
