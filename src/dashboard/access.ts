@@ -6,12 +6,13 @@ import { sameText } from "../domain/secret.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import { findSession } from "../services/sign-in/sessions.ts";
 import type { Dashboard, Viewer } from "./context.ts";
+import { giveCookies } from "./cookies.ts";
 import { formOf, isForm } from "./form.ts";
 
 const SAFE = new Set(["GET", "HEAD"]);
 
 export const FORM_TOKEN_FIELD = "form_token";
-export const FORM_TOKEN_HEADER = "x-form-token";
+const FORM_TOKEN_HEADER = "x-form-token";
 
 /** For all pages: finds out who looks. */
 export const withSession = createMiddleware<Dashboard>(async (c, next) => {
@@ -21,7 +22,7 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
   c.set("session", session);
   c.set("viewer", session?.user && viewerIn({ ...session, user: session.user }));
   c.set("formToken", session ? await formTokenOf(c, session.id) : "");
-  for (const cookie of session?.cookies ?? []) c.header("set-cookie", cookie, { append: true });
+  giveCookies(c, session?.cookies ?? []);
   await next();
 });
 

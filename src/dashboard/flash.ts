@@ -1,20 +1,15 @@
 /** What a form has done, said once by the page that comes after it. */
-import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { deleteCookie, getCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
 import type { Dashboard, PageContext } from "./context.ts";
+import { remember } from "./cookies.ts";
 
 const COOKIE = "auspex.done";
 const MAX_AGE_SECONDS = 30;
 
 /** Goes on to a page, which will say so. */
 export function done(c: PageContext, message: string, address: string): Response {
-  setCookie(c, COOKIE, message, {
-    httpOnly: true,
-    secure: c.var.origin.startsWith("https:"),
-    sameSite: "Lax",
-    path: "/",
-    maxAge: MAX_AGE_SECONDS,
-  });
+  remember(c, COOKIE, message, MAX_AGE_SECONDS);
   return c.redirect(address, 303);
 }
 

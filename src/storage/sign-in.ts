@@ -172,8 +172,7 @@ export async function deleteInvitation(db: Database, id: string): Promise<boolea
 
 /** How one may sign in, and where one is signed in. */
 export async function waysOf(db: Database, loginId: string) {
-  const [login, ways, keys, places] = await db.batch([
-    db.select().from(logins).where(eq(logins.id, loginId)),
+  const [ways, keys, places] = await db.batch([
     db
       .select({ provider: credentials.providerId })
       .from(credentials)
@@ -187,14 +186,12 @@ export async function waysOf(db: Database, loginId: string) {
         id: sessions.id,
         user_agent: sessions.userAgent,
         created_at: sessions.createdAt,
-        updated_at: sessions.updatedAt,
       })
       .from(sessions)
       .where(and(eq(sessions.userId, loginId), gt(sessions.expiresAt, new Date())))
       .orderBy(desc(sessions.createdAt)),
   ]);
   return {
-    login: login[0],
     providers: ways.map(({ provider }) => provider),
     passkeys: keys,
     places,

@@ -55,8 +55,12 @@ async function add(): Promise<void> {
   location.reload();
 }
 
+const NOT_FRESH =
+  "To add a passkey you must have signed in within the last 15 minutes. Sign out and in again, then add it.";
+
 async function optionsFrom<Options>(address: string): Promise<Options> {
   const response = await fetch(address, { headers: { accept: "application/json" } });
+  if (response.status === 403) throw new Error(NOT_FRESH);
   if (!response.ok) throw new Error("Load the page again, then try once more.");
   return response.json();
 }

@@ -79,7 +79,7 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
 
 const List = ({ tokens }: { tokens: RunnerToken[] }) => (
   <div class="scroll">
-    <table class="tokens">
+    <table class="tokens stacks">
       <thead>
         <tr>
           <th scope="col">Name</th>

@@ -67,7 +67,7 @@ export const PeoplePage = ({
 
 const List = ({ invitations }: { invitations: Invitation[] }) => (
   <div class="scroll">
-    <table>
+    <table class="stacks">
       <thead>
         <tr>
           <th scope="col">For whom</th>
@@ -82,11 +82,11 @@ const List = ({ invitations }: { invitations: Invitation[] }) => (
         {invitations.map(({ id, note, username, recovers, expires_at }) => (
           <tr>
             <th scope="row">{note}</th>
-            <td>
+            <td data-label="Becomes">
               {username ?? "a new user"}
               {recovers && ", with a new password"}
             </td>
-            <td>
+            <td data-label="Ends">
               <Time at={expires_at} />
             </td>
             <td class="end">

@@ -10,6 +10,7 @@ import {
 } from "../../services/sign-in/security.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
+import { giveCookies } from "../cookies.ts";
 import { done } from "../flash.ts";
 import { blank, type Draft, fieldsOf, submit } from "../form.ts";
 import { limitAttempts } from "../sign-in/attempts.ts";
@@ -34,7 +35,7 @@ export const securityPages = pages()
       c.status(status);
       return show(c, draft);
     }
-    for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+    giveCookies(c, cookies);
     return done(c, "The password is changed. Other sessions are signed out.", ADDRESS);
   })
   .post(`${ADDRESS}/passkeys/:id/remove`, signedIn, async (c) => {

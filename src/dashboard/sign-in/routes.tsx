@@ -1,5 +1,5 @@
 /** In and out: /sign-in, /sign-up, /welcome, /set-up, /sign-out, and what better-auth answers itself. */
-import { deleteCookie, getCookie, setCookie } from "hono/cookie";
+import { deleteCookie, getCookie } from "hono/cookie";
 import { notFound } from "../../errors.ts";
 import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
 import { checked } from "../../routes/context.ts";
@@ -16,6 +16,7 @@ import {
   recover,
 } from "../../services/sign-in/sign-up.ts";
 import { type PageContext, pages } from "../context.ts";
+import { giveCookies, remember } from "../cookies.ts";
 import { done } from "../flash.ts";
 import { blank, type Draft, fieldsOf, formOf, submit, textOf } from "../form.ts";
 import { limitAttempts } from "./attempts.ts";
@@ -65,7 +66,8 @@ export const signInPages = pages()
     if (c.var.session) return c.redirect("/", 303);
     const token = c.req.query("invitation");
     // So that it is there when GitHub sends them back.
-    if (token !== undefined) rememberInvitation(c, token);
+    if (token !== undefined)
+      remember(c, INVITATION_COOKIE, token.slice(0, MAX_TOKEN), INVITATION_SECONDS);
     return showSignUp(c, blank, token);
   })
   .post("/sign-up", async (c) => {
@@ -100,7 +102,7 @@ export const signInPages = pages()
     const credentials = { email: entry.email, password: textOf(form, "password") };
     const cookies = await enter(services, whence(c), credentials);
     if (!entry.recovered) return goOn(c, cookies, "/");
-    for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+    giveCookies(c, cookies);
     return done(c, RECOVERED, "/tokens");
   })
   .get("/welcome", (c) => {
@@ -151,7 +153,7 @@ export const signInPages = pages()
       c.status(status);
       return showSetUp(c, draft);
     }
-    for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+    giveCookies(c, cookies);
     return done(c, "This deployment is yours to operate.", "/set-up");
   })
   .post("/sign-out", async (c) => goOn(c, await leave(c.var.services, whence(c)), "/sign-in"))
@@ -164,7 +166,7 @@ export const signInPages = pages()
 const whence = (c: PageContext) => ({ origin: c.var.origin, headers: c.req.raw.headers });
 
 function goOn(c: PageContext, cookies: string[], address: string): Response {
-  for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
+  giveCookies(c, cookies);
   return c.redirect(address, 303);
 }
 
@@ -172,15 +174,8 @@ const RECOVERED =
   "The password is new; everybody was signed out, and passkeys are removed. Access tokens still work: revoke those that you do not know.";
 
 const INVITATION_SECONDS = 3_600;
-
-const rememberInvitation = (c: PageContext, token: string) =>
-  setCookie(c, INVITATION_COOKIE, token.slice(0, 100), {
-    httpOnly: true,
-    secure: c.var.origin.startsWith("https:"),
-    sameSite: "Lax",
-    path: "/",
-    maxAge: INVITATION_SECONDS,
-  });
+/** More than an invitation has: what is longer is none. */
+const MAX_TOKEN = 100;
 
 function showSignIn(c: PageContext, draft: Draft, next: string) {
   const { github, signUp } = c.var.services.settings;

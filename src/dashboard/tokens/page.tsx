@@ -44,7 +44,7 @@ export const TokensPage = ({
 
 const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
   <div class="scroll">
-    <table class="tokens">
+    <table class="tokens stacks">
       <thead>
         <tr>
           <th scope="col">Name</th>

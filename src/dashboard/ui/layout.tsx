@@ -97,7 +97,7 @@ const Menu = ({ viewer: { user } }: { viewer: Viewer }) => (
 );
 
 /** Its own picture, or the first letter of its name. */
-export const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
+const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
   user.avatar_url ? (
     <img class="avatar" src={new URL(user.avatar_url).pathname} alt="" width="24" height="24" />
   ) : (

@@ -42,7 +42,7 @@ export const VariablesPage = ({ model, viewer, rows, chosen, draft }: PageProps)
 );
 
 const Table = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
-  <table class="variables">
+  <table class="variables stacks">
     <thead>
       <tr>
         <th scope="col">Name</th>

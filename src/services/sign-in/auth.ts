@@ -63,7 +63,7 @@ export function makeAuth(services: Services, origin: string) {
     session: {
       expiresIn: SESSION_DAYS * DAY_SECONDS,
       updateAge: DAY_SECONDS,
-      // For what must not be done with a cookie that was left somewhere.
+      // Who has only a cookie that was left somewhere adds no passkey (client/passkey.ts says so).
       freshAge: 15 * 60,
     },
     // Where GitHub sends somebody whose question is not this browser's: better-auth's page is closed.

@@ -93,6 +93,20 @@ describe("passkeys", () => {
     expect((await visitor.send(`${ADDRESS}/passkeys/of-another/remove`)).status).toBe(404);
   });
 
+  it("one is only made in a session that was begun not long ago", async () => {
+    const { visitor, username } = await signedUp();
+    const options = "/auth/passkey/generate-register-options";
+    expect((await visitor.call("GET", options)).status).toBe(200);
+    const { db } = servicesOf(env);
+    const user = await findUserByName(db, username);
+    const of = eq(sessions.userId, String(user?.id));
+    await db
+      .update(sessions)
+      .set({ createdAt: new Date(Date.now() - 16 * 60_000) })
+      .where(of);
+    expect((await visitor.call("GET", options)).status).toBe(403);
+  });
+
   it("one is only made for somebody who is signed in", async () => {
     const answer = await new Visitor().call("GET", "/auth/passkey/generate-register-options");
     expect(answer.status).toBe(401);
