@@ -43,3 +43,27 @@ export async function newCustomer(output: object = {}): Promise<Customer> {
     },
   };
 }
+
+/** A run as client code is handed it. */
+export const view = async ({ visitor }: Customer, id: string) =>
+  (await visitor.look(`/predictions/${id}/view`)).html;
+
+/** Of one that has put out these. @param output the schema of what the model puts out */
+export async function viewOfOutputs(values: object[] | string[], output?: object): Promise<string> {
+  const who = await newCustomer(output);
+  const id = await who.waiting();
+  const { channel } = await (await who.runner()).work();
+  const events = values.map((data) => ({
+    event: "output" as const,
+    data: JSON.parse(JSON.stringify(data)),
+  }));
+  await channel.report(events, { status: "succeeded", output: "items" });
+  return view(who, id);
+}
+
+/** What is in the element with an attribute, as text. */
+export const textIn = (html: string, attribute: string) => {
+  const [, inner = ""] =
+    new RegExp(`<[^>]* ${attribute}[^>]*>(.*?)</(?:pre|section)>`, "s").exec(html) ?? [];
+  return inner.replace(/<[^>]*>/g, "").replaceAll("&quot;", '"');
+};

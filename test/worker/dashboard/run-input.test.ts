@@ -1,0 +1,93 @@
+/** What a run was given, as its page shows it. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ORIGIN } from "../support/client.ts";
+import { bytesOf, fileUrl, nobody, uploaded } from "../support/files.ts";
+import { type Customer, newCustomer } from "../support/runs.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("what it was given", () => {
+  const page = async ({ visitor }: Customer, id: string) =>
+    (await visitor.look(`/predictions/${id}`)).html;
+
+  it("is there field by field, pictures as such", async () => {
+    const who = await newCustomer();
+    const dot = "data:image/png;base64,iVBORw0KGgo=";
+    const id = await who.waiting({ input: { prompt: "<b>Alice</b>", steps: 20, mask: dot } });
+    const html = await page(who, id);
+    expect(html).toContain("<dt>prompt</dt>");
+    expect(html).toContain("&lt;b&gt;Alice&lt;/b&gt;");
+    expect(html).toContain("<code>20</code>");
+    expect(html).toContain(`<img src="${dot}"`);
+    expect(html).toContain(`/models/${who.model}/playground?run=${id}`);
+  });
+
+  it("has a new address for a file whose old one has expired, while it is there", async () => {
+    const who = await newCustomer();
+    const upload = await uploaded(who.client, bytesOf(100), {
+      name: "in.png",
+      mime_type: "image/png",
+    });
+    const old = fileUrl(upload).replace(/expires=\d+/, "expires=1");
+    const id = await who.waiting({ input: { image: old } });
+    const [, address = ""] = /<img src="([^"]+)"/.exec(await page(who, id)) ?? [];
+    const file = await nobody.fetch(address.replaceAll("&amp;", "&"));
+    expect(await file.arrayBuffer()).toEqual(bytesOf(100).buffer);
+    await who.client.ok("DELETE", `/v1/uploads/${upload.id}`);
+    const html = await page(who, id);
+    expect(html).not.toContain("<img");
+    expect(html).toContain("in.png?expires=1&amp;signature=");
+  });
+
+  it("shows an upload as the file that it is, and gives the same upload to the next run", async () => {
+    const who = await newCustomer();
+    const facts = { name: "in.png", mime_type: "image/png" };
+    const upload = await uploaded(who.client, bytesOf(100), facts);
+    const address = `/v1/uploads/${upload.id}`;
+    const id = await who.waiting({ input: { image: address, other: [`${ORIGIN}${address}`] } });
+    const html = await page(who, id);
+    const pictures = [...html.matchAll(/<img src="([^"]+)" alt="in.png"/g)].map(([, src]) => src);
+    expect(pictures).toHaveLength(2);
+    const file = await nobody.fetch(pictures[0]?.replaceAll("&amp;", "&") ?? "");
+    expect(await file.arrayBuffer()).toEqual(bytesOf(100).buffer);
+    const form = await who.visitor.look(`/models/${who.model}/playground?run=${id}`);
+    expect(form.html).toContain(address);
+    await who.visitor.look(`/predictions/${id}`);
+    const { location = "" } = await who.visitor.send(`/predictions/${id}/retry`);
+    const again = await who.client.get(location.replace("/predictions/", ""));
+    expect(again.input).toEqual({ image: address, other: [`${ORIGIN}${address}`] });
+  });
+
+  it("of another is never shown as a file", async () => {
+    const who = await newCustomer();
+    const upload = await uploaded((await newCustomer()).client, bytesOf(10), {});
+    const id = await who.waiting({ input: { text: `see /v1/uploads/${upload.id}` } });
+    expect(await page(who, id)).not.toContain("/v1/files/");
+  });
+
+  it("is as large as what it tells, and left out where it is too deep", async () => {
+    const who = await newCustomer();
+    const deep = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+    const nested = await who.waiting({ input: { p: deep(190), list: Array(6).fill(deep(190)) } });
+    expect((await page(who, nested)).length).toBeLessThan(30_000);
+    for (const levels of [3_000, 6_000]) {
+      const text = "[".repeat(levels) + "]".repeat(levels);
+      // As text: the platform that the tests run on does not write values that are so deep either.
+      const body = `{"model": "${who.model}", "input": {"p": ${text}}}`;
+      const response = await who.client.post("/v1/predictions", body);
+      const id = response.headers.get("location")?.split("/").at(-1) ?? expect.fail("no address");
+      expect(await page(who, id)).toContain("It is too large for a page.");
+      const form = await who.visitor.look(`/models/${who.model}/playground?run=${id}`);
+      expect([form.status, form.html.length < 60_000]).toEqual([200, true]);
+    }
+  });
+
+  it("is left out when it is too large for a page", async () => {
+    const who = await newCustomer();
+    const html = await page(who, await who.waiting({ input: { text: "z".repeat(300_000) } }));
+    expect(html).toContain("It is too large for a page.");
+    expect(html).not.toContain("zzz");
+  });
+});

@@ -1,0 +1,204 @@
+/** What a run has put out, as its page shows it. */
+import { describe, expect, it } from "vitest";
+import { ORIGIN } from "../support/client.ts";
+import { newCustomer, view, viewOfOutputs } from "../support/runs.ts";
+
+describe("what a model puts out", () => {
+  /** The output section of a run that has put out these. */
+  async function shown(values: object[] | string[], output?: object): Promise<string> {
+    const html = await viewOfOutputs(values, output);
+    return /<div data-output[^>]*>(.*?)<div data-part="note">/s.exec(html)?.[1] ?? "";
+  }
+
+  const FILE = `${ORIGIN}/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e`;
+
+  it("is text, whatever it looks like", async () => {
+    const html = await shown(["<img src=x onerror=alert(1)>", "<script>alert(1)</script>"]);
+    expect(html).not.toMatch(/<(img|script)/);
+    expect(html).toContain("&lt;script&gt;");
+  });
+
+  it("is shown as picture, sound and film where it is a file of this deployment", async () => {
+    const html = await shown([
+      `${FILE}/out.png?expires=9999999999&signature=a`,
+      `${FILE}/out.mp3?expires=9999999999&signature=a`,
+      `${FILE}/out.mp4?expires=9999999999&signature=a`,
+      `${FILE}/out.bin?expires=9999999999&signature=a`,
+    ]);
+    const path = FILE.replace(ORIGIN, "");
+    expect(html).toContain(
+      `<img src="${path}/out.png?expires=9999999999&amp;signature=a" alt="out.png"`,
+    );
+    expect(html).toContain(`<audio src="${path}/out.mp3`);
+    expect(html).toContain(`<video src="${path}/out.mp4`);
+    expect(html).toContain(
+      `<a href="${path}/out.bin?expires=9999999999&amp;signature=a">out.bin</a>`,
+    );
+  });
+
+  it.each([
+    "https://elsewhere.example/out.png",
+    `https://auspex.test.elsewhere.example/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/out.png`,
+    `${ORIGIN}/v1/user/out.png`,
+    `${ORIGIN}/v1/files/../user/out.png`,
+    `${ORIGIN}:444/v1/files/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e/out.png`,
+  ])("is a link elsewhere: %s", async (address) => {
+    const html = await shown([address]);
+    expect(html).toMatch(/<a href="[^"]+" rel="noopener noreferrer nofollow">/);
+    expect(html).not.toContain("<img");
+  });
+
+  it.each(["javascript:alert(1)", "data:text/html,<script>", "https://a b.example/", "https://"])(
+    "is no link when it is no address of the web: %s",
+    async (text) => expect(await shown([text])).not.toContain("<a "),
+  );
+
+  it("is a list where the schema says that its texts are items", async () => {
+    const items = { type: "array", items: { type: "string" }, "x-cog-array-type": "iterator" };
+    expect((await shown(["a", "b"], items)).match(/<div class="out text">/g)).toHaveLength(2);
+    const text = { ...items, "x-cog-array-display": "concatenate" };
+    expect(await shown(["a", "b"], text)).toContain('<div class="out text">ab</div>');
+  });
+
+  it("is a link in the words that it was given in, when it is all that there is", async () => {
+    const typed = "http://Example.com:80/a/../b";
+    const link = `<a href="http://example.com/b" rel="noopener noreferrer nofollow">${typed}</a>`;
+    expect(await shown([typed])).toContain(link);
+    expect(await shown([[typed]])).toContain(link);
+  });
+
+  it("that comes in pieces is a text, whatever a piece of it looks like", async () => {
+    for (const pieces of [
+      ["https://", "docs", ".python", ".org"],
+      ["https://Exam", "ple.com"],
+      ["see ", "https://Example.com", "."],
+    ])
+      expect(await shown(pieces)).toContain(`<div class="out text">${pieces.join("")}</div>`);
+  });
+
+  it("that goes on is a text, whatever its beginning looks like", async () => {
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    await channel.output("https://docs");
+    expect(await view(who, id)).toContain('<div class="out text">https://docs</div>');
+  });
+
+  it("is as large as what it tells, however deep that is nested", async () => {
+    const deep = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+    const html = await shown([{ p: deep(150), q: [deep(4_000)] }, deep(6_000)]);
+    expect(html.length).toBeLessThan(5_000);
+    expect(html).toContain(`<pre tabindex="0" data-from="0">${"[".repeat(150)}`);
+    expect(html.match(/It is too much to be unfolded here/g)).toHaveLength(2);
+    const long = await shown([{ vector: Array(20_000).fill(0.5) }]);
+    expect(long).toMatch(/too much to be unfolded here. <a href="\/predictions\/[\w-]+\/json">/);
+  });
+
+  it("is a tree, whose long lists and inner parts are folded", async () => {
+    const html = await shown([{ vector: [1], "<b>": null, list: Array(3).fill({}) }]);
+    expect(html).toContain("<summary>3 fields</summary>");
+    expect(html).toContain('<span class="key">&lt;b&gt;: </span><span class="null">null</span>');
+    const long = await shown([Array.from({ length: 250 }, (_, n) => n)]);
+    expect(long).toContain("<summary>250 items</summary>");
+    expect(long).toContain('<span class="key">99: </span><span class="number">99</span>');
+    expect(long).not.toContain('<span class="key">100: ');
+    expect(long).toMatch(
+      /<summary>150 more<\/summary><pre tabindex="0" data-from="100">\[\n {2}100,/,
+    );
+  });
+
+  it("is what was said, of a chat in pieces or whole", async () => {
+    const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+    const usage = { choices: [], usage: { total_tokens: 3 } };
+    expect(await shown([chunk("Off with "), chunk("her head"), usage])).toContain(
+      '<div class="out text">Off with her head</div>',
+    );
+    const whole = { choices: [{ message: { role: "assistant", content: "Nonsense!" } }] };
+    expect(await shown([whole])).toContain('<div class="out text">Nonsense!</div>');
+    const call = { choices: [{ delta: { tool_calls: [{ index: 0 }] } }] };
+    expect(await shown([call])).toContain('<span class="key">choices: </span>1 item');
+  });
+});
+
+describe("what a model of the vendora convention says", () => {
+  const whole = (message: object) => ({
+    choices: [{ message: { role: "assistant", ...message } }],
+  });
+  const piece = (delta: object) => ({
+    id: "1",
+    choices: [{ index: 0, delta, finish_reason: null }],
+  });
+  const event = (type: string, rest: object) => ({ type: `response.${type}`, ...rest });
+  const item = (text: string) => ({ type: "message", content: [{ type: "output_text", text }] });
+
+  async function said(...values: object[]): Promise<string> {
+    const html = await viewOfOutputs(values);
+    return /<div data-output[^>]*>(.*?)<\/section>/s.exec(html)?.[1] ?? "";
+  }
+
+  it.each<[string, object[]]>([
+    [
+      "refusal, in pieces",
+      [piece({ role: "assistant" }), piece({ refusal: "Off " }), piece({ refusal: "with" })],
+    ],
+    ["refusal", [whole({ content: null, refusal: "Off with" })]],
+    [
+      "reasoning, in pieces",
+      [piece({ reasoning_content: "Off " }), piece({ content: "with", tool_calls: [] })],
+    ],
+    [
+      "list of parts",
+      [
+        whole({
+          content: [
+            { type: "text", text: "Off " },
+            { type: "text", text: "with" },
+          ],
+        }),
+      ],
+    ],
+    ["text that is only told at its end", [event("output_text.done", { text: "Off with" })]],
+    ["whole response", [event("completed", { response: { output: [item("Off with")] } })]],
+    [
+      "response told bit by bit and then whole",
+      [
+        event("created", { response: {} }),
+        event("output_item.added", { item: item("") }),
+        event("output_text.delta", { delta: "Off " }),
+        event("output_text.delta", { delta: "with" }),
+        event("output_text.done", { text: "Off with" }),
+        event("content_part.done", { part: { type: "output_text", text: "Off with" } }),
+        event("output_item.done", { item: item("Off with") }),
+        event("completed", { response: { output: [item("Off with")] } }),
+      ],
+    ],
+  ])("is shown: a %s", async (_, values) => {
+    const html = await said(...values);
+    expect(html).toContain('<div class="out text">Off with</div>');
+    expect(html.match(/class="out/g)).toHaveLength(1);
+  });
+
+  it("is told thoughts first", async () => {
+    expect(await said(whole({ reasoning_content: "Hm.", content: "No." }))).toContain(
+      '<div class="out text">Hm.\n\nNo.</div>',
+    );
+  });
+
+  it("stays a tree where it is more than words", async () => {
+    const audio = await said(whole({ content: null, audio: { id: "a" } }));
+    expect(audio).toContain('<span class="key">choices: </span>1 item');
+    const call = { type: "function_call", name: "croquet", arguments: "{}" };
+    const called = await said(
+      event("function_call_arguments.delta", { delta: "{}" }),
+      event("output_item.done", { item: call }),
+      event("completed", { response: { output: [call] } }),
+    );
+    expect(called.match(/class="out/g)).toHaveLength(1);
+    expect(await said(event("failed", { response: { error: {} } }))).toContain("failed");
+  });
+
+  it("that is nothing is said to be nothing", async () => {
+    const html = await said(piece({ role: "assistant", content: "" }), { choices: [], usage: {} });
+    expect(html).toContain("It has put out nothing.");
+  });
+});
