@@ -6,6 +6,7 @@ import { requestId } from "hono/request-id";
 import { answerError, ProblemError } from "./errors.ts";
 import { problemToVendora } from "./errors-vendora.ts";
 import { uncached } from "./middleware/conditional.ts";
+import { filesApart } from "./middleware/files-origin.ts";
 import { PREDICTION_HEADER } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/avatars.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
@@ -77,7 +78,8 @@ const api = routes()
   .use(async (c, next) => {
     c.set("services", servicesOf(c.env));
     await next();
-  });
+  })
+  .use(filesApart);
 
 api.use(
   methodNotAllowed({

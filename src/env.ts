@@ -50,6 +50,11 @@ const list = z
       .filter(Boolean),
   );
 
+/** A scheme and a host. Empty: none. */
+const origin = z
+  .union([z.literal(""), z.url({ protocol: /^https?$/ })])
+  .transform((text) => (text ? new URL(text).origin : undefined));
+
 const variables = z.object({
   IMAGE_REGISTRY: z.string().min(1),
   IMAGE_ALLOW_LIST: list,
@@ -64,6 +69,7 @@ const variables = z.object({
   CONNECT_SECONDS: count.default(5),
   CANCEL_SECONDS: count.default(60),
   TELEMETRY_SECONDS: count.default(30),
+  FILES_ORIGIN: origin.optional(),
   UPLOAD_HOURS: z.coerce.number().positive().max(MAX_UPLOAD_HOURS).default(24),
   UPLOAD_PART_MIB: count.min(MIN_PART_MIB).default(16),
   UPLOAD_PART_MAX_MIB: count.min(MIN_PART_MIB).default(95),
@@ -114,6 +120,8 @@ export interface Settings {
   /** How long a pending upload is waited for. */
   uploadSeconds: number;
   partSizes: PartSizes;
+  /** Of files alone, when they are not read from where the pages are. */
+  filesOrigin: string | undefined;
   retentionSeconds: number;
   rateLimits: boolean;
   resourceShape: ResourceShape;
@@ -159,6 +167,7 @@ export function settings(env: Bindings): Settings {
         usual: v.UPLOAD_PART_MIB * MIB,
         largest: Math.max(v.UPLOAD_PART_MAX_MIB, v.UPLOAD_PART_MIB) * MIB,
       },
+      filesOrigin: v.FILES_ORIGIN,
       retentionSeconds: v.RETENTION_DAYS * 86_400,
       rateLimits: v.RATE_LIMITS === "on",
       resourceShape: v.RESOURCE_SHAPE,

@@ -1,20 +1,22 @@
 /** The dashboard: what every page goes through, and the list of its rooms. */
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { requestId } from "hono/request-id";
 import { matchedRoutes } from "hono/route";
 import { secureHeaders } from "hono/secure-headers";
 import { ValidationFailure } from "../domain/validation.ts";
+import { settings } from "../env.ts";
 import { answerError, ProblemError, problemOf, statusOf } from "../errors.ts";
 import { traceOf } from "../log.ts";
 import { uncached } from "../middleware/conditional.ts";
+import { filesApart } from "../middleware/files-origin.ts";
 import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
 import type { App } from "../routes/context.ts";
 import { assetsOf } from "../services/assets.ts";
 import { servicesOf } from "../services/services.ts";
 import { ownForms, withSession } from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
-import { type PageContext, pages } from "./context.ts";
+import { type Dashboard, type PageContext, pages } from "./context.ts";
 import { withFlash } from "./flash.ts";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
@@ -38,6 +40,12 @@ const limited = bodyLimit({
   },
 });
 
+/** Where scripts and style come from: what users upload has addresses of this origin too. */
+const builtHere = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
+
+/** Empty: the deployment's own address has them. */
+const filesThere = (c: Context<Dashboard>) => settings(c.env).filesOrigin ?? "";
+
 /** Nothing but our own files, and nobody around us. */
 const protectedPage = secureHeaders({
   // Whether a domain is for https alone is for those to say who own it.
@@ -46,10 +54,10 @@ const protectedPage = secureHeaders({
   referrerPolicy: "same-origin",
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'", "data:", "blob:"],
-    mediaSrc: ["'self'", "blob:"],
+    scriptSrc: [builtHere],
+    styleSrc: [builtHere],
+    imgSrc: ["'self'", "data:", "blob:", filesThere],
+    mediaSrc: ["'self'", "blob:", filesThere],
     connectSrc: ["'self'"],
     baseUri: ["'none'"],
     // Sent on from our own forms: browsers hold redirects to it, too.
@@ -75,6 +83,7 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
       c.set("assets", await assetsOf(c.env));
       await next();
     })
+    .use(filesApart)
     .use(layout)
     .use(withSession)
     .use(async (c, next) => {

@@ -11,9 +11,9 @@ export type Grant =
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** @param hex 32 random bytes. */
-export const addressKey = (hex: string): Promise<CryptoKey> =>
-  crypto.subtle.importKey("raw", bytesOfHex(hex), HMAC, false, ["sign", "verify"]);
+/** @param bytes 32, random or derived. */
+export const addressKey = (bytes: BufferSource): Promise<CryptoKey> =>
+  crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign", "verify"]);
 
 /** @param expires unix seconds. */
 export async function signGrant(key: CryptoKey, grant: Grant, expires: number): Promise<string> {
@@ -21,18 +21,19 @@ export async function signGrant(key: CryptoKey, grant: Grant, expires: number): 
   return encodeBase64Url(signature).replaceAll("=", "");
 }
 
-/** Whether it was signed here; takes as long for a wrong one as for a right one. */
-export function isSigned(
-  key: CryptoKey,
+/**
+ * Whether it was signed with one of the keys; takes as long for a wrong one as for a right one.
+ */
+export async function isSigned(
+  keys: readonly CryptoKey[],
   grant: Grant,
   expires: number,
   signature: string,
 ): Promise<boolean> {
-  return crypto.subtle.verify("HMAC", key, decodeBase64Url(signature), signed(grant, expires));
+  const [bytes, text] = [decodeBase64Url(signature), signed(grant, expires)];
+  const verdicts = keys.map((key) => crypto.subtle.verify("HMAC", key, bytes, text));
+  return (await Promise.all(verdicts)).includes(true);
 }
 
 const signed = (grant: Grant, expires: number) =>
   new TextEncoder().encode(JSON.stringify([...grant, expires]));
-
-const bytesOfHex = (hex: string) =>
-  Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));

@@ -1,4 +1,5 @@
 /** What files are called, and how a browser is to take them. */
+import { isShown } from "./file-type.ts";
 
 const MAX_CHARS = 100;
 
@@ -14,19 +15,11 @@ export function safeName(name: string): string {
   return kept.slice(0, MAX_CHARS - extension.length) + extension;
 }
 
-/**
- * Types that a browser shows and never runs. Everything else is a download: a page or an SVG that
- * somebody has uploaded must not become a page of this address. What ends in +xml is a page to a
- * browser whatever it begins with, and of several types, with commas, it takes the last.
- */
-const SHOWN =
-  /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|(?:audio|video)\/[\w.-]+|text\/plain|application\/json) *(?:;[^,]*)?$/i;
-
 /** The header Content-Disposition (RFC 6266). */
 export function disposition(name: string, mimeType: string): string {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const exact = encodeURIComponent(name).replace(/['()*]/g, escaped);
-  return `${SHOWN.test(mimeType) ? "inline" : "attachment"}; filename="${ascii}"; filename*=UTF-8''${exact}`;
+  return `${isShown(mimeType) ? "inline" : "attachment"}; filename="${ascii}"; filename*=UTF-8''${exact}`;
 }
 
 const escaped = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -7,6 +7,7 @@
  *   v1.<key id>.<base64url of nonce and ciphertext>
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
+import { derivedKey } from "./derived-key.ts";
 import { hex } from "./hex.ts";
 
 /** What a key is derived for: none opens what another has sealed. */
@@ -32,7 +33,6 @@ interface DerivedKey {
 
 const FORM = /^v1\.([0-9a-f]{8})\.([\w-]+)$/;
 const NONCE_BYTES = 12;
-const KEY_BITS = 256;
 
 /** By purpose and secret: deriving one costs more than all that is done with it in a request. */
 const derived = new Map<string, DerivedKey>();
@@ -78,10 +78,7 @@ async function keyOf(purpose: Purpose, secret: string): Promise<DerivedKey> {
   const name = `${purpose}:${secret}`;
   const known = derived.get(name);
   if (known) return known;
-  const raw = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveBits"]);
-  const info = bytesOf(`auspex ${purpose} v1`);
-  const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
-  const bits = await crypto.subtle.deriveBits(hkdf, raw, KEY_BITS);
+  const bits = await derivedKey(secret, purpose);
   const [key, hash] = await Promise.all([
     crypto.subtle.importKey("raw", bits, "AES-GCM", false, ["encrypt", "decrypt"]),
     crypto.subtle.digest("SHA-256", bits),

@@ -36,7 +36,8 @@ const protectedPage = secureHeaders({
   strictTransportSecurity: false,
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
-    styleSrc: ["'self'"],
+    // What users upload has addresses of this origin too.
+    styleSrc: [(c) => `${new URL(c.req.url).origin}${STYLESHEET}`],
     imgSrc: ["data:"],
     baseUri: ["'none'"],
     formAction: ["'none'"],

@@ -1,5 +1,7 @@
 /** Addresses that need no token: made with the key of the deployment, and held against it. */
-import { type Grant, addressKey as importKey, isSigned, signGrant } from "../domain/address.ts";
+import { addressKey, type Grant, isSigned, signGrant } from "../domain/address.ts";
+import { derivedKey } from "../domain/derived-key.ts";
+import { bytesOfHex } from "../domain/hex.ts";
 import { ProblemError } from "../errors.ts";
 import type { SignedQuery } from "../protocol/file.ts";
 import { findKey } from "../storage/keys.ts";
@@ -17,12 +19,15 @@ export async function partAddress(
 ): Promise<string> {
   const seconds = Math.floor(expires / 1000);
   const grant: Grant = ["part", id, number, length];
-  const signature = await signGrant(await keyOf(services), grant, seconds);
+  const signature = await signGrant(await signingKey(services), grant, seconds);
   const query = `size=${length}&expires=${seconds}&signature=${signature}`;
   return `${origin}/v1/uploads/${id}/parts/${number}?${query}`;
 }
 
-/** @param key as R2 has it @param expires unix ms */
+/**
+ * @param origin of this deployment: files may have one of their own
+ * @param key as R2 has it @param expires unix ms
+ */
 export async function fileAddress(
   services: Services,
   origin: string,
@@ -30,8 +35,9 @@ export async function fileAddress(
   expires: number,
 ): Promise<string> {
   const seconds = Math.floor(expires / 1000);
-  const signature = await signGrant(await keyOf(services), ["file", key], seconds);
-  return `${origin}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
+  const signature = await signGrant(await signingKey(services), ["file", key], seconds);
+  const at = services.settings.filesOrigin ?? origin;
+  return `${at}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
 }
 
 export async function isGranted(
@@ -39,7 +45,7 @@ export async function isGranted(
   grant: Grant,
   { expires, signature }: SignedQuery,
 ): Promise<boolean> {
-  return isSigned(await keyOf(services), grant, expires, signature);
+  return isSigned(await keysOf(services), grant, expires, signature);
 }
 
 /** @throws ProblemError forbidden */
@@ -64,15 +70,31 @@ const ANEW: Record<Grant[0], string> = {
   file: "Its owner gets a new one with POST to …/addresses below its path.",
 };
 
-const keys = new WeakMap<Services, CryptoKey>();
+const known = new WeakMap<Services, [CryptoKey, ...CryptoKey[]]>();
 
-/** Read once per isolate. */
-async function keyOf(services: Services): Promise<CryptoKey> {
-  const known = keys.get(services);
-  if (known) return known;
-  const row = await findKey(services.db, "addresses");
+async function signingKey(services: Services): Promise<CryptoKey> {
+  const [newest] = await keysOf(services);
+  return newest;
+}
+
+/**
+ * Derived from SECRET_KEY, newest first: an address is good while the key that signed it is listed.
+ * Without SECRET_KEY the one that the deployment made for itself. Worked out once per isolate.
+ */
+async function keysOf(services: Services): Promise<[CryptoKey, ...CryptoKey[]]> {
+  let keys = known.get(services);
+  if (!keys) {
+    const { secretKeys } = services.settings;
+    const secrets = await Promise.all(secretKeys.map((one) => derivedKey(one, "addresses")));
+    const [newest = await ownKey(services), ...older] = secrets;
+    keys = [await addressKey(newest), ...(await Promise.all(older.map(addressKey)))];
+    known.set(services, keys);
+  }
+  return keys;
+}
+
+async function ownKey({ db }: Services): Promise<BufferSource> {
+  const row = await findKey(db, "addresses");
   if (!row) throw new Error("the table `keys` has no row `addresses`: apply the migrations");
-  const key = await importKey(row.value);
-  keys.set(services, key);
-  return key;
+  return bytesOfHex(row.value);
 }

@@ -1,6 +1,7 @@
 /** A file as an answer: whole, the range of it that is asked for, or what a condition makes of it. */
 import { parseRange } from "../domain/byte-range.ts";
 import { disposition } from "../domain/file-name.ts";
+import { servedType } from "../domain/file-type.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import { factsOf, getFile, headFile } from "../storage/files.ts";
 import type { Services } from "./services.ts";
@@ -48,7 +49,7 @@ export async function fileResponse(
 function headersOf(found: R2Object, length?: number): Headers {
   const { name, mime_type } = factsOf(found);
   return new Headers({
-    "content-type": mime_type,
+    "content-type": servedType(mime_type),
     "content-disposition": disposition(name, mime_type),
     "accept-ranges": "bytes",
     etag: found.httpEtag,

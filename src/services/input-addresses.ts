@@ -24,7 +24,9 @@ export async function refreshed(
   input: string,
 ): Promise<string> {
   const expired = [...input.matchAll(SIGNED)].filter(
-    ([, at, , , expires]) => at === origin && Number(expires) * 1000 < Date.now(),
+    ([, at, , , expires]) =>
+      (at === origin || at === services.settings.filesOrigin) &&
+      Number(expires) * 1000 < Date.now(),
   );
   const renewed = await Promise.all(
     expired.slice(0, MAX_REFRESHED).map(async ([old, , source_id = "", file_name = ""]) => {

@@ -115,7 +115,7 @@ async function ownFiles(
       const object = key ? await headFile(services.env.FILES, key) : null;
       if (key && object) return [{ at, stored: { key, ...factsOf(object), size: object.size } }];
       // Of another host it may still be an address in the web.
-      if (url.origin !== origin) return [];
+      if (url.origin !== origin && url.origin !== settings.filesOrigin) return [];
       throw invalid(locOf(at), `there is no ${url.pathname} of yours`);
     }),
   );

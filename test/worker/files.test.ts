@@ -150,25 +150,30 @@ describe("a condition", () => {
 
 describe("a type", () => {
   const html = "<script>alert(1)</script>";
+  const nothing = "application/octet-stream";
 
   test.each([
-    ["image/png", "inline"],
-    ["IMAGE/PNG", "inline"],
-    ["audio/mpeg", "inline"],
-    ["video/mp4", "inline"],
-    ["text/plain; charset=utf-8", "inline"],
-    ["application/json", "inline"],
-    ["application/pdf", "attachment"],
-    ["text/html", "attachment"],
-    ["Text/HTML; charset=utf-8", "attachment"],
-    ["image/svg+xml", "attachment"],
-    ["application/xhtml+xml", "attachment"],
-    ["text/xml", "attachment"],
-    ["video/xhtml+xml", "attachment"],
-    ["text/javascript", "attachment"],
-    ["text/plain;, text/html", "attachment"],
-  ])("%s is sent as it is, %s, and never as a page of this address", async (mime_type, shown) => {
+    ["image/png", "inline", "image/png"],
+    ["IMAGE/PNG", "inline", "IMAGE/PNG"],
+    ["audio/mpeg", "inline", "audio/mpeg"],
+    ["video/mp4", "inline", "video/mp4"],
+    ["text/plain; charset=utf-8", "inline", "text/plain; charset=utf-8"],
+    ["application/json", "inline", "application/json"],
+    ["application/pdf", "attachment", "application/pdf"],
+    ["image/svg+xml", "attachment", "image/svg+xml"],
+    ["text/html", "attachment", nothing],
+    ["Text/HTML; charset=utf-8", "attachment", nothing],
+    ["application/xhtml+xml", "attachment", nothing],
+    ["text/xml", "attachment", nothing],
+    ["video/xhtml+xml", "attachment", nothing],
+    ["text/javascript", "attachment", nothing],
+    ["application/x-ECMAScript", "attachment", nothing],
+    ["text/css", "attachment", nothing],
+    ["application/wasm", "attachment", nothing],
+    ["text/plain;, text/html", "attachment", nothing],
+  ])("%s is shown or not (%s), and sent as what nobody runs", async (mime_type, shown, sent) => {
     const done = await uploaded(client, html, { mime_type });
+    expect(done.mime_type).toBe(mime_type);
     for (const response of [
       await nobody.fetch(fileUrl(done)),
       await nobody.fetch(fileUrl(done), { method: "HEAD" }),
@@ -176,7 +181,7 @@ describe("a type", () => {
     ]) {
       await response.arrayBuffer();
       expect(Object.fromEntries(response.headers)).toMatchObject({
-        "content-type": mime_type,
+        "content-type": sent,
         "content-disposition": expect.stringMatching(`^${shown};`),
         "x-content-type-options": "nosniff",
         "content-security-policy": "sandbox; default-src 'none'",

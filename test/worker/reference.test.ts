@@ -97,7 +97,9 @@ test("nothing is fetched from elsewhere, and no script runs", () => {
   expect(new Set(outside)).toEqual(new Set(["data:,", ...ELSEWHERE]));
   expect(html).not.toMatch(/<script|\son\w+=|style="/i);
   const policy = response.headers.get("content-security-policy")?.split("; ") ?? [];
-  expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "style-src 'self'"]));
+  expect(policy).toEqual(
+    expect.arrayContaining(["default-src 'none'", `style-src ${ORIGIN}/docs/style.css`]),
+  );
   expect(policy.some((directive) => directive.startsWith("script-src"))).toBe(false);
   expect(policy.join()).not.toContain("unsafe-inline");
 });
