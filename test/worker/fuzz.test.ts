@@ -5,8 +5,9 @@ import { expect, test } from "vitest";
 import { operationsIn } from "../../src/openapi/document.ts";
 import { signatureOf } from "../../src/openapi/parameters.ts";
 import type { DocumentedOperation } from "../../src/openapi/types.ts";
-import { ORIGIN } from "./support/client.ts";
+import { Client, ORIGIN } from "./support/client.ts";
 import { answersBytes, documentIn, schemasOf } from "./support/document.ts";
+import { fileUrl, uploaded } from "./support/files.ts";
 import { newCallers, tokensOf } from "./support/fuzz/callers.ts";
 import { knownFields } from "./support/fuzz/fields.ts";
 import { Harvest } from "./support/fuzz/harvest.ts";
@@ -62,7 +63,10 @@ async function run(plan: Plan): Promise<void> {
     if (timedOut && CALL.test(sent.url)) return undefined;
     throw new Error(`not answered, ${line}`, { cause });
   });
-  if (!received) return;
+  if (received) judge(sent, received, line);
+}
+
+function judge(sent: Sent, received: Received, line: string): void {
   const { status, text } = received;
   for (const fault of verdict.of(sent, received))
     faults.push(`${fault}\n  ${line}\n  ${status} ${text.slice(0, 1_000)}`);
@@ -117,8 +121,18 @@ async function makeBefore(): Promise<void> {
   }
 }
 
+/** Chance finds a file to read, and then a range behind its end, in no more than most runs. */
+async function readBehindTheEnd(): Promise<void> {
+  const [token] = tokensOf({ ...callers, others: [] });
+  const url = fileUrl(await uploaded(new Client(token)));
+  const headers = { range: "bytes=99999999-" };
+  const sent = { method: "GET", url, headers, body: undefined, known: undefined };
+  judge(sent, await ask(sent), "before all others: a range behind the end of a file");
+}
+
 test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 240_000 }, async () => {
   for (let made = 0; made < MADE_BEFORE; made++) await makeBefore();
+  await readBehindTheEnd();
   const queue = fc.sample(anyPlan, { numRuns: REQUESTS, seed: SEED }).values();
   const worker = async () => {
     for (const plan of queue) await run(plan);
