@@ -152,18 +152,18 @@ export class PredictionLife {
     this.state.metrics = Object.fromEntries(all.slice(0, MAX_METRICS));
   }
 
-  /** The runner's last word. A cancel that came too late to stop the model changes nothing. */
+  /** The runner's last word. Once a cancel is recorded the end is `canceled`, whatever came of the run. */
   finish(result: Finish, now: number): void {
     if (this.terminal) return;
     this.state.setup_seconds = result.setup_seconds ?? null;
     this.state.execution_seconds = result.execution_seconds ?? null;
     this.state.output = result.output;
+    if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
     switch (result.status) {
       case "succeeded":
         return this.#end("succeeded", now);
       case "canceled":
         // A runner that stops what nobody cancelled has failed it.
-        if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
         return this.fail(
           "internal",
           "The runner stopped the prediction, though nobody had asked.",
@@ -230,6 +230,7 @@ export class PredictionLife {
     if (!this.terminal && this.state.cancel_requested_at !== null) this.#end("canceled", now);
   }
 
+  /** It cannot succeed any more. What was to be cancelled is canceled: its caller was told so. */
   fail(
     source: PredictionError["source"],
     message: string,
@@ -237,6 +238,7 @@ export class PredictionLife {
     detail: PredictionError["detail"] = null,
   ): void {
     if (this.terminal) return;
+    if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
     this.state.error = { source, message, detail: bounded(detail) };
     this.#events.push({ event: "error", data: this.state.error });
     this.#end("failed", now);

@@ -8,8 +8,8 @@
  * 4. The frame with `finish` is the last one. After its `ack` the runner closes with 1000.
  * 5. After a break the runner connects again and resends what is above `welcome.seq`; what the
  *    prediction already has, it drops and acknowledges again.
- * 6. `cancel` asks the runner to stop and to finish as `canceled` (or as whatever it became
- *    first). `fenced` says that the attempt is no longer this runner's: stop, report nothing.
+ * 6. `cancel` asks the runner to stop and to finish as whatever the run became: the prediction is
+ *    `canceled` all the same. `fenced` says that the attempt is no longer this runner's: stop, report nothing.
  *
  * The text `ping` is answered `pong` by the platform without waking the prediction; pings are
  * what keeps the lease.

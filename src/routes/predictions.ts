@@ -119,7 +119,7 @@ const cancel = createRoute({
   tags,
   summary: "Cancel a prediction",
   description:
-    "Takes effect soon after the answer: poll the prediction to see it `canceled`. Asking again is no error while it has not ended. Needs the scope `predict`.",
+    "Takes effect soon after the answer: the prediction ends `canceled`, whatever the model has become meanwhile, and the output so far stays. Asking again is no error while it has not ended. Needs the scope `predict`.",
   middleware: authenticated("predict"),
   request: { params: onePrediction },
   responses: {

@@ -19,6 +19,8 @@ const RANK: Record<TaskStatus, number> = {
 interface Seen {
   now: number;
   status: TaskStatus;
+  /** A cancel was accepted. */
+  canceled: boolean;
   terminalEvents: number;
   /** The state as it ended. */
   end: PredictionState | undefined;
@@ -51,6 +53,9 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (seen.terminalEvents !== (life.terminal ? 1 : 0)) throw new Error("not one terminal event");
     if (seen.end && JSON.stringify(seen.end) !== JSON.stringify(state))
       throw new Error("a terminal state moved");
+    seen.canceled ||= state.cancel_requested_at !== null;
+    if (life.terminal && seen.canceled && state.status !== "canceled")
+      throw new Error("a cancel was accepted, and it ended otherwise");
     if (life.terminal) seen.end ??= structuredClone(state);
     if (state.lost > MAX_LOST) throw new Error("more attempts lost than there may be");
     if (state.attempts < seen.attempts) throw new Error("the number of attempts fell");
@@ -138,6 +143,7 @@ test("in every order: one owner, one end, no way back", () => {
         const model: Seen = {
           now: NOW,
           status: "pending",
+          canceled: false,
           terminalEvents: 0,
           end: undefined,
           attempts: 0,
@@ -158,6 +164,7 @@ test("in every order: whoever is waited for ends it", () => {
         const model: Seen = {
           now: NOW,
           status: "pending",
+          canceled: false,
           terminalEvents: 0,
           end: undefined,
           attempts: 0,

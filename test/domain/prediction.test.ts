@@ -158,11 +158,20 @@ describe("finish", () => {
     expect(unasked.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
 
-  test("stands when a cancel came too late to stop the model", () => {
-    const life = started();
-    life.requestCancel(NOW + 3);
-    life.finish({ status: "succeeded", output: "value" }, NOW + 4);
-    expect(life.state.status).toBe("succeeded");
+  test("of what was to be cancelled is canceled, whatever the model became; its output stays", () => {
+    const error = { source: "external", message: "boom" } as const;
+    for (const result of [{ status: "succeeded" }, { status: "failed", error }] as const) {
+      const life = started();
+      life.requestCancel(NOW + 3);
+      life.finish({ ...result, output: "value", execution_seconds: 2 }, NOW + 4);
+      expect(life.state).toMatchObject({
+        status: "canceled",
+        error: null,
+        output: "value",
+        execution_seconds: 2,
+      });
+      expect(names(life)).toEqual(["status canceled"]);
+    }
   });
 
   test("changes nothing a second time", () => {
@@ -238,6 +247,13 @@ describe("cancel", () => {
     expect(life.state).toMatchObject({ status: "started", cancel_requested_at: NOW + 3 });
     life.enforceCancel(NOW + 63_000);
     expect(life.state.status).toBe("canceled");
+  });
+
+  test("that is recorded is kept to when a deadline ends what runs", () => {
+    const life = started();
+    life.requestCancel(NOW + 3);
+    life.fail("external", "The model did not finish in time.", NOW + 4);
+    expect(life.state).toMatchObject({ status: "canceled", error: null });
   });
 
   test("is not enforced on what nobody cancelled", () => {

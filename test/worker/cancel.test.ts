@@ -64,12 +64,28 @@ describe("of what runs", () => {
     });
   });
 
-  test("loses against a model that was faster", async () => {
+  test("holds against a model that was faster: what was accepted is kept to, and the output stays", async () => {
     const { client, id, channel } = await begun();
-    await client.cancel(id);
+    await channel.output("so far");
+    expect(await client.cancel(id)).toBe(202);
     expect((await channel.next()).type).toBe("cancel");
     await channel.succeed("done anyway");
-    expect(await client.status(id)).toBe("succeeded");
+    expect(await client.get(id)).toMatchObject({
+      status: "canceled",
+      output: ["so far", "done anyway"],
+      error: null,
+    });
+  });
+
+  test("holds against a result that a runner brings when it is back", async () => {
+    const { client, id, job, runner, channel } = await begun();
+    channel.socket.close(1001, "frozen");
+    await channel.closed;
+    expect(await client.cancel(id)).toBe(202);
+    const again = await runner.connect(job);
+    expect(await again.next()).toMatchObject({ type: "cancel" });
+    await again.succeed("done meanwhile");
+    expect(await client.get(id)).toMatchObject({ status: "canceled", output: ["done meanwhile"] });
   });
 
   test("is told on reconnect when the channel was broken", async () => {
