@@ -198,8 +198,9 @@ export class Container {
   }
 
   /** Why its runs ended: because somebody ended it, or by itself. */
-  #endOf({ description, logs }: Exit): unknown {
+  #endOf({ description, logs, reason }: Exit): unknown {
     if (this.#halt.signal.aborted) return this.#halt.signal.reason;
+    if (reason) return reason;
     // What other people's runs have printed is not for this one's error.
     const told = logs !== "" && !(this.#shared && this.#session);
     return external(`the container ${description}${told ? `:\n${logs}` : ""}`);

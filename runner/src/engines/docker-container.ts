@@ -1,6 +1,6 @@
 /** One container of the Docker engine, from its start to its removal. */
 import type Dockerode from "dockerode";
-import { external, internal } from "../containers/failure.ts";
+import { external, type Failure, internal } from "../containers/failure.ts";
 import { onlyFile } from "./archive.ts";
 import type { ContainerFile, Exit, RunningContainer } from "./engine.ts";
 import { ignoring } from "./status.ts";
@@ -13,6 +13,7 @@ export class DockerContainer implements RunningContainer {
   readonly #container: Dockerode.Container;
   /** Seconds since 1970. */
   #logsSince = 0;
+  #reason: Failure | undefined;
 
   /** Leaves nothing behind when it fails or comes too late. */
   static async start(container: Dockerode.Container, port: number, signal: AbortSignal) {
@@ -37,6 +38,7 @@ export class DockerContainer implements RunningContainer {
     this.exited = this.#watch().catch((error: Error) => ({
       description: `was lost sight of: ${error.message}`,
       logs: "",
+      ...this.#because,
     }));
   }
 
@@ -62,12 +64,22 @@ export class DockerContainer implements RunningContainer {
     await this.exited;
   }
 
+  /** Ends it for something that it has done, or that has become of this machine. */
+  async condemn(reason: Failure): Promise<void> {
+    this.#reason ??= reason;
+    await this.kill();
+  }
+
   async #watch(): Promise<Exit> {
     await ignoring([404], this.#container.wait());
     const logs = await this.#lastLogs();
     const description = await this.#description();
     await ignoring([404, 409], this.#container.remove({ force: true, v: true }));
-    return { description, logs };
+    return { description, logs, ...this.#because };
+  }
+
+  get #because(): Pick<Exit, "reason"> {
+    return this.#reason ? { reason: this.#reason } : {};
   }
 
   async #description(): Promise<string> {

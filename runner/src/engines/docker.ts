@@ -1,7 +1,7 @@
 /** The Docker engine: each container in the sandbox, on the runner's own network. */
 import Dockerode from "dockerode";
 import type { Image } from "../../../src/protocol/runner.ts";
-import { external, internal } from "../containers/failure.ts";
+import { external, type Failure, internal } from "../containers/failure.ts";
 import type { Log } from "../log.ts";
 import { DockerContainer } from "./docker-container.ts";
 import {
@@ -11,13 +11,8 @@ import {
   type RunningContainer,
   referenceOf,
 } from "./engine.ts";
-import {
-  firewallProblem,
-  lowerFirewall,
-  raiseFirewall,
-  UNFENCED,
-  UNFENCED_ADVICE,
-} from "./firewall.ts";
+import { Fence } from "./fence.ts";
+import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
 import { asksForGpus } from "./gpus.ts";
 import { hasReference, imageFacts } from "./image.ts";
 import { exposedPort, listening } from "./listening.ts";
@@ -29,6 +24,9 @@ import { ignoring } from "./status.ts";
 
 /** Its value is the runner's name: what the sweep goes by. */
 const RUNNER_LABEL = "auspex.runner";
+
+/** Rules are looked at this often, ms: 15 ms of work, most of it starting iptables. */
+const WATCH_MS = 5_000;
 
 /** `--await-explicit-shutdown`: the server ends by POST /shutdown, not by a stray SIGTERM. */
 const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
@@ -44,7 +42,9 @@ export class DockerEngine implements Engine {
   #network: Network | undefined;
   /** What containers find under HOST_NAME. */
   #hostAddress = "";
-  #firewalled = false;
+  #fence: Fence | undefined;
+  readonly #watchMs: number;
+  readonly #running = new Set<DockerContainer>();
   /** What Docker says of itself. */
   #info: unknown;
 
@@ -55,6 +55,7 @@ export class DockerEngine implements Engine {
     this.#port = options.port ?? 5_000;
     this.#firewall = options.firewall ?? "required";
     this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
+    this.#watchMs = options.watch_ms ?? WATCH_MS;
     this.#log = log;
   }
 
@@ -65,11 +66,11 @@ export class DockerEngine implements Engine {
     this.#network = network;
     this.#hostAddress = network.gateway;
     const port = await this.#listen(listen, network.gateway);
-    await this.#fence(network, port);
+    await this.#raise(network, port);
     return new URL(`http://${HOST_NAME}:${port}`);
   }
 
-  async #fence({ bridge, gateway }: Network, receiverPort: number): Promise<void> {
+  async #raise({ bridge, gateway }: Network, receiverPort: number): Promise<void> {
     if (this.#firewall === "off") {
       this.#log.warn("containers can reach this machine and its private network");
       return;
@@ -77,8 +78,21 @@ export class DockerEngine implements Engine {
     const problem = await firewallProblem();
     if (problem !== undefined) throw internal(`${UNFENCED}: ${problem}. ${UNFENCED_ADVICE}`);
     const { egress } = this.#sandbox;
-    await raiseFirewall({ bridge, gateway, receiverPort, egress });
-    this.#firewalled = true;
+    this.#fence = new Fence({
+      rules: [{ bridge, gateway, receiverPort, egress }],
+      interval: this.#watchMs,
+      onBreach: (reason) => this.#condemnAll(reason),
+      log: this.#log,
+    });
+    await this.#fence.raise();
+  }
+
+  #condemnAll(reason: Failure): void {
+    for (const container of this.#running) {
+      container.condemn(reason).catch((error: unknown) => {
+        this.#log.error("a container could not be ended", { error });
+      });
+    }
   }
 
   /** Where Docker runs in a VM the gateway is not here, but Docker leads to the loopback address. */
@@ -111,6 +125,7 @@ export class DockerEngine implements Engine {
     if (!found) throw external(`${referenceOf(image)} is not on this machine after the pull`);
     const network = this.#network;
     if (!network) throw internal("the Docker engine is not open");
+    await this.#fence?.hold();
     const facts = imageFacts(found.Config.Labels ?? {}, found.Config.Env);
     const gpus = asksForGpus(this.#gpus, facts.gpu, this.#info);
     const exposed = kind === "vendora" ? exposedPort(found.Config.ExposedPorts) : undefined;
@@ -134,15 +149,17 @@ export class DockerEngine implements Engine {
         gpus,
       }),
     });
-    return DockerContainer.start(container, port, signal);
+    const running = await DockerContainer.start(container, port, signal);
+    this.#running.add(running);
+    void running.exited.then(() => this.#running.delete(running));
+    return running;
   }
 
   async close(): Promise<void> {
     await this.#sweep();
     if (!this.#network) return;
     await closeNetwork(this.#docker, this.#network.name);
-    if (this.#firewalled) await lowerFirewall(this.#network.bridge);
-    this.#firewalled = false;
+    await this.#fence?.lower();
     this.#network = undefined;
   }
 

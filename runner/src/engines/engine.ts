@@ -9,6 +9,7 @@
 import type { Readable } from "node:stream";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image } from "../../../src/protocol/runner.ts";
+import type { Failure } from "../containers/failure.ts";
 
 /** `repository@digest`, as the wire has it. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
@@ -36,6 +37,8 @@ export interface Exit {
   description: string;
   /** The last it printed since `forget`. */
   logs: string;
+  /** Why the engine itself has ended it, if it has. */
+  reason?: Failure;
 }
 
 export interface RunningContainer {

@@ -40,6 +40,8 @@ export interface DockerOptions {
    * private network. `off`: for machines that cannot have them, and models that are trusted.
    */
   firewall?: "required" | "off";
+  /** Between two looks at what containers must not get round, ms. */
+  watch_ms?: number;
 }
 
 export type EngineOptions = ProcessOptions | DockerOptions;
