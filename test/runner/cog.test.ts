@@ -56,6 +56,12 @@ describe("a run", () => {
     expect(sink.of("metrics")).toEqual([{ predict_time: 0.5 }]);
   });
 
+  it("waits for a report that is on its way, however long that takes", async () => {
+    const { sink, finish } = box.run("liar", { mode: "slow" });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(sink.of("output")).toEqual(["at last"]);
+  });
+
   it("fails with what the model says", async () => {
     const { sink, finish } = box.run("sums", { numbers: [1], mode: "fail" });
     const error = { source: "external", message: "Told to fail" };

@@ -17,7 +17,7 @@ export interface Description {
 }
 
 /** Milliseconds: for one answer, for all tries, and between two of them. */
-const TIMES = { answer: 10_000, patience: 20_000, pause: 500 };
+const TIMES = { answer: 30_000, patience: 60_000, pause: 500 };
 
 /** Without a schema an output is one value, and what is in it is no file. */
 const NONE: Description = { iterator: false, declaresFiles: false, chatOnly: false };

@@ -3,8 +3,9 @@
  * things watch it at the same time; the first that settles it wins and ends the others.
  *
  * A lost last report is not asked for: there is no GET, and PUT of a finished id would start it
- * again. Instead the container's health is believed where it says that nothing is running. One
- * that does not answer may just be busy: exit, cancel and the prediction's deadline deal with it.
+ * again. Instead the container's health is believed where it says that nothing is running and
+ * nothing of a report is on its way. One that does not answer may just be busy: exit, cancel and
+ * the prediction's deadline deal with it.
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import { external, Failure, failed, internal } from "../containers/failure.ts";
@@ -15,12 +16,14 @@ import { type Health, health, invalid, parseAs, type State, state } from "./cog-
 import { Growth } from "./growth.ts";
 import type { Answer } from "./http.ts";
 import type { Connection, Outcome, Run } from "./interface.ts";
+import type { Reports } from "./receiver.ts";
 import { ServerFailure } from "./vendora-error.ts";
 
 /** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
 const OVER = "over";
 
-const CREATE_MS = 5_000;
+/** Of silence: a container that is sent 10 MB on a busy machine takes its time to read them. */
+const CREATE_MS = 60_000;
 const CANCEL_MS = 1_000;
 const HEALTH_MS = 2_000;
 
@@ -28,7 +31,7 @@ const HEALTH_MS = 2_000;
 const ROOM_TRIES = 8;
 const ROOM_DELAYS = { base: 50, max: 1_000 };
 
-/** Looks in a row at an idle container: 10 s at 5 s apart, for a report that is on its way. */
+/** Looks in a row at an idle container: 10 s at 5 s apart, for a report that is yet to begin. */
 const IDLE_LOOKS = 3;
 
 /** JSON may spell a character in up to three times its bytes (`\u00e9`). */
@@ -73,7 +76,7 @@ export class CogRun {
     this.#on(gone, () => this.#fail(gone.reason, "retired"));
     const created = this.#create(webhook.url);
     this.#on(stop, () => void this.#stop(created));
-    void created.then(() => this.#watchHealth());
+    void created.then(() => this.#watchHealth(webhook));
     try {
       return await this.#settled.promise;
     } finally {
@@ -184,8 +187,9 @@ export class CogRun {
     }
   }
 
-  async #watchHealth(): Promise<void> {
+  async #watchHealth(reports: Reports): Promise<void> {
     let idle = 0;
+    let count = 0;
     while (await sleep(this.#parts.timing.healthPoll, this.#over.signal)) {
       const call = { method: "GET", path: "/health-check", timeout: HEALTH_MS } as const;
       const answer = await this.#parts.client.call(call).catch(() => undefined);
@@ -193,7 +197,9 @@ export class CogRun {
       if (seen?.status === "DEFUNCT" || seen?.status === "SETUP_FAILED") {
         this.#fail(external(`the container broke down (${seen.status})`), "retired");
       }
-      idle = seen && this.#isIdle(seen) ? idle + 1 : 0;
+      const quiet = !reports.coming && reports.count === count;
+      count = reports.count;
+      idle = quiet && seen && this.#isIdle(seen) ? idle + 1 : 0;
       if (idle === IDLE_LOOKS) {
         this.#fail(internal("the container is idle and has not reported a result"), "retired");
       }

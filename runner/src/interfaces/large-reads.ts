@@ -5,39 +5,32 @@
 import type { IncomingMessage } from "node:http";
 import { external } from "../containers/failure.ts";
 import { Turns } from "../turns.ts";
-
-/** Bytes or characters: what most answers are below. As many of these are read as there are runs. */
-const LARGE = 1024 ** 2;
-/** For what is left of one, once it has its turn: 0.5 MB/s at most. */
-const MOST_MS = 30_000;
+import { MEGABYTE, ReadTurn, TURN_MS } from "./read-turn.ts";
 
 export class LargeReads {
-  readonly #turns = new Turns();
-  readonly #most: number;
+  readonly #line = new Turns();
+  readonly #milliseconds: number;
 
-  /** `most`: milliseconds of a turn. */
-  constructor(most = MOST_MS) {
-    this.#most = most;
+  /** Of a turn. */
+  constructor(milliseconds = TURN_MS) {
+    this.#milliseconds = milliseconds;
   }
 
   /** For one answer; `end` is for those who wait. */
   of(answer: IncomingMessage, end: AbortSignal): LargeRead {
-    return new LargeRead(this.#turns, this.#most, answer, end);
+    const milliseconds = this.#milliseconds;
+    const words = `of a large answer of the container less than 1 MB came in ${milliseconds / 1e3} s`;
+    const giveUp = () => void answer.destroy(external(words));
+    return new LargeRead(new ReadTurn({ line: this.#line, milliseconds, end, giveUp }), end);
   }
 }
 
 export class LargeRead {
-  readonly #turns: Turns;
-  readonly #most: number;
-  readonly #answer: IncomingMessage;
+  readonly #turn: ReadTurn;
   readonly #end: AbortSignal;
-  #leave: (() => void) | undefined;
-  #late: NodeJS.Timeout | undefined;
 
-  constructor(turns: Turns, most: number, answer: IncomingMessage, end: AbortSignal) {
-    this.#turns = turns;
-    this.#most = most;
-    this.#answer = answer;
+  constructor(turn: ReadTurn, end: AbortSignal) {
+    this.#turn = turn;
     this.#end = end;
   }
 
@@ -47,16 +40,12 @@ export class LargeRead {
    * @throws the signal's reason
    */
   async holds(size: number): Promise<void> {
-    if (size <= LARGE) return this.done();
-    if (this.#leave) return;
-    this.#leave = await this.#turns.enter(this.#end);
-    const words = `the container took more than ${this.#most / 1_000} s for a large answer`;
-    this.#late = setTimeout(() => this.#answer.destroy(external(words)), this.#most);
+    if (size <= MEGABYTE) return this.done();
+    await this.#turn.holds(size);
+    if (!this.#turn.begun) await this.#turn.begin(this.#end);
   }
 
   done(): void {
-    clearTimeout(this.#late);
-    this.#leave?.();
-    this.#leave = undefined;
+    this.#turn.end();
   }
 }

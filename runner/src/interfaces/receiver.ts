@@ -10,21 +10,20 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Door, type Opening, turnAway } from "../containers/door.ts";
 import { Turns } from "../turns.ts";
 import { readBounded } from "./http.ts";
+import { MEGABYTE, ReadTurn, TURN_MS } from "./read-turn.ts";
 
-/** Bytes: what most reports are below. As many of these are read at a time as there are runs. */
-const LARGE = 1024 ** 2;
 /** Cog from 0.17 on does not wait for one report before the next. */
 const MAX_WAITING = 16;
 
 export interface Times {
-  /** For a turn. Cog up to 0.16 does nothing else meanwhile; a last report comes again after it. */
+  /** For the first turn. Cog up to 0.16 does nothing else meanwhile; a last report comes again after it. */
+  wait: number;
+  /** Of a turn: in that time a megabyte comes, or all that is left. */
   turn: number;
-  /** For a report to come whole, once it is read: 5 MB/s at most. */
-  report: number;
 }
 
 /** Milliseconds. */
-const TIMES: Times = { turn: 5_000, report: 30_000 };
+const TIMES: Times = { wait: 5_000, turn: TURN_MS };
 
 export interface Expected {
   token: string;
@@ -32,6 +31,13 @@ export interface Expected {
   report(body: string): void;
   /** Something came that no honest container sends. */
   distrust(what: string): void;
+}
+
+export interface Reports extends Opening {
+  /** Whether one waits or is being read: how long that takes says nothing about the container. */
+  readonly coming: boolean;
+  /** How many have begun to come, whether they were read or sent away. */
+  readonly count: number;
 }
 
 export class Receiver {
@@ -45,13 +51,15 @@ export class Receiver {
   }
 
   /** Opens a path for one run. */
-  expect(run: Expected): Opening {
+  expect(run: Expected): Reports {
     const turns = new Turns();
     const over = new AbortController();
+    let count = 0;
     const { url, close } = this.#door.open(async (request, response, rest) => {
       if (rest !== "" || request.method !== "POST" || !isBearer(request, run.token)) {
         return turnAway(request, response, 404);
       }
+      count += 1;
       // Without a length it may be anything.
       const length = Number(request.headers["content-length"] ?? run.maxBytes);
       if (length > run.maxBytes) {
@@ -59,14 +67,23 @@ export class Receiver {
         return run.distrust(TOO_LARGE);
       }
       if (turns.length === MAX_WAITING) return turnAway(request, response, 503);
-      const wait = AbortSignal.any([over.signal, AbortSignal.timeout(this.#times.turn)]);
-      const read = () => this.#read(request, response, run);
-      const inTurn = () => (length > LARGE ? this.#large.take(wait, read) : read());
+      const wait = AbortSignal.any([over.signal, AbortSignal.timeout(this.#times.wait)]);
+      const turn = new ReadTurn({
+        line: length > MEGABYTE ? this.#large : new Turns(),
+        milliseconds: this.#times.turn,
+        end: over.signal,
+        giveUp: () => this.#giveUp(request, run),
+      });
       try {
-        await turns.take(wait, inTurn);
+        await turns.take(wait, async () => {
+          await turn.begin(wait);
+          await this.#read(request, response, run, turn);
+        });
       } catch (error) {
         if (error !== wait.reason) throw error;
         turnAway(request, response, 503);
+      } finally {
+        turn.end();
       }
     });
     return {
@@ -75,23 +92,31 @@ export class Receiver {
         close();
         over.abort(OVER);
       },
+      get coming() {
+        return turns.length > 0;
+      },
+      get count() {
+        return count;
+      },
     };
   }
 
-  async #read(request: IncomingMessage, response: ServerResponse, run: Expected): Promise<void> {
-    const late = setTimeout(() => {
-      request.destroy();
-      run.distrust(`a report that took more than ${this.#times.report / 1_000} s to come`);
-    }, this.#times.report);
-    try {
-      const body = await readBounded(request, run.maxBytes);
-      if (body === undefined) return run.distrust(TOO_LARGE);
-      // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
-      response.writeHead(200).end();
-      run.report(body);
-    } finally {
-      clearTimeout(late);
-    }
+  async #read(
+    request: IncomingMessage,
+    response: ServerResponse,
+    run: Expected,
+    turn: ReadTurn,
+  ): Promise<void> {
+    const body = await readBounded(request, run.maxBytes, (size) => turn.holds(size));
+    if (body === undefined) return run.distrust(TOO_LARGE);
+    // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
+    response.writeHead(200).end();
+    run.report(body);
+  }
+
+  #giveUp(request: IncomingMessage, run: Expected): void {
+    request.destroy();
+    run.distrust(`a report of which less than 1 MB came in ${this.#times.turn / 1_000} s`);
   }
 }
 

@@ -1,0 +1,70 @@
+/**
+ * One's turn to read what may be large. How long that takes says how busy the machine is, and
+ * nothing else. So there is no time for the whole of it: a turn that has lasted goes to whoever
+ * waits, and comes round again. Only what dribbles is given up.
+ */
+import type { Turns } from "../turns.ts";
+
+/** Bytes or characters: what a turn brings at least, or it is the last. */
+export const MEGABYTE = 1024 ** 2;
+/** Milliseconds of a turn: 35 kB/s at least. */
+export const TURN_MS = 30_000;
+
+export interface ReadTurnOptions {
+  line: Turns;
+  /** Milliseconds of a turn. */
+  milliseconds: number;
+  /** For who waits for another turn. */
+  end: AbortSignal;
+  /** It dribbles. */
+  giveUp: () => void;
+}
+
+export class ReadTurn {
+  readonly #options: ReadTurnOptions;
+  #leave: (() => void) | undefined;
+  #clock: NodeJS.Timeout | undefined;
+  #size = 0;
+  #sizeBefore = 0;
+  #lasted = false;
+
+  constructor(options: ReadTurnOptions) {
+    this.#options = options;
+  }
+
+  get begun(): boolean {
+    return this.#leave !== undefined;
+  }
+
+  /** @throws the signal's reason, when that comes before the turn does */
+  async begin(wait: AbortSignal): Promise<void> {
+    const { line, milliseconds } = this.#options;
+    this.#leave = await line.enter(wait);
+    this.#sizeBefore = this.#size;
+    this.#clock = setInterval(() => this.#look(), milliseconds);
+  }
+
+  /**
+   * Told how much there is by now; waits where others have their turn first.
+   * @throws the signal's reason
+   */
+  async holds(size: number): Promise<void> {
+    this.#size = size;
+    if (!this.#lasted) return;
+    this.end();
+    await this.begin(this.#options.end);
+  }
+
+  end(): void {
+    clearInterval(this.#clock);
+    this.#lasted = false;
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+
+  #look(): void {
+    if (this.#size - this.#sizeBefore < MEGABYTE) return this.#options.giveUp();
+    this.#sizeBefore = this.#size;
+    this.#lasted = this.#options.line.length > 1;
+  }
+}
