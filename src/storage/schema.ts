@@ -85,7 +85,7 @@ export const tokens = sqliteTable(
     /** The first characters, to tell one from another. */
     prefix: text().notNull(),
     scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
-    /** The ids of the models that it may run. Null: all. */
+    /** The ids of the models that it is for (domain/access.ts). Null: all. */
     models: text({ mode: "json" }).$type<string[]>(),
     created_at: integer().notNull(),
     expires_at: integer(),
@@ -331,6 +331,8 @@ export const uploads = sqliteTable(
       .notNull()
       .references(() => users.id),
     prediction_id: text(),
+    /** Whose caller began it: a token, or a session of the dashboard. Null: a runner. */
+    token_id: text(),
     /** In R2. */
     key: text().notNull(),
     /** R2's name for the multipart upload. */

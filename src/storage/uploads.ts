@@ -17,12 +17,12 @@ export async function insertUpload(
   const pending = sql`(SELECT count(*) FROM ${uploads}
     WHERE ${uploads.user_id} = ${row.user_id} AND ${uploads.completed_at} IS NULL
       AND ${uploads.prediction_id} IS NULL)`;
-  const { id, user_id, prediction_id, key, multipart_id, size, mime_type, name, part_size } = row;
-  const { created_at, expires_at } = row;
+  const { id, user_id, prediction_id, token_id, key, multipart_id } = row;
+  const { size, mime_type, name, part_size, created_at, expires_at } = row;
   const result = await db.run(sql`INSERT INTO ${uploads}
-    (id, user_id, prediction_id, key, multipart_id, size, mime_type, name, part_size, created_at, expires_at)
-    SELECT ${id}, ${user_id}, ${prediction_id}, ${key}, ${multipart_id}, ${size}, ${mime_type},
-      ${name}, ${part_size}, ${created_at}, ${expires_at}
+    (id, user_id, prediction_id, token_id, key, multipart_id, size, mime_type, name, part_size, created_at, expires_at)
+    SELECT ${id}, ${user_id}, ${prediction_id}, ${token_id}, ${key}, ${multipart_id}, ${size},
+      ${mime_type}, ${name}, ${part_size}, ${created_at}, ${expires_at}
     WHERE ${pending} < ${maxPending}`);
   return result.meta.changes > 0;
 }
