@@ -6,7 +6,7 @@ Auspex hosts machine-learning models and runs them on request: create a predicti
 
 ## Authentication
 
-Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), \`predict\` runs models. A token without the scope that a call needs answers 403.
+Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), \`predict\` runs models. A token without the scope that a call needs answers 403, and so does one that is for some models, for all else that is the account's: other models, what was run of them, what other tokens have uploaded, profile and webhook endpoints. Lists show it what is its own.
 
 Calls marked public work without a token too. A bad token is a 401 everywhere, on public calls as well.
 

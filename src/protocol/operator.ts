@@ -28,7 +28,7 @@ export const createToken = z
     scopes: z.array(scope).min(1).max(3).default(["read", "write", "predict"]),
     models: z.array(modelName).min(1).max(50).nullish().meta({
       description:
-        "The models that it may run, as `owner/name`; they stay the same ones when they are renamed. Absent or null: all",
+        "The models that it is for, as `owner/name`; they stay the same ones when they are renamed. It runs these, reads and cancels what was run of them, and reads what it has uploaded itself; of the account it has no more. Absent or null: all",
     }),
     expires_at: timestamp.nullish().meta({ description: "Absent or null: never" }),
   })
@@ -63,7 +63,7 @@ export const token = z
     scopes: z.array(scope),
     models: z.array(z.string()).nullable().meta({
       description:
-        "The models that it may run, as they are called now: without those that are gone, and none when all are. Null: all",
+        "The models that it is for, as they are called now: without those that are gone, and none when all are. Null: all",
     }),
     expires_at: timestamp.nullable(),
   })

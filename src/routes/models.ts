@@ -112,7 +112,7 @@ const search = createRoute({
   tags,
   summary: "Search models",
   description:
-    "By name, owner, description and overview; best matches first, small typing errors forgiven. With a token your private models are found too.",
+    "By name, owner, description and overview; best matches first, small typing errors forgiven. With a token that is for all models your private ones are found too.",
   middleware: [anybody, conditional],
   request: { query: searchQuery },
   responses: { 200: jsonAnswer("Best matches first", pageOf(foundModel)), ...errorAnswers },

@@ -23,7 +23,7 @@ import type { VendoraCall } from "../protocol/runner.ts";
 import { endpointsOf } from "../storage/known-endpoints.ts";
 import { insertPrediction, projectPredictions } from "../storage/predictions.ts";
 import { inputFiles } from "./input-files.ts";
-import { places } from "./predictions.ts";
+import { notePlace } from "./predictions.ts";
 import type { Services } from "./services.ts";
 import { specOf } from "./spec.ts";
 import { discard, storedInputOf, storeInput } from "./stored-input.ts";
@@ -106,7 +106,9 @@ export async function createOrdered(
     storedWebhook(services, id, request.webhook),
     endpointsOf(services.db, caller.user_id),
   ]);
-  const asked = call === null ? [reference, request] : [reference, request, call];
+  // A reference may be another model's by the time that it comes again.
+  const of = [target.model.id, reference, request];
+  const asked = call === null ? of : [...of, call];
   const requestHash = key === undefined ? null : await sha256(jsonText(asked, ["body"]));
   const storedInput = storedInputOf(text);
   const found = { files, storedInput, webhook, endpoints };
@@ -161,7 +163,7 @@ async function begin(
     throw answer ? refusal(services, answer.refused) : unavailable(created);
   }
   if (written.status === "rejected") throw unavailable(written.reason);
-  places.set(`${spec.account_id}:${spec.id}`, objectId.toString());
+  notePlace(row);
   const log = followed.status === "fulfilled" && followed.value?.ok ? followed.value : undefined;
   return {
     snapshot: answer,
@@ -187,7 +189,7 @@ async function beginOnce(
   });
   const { stub, objectId, created } = begun;
   if ("refused" in created) throw refusal(services, created.refused);
-  places.set(`${spec.account_id}:${created.id}`, objectId);
+  notePlace({ ...rowOf(spec, objectId), id: created.id });
   const waiting = wait > 0 && !created.terminal;
   const snapshot = waiting ? await stub.wait(wait).catch(() => undefined) : created;
   return { snapshot: snapshot ?? created, stub };

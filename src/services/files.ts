@@ -1,9 +1,11 @@
 /** Reading files: by a signed address, or as their owner. */
+import { type Access, accessToRun, accessToUpload } from "../domain/access.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { FileAddress, OneFile, SignedQuery } from "../protocol/file.ts";
 import { fileKey, headFile } from "../storage/files.ts";
 import { findPrediction } from "../storage/predictions.ts";
 import { findOwnUploads } from "../storage/uploads.ts";
+import { requireAccess } from "./access.ts";
 import { fileAddress, requireGrant } from "./addresses.ts";
 import { fileResponse } from "./file-response.ts";
 import type { Services } from "./services.ts";
@@ -54,20 +56,25 @@ export async function createAddress(
   };
 }
 
-export async function isOwner(
+/** @param source the upload or the prediction that a file belongs to */
+export async function accessToFiles(
   { db }: Services,
-  { user_id }: Caller,
+  caller: Caller,
   source: string,
-): Promise<boolean> {
-  const [uploads, prediction] = await Promise.all([
-    findOwnUploads(db, user_id, [source]),
-    findPrediction(db, user_id, source),
+): Promise<Access> {
+  const [[upload], run] = await Promise.all([
+    findOwnUploads(db, caller.user_id, [source]),
+    findPrediction(db, caller.user_id, source),
   ]);
-  return uploads.length > 0 || prediction !== undefined;
+  if (upload) return accessToUpload(caller, upload);
+  return run ? accessToRun(caller, run) : "hidden";
 }
 
+/** @throws ProblemError not_found, forbidden */
 async function requireOwner(services: Services, caller: Caller, file: OneFile): Promise<void> {
-  if (!(await isOwner(services, caller, file.source_id))) throw gone(file);
+  const access = await accessToFiles(services, caller, file.source_id);
+  if (access === "hidden") throw gone(file);
+  await requireAccess(services, caller, access, `The file '${file.file_name}'`);
 }
 
 const gone = ({ file_name }: OneFile) =>

@@ -1,4 +1,5 @@
 /** The files that an input names, by addresses that are good while somebody looks at it. */
+import { accessToUpload } from "../domain/access.ts";
 import { ProblemError } from "../errors.ts";
 import { findOwnUploads } from "../storage/uploads.ts";
 import { fileAddress } from "./addresses.ts";
@@ -65,6 +66,7 @@ export async function withUploads(
     await Promise.all(
       uploads
         .filter(({ completed_at }) => completed_at !== null)
+        .filter((upload) => accessToUpload(caller, upload) === "granted")
         .map(async ({ id, key }): Promise<[string, string]> => {
           return [id, JSON.stringify(await fileAddress(services, origin, key, expires))];
         }),

@@ -1,4 +1,5 @@
 /** The files that an input names: looked for when a prediction is created, fetched by its runner. */
+import { accessToUpload } from "../domain/access.ts";
 import { type Found, stringsLike, uriPlaces } from "../domain/input-files.ts";
 import { invalid, type Loc } from "../domain/validation.ts";
 import type { Json } from "../protocol/common.ts";
@@ -6,8 +7,9 @@ import { type OneFile, oneFile, signedQuery } from "../protocol/file.ts";
 import type { InputFile } from "../protocol/runner.ts";
 import { factsOf, fileKey, headFile } from "../storage/files.ts";
 import { findOwnUploads, keepUploads, type UploadRow } from "../storage/uploads.ts";
+import { requireAccess } from "./access.ts";
 import { isGranted } from "./addresses.ts";
-import { isOwner } from "./files.ts";
+import { accessToFiles } from "./files.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -26,7 +28,10 @@ interface Request {
   origin: string;
 }
 
-/** @throws ValidationFailure for an upload that is not there, or not completed, and too many files */
+/**
+ * @throws ValidationFailure for an upload that is not there, or not completed, and too many files
+ * @throws ProblemError forbidden for what is not for the caller's token
+ */
 export async function inputFiles(
   services: Services,
   caller: Caller,
@@ -110,20 +115,24 @@ async function ownFiles(
   const files = await Promise.all(
     places.map(async ({ at, url, file, source }): Promise<InputFile[]> => {
       const upload = uploads.get(source);
-      if (upload) return [{ at, stored: ofUpload(upload, at) }];
+      const access = upload && accessToUpload(caller, upload);
+      if (upload && access === "granted") return [{ at, stored: ofUpload(upload, at) }];
       const key = file && (await mayRead(services, caller, file, url)) && keyOf(file);
       const object = key ? await headFile(services.env.FILES, key) : null;
       if (key && object) return [{ at, stored: { key, ...factsOf(object), size: object.size } }];
       // Of another host it may still be an address in the web.
       if (url.origin !== origin && url.origin !== settings.filesOrigin) return [];
+      if (access) await requireAccess(services, caller, access, `The upload '${source}'`);
       throw invalid(locOf(at), `there is no ${url.pathname} of yours`);
     }),
   );
-  const used = [...uploads.keys()];
+  const used = [...uploads.values()]
+    .filter((upload) => accessToUpload(caller, upload) === "granted")
+    .map(({ id }) => id);
   if (used.length > 0) {
     const until = Date.now() + settings.retentionSeconds * 1000;
     const kept = new Set((await keepUploads(db, used, until)).map(({ id }) => id));
-    const gone = places.find(({ source }) => uploads.has(source) && !kept.has(source));
+    const gone = places.find(({ source }) => used.includes(source) && !kept.has(source));
     if (gone) throw invalid(locOf(gone.at), `there is no ${gone.url.pathname} of yours any more`);
   }
   return files.flat();
@@ -152,7 +161,10 @@ async function mayRead(services: Services, caller: Caller, file: OneFile, { sear
   if (query && query.expires * 1000 > Date.now()) {
     if (await isGranted(services, ["file", keyOf(file)], query)) return true;
   }
-  return isOwner(services, caller, file.source_id);
+  const access = await accessToFiles(services, caller, file.source_id);
+  if (access === "hidden") return false;
+  await requireAccess(services, caller, access, `The file '${file.file_name}'`);
+  return true;
 }
 
 const locOf = (at: Found["at"]): Loc => ["body", "input", ...at.map(String)];

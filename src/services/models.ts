@@ -1,8 +1,9 @@
 /** Models: reading, listing and changing them. */
 import { v7 as uuid } from "uuid";
+import { accessToModel, type ModelUse } from "../domain/access.ts";
 import { merge } from "../domain/merge.ts";
 import { ValidationFailure } from "../domain/validation.ts";
-import { conflict, notFound, ProblemError } from "../errors.ts";
+import { conflict, notFound } from "../errors.ts";
 import type { CreateModel, Model, ModelItem, ModelSort, UpdateModel } from "../protocol/model.ts";
 import { isDuplicate, isFull } from "../storage/database.ts";
 import { ascends, type Direction } from "../storage/keyset.ts";
@@ -17,47 +18,54 @@ import {
   listOwnModels as ownModelsOf,
   updateModel as updateRow,
 } from "../storage/models.ts";
+import { requireAccess, requireAccount } from "./access.ts";
 import { unknownCategories } from "./categories.ts";
 import { orConflict } from "./conflicts.ts";
 import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
-import { forgetModel, mayRead } from "./targets.ts";
+import { forgetModel } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 import { getUser } from "./users.ts";
 
-/** @throws ProblemError not_found, also for what the caller may not see */
-export async function readModel(
-  { db }: Services,
+/** @throws ProblemError not_found, also for what the caller may not see; forbidden */
+export const readModel = (
+  services: Services,
   caller: Caller | undefined,
   owner: string,
   name: string,
-): Promise<DetailedModelRow> {
-  const row = await findModelByName(db, owner, name);
-  if (!row || !mayRead({ ...row, owner_id: row.owner.id }, caller))
-    throw notFound(`The model '${owner}/${name}'`);
-  return row;
-}
+): Promise<DetailedModelRow> => found(services, caller, [owner, name], "read");
 
 /** @throws ProblemError not_found, forbidden for what the caller may see only */
-export async function readOwnModel(
+export const readOwnModel = (
   services: Services,
   caller: Caller,
   owner: string,
   name: string,
+): Promise<DetailedModelRow> => found(services, caller, [owner, name], "change");
+
+async function found(
+  services: Services,
+  caller: Caller | undefined,
+  [owner, name]: [owner: string, name: string],
+  use: ModelUse,
 ): Promise<DetailedModelRow> {
-  const row = await readModel(services, caller, owner, name);
-  if (row.owner.id === caller.user_id) return row;
-  throw new ProblemError("forbidden", `Only its owner may change '${owner}/${name}'.`);
+  const what = `The model '${owner}/${name}'`;
+  const row = await findModelByName(services.db, owner, name);
+  if (!row) throw notFound(what);
+  const access = accessToModel(caller, { ...row, owner_id: row.owner.id }, use);
+  await requireAccess(services, caller, access, what);
+  return row;
 }
 
-/** @throws ProblemError conflict; ValidationFailure */
+/** @throws ProblemError conflict, forbidden; ValidationFailure */
 export async function createModel(
   services: Services,
   caller: Caller,
   { category_slugs = [], ...request }: CreateModel,
 ): Promise<Model> {
+  await requireAccount(services, caller, "New models");
   await checkNames(services, request.hardware_identifier, category_slugs);
   const now = Date.now();
   const row = {
@@ -163,7 +171,7 @@ export async function listModels(
   });
 }
 
-/** The caller's own, private ones too, newest to oldest. */
+/** The caller's own, private ones too, newest to oldest; of a token for some models, of these. */
 export const listOwnModels = (
   services: Services,
   caller: Caller,
@@ -171,7 +179,7 @@ export const listOwnModels = (
 ): Promise<Page<ModelItem>> =>
   page(services, request, {
     name: `user/models/${caller.user_id}`,
-    find: (keyset) => ownModelsOf(services.db, caller.user_id, keyset),
+    find: (keyset) => ownModelsOf(services.db, caller.user_id, caller.models, keyset),
     keyOf: ({ id }) => [id],
     present: services.present.modelItem,
   });

@@ -1,5 +1,6 @@
 /** Predictions that are there: read, list, cancel, stream. */
 
+import { accessToRun } from "../domain/access.ts";
 import { merge } from "../domain/merge.ts";
 import { sha256 } from "../domain/secret.ts";
 import { conflict, notFound } from "../errors.ts";
@@ -22,13 +23,16 @@ import {
   type PredictionRow,
   projectPredictions,
 } from "../storage/predictions.ts";
+import { requireAccess } from "./access.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
-/** Where predictions live, by `user:id`. They never move. */
-export const places = immutable<string>(50_000);
+/** Where predictions live, and whose they are, by `user:id`. They never move. */
+const places = immutable<Place>(50_000);
+
+type Place = Pick<PredictionRow, "object_id" | "model_id">;
 
 /** A prediction in full, as JSON text, and a mark that changes with it. */
 export interface PredictionText {
@@ -46,8 +50,7 @@ export async function getPrediction(
 ): Promise<PredictionText> {
   const snapshot = await (await placeOf(services, caller, id)).get();
   if (snapshot) return predictionText(services, snapshot);
-  const row = await findPrediction(services.db, caller.user_id, id);
-  if (!row) throw notFound(`The prediction '${id}'`);
+  const row = await findRun(services, caller, id);
   const removed: PredictionWithIO = {
     ...services.present.prediction(row, origin),
     input: null,
@@ -88,6 +91,7 @@ export async function ownPredictions<Item>(
   const filter = {
     statuses: wanted,
     model: model === undefined ? undefined : await meant(services, model),
+    models: caller.models,
   };
   const keyOf = ({ id }: PredictionRow) => [id];
   return page(services, request, {
@@ -159,19 +163,45 @@ export async function openLog(
   return response;
 }
 
+/** The row of one that the caller may touch. @throws ProblemError not_found, forbidden */
+export async function findRun(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<PredictionRow> {
+  const row = await findPrediction(services.db, caller.user_id, id);
+  if (!row) throw notFound(`The prediction '${id}'`);
+  notePlace(row);
+  await requireRun(services, caller, row);
+  return row;
+}
+
+/** Where one lives that the caller may touch. @throws ProblemError not_found, forbidden */
 export async function placeOf(
-  { env, db }: Services,
+  services: Services,
   caller: Caller,
   id: string,
 ): Promise<PredictionStub> {
-  const key = `${caller.user_id}:${id}`;
-  let objectId = places.get(key);
-  if (objectId === undefined) {
-    objectId = (await findPrediction(db, caller.user_id, id))?.object_id;
-    if (objectId === undefined) throw notFound(`The prediction '${id}'`);
-    places.set(key, objectId);
-  }
-  const stub = predictionWithId(env, objectId);
+  const known = places.get(`${caller.user_id}:${id}`);
+  if (known) await requireRun(services, caller, { ...known, user_id: caller.user_id, id });
+  const { object_id } = known ?? (await findRun(services, caller, id));
+  const stub = predictionWithId(services.env, object_id);
   if (!stub) throw new Error(`row ${id} names no object of this deployment`);
   return stub;
 }
+
+export function notePlace({
+  user_id,
+  id,
+  object_id,
+  model_id,
+}: Pick<PredictionRow, "user_id" | "id"> & Place): void {
+  places.set(`${user_id}:${id}`, { object_id, model_id });
+}
+
+const requireRun = (
+  services: Services,
+  caller: Caller,
+  run: Pick<PredictionRow, "user_id" | "id" | "model_id">,
+): Promise<void> =>
+  requireAccess(services, caller, accessToRun(caller, run), `The prediction '${run.id}'`);

@@ -80,6 +80,7 @@ export async function beginRunnerUpload(
     {
       user_id: prediction.account_id,
       prediction_id: prediction.id,
+      token_id: null,
       key: newKey(prediction, request.name ?? "file"),
     },
     request,

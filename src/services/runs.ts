@@ -1,4 +1,5 @@
 /** What pages show of predictions, and running one once more. */
+import { accessToModel } from "../domain/access.ts";
 import { isDeeper, MAX_LEVELS } from "../domain/json-text.ts";
 import { isTerminal } from "../domain/prediction-state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../domain/timeline.ts";
@@ -7,15 +8,15 @@ import type { History } from "../objects/prediction/history.ts";
 import type { Json } from "../protocol/common.ts";
 import type { Prediction, PredictionQuery } from "../protocol/prediction.ts";
 import { findModel, findModelPlaces } from "../storage/models.ts";
-import { findPrediction, type PredictionRow } from "../storage/predictions.ts";
+import type { PredictionRow } from "../storage/predictions.ts";
 import { findVersion } from "../storage/versions.ts";
 import { createOrdered } from "./create-prediction.ts";
 import { refreshed, withUploads } from "./input-addresses.ts";
 import type { Page, PageRequest } from "./pages.ts";
 import { textOf } from "./prediction-text.ts";
-import { ownPredictions, placeOf } from "./predictions.ts";
+import { findRun, ownPredictions, placeOf } from "./predictions.ts";
 import type { Services } from "./services.ts";
-import { findTarget, mayRead } from "./targets.ts";
+import { findTarget } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 
 export interface Run
@@ -50,8 +51,7 @@ export async function readRun(
   id: string,
   origin: string,
 ): Promise<Run> {
-  const row = await findPrediction(services.db, caller.user_id, id);
-  if (!row) throw notFound(`The prediction '${id}'`);
+  const row = await findRun(services, caller, id);
   const [history, version, places] = await Promise.all([
     placeOf(services, caller, id).then((stub) => stub.history()),
     findVersion(services.db, row.model_id, row.version_number),
@@ -137,7 +137,7 @@ async function placesOf({ db }: Services, caller: Caller, ids: string[]) {
   const models = ids.length === 0 ? [] : await findModelPlaces(db, ids);
   return new Map(
     models
-      .filter((model) => mayRead(model, caller))
+      .filter((model) => accessToModel(caller, model, "read") === "granted")
       .map(({ id, owner, name }) => [id, `${owner}/${name}`]),
   );
 }
@@ -164,8 +164,7 @@ export async function retryPrediction(
   id: string,
   origin: string,
 ): Promise<string> {
-  const row = await findPrediction(services.db, caller.user_id, id);
-  if (!row) throw notFound(`The prediction '${id}'`);
+  const row = await findRun(services, caller, id);
   const asked = await (await placeOf(services, caller, id)).asked();
   if (!asked) throw conflict("Its input is removed: it cannot be run again.");
   const model = await findModel(services.db, row.model_id);

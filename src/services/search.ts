@@ -1,4 +1,5 @@
 /** Searching models and users: what matches as it is typed, and where that is little, what is near. */
+import { isWhole } from "../domain/access.ts";
 import {
   accessOf,
   expression,
@@ -28,21 +29,25 @@ import type { Caller } from "./tokens.ts";
 /** Where more than this match as typed, words that are spelt otherwise are not looked for. */
 const ENOUGH = 50;
 
-/** Public and restricted models, and the caller's own. */
+/**
+ * Public and restricted models, and the caller's own: not those of a token for some models, to whom
+ * the index would have to tell private ones apart.
+ */
 export function searchModels(
   services: Services,
   caller: Caller | undefined,
   q: string,
   request: PageRequest,
 ): Promise<Page<FoundModel>> {
+  const ownerId = caller && isWhole(caller) ? caller.user_id : undefined;
   const search = {
     query: parseQuery(q),
     index: "models_words" as const,
-    access: accessOf(caller?.user_id),
+    access: accessOf(ownerId),
     find: modelsMatching,
   };
   return page(services, request, {
-    name: JSON.stringify(["search models", q, caller?.user_id ?? "-"]),
+    name: JSON.stringify(["search models", q, ownerId ?? "-"]),
     ...ranked(services.db, search),
     present: services.present.foundModel,
   });

@@ -1,10 +1,10 @@
 /** What a prediction is to run on: the one look-up of the hot path, remembered in the isolate. */
-import { notFound, ProblemError } from "../errors.ts";
-import type { Visibility } from "../protocol/model.ts";
+import { accessToModel } from "../domain/access.ts";
+import { notFound } from "../errors.ts";
 import { remembered } from "../storage/cache.ts";
 import { type TargetRow, findTarget as targetOf } from "../storage/models.ts";
-import { findModelNames } from "../storage/tokens.ts";
 import { findVersion, type VersionRow } from "../storage/versions.ts";
+import { requireAccess } from "./access.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -39,12 +39,6 @@ const versions = remembered(
   },
 );
 
-/** Whether somebody may know that a model is there. */
-export const mayRead = (
-  model: { visibility: Visibility; owner_id: string },
-  caller: Caller | undefined,
-): boolean => model.visibility !== "private" || model.owner_id === caller?.user_id;
-
 /**
  * The version that `owner/name` or `owner/name:number` means, for somebody who may run it.
  * @throws ProblemError not_found, also for what the caller may not see; forbidden for what their
@@ -57,9 +51,9 @@ export async function findTarget(
 ): Promise<Target> {
   const [path = "", number] = reference.split(":", 2);
   const model = await models.get(services, path);
-  if (!model || !mayRead(model, caller)) throw notFound(`The model '${path}'`);
-  if (caller.models && !caller.models.includes(model.id))
-    throw await notFor(services, caller, path);
+  const what = `The model '${path}'`;
+  if (!model) throw notFound(what);
+  await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
   const version =
     number === undefined
       ? model.latest_version
@@ -67,18 +61,6 @@ export async function findTarget(
   if (version) return { model, version };
   if (number !== undefined) throw notFound(`The version '${reference}'`);
   throw notFound(`A version of '${path}': publish one with POST /v1/models/${path}/versions. It`);
-}
-
-async function notFor({ db }: Services, { token_id }: Caller, path: string) {
-  const names = (await findModelNames(db, token_id))?.models ?? [];
-  const may =
-    names.length > 0
-      ? `may run ${names.toSorted().join(", ")} only`
-      : "was for models that are gone, and may run no others";
-  return new ProblemError(
-    "forbidden",
-    `This token ${may}. To run ${path}, make one that may, at /tokens.`,
-  );
 }
 
 // After a change: this isolate knows it at once, the others within the time that they remember.

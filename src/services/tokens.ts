@@ -1,6 +1,7 @@
 /** Who is calling: access tokens, runner tokens, the operator's. */
 
 import { v7 as uuid } from "uuid";
+import type { Holder } from "../domain/access.ts";
 import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secret.ts";
 import { invalid, unknownNames, ValidationFailure } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
@@ -25,12 +26,9 @@ import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 
-export interface Caller {
-  token_id: string;
-  user_id: string;
+/** Who asks with an access token, or a session, which is for all models. */
+export interface Caller extends Holder {
   scopes: Scope[];
-  /** The ids of the models that it may run. Null: all. */
-  models: string[] | null;
 }
 
 export interface RunnerCaller {

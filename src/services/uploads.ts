@@ -1,5 +1,6 @@
 /** Uploads of users, and those that runners send in parts: begun, filled, removed. */
 import { v7 as uuid } from "uuid";
+import { accessToUpload } from "../domain/access.ts";
 import { safeName } from "../domain/file-name.ts";
 import { largestUpload, partSizeOf } from "../domain/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../domain/validation.ts";
@@ -19,6 +20,7 @@ import {
   savePart,
   type UploadRow,
 } from "../storage/uploads.ts";
+import { requireAccess } from "./access.ts";
 import { requireGrant } from "./addresses.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
@@ -33,6 +35,8 @@ export interface Destination {
   user_id: string;
   /** Set for one that a runner sends: the prediction that it belongs to. */
   prediction_id: string | null;
+  /** Of whom it is otherwise. */
+  token_id: string | null;
   key: string;
 }
 
@@ -43,7 +47,7 @@ export interface Destination {
 export async function beginUpload(
   { env, db, settings }: Services,
   id: string,
-  { user_id, prediction_id, key }: Destination,
+  { user_id, prediction_id, token_id, key }: Destination,
   { size, mime_type, name }: CreateUpload,
 ): Promise<UploadRow> {
   const part_size = partSizeOf(size, settings.partSizes);
@@ -60,6 +64,7 @@ export async function beginUpload(
     id,
     user_id,
     prediction_id,
+    token_id,
     key,
     multipart_id,
     size,
@@ -88,12 +93,12 @@ export async function beginUpload(
 
 export function createUpload(
   services: Services,
-  { user_id }: Caller,
+  { user_id, token_id }: Caller,
   request: CreateUpload,
 ): Promise<UploadRow> {
   const id = uuid();
   const key = fileKey(id, safeName(request.name ?? defaultName(request.mime_type)));
-  return beginUpload(services, id, { user_id, prediction_id: null, key }, request);
+  return beginUpload(services, id, { user_id, prediction_id: null, token_id, key }, request);
 }
 
 /** `image/png` without a name is `file.png`: models look at what comes after the dot. */
@@ -102,14 +107,16 @@ const defaultName = (mimeType: string): string => {
   return subtype === "" || subtype === "octet-stream" ? "file" : `file.${subtype}`;
 };
 
-/** @throws ProblemError not_found, also for what is somebody else's */
+/** @throws ProblemError not_found, also for what is somebody else's; forbidden */
 export async function getUpload(
-  { db }: Services,
-  { user_id }: Caller,
+  services: Services,
+  caller: Caller,
   id: string,
 ): Promise<UploadRow> {
-  const [row] = await findOwnUploads(db, user_id, [id]);
-  if (!row) throw notFound(`The upload '${id}'`);
+  const what = `The upload '${id}'`;
+  const [row] = await findOwnUploads(services.db, caller.user_id, [id]);
+  if (!row) throw notFound(what);
+  await requireAccess(services, caller, accessToUpload(caller, row), what);
   return row;
 }
 

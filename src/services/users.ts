@@ -13,6 +13,7 @@ import {
   updateUser,
   listUsers as usersOf,
 } from "../storage/users.ts";
+import { requireAccount } from "./access.ts";
 import { orConflict } from "./conflicts.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
@@ -51,12 +52,13 @@ export async function getOwnUser({ db, present }: Services, caller: Caller): Pro
   return present.user(user);
 }
 
-/** @throws ProblemError conflict for a username that is, or was, somebody else's, or one too many */
+/** @throws ProblemError forbidden, conflict for a username that is, or was, somebody else's, or one too many */
 export async function updateOwnUser(
   services: Services,
   caller: Caller,
   changes: UpdateUser,
 ): Promise<User> {
+  await requireAccount(services, caller, "The profile of the account");
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
   const { db, present } = services;
   const row = { ...changes, updated_at: Date.now() };

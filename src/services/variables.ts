@@ -5,14 +5,13 @@
 import { sealVariable } from "../domain/variables.ts";
 import { conflict, notFound, ProblemError } from "../errors.ts";
 import type { Variable } from "../protocol/variable.ts";
-import type { DetailedModelRow } from "../storage/models.ts";
 import {
   deleteVariable as deleteRow,
   saveVariable,
   type VariableSummaryRow,
   listVariables as variablesOf,
 } from "../storage/variables.ts";
-import { readModel } from "./models.ts";
+import { readOwnModel } from "./models.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 import { forgetModel } from "./targets.ts";
@@ -29,7 +28,7 @@ export async function listVariables(
   name: string,
   request: PageRequest,
 ): Promise<Page<Variable>> {
-  const { id } = await ownModel(services, caller, owner, name);
+  const { id } = await readOwnModel(services, caller, owner, name);
   return page(services, request, {
     name: `variables/${id}`,
     find: (keyset) => variablesOf(services.db, id, keyset),
@@ -50,7 +49,7 @@ export async function setVariable(
   name: string,
   variable: { name: string; value: string },
 ): Promise<Variable> {
-  const { id } = await ownModel(services, caller, owner, name);
+  const { id } = await readOwnModel(services, caller, owner, name);
   const { secretKeys } = services.settings;
   if (secretKeys.length === 0) throw noKey();
   const row = {
@@ -76,20 +75,9 @@ export async function deleteVariable(
   name: string,
   variable: string,
 ): Promise<void> {
-  const { id } = await ownModel(services, caller, owner, name);
+  const { id } = await readOwnModel(services, caller, owner, name);
   if (!(await deleteRow(services.db, id, variable))) throw notFound(`The variable '${variable}'`);
   forgetModel(owner, name);
-}
-
-async function ownModel(
-  services: Services,
-  caller: Caller,
-  owner: string,
-  name: string,
-): Promise<DetailedModelRow> {
-  const row = await readModel(services, caller, owner, name);
-  if (row.owner.id === caller.user_id) return row;
-  throw new ProblemError("forbidden", `The variables of '${owner}/${name}' are its owner's alone.`);
 }
 
 const present = ({ name, updated_at }: VariableSummaryRow): Variable => ({

@@ -25,6 +25,7 @@ import {
   updateEndpoint as updateRow,
   type WebhookEndpointRow,
 } from "../storage/webhook-endpoints.ts";
+import { requireAccount } from "./access.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
@@ -48,9 +49,11 @@ const MAX_SECRETS = 3;
  */
 export async function createEndpoint(
   services: Services,
-  { user_id }: Caller,
+  caller: Caller,
   request: CreateWebhookEndpoint,
 ): Promise<{ row: WebhookEndpointRow; secret: string }> {
+  await requireEndpoints(services, caller);
+  const { user_id } = caller;
   await checkReceiver(services, request.url);
   const now = Date.now();
   const id = uuid();
@@ -76,25 +79,29 @@ export async function createEndpoint(
 }
 
 /** An account's own, newest first. */
-export const listEndpoints = (
+export async function listEndpoints(
   services: Services,
-  { user_id }: Caller,
+  caller: Caller,
   request: PageRequest,
-): Promise<Page<WebhookEndpoint>> =>
-  page(services, request, {
+): Promise<Page<WebhookEndpoint>> {
+  await requireEndpoints(services, caller);
+  const { user_id } = caller;
+  return page(services, request, {
     name: `webhook_endpoints/${user_id}`,
     find: (keyset) => endpointsOf(services.db, user_id, keyset),
     keyOf: ({ id }) => [id],
     present: services.present.webhookEndpoint,
   });
+}
 
 /** @throws ProblemError not_found, also for what is somebody else's */
 export async function readEndpoint(
-  { db }: Services,
-  { user_id }: Caller,
+  services: Services,
+  caller: Caller,
   id: string,
 ): Promise<WebhookEndpointRow> {
-  const row = await findOwnEndpoint(db, user_id, id);
+  await requireEndpoints(services, caller);
+  const row = await findOwnEndpoint(services.db, caller.user_id, id);
   if (!row) throw missing(id);
   return row;
 }
@@ -126,11 +133,13 @@ function forgiven({ url }: WebhookEndpointRow, request: UpdateWebhookEndpoint): 
 
 /** Deliveries that wait for it fail for good. @throws ProblemError not_found */
 export async function deleteEndpoint(
-  { db }: Services,
-  { user_id }: Caller,
+  services: Services,
+  caller: Caller,
   id: string,
 ): Promise<void> {
-  if (!(await deleteRow(db, user_id, id))) throw missing(id);
+  await requireEndpoints(services, caller);
+  const { user_id } = caller;
+  if (!(await deleteRow(services.db, user_id, id))) throw missing(id);
   forgetEndpoints(user_id, id);
 }
 
@@ -140,6 +149,7 @@ export async function createSecret(
   caller: Caller,
   id: string,
 ): Promise<EndpointSecret> {
+  await requireEndpoints(services, caller);
   const secret = newSecret(Date.now());
   const stored = await storedForEndpoint(services.settings.secretKeys, id, secret);
   const row = await addSecret(services.db, caller.user_id, id, stored, MAX_SECRETS);
@@ -161,6 +171,7 @@ export async function deleteSecret(
   id: string,
   secretId: string,
 ): Promise<void> {
+  await requireEndpoints(services, caller);
   const row = await removeSecret(services.db, caller.user_id, id, secretId, Date.now());
   if (!row) {
     const { secrets } = await readEndpoint(services, caller, id);
@@ -199,6 +210,10 @@ async function checkReceiver({ settings }: Services, address: string): Promise<v
   });
   if (refusal) throw invalid(["body", "url"], refusal, "value_error", address);
 }
+
+/** They are told of every run. @throws ProblemError forbidden */
+const requireEndpoints = (services: Services, caller: Caller): Promise<void> =>
+  requireAccount(services, caller, "Webhook endpoints");
 
 const newSecret = (now: number): EndpointSecret => ({
   id: uuid(),

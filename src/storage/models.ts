@@ -125,15 +125,18 @@ export const findTarget = (db: Database, owner: string, name: string) =>
 
 export type TargetRow = NonNullable<Awaited<ReturnType<typeof findTarget>>>;
 
-/** All of an owner's models, newest to oldest. */
-export function listOwnModels(db: Database, ownerId: string, keyset: Keyset) {
+/**
+ * An owner's models, newest to oldest.
+ * @param ids which of them; null: all
+ */
+export function listOwnModels(db: Database, ownerId: string, ids: string[] | null, keyset: Keyset) {
   const { where, order, limit } = range([models.id], "desc", keyset);
   return db
     .select(modelItem)
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
-    .where(and(eq(models.owner_id, ownerId), where))
+    .where(and(eq(models.owner_id, ownerId), ids ? inArray(models.id, ids) : undefined, where))
     .orderBy(...order)
     .limit(limit)
     .all();

@@ -71,28 +71,27 @@ interface PredictionFilter {
   /** None: whatever they are. */
   statuses: TaskStatus[];
   model: MeantModel | undefined;
+  /** Of these models alone. Null: whatever they are of. */
+  models: string[] | null;
 }
 
 /**
  * A user's, newest first: lists to merge, in one round trip. Ids are UUIDv7: they sort by time.
  * Each status is a range of its index. A model is one range of another, and there the status is
  * looked at row by row (`+` keeps it from the index by status, which would have to be sorted). For
- * a name alone there is no index: all of the user's are looked at until there are enough.
+ * a name alone there is no index: all of the user's are looked at until there are enough. Of some
+ * models each is a range again.
  */
 export function listPredictions(
   db: Database,
   userId: string,
-  { statuses, model }: PredictionFilter,
+  filter: PredictionFilter,
   keyset: Keyset,
 ) {
   const { where, order, limit } = range([predictions.id], "desc", keyset);
-  const status = predictions.status;
-  const ranges = model
-    ? [and(ofModel(model), among(sql`+${status}`, statuses))]
-    : statuses.map((one) => few(eq(status, one)));
   return allOf(
     db,
-    (ranges.length > 0 ? ranges : [undefined]).map((wanted) =>
+    rangesOf(filter).map((wanted) =>
       db
         .select()
         .from(predictions)
@@ -101,6 +100,17 @@ export function listPredictions(
         .limit(limit),
     ),
   );
+}
+
+function rangesOf({ statuses, model, models }: PredictionFilter): (SQL | undefined)[] {
+  const { status, model_id } = predictions;
+  const ofStatus = among(sql`+${status}`, statuses);
+  if (model && models && "id" in model)
+    return models.includes(model.id) ? [and(ofModel(model), ofStatus)] : [];
+  const ofModels = models ? inArray(sql`+${model_id}`, models) : undefined;
+  if (model) return [and(ofModel(model), ofStatus, ofModels)];
+  if (models) return models.map((id) => and(ofModel({ id }), ofStatus));
+  return statuses.length > 0 ? statuses.map((one) => few(eq(status, one))) : [undefined];
 }
 
 const ofModel = (model: MeantModel) =>

@@ -40,12 +40,13 @@ import {
 } from "../../src/storage/webhook-endpoints.ts";
 import { pageAt } from "./support/catalogue.ts";
 import { Client } from "./support/client.ts";
-import { newUser, newWorld, operator } from "./support/world.ts";
+import { newClient, newUser, newWorld, operator } from "./support/world.ts";
 
 const nobody = new Client(undefined);
 const db = database(env.DB);
 const { client, username, user_id, model } = await newWorld({ visibility: "public" });
 const { user_id: other } = await newUser();
+const limited = await newClient(username, { models: [model] });
 const modelId = (await client.ok<{ id: string }>("GET", `/v1/models/${model}`)).id;
 
 /** Rows of all tables; `n` is each number from 0 to 299. */
@@ -92,6 +93,10 @@ beforeAll(async () => {
   // Of one model so many that they fill pages.
   await env.DB.prepare("UPDATE predictions SET model_id = ? WHERE id > 'p2' AND user_id = ?")
     .bind(modelId, user_id)
+    .run();
+  const some = [modelId, ...Array.from({ length: 49 }, (_, n) => `m${2 * n + 1}`)];
+  await env.DB.prepare("UPDATE tokens SET models = ? WHERE user_id = ? AND models IS NOT NULL")
+    .bind(JSON.stringify(some), user_id)
     .run();
   await allOf(db, syncListings(db));
 });
@@ -152,6 +157,10 @@ const LISTS: [string, Client][] = [
   ["/v1/predictions?statuses=pending&statuses=failed&statuses=canceled", client],
   [`/v1/predictions?model=${model}`, client],
   [`/v1/predictions?model=${model}&statuses=pending&statuses=failed`, client],
+  ["/v1/user/models?", limited],
+  ["/v1/predictions?", limited],
+  ["/v1/predictions?statuses=pending&statuses=failed", limited],
+  [`/v1/predictions?model=${model}&statuses=failed`, limited],
   ["/v1/webhook-endpoints?", client],
   [`/v1/operator/users/${username}/tokens?`, operator],
   ["/v1/operator/runner_tokens?", operator],
@@ -183,6 +192,12 @@ test.each([
   expect(plans.flat()).toContain(`SEARCH predictions USING INDEX ${index}`);
 });
 
+test("of a token for some models each model is a range of the same index", async () => {
+  const plans = await plansOf(async () => limited.json("GET", "/v1/predictions"));
+  const range = "SEARCH predictions USING INDEX predictions_model (user_id=? AND model_id=?)";
+  expect(plans.filter((plan) => plan.join() === range)).toHaveLength(50);
+});
+
 test("predictions by a name that no model has any more are looked for among the user's own", async () => {
   const plans = await plansOf(async () => client.json("GET", "/v1/predictions?model=no/model"));
   expect(plans.flat()).toContain("SEARCH predictions USING PRIMARY KEY (user_id=?)");
@@ -206,6 +221,7 @@ describe("uploads", () => {
     id: "new",
     user_id,
     prediction_id: null,
+    token_id: null,
     key: "",
     multipart_id: "",
     size: 1,

@@ -71,7 +71,9 @@ describe("a variable", () => {
       const path = variablesAt(world.model, method === "GET" ? "" : "HF_TOKEN");
       expect(await stranger.json(method, path, { value: "theirs" })).toMatchObject({
         status: 403,
-        body: { detail: `The variables of '${world.model}' are its owner's alone.` },
+        body: {
+          detail: `Only its owner may change the model '${world.model}', or see its variables.`,
+        },
       });
     }
     expect(await listVariables(world.client, world.model)).toHaveLength(1);

@@ -12,7 +12,7 @@ import {
   newWebhooks,
   OPERATOR_ENDPOINTS,
 } from "./support/access.ts";
-import { newModel, publish } from "./support/catalogue.ts";
+import { newModel, publish, referenceOf } from "./support/catalogue.ts";
 import { Client } from "./support/client.ts";
 import { fileUrl, uploaded } from "./support/files.ts";
 import { sweep } from "./support/queues.ts";
@@ -49,10 +49,13 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   const response = await newResponse(world.client, world.model);
   const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
   const stranger = await world.stranger();
+  const other = await newModel(world.client);
+  const limited = await newClient(username, { models: [referenceOf(other)] });
   const clientFor = async ({ scopes }: Endpoint): Promise<Client> => {
     if (caller === "nobody") return nobody;
     if (caller === "a stranger") return stranger;
     if (caller === "the owner") return world.client;
+    if (caller === "a token for another model") return limited;
     return newClient(username, { scopes: scope.options.filter((one) => !scopes.includes(one)) });
   };
   const place = {

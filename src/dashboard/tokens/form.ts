@@ -42,7 +42,7 @@ export const MODELS_FOR = [
 function modelsIn(form: FormData): string[] | null {
   const chosen = textOf(form, "models_for");
   if (chosen === "all") return null;
-  if (chosen !== "some") throw invalid(["body", "models_for"], "Choose which models it may run.");
+  if (chosen !== "some") throw invalid(["body", "models_for"], "Choose which models it is for.");
   const names = textsOf(form, "models").flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
   if (names.length === 0) throw invalid(["body", "models"], "Name a model, or tick one of yours.");
   return [...new Set(names)];

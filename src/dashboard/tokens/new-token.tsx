@@ -41,7 +41,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <Choices
       one
       name="models_for"
-      label="It may run"
+      label="It is for"
       values={["all"]}
       options={MODELS_FOR}
       draft={draft}
@@ -72,7 +72,8 @@ const Models = ({ draft, models }: { draft: Draft; models: string[] }) => (
       label="Which ones"
       hint={
         <>
-          One <code>owner/name</code> on a line, <a href="/models">yours or anybody's</a>.
+          One <code>owner/name</code> on a line, <a href="/models">yours or anybody's</a>. Other
+          models, and what is run of them, stay out of its reach.
         </>
       }
       rows={3}

@@ -111,7 +111,7 @@ describe("making a token", () => {
     [{ name: " " }, "at least 1 character"],
     [{ scopes: [] }, "at least 1 item"],
     [{ scopes: ["everything"] }, "&#39;read&#39;, &#39;write&#39; or &#39;predict&#39;"],
-    [{ models_for: "" }, "Choose which models it may run"],
+    [{ models_for: "" }, "Choose which models it is for"],
     [
       { models_for: "some", models: "story" },
       "&#39;story&#39; is no &lt;model_owner&gt;/&lt;model_name&gt;",

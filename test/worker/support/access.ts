@@ -7,10 +7,16 @@ import { beginUpload, fileUrl, sendParts, uploaded } from "./files.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { unique } from "./world.ts";
 
-export const CALLERS = ["nobody", "a stranger", "the owner", "a token without the scope"] as const;
+export const CALLERS = [
+  "nobody",
+  "a stranger",
+  "the owner",
+  "a token without the scope",
+  "a token for another model",
+] as const;
 
 /** One for each caller, in their order. */
-type Statuses = readonly [number, number, number, number];
+type Statuses = readonly [number, number, number, number, number];
 
 export interface Endpoint {
   /** Scopes of which a token must have one, or each. */
@@ -28,43 +34,49 @@ export type Place = Record<string, string>;
 
 const everybody: Endpoint = {
   scopes: ["read"],
-  hidden: [200, 200, 200, 200],
-  shown: [200, 200, 200, 200],
+  hidden: [200, 200, 200, 200, 200],
+  shown: [200, 200, 200, 200, 200],
 };
-const reading: Endpoint = { ...everybody, hidden: [404, 404, 200, 404] };
+const reading: Endpoint = { ...everybody, hidden: [404, 404, 200, 404, 403] };
 const writing: Endpoint = {
   scopes: ["write"],
-  hidden: [401, 404, 200, 403],
-  shown: [401, 403, 200, 403],
+  hidden: [401, 404, 200, 403, 403],
+  shown: [401, 403, 200, 403, 403],
   body: () => ({}),
 };
 const running: Endpoint = {
   scopes: ["predict"],
-  hidden: [401, 404, 202, 403],
-  shown: [401, 202, 202, 403],
+  hidden: [401, 404, 202, 403, 403],
+  shown: [401, 202, 202, 403, 403],
   body: () => ({ input: {} }),
 };
 const readingVendora: Endpoint = {
   scopes: ["read", "predict"],
-  hidden: [401, 404, 200, 403],
-  shown: [401, 200, 200, 403],
+  hidden: [401, 404, 200, 403, 403],
+  shown: [401, 200, 200, 403, 403],
 };
 /** A call that the model is not for: who may know of the model is told so. */
 const calling: Endpoint = {
   scopes: ["predict"],
-  hidden: [401, 404, 400, 403],
-  shown: [401, 400, 400, 403],
+  hidden: [401, 404, 400, 403, 403],
+  shown: [401, 400, 400, 403, 403],
   body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}` }),
 };
 /** Of one's own things, whatever models there are. */
-const own = (scopes: Scope[], statuses: Statuses = [401, 200, 200, 403]): Endpoint => ({
+const own = (scopes: Scope[], statuses: Statuses): Endpoint => ({
   scopes,
   hidden: statuses,
   shown: statuses,
 });
 
+/** Of lists, and of what anybody who has an account has of their own. */
+const ALL_THEIRS: Statuses = [401, 200, 200, 403, 200];
+
+/** Of what is the account's as a whole. */
+const WHOLE_ACCOUNT: Statuses = [401, 200, 200, 403, 403];
+
 /** Of webhook endpoints, which hand on what `read` shows. */
-const changing = (statuses?: Statuses): Endpoint => ({
+const changing = (statuses: Statuses): Endpoint => ({
   ...own(["write", "read"], statuses),
   needsEach: true,
 });
@@ -100,10 +112,11 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     body: () => ({ ...VERSION, compatibilities: { vendora_responses: true } }),
   },
 
-  "GET /v1/user": own(["read"]),
-  "GET /v1/user/models": own(["read"]),
-  "PATCH /v1/user": { ...own(["write"]), body: () => ({}) },
-  "POST /v1/models": { ...own(["write"]), body: () => ({ name: unique("model") }) },
+  "GET /v1/user": own(["read"], ALL_THEIRS),
+  // Of these each is told what is theirs: token-access.test.ts.
+  "GET /v1/user/models": own(["read"], ALL_THEIRS),
+  "PATCH /v1/user": { ...own(["write"], WHOLE_ACCOUNT), body: () => ({}) },
+  "POST /v1/models": { ...own(["write"], WHOLE_ACCOUNT), body: () => ({ name: unique("model") }) },
 
   "POST /v1/predictions": {
     ...running,
@@ -112,30 +125,36 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   [`POST ${MODEL}/predictions`]: running,
   [`POST ${VERSIONS}/:version_number/predictions`]: running,
 
-  "GET /v1/predictions": own(["read"]),
-  [`GET ${PREDICTION}`]: own(["read", "predict"], [401, 404, 200, 403]),
-  [`GET ${PREDICTION}/stream`]: own(["read", "predict"], [401, 404, 200, 403]),
+  "GET /v1/predictions": own(["read"], ALL_THEIRS),
+  [`GET ${PREDICTION}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
+  [`GET ${PREDICTION}/stream`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`POST ${PREDICTION}/cancel`]: {
-    ...own(["predict"], [401, 404, 202, 403]),
+    ...own(["predict"], [401, 404, 202, 403, 403]),
     body: () => ({}),
   },
   // After it is cancelled, for the data of one that goes on stays.
-  [`DELETE ${PREDICTION}`]: own(["predict"], [401, 404, 200, 403]),
+  [`DELETE ${PREDICTION}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
-  [`GET ${WEBHOOKS}`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`GET ${WEBHOOKS}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`POST ${WEBHOOKS}/:event_id/redeliver`]: {
-    ...own(["predict"], [401, 404, 202, 403]),
+    ...own(["predict"], [401, 404, 202, 403, 403]),
     body: () => ({}),
   },
-  [`POST ${WEBHOOK_ENDPOINTS}`]: { ...changing(), body: ({ hook = "" }) => ({ url: hook }) },
-  [`GET ${WEBHOOK_ENDPOINTS}`]: own(["read"]),
-  [`GET ${WEBHOOK_ENDPOINT}`]: own(["read"], [401, 404, 200, 403]),
-  [`PATCH ${WEBHOOK_ENDPOINT}`]: { ...changing([401, 404, 200, 403]), body: () => ({}) },
-  [`POST ${WEBHOOK_ENDPOINT}/test`]: { ...changing([401, 404, 200, 403]), body: () => ({}) },
-  [`POST ${WEBHOOK_ENDPOINT}/secrets`]: { ...changing([401, 404, 200, 403]), body: () => ({}) },
+  [`POST ${WEBHOOK_ENDPOINTS}`]: {
+    ...changing(WHOLE_ACCOUNT),
+    body: ({ hook = "" }) => ({ url: hook }),
+  },
+  [`GET ${WEBHOOK_ENDPOINTS}`]: own(["read"], WHOLE_ACCOUNT),
+  [`GET ${WEBHOOK_ENDPOINT}`]: own(["read"], [401, 404, 200, 403, 403]),
+  [`PATCH ${WEBHOOK_ENDPOINT}`]: { ...changing([401, 404, 200, 403, 403]), body: () => ({}) },
+  [`POST ${WEBHOOK_ENDPOINT}/test`]: { ...changing([401, 404, 200, 403, 403]), body: () => ({}) },
+  [`POST ${WEBHOOK_ENDPOINT}/secrets`]: {
+    ...changing([401, 404, 200, 403, 403]),
+    body: () => ({}),
+  },
   // After there is another.
-  [`DELETE ${WEBHOOK_ENDPOINT}/secrets/:secret_id`]: changing([401, 404, 200, 403]),
-  [`DELETE ${WEBHOOK_ENDPOINT}`]: changing([401, 404, 200, 403]),
+  [`DELETE ${WEBHOOK_ENDPOINT}/secrets/:secret_id`]: changing([401, 404, 200, 403, 403]),
+  [`DELETE ${WEBHOOK_ENDPOINT}`]: changing([401, 404, 200, 403, 403]),
 
   "POST /v1/vendora/chat/completions": calling,
   "POST /v1/vendora/embeddings": calling,
@@ -147,41 +166,41 @@ export const ENDPOINTS: Record<string, Endpoint> = {
       background: true,
     }),
   },
-  [`GET ${VENDORA_MODELS}`]: own(["read", "predict"]),
+  [`GET ${VENDORA_MODELS}`]: own(["read", "predict"], ALL_THEIRS),
   [`GET ${VENDORA_MODELS}/:model`]: readingVendora,
   [`GET ${VENDORA_MODELS}/:model_owner/:model_name`]: readingVendora,
-  [`GET ${RESPONSE}`]: own(["read", "predict"], [401, 404, 200, 403]),
-  [`GET ${RESPONSE}/input_items`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`GET ${RESPONSE}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
+  [`GET ${RESPONSE}/input_items`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   [`POST ${RESPONSE}/cancel`]: {
-    ...own(["predict"], [401, 404, 200, 403]),
+    ...own(["predict"], [401, 404, 200, 403, 403]),
     body: () => ({}),
   },
   // After it is cancelled, as for predictions.
-  [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403]),
+  [`DELETE ${RESPONSE}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
   "POST /v1/uploads": {
-    ...own(["predict"]),
+    ...own(["predict"], ALL_THEIRS),
     body: () => ({ size: 1, mime_type: "text/plain" }),
   },
-  [`GET ${UPLOAD}`]: own(["read", "predict"], [401, 404, 200, 403]),
+  [`GET ${UPLOAD}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
   // By its signature.
   [`PUT ${UPLOAD}/parts/:part_number`]: { ...everybody, query: "?:part_query", body: () => ({}) },
   [`POST ${UPLOAD}/complete`]: {
-    ...own(["predict"], [401, 404, 200, 403]),
+    ...own(["predict"], [401, 404, 200, 403, 403]),
     body: ({ etag }) => ({ etags: [etag] }),
   },
-  [`DELETE ${UPLOAD}`]: own(["predict"], [401, 404, 200, 403]),
+  [`DELETE ${UPLOAD}`]: own(["predict"], [401, 404, 200, 403, 403]),
   // Without a signature, for with one it is anybody's. Who may not read sees what nobody sees.
-  [`GET ${FILE}`]: own(["read"], [401, 404, 200, 401]),
+  [`GET ${FILE}`]: own(["read"], [401, 404, 200, 401, 403]),
   [`POST ${FILE}/addresses`]: {
-    ...own(["read", "predict"], [401, 404, 200, 403]),
+    ...own(["read", "predict"], [401, 404, 200, 403, 403]),
     body: () => ({}),
   },
 
   [`GET ${VARIABLES}`]: {
     scopes: ["read", "write"],
-    hidden: [401, 404, 200, 403],
-    shown: [401, 403, 200, 403],
+    hidden: [401, 404, 200, 403, 403],
+    shown: [401, 403, 200, 403, 403],
   },
   [`PUT ${VARIABLES}/:variable_name`]: { ...writing, body: () => ({ value: "hf_x" }) },
   [`DELETE ${VARIABLES}/:variable_name`]: writing,
