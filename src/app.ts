@@ -18,6 +18,7 @@ import { modelRoutes } from "./routes/models.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { predictionRoutes } from "./routes/predictions.ts";
 import { runnerRoutes } from "./routes/runner.ts";
+import { securityRoutes } from "./routes/security.ts";
 import { uploadRoutes } from "./routes/uploads.ts";
 import { userRoutes } from "./routes/users.ts";
 import { variableRoutes } from "./routes/variables.ts";
@@ -123,6 +124,7 @@ api.route("/v1", operatorRoutes);
 api.route("/v1", fleetRoutes);
 api.route("/v1", runnerRoutes);
 api.route("/", avatarRoutes);
+api.route("/", securityRoutes);
 
 documented(api);
 

@@ -55,6 +55,11 @@ const origin = z
   .union([z.literal(""), z.url({ protocol: /^https?$/ })])
   .transform((text) => (text ? new URL(text).origin : undefined));
 
+/** As security.txt has it. Empty: none. */
+const contact = z
+  .union([z.literal(""), z.url({ protocol: /^(?:https|mailto|tel)$/ })])
+  .transform((text) => text || undefined);
+
 const variables = z.object({
   IMAGE_REGISTRY: z.string().min(1),
   IMAGE_ALLOW_LIST: list,
@@ -81,6 +86,7 @@ const variables = z.object({
   WEBHOOK_RETRY_SECONDS: z.coerce.number().positive().default(5),
   WEBHOOK_SWITCH_OFF_DAYS: z.coerce.number().positive().default(5),
   WEBHOOK_RESOLVER: z.url().default("https://cloudflare-dns.com/dns-query"),
+  SECURITY_CONTACT: contact.optional(),
   SIGN_UP: signUp.default("invitation"),
   GITHUB_CLIENT_ID: z.string().min(1).optional(),
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
@@ -126,6 +132,8 @@ export interface Settings {
   rateLimits: boolean;
   resourceShape: ResourceShape;
   webhooks: WebhookSettings;
+  /** Whom to tell of a weakness: an address with its scheme. */
+  securityContact: string | undefined;
   /** Who may make an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
   /** Where people may sign in with GitHub. */
@@ -178,6 +186,7 @@ export function settings(env: Bindings): Settings {
         switchOffMs: v.WEBHOOK_SWITCH_OFF_DAYS * 86_400_000,
         resolver: v.WEBHOOK_RESOLVER,
       },
+      securityContact: v.SECURITY_CONTACT,
       signUp: v.SIGN_UP,
       github:
         v.GITHUB_CLIENT_ID !== undefined && v.GITHUB_CLIENT_SECRET !== undefined

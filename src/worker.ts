@@ -16,7 +16,7 @@ export { RunnerObject } from "./objects/runner/object.ts";
 const dashboard = dashboardBefore(app);
 
 /** Addresses of the API, of what it says of itself, and of what it shows of users; all others are pages. */
-const API = /^https?:\/\/[^/]+\/(?:v1|docs|avatars)(?:[/?]|$)/;
+const API = /^https?:\/\/[^/]+\/(?:v1|docs|avatars|\.well-known)(?:[/?]|$)/;
 
 export default {
   fetch: (request: Request, env, context) =>

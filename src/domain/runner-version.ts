@@ -19,3 +19,18 @@ export const packageAddress = (origin: string, latest: string): string =>
 /** For a shell: of some, an unquoted `?` is a pattern. */
 export const runCommand = (origin: string, latest: string): string =>
   `npx --yes "${packageAddress(origin, latest)}"`;
+
+/** The package that a deployment serves. */
+export interface RunnerPackage {
+  version: string;
+  /** Of its bytes, hex. */
+  sha256: string;
+}
+
+/** The name that a version's package is kept by: npx starts again what it once had by a name. */
+export const packageName = ({ version }: RunnerPackage): string => `auspex-runner-${version}.tgz`;
+
+/** For a shell: fetches the package, and fails when it is not the one that was built. */
+export const fetchCommand = (origin: string, runner: RunnerPackage): string =>
+  `curl -fsSL "${packageAddress(origin, runner.version)}" -o ${packageName(runner)} &&
+  echo "${runner.sha256}  ${packageName(runner)}" | sha256sum --check`;

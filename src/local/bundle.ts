@@ -12,9 +12,13 @@ export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 export async function bundle(outdir: string): Promise<string> {
   const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
   const bin = join(dirname(wrangler), "bin/wrangler.js");
-  await promisify(execFile)(process.execPath, [bin, "deploy", "--dry-run", "--outdir", outdir], {
+  const args = ["deploy", "--dry-run", "--outdir", outdir, "--metafile"];
+  await promisify(execFile)(process.execPath, [bin, ...args], {
     cwd: ROOT,
     env: { ...process.env, WRANGLER_SEND_METRICS: "false", CI: "true" },
   });
   return readFile(join(outdir, "worker.js"), "utf8");
 }
+
+/** What the bundler says of a bundle: which files are in it. */
+export const METAFILE = "bundle-meta.json";

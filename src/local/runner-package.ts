@@ -8,7 +8,9 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { z } from "zod";
+import type { Manifest } from "../protocol/assets.ts";
 import { ROOT } from "./bundle.ts";
+import { packagesIn, sbomText } from "./sbom.ts";
 import { type Files, tarball } from "./tarball.ts";
 
 const RUNNER = join(ROOT, "runner");
@@ -24,22 +26,23 @@ const manifest = z.object({
   engines: z.object({ node: z.string() }),
   bin: z.record(z.string(), z.string()),
 });
+type Said = z.infer<typeof manifest>;
 
 /** Writes the package into the folder. */
-export async function packRunner(folder: string): Promise<{ version: string; bytes: number }> {
+export async function packRunner(folder: string): Promise<Manifest["runner"]> {
   const said = manifest.parse(JSON.parse(await readFile(join(RUNNER, "package.json"), "utf8")));
-  const files = [...(await bundled()), ...(await copied())];
-  const hash = createHash("sha256")
-    .update(JSON.stringify([said, files]))
-    .digest("hex");
+  const files = [...(await bundled(said)), ...(await copied())];
+  const hash = sha256(JSON.stringify([said, files]));
   const version = `${said.version}+${hash.slice(0, HASH_DIGITS)}`;
   const own = JSON.stringify({ ...said, version }, null, 2);
   const bytes = tarball("package", [["package.json", own], ...files]);
   await writeFile(join(folder, "auspex-runner.tgz"), bytes);
-  return { version, bytes: bytes.length };
+  return { version, bytes: bytes.length, sha256: sha256(bytes) };
 }
 
-async function bundled(): Promise<Files> {
+const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
+
+async function bundled(said: Said): Promise<Files> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(RUNNER, "src/main.ts")],
     absWorkingDir: ROOT,
@@ -60,6 +63,7 @@ async function bundled(): Promise<Files> {
   return [
     ["dist/main.js", outputFiles.map(({ text }) => text).join("")],
     ["THIRD-PARTY.txt", await licences(metafile)],
+    ["sbom.cdx.json", sbomText(said, await packagesIn(metafile))],
   ];
 }
 
@@ -80,16 +84,10 @@ const boundaries: Plugin = {
 };
 
 /** The licences of what is bundled ask for it: their texts go along. */
-async function licences({ inputs }: Metafile): Promise<string> {
-  const folders = Object.keys(inputs).flatMap(
-    (path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
-  );
-  const texts = [...new Set(folders)].sort().map(async (folder) => {
-    const names = (await readdir(join(ROOT, folder))).filter((name) => /^licen[cs]e/i.test(name));
-    const text = names[0] === undefined ? "" : await readFile(join(ROOT, folder, names[0]), "utf8");
-    const { name, version, license } = JSON.parse(
-      await readFile(join(ROOT, folder, "package.json"), "utf8"),
-    );
+async function licences(metafile: Metafile): Promise<string> {
+  const texts = (await packagesIn(metafile)).map(async ({ folder, name, version, license }) => {
+    const names = (await readdir(folder)).filter((name) => /^licen[cs]e/i.test(name));
+    const text = names[0] === undefined ? "" : await readFile(join(folder, names[0]), "utf8");
     return `${name} ${version} (${license})\n\n${text.trim()}\n`;
   });
   return (await Promise.all(texts)).join(`\n${"-".repeat(72)}\n\n`);

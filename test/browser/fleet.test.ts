@@ -81,7 +81,8 @@ async function makeToken(visitor: Visitor): Promise<string> {
   await page.getByRole("button", { name: "Copy" }).first().click();
   await page.getByRole("button", { name: "Copied" }).waitFor();
   const command = await page.evaluate(() => navigator.clipboard.readText());
-  expect(command).toContain(`npx --yes "${site.url}/auspex-runner.tgz?v=`);
+  expect(command).toContain(`curl -fsSL "${site.url}/auspex-runner.tgz?v=`);
+  expect(command).toContain("| sha256sum --check &&");
   const [token] = /ausr_\w+/.exec(command) ?? expect.fail("no token in the command");
   return token;
 }

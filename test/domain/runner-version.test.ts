@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { isOutdated, packageAddress, runCommand } from "../../src/domain/runner-version.ts";
+import {
+  fetchCommand,
+  isOutdated,
+  packageAddress,
+  runCommand,
+} from "../../src/domain/runner-version.ts";
 
 const LATEST = "0.2.0+1a2b3c4d";
 
@@ -21,4 +26,12 @@ test("each version has an address of its own, which a shell takes as it is", () 
   const address = "https://auspex.test/auspex-runner.tgz?v=0.2.0+1a2b3c4d";
   expect(packageAddress("https://auspex.test", LATEST)).toBe(address);
   expect(runCommand("https://auspex.test", LATEST)).toBe(`npx --yes "${address}"`);
+});
+
+test("what is fetched is held against the package that was built", () => {
+  const runner = { version: LATEST, sha256: "ab".repeat(32) };
+  expect(fetchCommand("https://auspex.test", runner)).toBe(
+    `curl -fsSL "https://auspex.test/auspex-runner.tgz?v=${LATEST}" -o auspex-runner-${LATEST}.tgz &&
+  echo "${"ab".repeat(32)}  auspex-runner-${LATEST}.tgz" | sha256sum --check`,
+  );
 });

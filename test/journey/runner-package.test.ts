@@ -9,7 +9,7 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { packageAddress } from "../../src/domain/runner-version.ts";
+import { fetchCommand, packageAddress, packageName } from "../../src/domain/runner-version.ts";
 import { packRunner } from "../../src/local/runner-package.ts";
 import { tarball } from "../../src/local/tarball.ts";
 import { endOf } from "./support/end.ts";
@@ -22,6 +22,7 @@ const TOLD = { timeout: 5_000, interval: 100 };
 
 let world: World;
 let version: string;
+let sha256: string;
 /** The home of somebody on that machine. */
 let home: string;
 let environment: Record<string, string>;
@@ -29,7 +30,7 @@ let environment: Record<string, string>;
 beforeAll(async () => {
   world = await World.open();
   home = await mkdtemp(join(tmpdir(), "auspex-machine-"));
-  ({ version } = await packRunner(home));
+  ({ version, sha256 } = await packRunner(home));
   const bin = join(home, "bin");
   await mkdir(bin);
   await symlink(process.execPath, join(bin, "node"));
@@ -84,6 +85,24 @@ test("npx runs it: it registers, is up to date, works, and drains when npx is to
   await runner.says(/ stopped$/);
   expect(runner.lines.join("\n")).toMatch(/ draining .* stopped$/s);
   expect(runner.lines.join("\n")).not.toContain("out of date");
+});
+
+test("fetched by the fleet's command it is what was built, with what is in it; another is refused", async () => {
+  const { url } = world.access;
+  const file = packageName({ version, sha256 });
+  await on("sh", "-c", fetchCommand(url, { version, sha256 }));
+  expect(await on("npx", "--yes", `./${file}`, "--version")).toBe(version);
+  const other = { version, sha256: "0".repeat(64) };
+  await expect(on("sh", "-c", `${fetchCommand(url, other)} && echo started`)).rejects.toThrow(
+    /did NOT match/,
+  );
+  await on("tar", "-xzf", file);
+  const bom = JSON.parse(await readFile(join(home, "package/sbom.cdx.json"), "utf8"));
+  const names = bom.components.map(({ name }: { name: string }) => name);
+  expect(bom).toMatchObject({ bomFormat: "CycloneDX", specVersion: "1.6" });
+  expect(names).toEqual(expect.arrayContaining(["dockerode", "zod", "tar-stream"]));
+  // Of dockerode's, but left out of the bundle.
+  expect(names).not.toContain("ssh2");
 });
 
 test("installed, it knows Docker", async () => {

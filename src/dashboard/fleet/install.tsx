@@ -1,5 +1,5 @@
 /** What starts a runner on its machine, with the new token in it: shown once. */
-import { packageAddress, runCommand } from "../../domain/runner-version.ts";
+import { fetchCommand, packageName, type RunnerPackage } from "../../domain/runner-version.ts";
 import { Copy } from "../ui/parts.tsx";
 
 export interface NewRunner {
@@ -8,8 +8,8 @@ export interface NewRunner {
   hardware: string[];
   /** Scheme and host of this deployment. */
   origin: string;
-  /** Of the runner that it serves. */
-  version: string;
+  /** That it serves. */
+  runner: RunnerPackage;
 }
 
 export const Install = ({ made }: { made: NewRunner }) => (
@@ -42,15 +42,17 @@ export const Install = ({ made }: { made: NewRunner }) => (
 );
 
 /** The token in the environment: what is in a command line every process of the machine can read. */
-function startText({ token, origin, version }: NewRunner, hardware: string): string {
-  const run = runCommand(origin, version);
+function startText({ token, origin, runner }: NewRunner, hardware: string): string {
+  const run = `npx --yes ./${packageName(runner)}`;
   return `export AUSPEX_URL=${origin} AUSPEX_HARDWARE=${hardware}
 export AUSPEX_RUNNER_TOKEN=${token}
-${run} check && ${run}`;
+${fetchCommand(origin, runner)} &&
+  ${run} check && ${run}`;
 }
 
-const serviceText = ({ token, origin, version, hardware: [hardware] }: NewRunner) =>
-  `sudo npm install --global "${packageAddress(origin, version)}"
+const serviceText = ({ token, origin, runner, hardware: [hardware] }: NewRunner) =>
+  `${fetchCommand(origin, runner)} &&
+  sudo npm install --global ./${packageName(runner)}
 echo ${token} | sudo install -D -m 600 /dev/stdin /etc/auspex-runner/token
 printf 'AUSPEX_URL=%s\\nAUSPEX_HARDWARE=%s\\n' ${origin} ${hardware} | sudo tee /etc/auspex-runner/env
 sudo cp "$(sudo npm root --global)/auspex-runner/systemd/auspex-runner.service" /etc/systemd/system/

@@ -14,7 +14,7 @@ const LINKED = 50;
 export const fleetPages = pages()
   .get("/fleet", operatorsOnly, async (c) => {
     const [fleet, own] = await Promise.all([readFleet(c.var.services), ownUnderWay(c)]);
-    const view = { origin: c.var.origin, own, now: Date.now() };
+    const view = { origin: c.var.origin, latest: c.var.assets.runner, own, now: Date.now() };
     return c.render(<FleetPage {...fleet} view={view} />, {
       title: "Fleet",
       scripts: ["fleet"],

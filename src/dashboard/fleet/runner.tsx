@@ -1,5 +1,5 @@
 /** One runner: how it is, how busy it is, what it runs, and what an operator may do with it. */
-import { packageAddress, runCommand } from "../../domain/runner-version.ts";
+import { fetchCommand, packageName, type RunnerPackage } from "../../domain/runner-version.ts";
 import type { RunnerState } from "../../protocol/operator.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
@@ -8,6 +8,8 @@ import { agoText, gigabytes, machineText, modelOf, percent } from "./words.ts";
 export interface Viewpoint {
   /** Scheme and host of this deployment. */
   origin: string;
+  /** The runner that it serves. */
+  latest: RunnerPackage;
   /** Of the predictions that are under way, those of whoever looks. */
   own: ReadonlySet<string>;
   now: number;
@@ -26,7 +28,7 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
       <p class="hint" {...part("facts")}>
         <Facts runner={runner} view={view} />
       </p>
-      {runner.outdated && <Update runner={runner} origin={view.origin} />}
+      {runner.outdated && <Update runner={runner} view={view} />}
       {!isGone(runner) && (
         <>
           <dl class="gauges" {...part("gauges")}>
@@ -103,18 +105,20 @@ function Facts({ runner, view: { now } }: { runner: RunnerState; view: Viewpoint
   );
 }
 
-const Update = ({ runner, origin }: { runner: RunnerState; origin: string }) => (
+const Update = ({ runner, view }: { runner: RunnerState; view: Viewpoint }) => (
   <details class="update" data-key={`${runner.id} update`}>
     <summary>
       <span class="status warning">out of date</span> How to update it
     </summary>
     <p class="hint">
-      It is {runner.version}, this deployment has {runner.latest_version}. Drain it and stop it,
-      then install the other and start that:
+      It is {runner.version}, this deployment has {view.latest.version}. Drain it and stop it, then
+      install the other and start that:
     </p>
-    <Copy text={`npm install --global "${packageAddress(origin, runner.latest_version)}"`} />
-    <p class="hint">Or, where it was started with npx:</p>
-    <Copy text={runCommand(origin, runner.latest_version)} />
+    <Copy
+      text={`${fetchCommand(view.origin, view.latest)} &&\n  npm install --global ./${packageName(view.latest)}`}
+    />
+    <p class="hint">Where it was started with npx, start this in place of the last line:</p>
+    <Copy text={`npx --yes ./${packageName(view.latest)}`} />
   </details>
 );
 

@@ -28,7 +28,7 @@ export const runnerTokenPages = pages()
       const said = { name: textOf(form, "name").trim(), hardware };
       const request = checked(createRunnerTokenBody, said, "body");
       const { token } = await createRunnerToken(c.var.services, request);
-      return { ...request, token, origin: c.var.origin, version: c.var.assets.runner.version };
+      return { ...request, token, origin: c.var.origin, runner: c.var.assets.runner };
     });
     if (draft) {
       c.status(status);

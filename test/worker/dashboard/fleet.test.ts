@@ -9,8 +9,10 @@ import { FakeRunner } from "../support/runner.ts";
 import { advance, eventually, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, unique } from "../support/world.ts";
 
-const { version } = (await assetsOf(env)).runner;
-const COMMAND = `npx --yes "https://auspex.test/auspex-runner.tgz?v=${version}"`;
+const { version, sha256 } = (await assetsOf(env)).runner;
+const FILE = `auspex-runner-${version}.tgz`;
+const FETCH = `curl -fsSL "https://auspex.test/auspex-runner.tgz?v=${version}" -o ${FILE} && echo "${sha256} ${FILE}" | sha256sum --check &&`;
+const COMMAND = `npx --yes ./${FILE}`;
 
 /** What a page says, without its tags. */
 const textOf = (html: string) =>
@@ -109,9 +111,7 @@ describe("a runner", () => {
     const text = textOf(html);
     expect(text).toContain(`It is 0.0.1, this deployment has ${version}.`);
     expect(text).toContain(COMMAND);
-    expect(text).toContain(
-      `npm install --global "https://auspex.test/auspex-runner.tgz?v=${version}"`,
-    );
+    expect(text).toContain(`${FETCH} npm install --global ./${FILE}`);
   });
 
   test("is drained, takes work again, and is removed when it is gone", async () => {
