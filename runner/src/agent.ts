@@ -148,7 +148,7 @@ export class Agent {
     return new Poller({
       free: () => this.#jobs.free,
       claim: (free, signal) => {
-        const warm = executor.warm().slice(0, MAX_WARM);
+        const warm = distinct(executor.warm().map(({ key }) => key)).slice(0, MAX_WARM);
         const images = executor.images().slice(0, MAX_IMAGES);
         const request = { runner_id, session, hardware: runner.hardware, free, warm, images };
         return controlPlane.claim(request, settings.poll_seconds, signal);
@@ -174,7 +174,7 @@ export class Agent {
         state: stop.aborted || paused ? "draining" : "ready",
         slots: runner.slots,
         running: this.#jobs.ids,
-        warm: executor.warm().slice(0, MAX_WARM),
+        warm: distinct(executor.warm().map(({ model }) => model)).slice(0, MAX_WARM),
       }),
       load: () => readLoad(machine.gpus.length > 0),
       report: (telemetry, signal) => controlPlane.report(telemetry, signal),
@@ -210,6 +210,8 @@ export class Agent {
     );
   }
 }
+
+const distinct = (texts: string[]): string[] => [...new Set(texts)];
 
 /** What the operator is to do about a control plane that will not have this runner. */
 function refusal(error: unknown): unknown {

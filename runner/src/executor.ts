@@ -35,11 +35,18 @@ export interface RunSignals {
   abandon: AbortSignal;
 }
 
+export interface WarmContainer {
+  /** `keys.container` of the jobs that it is for. */
+  key: string;
+  /** `owner/name:version`, as the job had it that it was started for. */
+  model: string;
+}
+
 export interface Executor {
   /** Removes what an earlier life of this runner left behind (containers, processes). */
   open(): Promise<void>;
-  /** `repository@digest` of the images with a container up that has room for one more. */
-  warm(): string[];
+  /** The containers that are up and have room for one more. */
+  warm(): WarmContainer[];
   /** `repository@digest` of the images on the box, as last looked up. */
   images(): string[];
   /** Runs one job to its end. Never rejects: whatever goes wrong is a `failed` finish. */

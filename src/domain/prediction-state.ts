@@ -6,6 +6,7 @@ import type {
   ContainerInterface,
   Image,
   InputFile,
+  Keys,
   Limits,
   VendoraCall,
 } from "../protocol/runner.ts";
@@ -26,6 +27,8 @@ export interface PredictionSpec {
   model: { owner: string; name: string; version_number: number };
   hardware: string;
   image: Image;
+  /** Opaque, for the runner: what this run may share there. */
+  keys: Keys;
   interface: ContainerInterface;
   /** What it was asked by, when that is of the vendora convention: its input is the call's body. */
   call: VendoraCall | null;

@@ -112,6 +112,16 @@ const newCompatibilities = compatibilitiesWith(z.boolean().default(false)).meta(
   id: "NewCompatibilities",
 });
 
+export const isolation = z.enum(["model", "account", "prediction"]).meta({
+  id: "Isolation",
+  description:
+    "Whose runs share a container. `model`: those of everybody who runs this version. `account`: those of one account; the first run of each waits for a container of its own. `prediction`: none; each run has a new container, which is removed after it.",
+});
+export type Isolation = z.infer<typeof isolation>;
+
+/** Of a version that does not say. */
+export const DEFAULT_ISOLATION: Isolation = "model";
+
 export const configuration = z
   .object({
     hardware_identifier: z.string().max(63).optional(),
@@ -128,6 +138,7 @@ export const configuration = z
     max_concurrency: z.int().min(1).max(1_000).optional().meta({
       description: "Runs at a time in one container; 1 by default, 32 for vendora",
     }),
+    isolation: isolation.optional(),
     idle_seconds: z.number().min(0).max(86_400).optional().meta({
       description: "How long a container without work is kept; 300 by default",
     }),

@@ -100,8 +100,8 @@ export const runnerState = z
     slots: z.int(),
     running: z.array(uuid).meta({ description: "The predictions that it works on" }),
     warm: z.array(z.string()).meta({
-      description: "Images with a container up that has room, 50 at most",
-      example: ["registry.example.com/ada/story@sha256:…"],
+      description: "Versions with a container up that has room, 50 at most",
+      example: ["ada/story:3"],
     }),
   })
   .meta({ id: "Runner" });

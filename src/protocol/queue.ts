@@ -12,6 +12,8 @@ export const waitingJob = z.object({
   hardware: z.string(),
   /** `repository@digest`. */
   image: z.string(),
+  /** Of the container that it may run in. */
+  container_key: z.string(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;
 

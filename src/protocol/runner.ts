@@ -75,13 +75,16 @@ export type RunnerSettings = SessionResponse["settings"];
 /** `repository@sha256:…`: what identifies an image, on the wire and on the box. */
 const imageReference = z.string().max(400);
 
+/** Opaque: what has different keys shares nothing (domain/isolation.ts). */
+const key = z.string().min(1).max(64);
+
 export const claimRequest = z.object({
   runner_id: uuid,
   session: uuid,
   hardware: z.string().min(1).max(63),
   free: z.number().int().min(1).max(1_000),
-  /** Images with a container up that has room. */
-  warm: z.array(imageReference).max(200),
+  /** Keys of the containers that are up and have room. */
+  warm: z.array(key).max(200),
   /** Images on the box. */
   images: z.array(imageReference).max(500),
 });
@@ -89,6 +92,15 @@ export type ClaimRequest = z.infer<typeof claimRequest>;
 
 export const image = z.object({ repository: z.string().max(300), digest });
 export type Image = z.infer<typeof image>;
+
+/** What jobs may share on a box: only what has the same key. */
+export const keys = z.object({
+  /** Of the container, in which nothing of another run may be seen by one with another key. */
+  container: key,
+  /** Of the files that are kept for later runs: whoever asks twice may notice that one is there. */
+  files: key,
+});
+export type Keys = z.infer<typeof keys>;
 
 /** What the runner holds to. Deadlines are not among them: the prediction keeps those and cancels. */
 export const limits = z.object({
@@ -127,6 +139,7 @@ export const job = z.object({
   lease: z.string(),
   model: z.object({ owner: z.string(), name: z.string(), version_number: z.number().int() }),
   image,
+  keys,
   interface: containerInterface,
   /** Null: the input is the model's own, and nobody else's convention. */
   call: vendoraCall.nullable().default(null),
@@ -181,7 +194,8 @@ export const telemetryRequest = z.object({
   state: z.enum(["ready", "draining", "stopped"]),
   slots: z.number().int().nonnegative(),
   running: z.array(uuid).max(1_000),
-  warm: z.array(imageReference).max(200),
+  /** Models with a container up that has room, as `owner/name:version`: for people to read. */
+  warm: z.array(z.string().max(200)).max(200),
   load,
 });
 export type TelemetryRequest = z.infer<typeof telemetryRequest>;

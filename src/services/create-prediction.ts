@@ -113,7 +113,7 @@ export async function createOrdered(
   const storedInput = storedInputOf(text);
   const found = { files, storedInput, webhook, endpoints };
   const circumstances = { id, call, origin, cancelAfter, requestHash, ...found };
-  const spec = specOf(services, caller, target, request, circumstances);
+  const spec = await specOf(services, caller, target, request, circumstances);
   const beginning = { spec, input: text, wait: options.wait * 1000 };
   return key === undefined
     ? begin(services, beginning, options.follow)

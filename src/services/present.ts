@@ -2,7 +2,14 @@
 import { secondsText } from "../domain/resource.ts";
 import type { Category } from "../protocol/category.ts";
 import type { Hardware } from "../protocol/hardware.ts";
-import type { FoundModel, Model, ModelItem, Version, VersionSummary } from "../protocol/model.ts";
+import {
+  DEFAULT_ISOLATION,
+  type FoundModel,
+  type Model,
+  type ModelItem,
+  type Version,
+  type VersionSummary,
+} from "../protocol/model.ts";
 import type { RunnerToken, Token } from "../protocol/operator.ts";
 import type { Prediction } from "../protocol/prediction.ts";
 import type { Owner, ResourceShape, User } from "../protocol/user.ts";
@@ -35,7 +42,8 @@ const version = (row: VersionRow): Version => ({
   schemas: row.schemas,
   compatibilities: row.compatibilities,
   size: row.size,
-  configuration: row.configuration,
+  // Said of every version: callers are to know who else is in the container.
+  configuration: { isolation: DEFAULT_ISOLATION, ...row.configuration },
 });
 
 const category = ({ name, slug, description }: CategoryRow): Category => ({

@@ -1,7 +1,9 @@
 /** What a new prediction is, from what was asked, of which version, with which settings. */
+import { keysOf } from "../domain/isolation.ts";
 import type { PredictionSpec, StoredWebhook } from "../domain/prediction-state.ts";
 import { wanted } from "../domain/variables.ts";
 import type { StoredValue } from "../protocol/event.ts";
+import { DEFAULT_ISOLATION } from "../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../protocol/runner.ts";
 import type { Services } from "./services.ts";
@@ -30,7 +32,7 @@ export interface Circumstances {
   endpoints: PredictionSpec["endpoints"];
 }
 
-export function specOf(
+export async function specOf(
   { settings }: Services,
   caller: Caller,
   { model, version }: Target,
@@ -46,10 +48,15 @@ export function specOf(
     webhook,
     endpoints,
   }: Circumstances,
-): PredictionSpec {
+): Promise<PredictionSpec> {
   const { configuration } = version;
   const now = Date.now();
   const spoken = configuration.interface ?? "cog";
+  const isolation = configuration.isolation ?? DEFAULT_ISOLATION;
+  // Whoever has it to themselves leaves nothing to share: one run, and then it goes.
+  const alone = isolation === "prediction";
+  // The oldest, which stays while a new one is put before it.
+  const secret = settings.secretKeys.at(-1) ?? "";
   return {
     id,
     url: `${origin}/v1/predictions/${id}`,
@@ -64,12 +71,19 @@ export function specOf(
         `${settings.imageRegistry}/${model.owner}/${model.name}`,
       digest: version.container_image_digest,
     },
+    keys: await keysOf(secret, {
+      model_id: model.id,
+      version_number: version.number,
+      isolation,
+      account_id: caller.user_id,
+      prediction_id: id,
+    }),
     interface: spoken,
     call,
     variables: wanted(configuration.variable_names, model.variables),
     limits: {
-      idle_seconds: configuration.idle_seconds ?? IDLE_SECONDS,
-      max_concurrency: configuration.max_concurrency ?? CONCURRENCY[spoken],
+      idle_seconds: alone ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),
+      max_concurrency: alone ? 1 : (configuration.max_concurrency ?? CONCURRENCY[spoken]),
       output_bytes: OUTPUT_BYTES,
       logs_bytes: LOGS_BYTES,
     },

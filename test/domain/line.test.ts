@@ -9,6 +9,7 @@ const job = (account_id: string, object_id: string): WaitingJob => ({
   object_id,
   hardware: "cpu",
   image: "registry.example.com/ada/story@sha256:aa",
+  container_key: "c",
 });
 
 function lineOf(...jobs: [string, string][]): Line {

@@ -21,13 +21,15 @@ function placementOf(...seats: Seat[]): Placement<Seat> {
 
 const all = () => true;
 
+const JOB = { image: "x", container_key: "k" };
+
 test("warm first, then who has the image, then any", () => {
   const placement = placementOf(
     seat("cold", 1_000),
     seat("image", 500, { images: ["x"] }),
-    seat("warm", 1, { warm: ["x"] }),
+    seat("warm", 1, { warm: ["k"] }),
   );
-  const picked = () => placement.pick("x", all)?.runner_id;
+  const picked = () => placement.pick(JOB, all)?.runner_id;
   expect(picked()).toBe("warm");
   placement.leave("warm");
   expect(picked()).toBe("image");
@@ -37,15 +39,23 @@ test("warm first, then who has the image, then any", () => {
   expect(picked()).toBeUndefined();
 });
 
+test("a container of the same image that is for others is none", () => {
+  const others = seat("others", 1, { warm: ["other"], images: ["x"] });
+  const image = seat("image", 2, { images: ["x"] });
+  expect(placementOf(others, image).pick(JOB, all)?.runner_id).toBe("image");
+  const mine = seat("mine", 1, { warm: ["k"] });
+  expect(placementOf(others, image, mine).pick(JOB, all)?.runner_id).toBe("mine");
+});
+
 test("of equals the one with the most room", () => {
-  expect(placementOf(seat("a", 1), seat("b", 3), seat("c", 2)).pick("x", all)?.runner_id).toBe("b");
+  expect(placementOf(seat("a", 1), seat("b", 3), seat("c", 2)).pick(JOB, all)?.runner_id).toBe("b");
 });
 
 test("nobody without room, however warm, and nobody who may not", () => {
-  const full = seat("full", 0, { warm: ["x"] });
-  expect(placementOf(full, seat("over", -1), seat("b", 1)).pick("x", all)?.runner_id).toBe("b");
+  const full = seat("full", 0, { warm: ["k"] });
+  expect(placementOf(full, seat("over", -1), seat("b", 1)).pick(JOB, all)?.runner_id).toBe("b");
   expect(
-    placementOf(seat("a", 9), seat("b", 1)).pick("x", (s) => s.runner_id === "b")?.runner_id,
+    placementOf(seat("a", 9), seat("b", 1)).pick(JOB, (s) => s.runner_id === "b")?.runner_id,
   ).toBe("b");
 });
 

@@ -12,6 +12,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   model: { owner: "ada", name: "story", version_number: 1 },
   hardware: "cpu",
   image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
+  keys: { container: "c", files: "f" },
   interface: "cog",
   call: null,
   variables: {},

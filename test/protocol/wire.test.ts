@@ -104,6 +104,7 @@ describe("messages", () => {
       account_id: id,
       hardware: "cpu",
       image: "r@sha256:aa",
+      container_key: "c",
     };
     expect(waitingJob.parse(message)).toEqual(message);
     expect(Object.keys(waitingJob.shape)).toMatchInlineSnapshot(`
@@ -112,6 +113,7 @@ describe("messages", () => {
         "account_id",
         "hardware",
         "image",
+        "container_key",
       ]
     `);
   });
@@ -165,6 +167,7 @@ describe("a claim", () => {
       lease: `1.${"0f".repeat(32)}.${id}`,
       model: { owner: "ada", name: "story", version_number: 1 },
       image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
+      keys: { container: "c", files: "f" },
       interface: "cog" as const,
       variables: {},
       files: [

@@ -81,7 +81,9 @@ export function record(): Recorded {
 export function makeJob(
   image: Image,
   input: Record<string, Json>,
-  more: Partial<Pick<RunnableJob, "variables" | "interface" | "files" | "call">> & {
+  more: Partial<
+    Pick<RunnableJob, "keys" | "model" | "variables" | "interface" | "files" | "call">
+  > & {
     limits?: Partial<RunnableJob["limits"]>;
   } = {},
 ): RunnableJob {
@@ -94,6 +96,7 @@ export function makeJob(
     call: null,
     variables: {},
     image,
+    keys: { container: "c", files: "f" },
     input,
     files: [],
     ...more,

@@ -17,7 +17,8 @@ import type { SetupProgress } from "../../src/protocol/event.ts";
 import { fileOptions, makeJob, record, signals, silent } from "./containers-fixture.ts";
 
 const imageOf = (name: string) => ({ repository: name, digest: `sha256:${"0".repeat(64)}` });
-const referenceOf = (name: string) => `${name}@sha256:${"0".repeat(64)}`;
+const modelOf = (name: string) => ({ owner: "test", name, version_number: 1 });
+const warmOf = (name: string) => ({ key: "c", model: `test/${name}:1` });
 
 class FakeContainer implements RunningContainer {
   readonly address = new URL("http://127.0.0.1:9");
@@ -119,7 +120,7 @@ function world(slots: number) {
     },
     run(name: string, more?: Parameters<typeof makeJob>[2], stop = signals()) {
       const sink = record();
-      const job = makeJob(imageOf(name), {}, more);
+      const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
       return { sink, finish: runJob(fleet, parts, job, sink, stop) };
     },
     running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
@@ -168,12 +169,36 @@ describe("a container", () => {
     expect(w.fleet.warm()).toEqual([]);
   });
 
+  it("is another one for whoever may not share it, though the image is the same", async () => {
+    w = world(3);
+    const limits = { max_concurrency: 2 };
+    const keys = [
+      { container: "ada", files: "f" },
+      { container: "eve", files: "f" },
+    ];
+    for (const one of [...keys, ...keys]) void w.run("a", { limits, keys: one });
+    await w.running(4);
+    expect(w.started).toHaveLength(2);
+  });
+
+  it("that may not stand idle has one run, and is gone after it", async () => {
+    const { finish } = w.run("a", { limits: { idle_seconds: 0 } });
+    await w.running(1);
+    w.runs[0]?.end();
+    await finish;
+    expect(w.fleet.warm()).toEqual([]);
+    expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
+    void w.run("a", { limits: { idle_seconds: 0 } });
+    await w.running(2);
+    expect(w.started).toHaveLength(2);
+  });
+
   it("is used again while warm, without the words of the run before", async () => {
     const first = w.run("a");
     await w.running(1);
     w.runs[0]?.end();
     await first.finish;
-    expect(w.fleet.warm()).toEqual([referenceOf("a")]);
+    expect(w.fleet.warm()).toEqual([warmOf("a")]);
     const { sink } = w.run("a");
     await w.running(2);
     expect(w.started).toHaveLength(1);
@@ -203,7 +228,7 @@ describe("a container", () => {
     void w.run("c");
     await w.running(4);
     expect(w.started.map(({ launch }) => launch.image.repository)).toEqual(["a", "b", "c"]);
-    expect(w.fleet.warm()).toEqual([referenceOf("a")]);
+    expect(w.fleet.warm()).toEqual([warmOf("a")]);
   });
 
   it.each([
@@ -221,7 +246,7 @@ describe("a container", () => {
     const limits = { max_concurrency: burst.most };
     for (let n = 0; n < burst.jobs; n++) void w.run("d", { limits });
     await w.running(3 + burst.jobs);
-    expect(w.fleet.warm()).toEqual(burst.left.map(referenceOf));
+    expect(w.fleet.warm()).toEqual(burst.left.map(warmOf));
   });
 
   it("is waited for when all are busy", async () => {

@@ -194,7 +194,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     await run(images.hello).finish;
     expect(await containers()).toBe(before);
     const reference = `${images.hello?.repository}@${images.hello?.digest}`;
-    expect(executor.warm()).toEqual([reference]);
+    expect(executor.warm()).toEqual([{ key: "c", model: "test/model:1" }]);
     await vi.waitFor(() => expect(executor.images()).toContain(reference));
   });
 

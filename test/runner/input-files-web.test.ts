@@ -29,8 +29,8 @@ const webFiles = (times?: Times) =>
 const kept = () => readdirSync(join(folder, "files")).length;
 const onTheWay = () => readdirSync(join(folder, "partial")).length;
 
-async function read(files: WebFiles, url: string): Promise<string> {
-  const held = await files.open(url, never);
+async function read(files: WebFiles, url: string, key = "ada"): Promise<string> {
+  const held = await files.open(url, key, never);
   const text = readFileSync(held.path, "utf8");
   held.release();
   return text;
@@ -51,7 +51,7 @@ test("what a server says of a file: its name and its type", async () => {
   const files = webFiles();
   const names = [];
   for (const path of ["/named", "/exact", "/dir/photo%201.png?size=2#top", "/", "/%E0%A4%A"]) {
-    const held = await files.open(web.url + path, never);
+    const held = await files.open(web.url + path, "ada", never);
     names.push(held.facts.name);
     expect(held.facts.mime_type).toBe("image/png");
   }
@@ -79,6 +79,22 @@ test.each([
   await cache.start();
   expect(await read(webFiles(), `${web.url}/a`)).toBe("bytes");
   expect(asked).toEqual([undefined, value]);
+});
+
+test("what one account has fetched is as new to another, and kept once", async () => {
+  const asked: unknown[] = [];
+  const web = await serve((request, response) => {
+    asked.push(request.headers["if-none-match"]);
+    response.writeHead(200, { etag: '"1"' }).end("bytes");
+  });
+  const files = webFiles();
+  const keys = ["ada", "eve", "ada"];
+  for (const key of keys) expect(await read(files, web.url, key)).toBe("bytes");
+  expect(asked).toEqual([undefined, undefined, '"1"']);
+  expect(kept()).toBe(1);
+  const held = await Promise.all(keys.map((key) => files.open(`${web.url}/slow`, key, never)));
+  expect(asked).toHaveLength(5);
+  for (const one of held) one.release();
 });
 
 test("one that has changed is sent anew", async () => {
@@ -146,7 +162,7 @@ test("trouble passes, or is the caller's to know", async () => {
   const files = webFiles();
   expect(await read(files, web.url)).toBe("bytes");
   failures = 3;
-  expect(await errorOf(files.open(`${web.url}/?key=secret`, never))).toMatchObject({
+  expect(await errorOf(files.open(`${web.url}/?key=secret`, "ada", never))).toMatchObject({
     source: "external",
     message: `${web.host} could not be read: ECONNRESET`,
   });
@@ -155,7 +171,7 @@ test("trouble passes, or is the caller's to know", async () => {
 
 test("a file that there is not is asked for once", async () => {
   const web = await serve((_request, response) => response.writeHead(404).end());
-  expect(await errorOf(webFiles().open(web.url, never))).toMatchObject({
+  expect(await errorOf(webFiles().open(web.url, "ada", never))).toMatchObject({
     source: "external",
     message: `${web.host} answered with status 404`,
   });
@@ -169,7 +185,7 @@ test.each([
   const web = await serve((_request, response) => {
     response.writeHead(200, headers).end(Buffer.alloc(MAX + 1));
   });
-  expect(await errorOf(webFiles().open(web.url, never))).toMatchObject({
+  expect(await errorOf(webFiles().open(web.url, "ada", never))).toMatchObject({
     source: "external",
     message: expect.stringContaining("larger than the"),
   });
@@ -184,7 +200,7 @@ test("a body that is shorter than announced is never kept", async () => {
     else response.end("1234567890");
   });
   const files = webFiles();
-  expect(await errorOf(files.open(web.url, never))).toMatchObject({
+  expect(await errorOf(files.open(web.url, "ada", never))).toMatchObject({
     source: "external",
     message: expect.stringContaining(`${web.host} could not be read`),
   });
@@ -193,7 +209,9 @@ test("a body that is shorter than announced is never kept", async () => {
 });
 
 test("no address at all", async () => {
-  expect(await errorOf(webFiles().open("photo.png", never))).toMatchObject({ source: "external" });
+  expect(await errorOf(webFiles().open("photo.png", "ada", never))).toMatchObject({
+    source: "external",
+  });
 });
 
 test.each([
@@ -215,7 +233,7 @@ test.each([
   ],
 ])("not waited for: %s", async (_name, handler, times, message) => {
   const web = await serve(handler);
-  expect(await errorOf(webFiles(times).open(web.url, never))).toMatchObject({
+  expect(await errorOf(webFiles(times).open(web.url, "ada", never))).toMatchObject({
     source: "external",
     message: expect.stringContaining(message),
   });
@@ -238,7 +256,7 @@ async function halting() {
 test("runs that want the same at the same time share one download", async () => {
   const { web, begun, goOn } = await halting();
   const files = webFiles();
-  const opened = [1, 2, 3].map(() => files.open(web.url, never));
+  const opened = [1, 2, 3].map(() => files.open(web.url, "ada", never));
   await begun;
   goOn();
   const all = await Promise.all(opened);
@@ -263,8 +281,8 @@ test("one who leaves does not end it for the others", async () => {
   const { web, begun, goOn } = await halting();
   const files = webFiles();
   const first = new AbortController();
-  const left = errorOf(files.open(web.url, first.signal));
-  const stays = files.open(web.url, never);
+  const left = errorOf(files.open(web.url, "ada", first.signal));
+  const stays = files.open(web.url, "ada", never);
   await begun;
   first.abort(new Error("cancelled"));
   expect(await left).toMatchObject({ message: "cancelled" });
@@ -276,7 +294,7 @@ test("when nobody waits any more the download ends, and the next one begins anew
   const { web, begun, goOn } = await halting();
   const files = webFiles();
   const [one, two] = [new AbortController(), new AbortController()];
-  const left = [one, two].map(({ signal }) => errorOf(files.open(web.url, signal)));
+  const left = [one, two].map(({ signal }) => errorOf(files.open(web.url, "ada", signal)));
   const response = await begun;
   const closed = once(response, "close");
   one.abort();

@@ -126,6 +126,20 @@ test("HEAD says what GET would, If-Range sends all, and nothing else is there", 
   }
 });
 
+test("one that another account has read before is read again: none can tell", async () => {
+  const file = stored("a");
+  for (const [account, expected] of [
+    ["ada", 1],
+    ["eve", 2],
+    ["ada", 2],
+  ] as const) {
+    const keys = { container: "c", files: account };
+    const job = { ...jobWith({ image: "https://auspex.test/v1/uploads/1" }, file), keys };
+    (await files.open(job, never)).close();
+    expect([account, downloads()]).toEqual([account, expected]);
+  }
+});
+
 test("an empty file can be read", async () => {
   const [url] = await openStored("empty", Buffer.alloc(0));
   const response = await fetch(url);

@@ -22,6 +22,7 @@ export function jobOrder(changes: Partial<Job> = {}): Job {
     lease: `lease-${suffix}`,
     model: { owner: "ada", name: "hello", version_number: 1 },
     image: { repository: "registry.test/ada/hello", digest: `sha256:${"a".repeat(64)}` },
+    keys: { container: "c", files: "f" },
     interface: "cog",
     call: null,
     variables: {},

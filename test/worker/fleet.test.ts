@@ -27,7 +27,7 @@ const load: Load = {
     { used: 0, memory_used_gb: 0 },
   ],
 };
-const warm = [`registry.test/ada/story@sha256:${"a".repeat(64)}`];
+const warm = ["ada/story:3"];
 const objectOf = (id: string) => env.RUNNER.getByName(id);
 
 describe("a runner", () => {
@@ -85,14 +85,14 @@ describe("a runner", () => {
     const { runner } = await registered("é".repeat(100), { machine: { ...machine, gpus } });
     const { status } = await runner.tell({
       running: Array.from({ length: 1_000 }, () => crypto.randomUUID()),
-      warm: ["kein Bild", ...Array.from({ length: 199 }, (_, n) => `${"x".repeat(396)}${n}`)],
+      warm: ["kein Modell", ...Array.from({ length: 199 }, (_, n) => `${"x".repeat(196)}${n}`)],
       load: { ...load, gpus: gpus.map(() => ({ used: 1 / 3, memory_used_gb: 1 / 3 })) },
     });
     expect(status).toBe(200);
     const found = await shown(runner.id);
     expect(found?.running).toHaveLength(1_000);
     expect(found?.warm).toHaveLength(50);
-    expect(found?.warm[0]).toBe(`${"x".repeat(396)}0`);
+    expect(found?.warm[0]).toBe(`${"x".repeat(196)}0`);
     expect(found?.machine?.gpus).toHaveLength(32);
     expect(found?.load?.gpus).toHaveLength(32);
   });

@@ -16,6 +16,9 @@ const lineOf = (world: World, waiting: number) =>
 const openPolls = (world: World, free: number) =>
   eventually(async () => expect((await pool(world).depth()).free).toBe(free));
 
+/** Of the container that its user's runs of the model may share. */
+const containerKey = async (world: World) => (await world.begun()).job.keys.container;
+
 test("in turn among accounts, first come first served within one", async () => {
   const world = await newWorld({ visibility: "public" });
   const stranger = await world.stranger();
@@ -43,11 +46,12 @@ test("a job that finds a line waits its turn, though a runner comes", async () =
 
 test("warm first, then who has the image", async () => {
   const world = await newWorld();
+  const container = await containerKey(world);
   const [cold, image, warm] = [await world.runner(9), await world.runner(5), await world.runner(1)];
   const polls = [
     cold.claim(),
     image.claim({ images: [world.image] }),
-    warm.claim({ warm: [world.image], images: [world.image] }),
+    warm.claim({ warm: [container], images: [world.image] }),
   ];
   await openPolls(world, 15);
   const ids = [await world.waiting(), await world.waiting(), await world.waiting()];
@@ -128,7 +132,7 @@ describe("a poll whose runner has gone", () => {
     const world = await newWorld();
     const gone = new AbortController();
     const dead = (await world.runner(5))
-      .poll({ warm: [world.image] }, gone.signal)
+      .poll({ warm: [await containerKey(world)] }, gone.signal)
       .catch(() => "gone");
     await openPolls(world, 5);
     const living = (await world.runner()).take();

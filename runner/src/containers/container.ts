@@ -29,7 +29,12 @@ const KILL_MS = 10_000;
 
 /** What jobs must have in common to share a container. */
 export interface Specification {
+  /** Of all that follows. */
   key: string;
+  /** The control plane's: whose runs it is for. */
+  sharing: string;
+  /** `owner/name:version`. */
+  model: string;
   image: Image;
   interface: ContainerInterface;
   variables: Record<string, string>;
@@ -84,6 +89,14 @@ export class Container {
     return this.#specification.key;
   }
 
+  get sharing(): string {
+    return this.#specification.sharing;
+  }
+
+  get model(): string {
+    return this.#specification.model;
+  }
+
   get isReady(): boolean {
     return this.#session !== undefined && !this.#retired;
   }
@@ -110,7 +123,8 @@ export class Container {
     }
     if (outcome?.container === "retired" || this.#failures >= MAX_FAILURES) this.#retired = true;
     if (this.#users > 0) return;
-    if (this.isReady) this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
+    if (this.isReady && idleSeconds > 0)
+      this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
     else void this.stop();
   }
 

@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import { referenceOf } from "../engines/engine.ts";
-import type { RunnableJob } from "../executor.ts";
+import type { RunnableJob, WarmContainer } from "../executor.ts";
 import { Container, type ContainerParts, type Specification } from "./container.ts";
 import { internal } from "./failure.ts";
 import { unlessAborted } from "./wait.ts";
@@ -34,9 +34,10 @@ export class Fleet {
     this.#most = most;
   }
 
-  warm(): string[] {
+  /** The containers that are up and have room for one more. */
+  warm(): WarmContainer[] {
     const open = [...this.#containers].filter(({ isReady, hasRoom }) => isReady && hasRoom);
-    return [...new Set(open.map(({ reference }) => reference))];
+    return open.map(({ sharing, model }) => ({ key: sharing, model }));
   }
 
   /** A container that the job has joined; it must leave it. */
@@ -112,10 +113,19 @@ export class Fleet {
 }
 
 /** Other variables are another container: they are its environment. */
-function specify({ image, variables, limits, interface: server }: RunnableJob): Specification {
+function specify({
+  keys,
+  model: { owner, name, version_number },
+  image,
+  variables,
+  limits,
+  interface: server,
+}: RunnableJob): Specification {
   const { max_concurrency: maxConcurrency } = limits;
   const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
-  const parts = JSON.stringify([server, referenceOf(image), maxConcurrency, sorted]);
+  const { container: sharing } = keys;
+  const parts = JSON.stringify([sharing, server, referenceOf(image), maxConcurrency, sorted]);
   const key = createHash("sha256").update(parts).digest("hex");
-  return { key, image, interface: server, variables, maxConcurrency };
+  const model = `${owner}/${name}:${version_number}`;
+  return { key, sharing, model, image, interface: server, variables, maxConcurrency };
 }

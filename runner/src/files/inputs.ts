@@ -136,8 +136,8 @@ export class InputFiles {
   async #one(job: RunnableJob, { at, stored }: InputFile, signal: AbortSignal): Promise<Held> {
     const text = textAt(job.input, at);
     try {
-      if (stored) return await this.#stored.open(stored, job.lease, signal);
-      return await this.#web.open(text, signal);
+      if (stored) return await this.#stored.open(stored, job, signal);
+      return await this.#web.open(text, job.keys.files, signal);
     } catch (error) {
       if (!(error instanceof Failure) || error instanceof NoRoom) throw error;
       throw new Failure(error.source, `${describePlace(at)}: ${error.message}`, { cause: error });

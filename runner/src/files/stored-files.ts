@@ -1,5 +1,5 @@
 /** Files of the service, read once per box. */
-import type { InputFile } from "../../../src/protocol/runner.ts";
+import type { InputFile, Job } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../client.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { ControlPlaneError, isRetryable, messageOf } from "../error.ts";
@@ -9,6 +9,16 @@ import { Shared } from "./shared.ts";
 import { Patience, tooLarge, transferred } from "./transfer.ts";
 
 export type StoredFile = NonNullable<InputFile["stored"]>;
+
+/** For whose run it is. */
+type Asker = Pick<Job, "keys" | "lease">;
+
+interface Wanted {
+  file: StoredFile;
+  /** What it is called in the cache. */
+  source: string;
+  leases: Iterable<string>;
+}
 
 const RETRY = { attempts: 4, base: 250, max: 4_000 };
 /** Without a byte, ms. */
@@ -27,27 +37,29 @@ export class StoredFiles {
   }
 
   /** @throws Failure; the signal's reason */
-  async open(file: StoredFile, lease: string, signal: AbortSignal): Promise<Held> {
+  async open(file: StoredFile, { keys, lease }: Asker, signal: AbortSignal): Promise<Held> {
     if (file.size > this.#max) throw tooLarge(this.#max);
-    return this.#shared.join(file.key, lease, signal, async (stop, leases) => {
+    // Others who may read it too are not to notice, by the time that it takes, that somebody has.
+    const source = `stored:${keys.files}:${file.key}`;
+    return this.#shared.join(source, lease, signal, async (stop, leases) => {
       // A key never names other bytes, so what is there needs no question.
-      const there = await this.#cache.find(sourceOf(file));
-      return there ?? this.#fetch(file, leases, stop);
+      const there = await this.#cache.find(source);
+      return there ?? this.#fetch({ file, source, leases }, stop);
     });
   }
 
-  async #fetch(file: StoredFile, leases: Iterable<string>, stop: AbortSignal): Promise<Held> {
+  async #fetch(wanted: Wanted, stop: AbortSignal): Promise<Held> {
     try {
-      return await retry(() => this.#attempt(file, leases, stop), { ...RETRY, signal: stop });
+      return await retry(() => this.#attempt(wanted, stop), { ...RETRY, signal: stop });
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof Failure) throw error;
-      const why = `the service did not hand out the file ${file.name}: ${messageOf(error)}`;
+      const why = `the service did not hand out the file ${wanted.file.name}: ${messageOf(error)}`;
       throw internal(why, { cause: error });
     }
   }
 
-  async #attempt(file: StoredFile, leases: Iterable<string>, stop: AbortSignal): Promise<Held> {
+  async #attempt({ file, source, leases }: Wanted, stop: AbortSignal): Promise<Held> {
     const patience = new Patience(SILENCE);
     const signal = AbortSignal.any([stop, patience.signal]);
     try {
@@ -60,7 +72,7 @@ export class StoredFiles {
         asTrouble,
       });
       const { name, mime_type } = file;
-      return await this.#cache.store(sourceOf(file), { name, mime_type }, body, file.size);
+      return await this.#cache.store(source, { name, mime_type }, body, file.size);
     } finally {
       patience.end();
     }
@@ -80,8 +92,6 @@ export class StoredFiles {
     throw refusal;
   }
 }
-
-const sourceOf = ({ key }: StoredFile): string => `stored:${key}`;
 
 /** No answer, or one that ended too soon: it may be had another time. */
 const asTrouble = (error: unknown): ControlPlaneError =>

@@ -22,6 +22,14 @@ export interface Times {
 /** 10 GB in an hour are 3 MB/s; the deadline of the prediction is most often sooner. */
 const TIMES: Times = { silence: 30_000, total: 3_600_000 };
 
+interface Receipt {
+  url: URL;
+  /** What it is called in the cache. */
+  source: string;
+  onBytes: () => void;
+  asTrouble: (error: unknown) => Trouble;
+}
+
 export class WebFiles {
   readonly #fetch: PublicFetch;
   readonly #cache: FileCache;
@@ -36,18 +44,24 @@ export class WebFiles {
     this.#times = times;
   }
 
-  /** @throws Failure; the signal's reason */
-  async open(address: string, signal: AbortSignal): Promise<Held> {
+  /**
+   * @param key whose file it is: to others it is as if it had never been fetched, since the time
+   * that it takes would tell them that somebody has
+   * @throws Failure; the signal's reason
+   */
+  async open(address: string, key: string, signal: AbortSignal): Promise<Held> {
     if (!URL.canParse(address)) throw external("it is no address: use https, or a data URI");
     const url = new URL(address);
     url.hash = "";
-    return this.#shared.join(url.href, undefined, signal, (stop) => this.#retried(url, stop));
+    const source = `web:${key}:${url.href}`;
+    const work = (stop: AbortSignal) => this.#retried(url, source, stop);
+    return this.#shared.join(source, undefined, signal, work);
   }
 
-  async #retried(url: URL, stop: AbortSignal): Promise<Held> {
+  async #retried(url: URL, source: string, stop: AbortSignal): Promise<Held> {
     for (let failures = 1; ; failures++) {
       try {
-        return await this.#attempt(url, stop);
+        return await this.#attempt(url, source, stop);
       } catch (error) {
         stop.throwIfAborted();
         if (!(error instanceof Trouble)) throw error;
@@ -58,17 +72,18 @@ export class WebFiles {
     }
   }
 
-  async #attempt(url: URL, stop: AbortSignal): Promise<Held> {
+  async #attempt(url: URL, source: string, stop: AbortSignal): Promise<Held> {
     const patience = new Patience(this.#times.silence);
     const total = AbortSignal.timeout(this.#times.total);
     const signal = AbortSignal.any([stop, patience.signal, total]);
     const asTrouble = (error: unknown) => troubleOf(url, signal.aborted ? signal.reason : error);
-    const known = await this.#cache.find(url.href);
+    const known = await this.#cache.find(source);
     try {
       const answer = await this.#fetch.get(url, known?.facts.validators, signal);
       if (known && answer.unchanged) return known;
       known?.release();
-      return await this.#receive(url, answer, patience.refresh, asTrouble);
+      const { refresh: onBytes } = patience;
+      return await this.#receive({ url, source, onBytes, asTrouble }, answer);
     } catch (error) {
       known?.release();
       throw signal.aborted ? asTrouble(error) : error;
@@ -78,10 +93,8 @@ export class WebFiles {
   }
 
   #receive(
-    url: URL,
+    { url, source, onBytes, asTrouble }: Receipt,
     { body, validators }: Fetched,
-    onBytes: () => void,
-    asTrouble: (error: unknown) => Trouble,
   ): Promise<Held> {
     const {
       "content-length": length,
@@ -96,6 +109,6 @@ export class WebFiles {
       validators,
     };
     const bytes = transferred({ body, max: this.#max, expected, onBytes, asTrouble });
-    return this.#cache.store(url.href, about, bytes, expected);
+    return this.#cache.store(source, about, bytes, expected);
   }
 }

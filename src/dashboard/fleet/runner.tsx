@@ -3,7 +3,7 @@ import { fetchCommand, packageName, type RunnerPackage } from "../../domain/runn
 import type { RunnerState } from "../../protocol/operator.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
-import { agoText, gigabytes, machineText, modelOf, percent } from "./words.ts";
+import { agoText, gigabytes, machineText, percent } from "./words.ts";
 
 export interface Viewpoint {
   /** Scheme and host of this deployment. */
@@ -185,6 +185,9 @@ const Gauge = (gauge: { name: string; value: number; max: number; text: string }
 /** From here on a gauge is no longer green. */
 const NEARLY_FULL = 0.9;
 
+/** Version 12 comes after version 3. */
+const byNumber = new Intl.Collator("en", { numeric: true });
+
 /** A runner may have a thousand of them. */
 const SHOWN = 8;
 
@@ -195,7 +198,7 @@ function Contents({
   runner: RunnerState;
   own: Viewpoint["own"];
 }) {
-  const models = [...new Set(warm.map(modelOf))].sort();
+  const models = warm.toSorted(byNumber.compare);
   return (
     <>
       {running.length > 0 && (

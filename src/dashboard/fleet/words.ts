@@ -1,12 +1,6 @@
 /** Numbers of runners and of queues, as people say them. */
 import { duration, longDuration } from "../run/duration.ts";
 
-/** What is known of an image: `registry/owner/name@sha256:…` is told as the model that it is of. */
-export function modelOf(reference: string): string {
-  const [repository = ""] = reference.split("@", 1);
-  return repository.split("/").slice(-2).join("/");
-}
-
 /** What it is made of that counts: `2 × NVIDIA L40S, 16 cores, 128 GB`. */
 export function machineText({
   cpus,

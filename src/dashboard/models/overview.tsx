@@ -6,6 +6,7 @@ import { Markdown } from "../ui/markdown.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
 import { Fact } from "./facts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
+import { isolationText } from "./isolation.ts";
 
 interface Props {
   model: DetailedModelRow;
@@ -74,6 +75,7 @@ function Facts({ model }: { model: DetailedModelRow }) {
       <Fact name="Hardware">
         {latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
       </Fact>
+      {latest && <Fact name="Container shared with">{isolationText(latest.configuration)}</Fact>}
       {categories.length > 0 && (
         <Fact name="Categories">
           <ul class="tags">

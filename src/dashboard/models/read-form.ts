@@ -55,6 +55,7 @@ export function versionIn(form: FormData): CreateVersion {
       variable_names: textOf(form, "variable_names")
         .split(/[\s,]+/)
         .filter(Boolean),
+      isolation: text("isolation"),
       timeout_seconds: number("timeout_seconds"),
       max_concurrency: number("max_concurrency"),
       idle_seconds: number("idle_seconds"),

@@ -8,6 +8,7 @@ import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";
+import { ISOLATIONS, isolationOf } from "./isolation.ts";
 
 interface Props {
   model: DetailedModelRow;
@@ -182,6 +183,14 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
         type="number"
         min="1"
         max="86400"
+      />
+      <Choices
+        name="isolation"
+        label="What a run shares its container with"
+        draft={draft}
+        values={[isolationOf(configuration ?? {})]}
+        options={[...ISOLATIONS]}
+        one
       />
       <TextField
         name="max_concurrency"

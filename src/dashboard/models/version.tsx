@@ -10,6 +10,7 @@ import { Copy, Time } from "../ui/parts.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
 import { Fact } from "./facts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
+import { isolationText } from "./isolation.ts";
 import { SchemaView } from "./schema-view.tsx";
 
 interface Props {
@@ -78,6 +79,7 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
       <Fact name="Can be called by">
         {["Auspex’s own API", ...conventions.map(({ name }) => name)].join(", ")}
       </Fact>
+      <Fact name="Container shared with">{isolationText(rest)}</Fact>
       {rest.timeout_seconds !== undefined && (
         <Fact name="A run may take">{seconds(rest.timeout_seconds)}</Fact>
       )}

@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
 import { Line } from "../../domain/line.ts";
-import { Placement } from "../../domain/placement.ts";
+import { type Placed, Placement } from "../../domain/placement.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
@@ -22,6 +22,8 @@ const RETURN_MS = 1_000;
 /** A job whose prediction does not answer is tried again so often; then its own re-dispatch must do. */
 const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
+/** Whoever has room. */
+const ANY: Placed = { image: "", container_key: "" };
 
 /** What an operator is told of a pool. */
 interface Depth {
@@ -74,7 +76,7 @@ export class PoolObject extends DurableObject<Bindings> {
    */
   offer(offered: OfferedJob, waiting: WaitingJob): OfferAnswer {
     const now = Date.now();
-    const seat = this.#line.empty ? this.#pick(waiting.image, now) : undefined;
+    const seat = this.#line.empty ? this.#pick(waiting, now) : undefined;
     if (seat) {
       this.#hand(seat, { offered, waiting });
       return "taken";
@@ -171,10 +173,10 @@ export class PoolObject extends DurableObject<Bindings> {
     });
   }
 
-  #pick(image: string, now: number): Seat | undefined {
+  #pick(job: Placed, now: number): Seat | undefined {
     return (
-      this.#placement.pick(image, (seat) => seat.answer !== undefined) ??
-      this.#placement.pick(image, (seat) => seat.until > now)
+      this.#placement.pick(job, (seat) => seat.answer !== undefined) ??
+      this.#placement.pick(job, (seat) => seat.until > now)
     );
   }
 
@@ -189,7 +191,7 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** The runner did not come back for it: another one, or the line. */
   #replace(offer: Offer): void {
-    const seat = this.#pick(offer.waiting.image, Date.now());
+    const seat = this.#pick(offer.waiting, Date.now());
     if (seat?.answer) return this.#hand(seat, offer);
     this.#enqueue(offer.waiting, offer.offered.job.attempt);
   }
@@ -204,9 +206,9 @@ export class PoolObject extends DurableObject<Bindings> {
   #match(): void {
     const now = Date.now();
     while (!this.#line.empty) {
-      if (!this.#pick("", now)) return;
+      if (!this.#pick(ANY, now)) return;
       const job = this.#line.next();
-      const seat = job && this.#pick(job.image, now);
+      const seat = job && this.#pick(job, now);
       if (!job || !seat) return;
       seat.free -= 1;
       this.ctx.waitUntil(this.#place(job, seat));
@@ -224,7 +226,7 @@ export class PoolObject extends DurableObject<Bindings> {
       this.#tries.delete(job.object_id);
       const current = this.#placement.get(seat.runner_id) ?? seat;
       const usable = current.free > 0 && (current.answer || current.until > now);
-      const best = usable ? current : this.#pick(job.image, now);
+      const best = usable ? current : this.#pick(job, now);
       // Its row stays: with its place in the line, and since when it waits.
       if (offered && !best) return this.#enqueue(job, offered.job.attempt);
       this.#waiting.remove(job.object_id);

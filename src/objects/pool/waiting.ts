@@ -6,12 +6,12 @@ interface Row extends Record<string, SqlStorageValue> {
   account_id: string;
   hardware: string;
   image: string;
+  container_key: string;
 }
 
 interface Noted extends Record<string, SqlStorageValue> {
   unplaced: number | null;
-  /** Null: it was there before times were noted. */
-  since: number | null;
+  since: number;
 }
 
 export class Waiting {
@@ -26,33 +26,34 @@ export class Waiting {
          account_id TEXT NOT NULL,
          hardware TEXT NOT NULL,
          image TEXT NOT NULL,
+         container_key TEXT NOT NULL,
          unplaced INTEGER,
-         since INTEGER
+         since INTEGER NOT NULL
        )`,
     );
-    // Pools that are older than this column.
-    const columns = sql.exec<{ name: string }>("SELECT name FROM pragma_table_info('waiting')");
-    if (!columns.toArray().some(({ name }) => name === "since"))
-      sql.exec("ALTER TABLE waiting ADD COLUMN since INTEGER");
   }
 
   /** In the order in which they came. */
   all(): WaitingJob[] {
     return this.#sql
-      .exec<Row>("SELECT object_id, account_id, hardware, image FROM waiting ORDER BY seq")
+      .exec<Row>(
+        "SELECT object_id, account_id, hardware, image, container_key FROM waiting ORDER BY seq",
+      )
       .toArray();
   }
 
   /** @param unplaced the attempt that was offered for it and not handed out. */
   add(job: WaitingJob, unplaced: number | undefined): void {
     this.#sql.exec(
-      `INSERT INTO waiting (object_id, account_id, hardware, image, unplaced, since)
-       VALUES (?, ?, ?, ?, ?, ?)
+      `INSERT INTO waiting
+         (object_id, account_id, hardware, image, container_key, unplaced, since)
+       VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (object_id) DO UPDATE SET unplaced = excluded.unplaced`,
       job.object_id,
       job.account_id,
       job.hardware,
       job.image,
+      job.container_key,
       unplaced ?? null,
       Date.now(),
     );

@@ -30,6 +30,7 @@ export function jobOf(
       lease,
       model: spec.model,
       image: spec.image,
+      keys: spec.keys,
       interface: spec.interface,
       call: spec.call,
       variables,
@@ -47,6 +48,7 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
     account_id: spec.account_id,
     hardware: spec.hardware,
     image: `${spec.image.repository}@${spec.image.digest}`,
+    container_key: spec.keys.container,
   };
 }
 

@@ -1,7 +1,7 @@
 /**
  * What of a runner's words its object is told. They travel in a header, and the headers of a
- * request may take 128 KB: at its worst a report takes 62 KB (a thousand predictions that run take
- * 39, fifty images 20), a session 22 KB (most of it the names of GPUs).
+ * request may take 128 KB: at its worst a report takes 52 KB (a thousand predictions that run take
+ * 39, fifty models 10), a session 22 KB (most of it the names of GPUs).
  */
 import type { SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
 import type { Report } from "./object.ts";
@@ -21,9 +21,9 @@ export function boundedSession({ machine, ...session }: SessionRequest): Session
 export function boundedReport({ runner_id: _, warm, load, ...report }: TelemetryRequest): Report {
   return {
     ...report,
-    warm: warm.filter(isReference).slice(0, MAX_WARM),
+    warm: warm.filter(isModel).slice(0, MAX_WARM),
     load: { ...load, ...(load.gpus && { gpus: load.gpus.slice(0, MAX_GPUS) }) },
   };
 }
 
-const isReference = (text: string) => /^[\w.:/@-]+$/.test(text);
+const isModel = (text: string) => /^[\w.:/@-]+$/.test(text);

@@ -56,11 +56,10 @@ describe("a runner", () => {
       machine,
       version,
     });
-    const digest = `@sha256:${"a".repeat(64)}`;
     const running = [crypto.randomUUID(), crypto.randomUUID()];
     await runner.tell({
       running,
-      warm: [`registry.test/ada/story${digest}`, `registry.test/ada/sums${digest}`],
+      warm: ["ada/sums:1", "ada/story:12", "ada/story:3"],
       load: {
         cpu: 40,
         memory_used_gb: 31.52,
@@ -83,7 +82,7 @@ describe("a runner", () => {
     expect(text).toContain("32 of 128 GB");
     expect(text).toContain("GPU 1 97 %, 40 of 45 GB");
     expect(text).toContain("GPU 2 0 %, 0.0 of 45 GB");
-    expect(text).toContain("Warm ada/story, ada/sums");
+    expect(text).toContain("Warm ada/story:3, ada/story:12, ada/sums:1");
     for (const id of running) expect(text).toContain(`…${id.slice(-8)}`);
     expect(html).not.toContain('href="/predictions/');
     expect(textOf(partOf(await look(), "section", hardware))).toMatch(

@@ -288,9 +288,23 @@ describe("a version", () => {
     expect(calls).toContain(`${ORIGIN}/v1/vendora`);
   });
 
+  it("tells everybody whose runs share its container", async () => {
+    const { visitor, path } = await owner();
+    const said = async (page: string) =>
+      /Container shared with ([A-Z][\w’ ]+?) (?:[A-Z]|Delete)/.exec(
+        textOf((await new Visitor().look(path + page)).html),
+      )?.[1];
+    await visitor.send(`${path}/versions/new`, NEW_VERSION);
+    await visitor.send(`${path}/versions/new`, { ...NEW_VERSION, isolation: "prediction" });
+    expect(await said("/versions/1")).toBe("Everybody’s runs of this version");
+    expect(await said("/versions/2")).toBe("No other run");
+    expect(await said("")).toBe("No other run");
+  });
+
   it("begins as the one before it was", async () => {
     const { visitor, path } = await owner();
-    const first = { ...NEW_VERSION, interface: "vendora", timeout_seconds: "90" };
+    const isolation = "account";
+    const first = { ...NEW_VERSION, interface: "vendora", timeout_seconds: "90", isolation };
     await visitor.send(`${path}/versions/new`, {
       ...first,
       compatibilities: ["vendora_embeddings"],
@@ -298,6 +312,7 @@ describe("a version", () => {
     const { html } = await visitor.look(`${path}/versions/new`);
     expect(textOf(html)).toContain(`curl ${ORIGIN}/v1${path}/versions `);
     expect(html).toMatch(/value="vendora" checked=""/);
+    expect(html).toMatch(/value="account" checked=""/);
     expect(html).toMatch(/value="vendora_embeddings" checked=""/);
     expect(html).toContain('value="90"');
     expect(html).toContain("&quot;type&quot;: &quot;object&quot;");

@@ -109,6 +109,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     timeout_seconds: "number",
     max_concurrency: "integer",
     idle_seconds: "number",
+    isolation: "Isolation",
   },
   Variable: { name: "string", updated_at: "date-time" },
   Category: { name: "string", slug: "string", description: "string" },
@@ -200,6 +201,7 @@ export const ENUMS = {
   TaskStatus: ["pending", "started", "succeeded", "failed", "canceled"],
   ModelVisibility: ["private", "public", "restricted"],
   WebhookEventName: ["started", "output", "completed"],
+  Isolation: ["model", "account", "prediction"],
 };
 
 /** Fields that an answer may lack; all others are always there. */
