@@ -3,6 +3,7 @@ import { oneSettable, setVariable as setBody, variableName } from "../../protoco
 import { checked } from "../../routes/context.ts";
 import { readModel } from "../../services/models.ts";
 import { deleteVariable, listVariables, setVariable } from "../../services/variables.ts";
+import type { DetailedModelRow } from "../../storage/models.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";
@@ -28,17 +29,16 @@ export const variablePages = pages()
     const sent = await submit(c, async (values) => {
       const { variable_name, value } = checked(form, fieldsIn(values), "body");
       const variable = { name: variable_name, value };
-      return setVariable(c.var.services, viewerOf(c).caller, owner, name, variable);
+      const { services } = c.var;
+      const { caller } = viewerOf(c);
+      const set = await setVariable(services, caller, owner, name, variable);
+      return afterSetting(set.name, await readModel(services, caller, owner, name));
     });
     if (sent.draft) {
       c.status(sent.status);
       return show(c, sent.draft);
     }
-    return done(
-      c,
-      `${sent.done.name} is set. Runs that begin from now on get it, everywhere within 10 s.`,
-      c.req.path,
-    );
+    return done(c, sent.done, c.req.path);
   })
   .post("/models/:owner/:name/variables/:variable/delete", signedIn, async (c) => {
     const { owner, name, variable } = c.req.param();
@@ -55,6 +55,16 @@ export const variablePages = pages()
       `/models/${owner}/${name}/variables`,
     );
   });
+
+/** A version never changes: one that does not name the variable never gets it. */
+function afterSetting(name: string, { latest_version: version }: DetailedModelRow): string {
+  if (version?.configuration.variable_names?.includes(name))
+    return `${name} is set. Runs that begin from now on get it, everywhere within 10 s.`;
+  const who = version
+    ? `Version ${version.number} does not name it`
+    : "No version is published yet";
+  return `${name} is set. ${who}: one that has it in its variable_names gets it.`;
+}
 
 /** @throws ProblemError not_found, forbidden */
 async function show(c: PageContext, draft: Draft) {

@@ -94,6 +94,24 @@ describe("the form", () => {
     expect(JSON.stringify([...sent.headers])).not.toContain(SECRET);
   });
 
+  it("says who gets it: runs of a version that names it, and nobody else", async () => {
+    const said = async () => {
+      await visitor.send(page, { variable_name: "HF_TOKEN", value: SECRET });
+      return /role="status">([^<]*)/.exec((await visitor.look(page)).html)?.[1];
+    };
+    expect(await said()).toBe(
+      "HF_TOKEN is set. No version is published yet: one that has it in its variable_names gets it.",
+    );
+    await publish(client, model, { configuration: { variable_names: ["OTHER"] } });
+    expect(await said()).toBe(
+      "HF_TOKEN is set. Version 1 does not name it: one that has it in its variable_names gets it.",
+    );
+    await publish(client, model, { configuration: { variable_names: ["HF_TOKEN"] } });
+    expect(await said()).toBe(
+      "HF_TOKEN is set. Runs that begin from now on get it, everywhere within 10 s.",
+    );
+  });
+
   it("sets it anew, and another one for what is not there yet", async () => {
     await visitor.send(page, { variable_name: "HF_TOKEN", value: "one" });
     const before = await sealedOf("HF_TOKEN");
