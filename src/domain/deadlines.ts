@@ -14,6 +14,19 @@ export interface Patience {
   cancel_seconds: number;
 }
 
+/**
+ * How long a runner has to come back to an object that was restarted, at least: one that is alive
+ * knocks every 5 s at the latest (runner/src/channel.ts).
+ */
+const RETURN_SECONDS = 10;
+
+/**
+ * When the runner of an object that was restarted counts as heard last. Pings leave no trace that
+ * outlives the channel; frames do, and the lease goes on from the last one.
+ */
+export const heardBeforeRestart = (saidAt: number, now: number, { lease_seconds }: Patience) =>
+  Math.max(saidAt, now - Math.max(0, lease_seconds - RETURN_SECONDS) * 1000);
+
 /** A dispatch that brought no runner is sent again: after 30 s, doubling up to 10 min. */
 const REDISPATCH_SECONDS = { first: 30, most: 600 };
 

@@ -64,7 +64,7 @@ export interface Attempt {
   ready_at: number | null;
   /** When its runner was last heard, as of its last broken channel; see `grace`. */
   heard_at: number | null;
-  /** True once it was given a lease of its own because the object itself had restarted. */
+  /** True once it was given time to come back because the object itself had restarted. */
   grace: boolean;
 }
 

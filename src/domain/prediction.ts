@@ -190,7 +190,7 @@ export class PredictionLife {
     if (this.state.released >= MAX_RELEASED) {
       return this.fail("internal", `It was handed back by ${MAX_RELEASED} runners in turn.`, now);
     }
-    this.#wait(now);
+    this.#again("returned", now);
   }
 
   /** The lease of the attempt has ended. `produced`: output of it was already seen. */
@@ -208,7 +208,7 @@ export class PredictionLife {
         now,
       );
     }
-    this.#wait(now);
+    this.#again("lost", now);
   }
 
   /**
@@ -256,6 +256,14 @@ export class PredictionLife {
       grace: false,
     };
     return this.state.attempt;
+  }
+
+  /** What was begun waits for another runner, and its log says why: the status does not move back. */
+  #again(why: "lost" | "returned", now: number): void {
+    const { attempt, status } = this.state;
+    this.#wait(now);
+    if (!attempt || attempt.started_at === null) return;
+    this.#events.push({ event: "status", data: { status, [why]: attempt.number } });
   }
 
   #wait(now: number, since = now): void {

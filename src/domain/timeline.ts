@@ -5,10 +5,17 @@ import { isTerminal } from "./prediction-state.ts";
 
 type Phase = Exclude<SetupProgress["phase"], "ready">;
 
+/** An attempt that has begun, and whose runner was lost or has handed it back. */
+export interface GoneAttempt {
+  why: "lost" | "returned";
+  from: number | null;
+  to: number | null;
+}
+
 /** What a log tells of times, unix ms: null for what has not been, or was written without a time. */
 export interface Moments {
-  /** How many runners have begun it: what one did before it was lost is not told. */
-  runners: number;
+  /** The attempts that came to nothing: of what their runners did only the time is told. */
+  gone: GoneAttempt[];
   /** When the last of them was given it. */
   started: number | null;
   phases: { phase: Phase; at: number | null }[];
@@ -18,7 +25,7 @@ export interface Moments {
 }
 
 export const NO_MOMENTS: Moments = {
-  runners: 0,
+  gone: [],
   started: null,
   phases: [],
   ready: null,
@@ -29,10 +36,13 @@ export const NO_MOMENTS: Moments = {
 /** The moments with the next event of the log, which was written `at`. */
 export function withEvent(moments: Moments, { event, data }: LogEvent, at: number | null): Moments {
   switch (event) {
-    case "status":
-      return data.attempt === undefined
-        ? moments
-        : { ...NO_MOMENTS, runners: moments.runners + 1, started: at };
+    case "status": {
+      const { gone, started } = moments;
+      if (data.attempt !== undefined) return { ...NO_MOMENTS, gone, started: at };
+      if (data.lost === undefined && data.returned === undefined) return moments;
+      const why = data.lost === undefined ? "returned" : "lost";
+      return { ...NO_MOMENTS, gone: [...gone, { why, from: started, to: at }] };
+    }
     case "setup": {
       const { phase } = data;
       if (phase === "ready") return { ...moments, ready: moments.ready ?? at };
@@ -50,15 +60,18 @@ export function withEvent(moments: Moments, { event, data }: LogEvent, at: numbe
 }
 
 export interface Step {
-  what: "created" | "queued" | "setup" | "started" | "output" | "done";
+  what: "created" | "gone" | "queued" | "setup" | "started" | "output" | "done";
   state: "past" | "current" | "ahead";
   /** When it began, unix ms; null where nobody knows any more. */
   at: number | null;
   /**
    * How long it took; null while it goes on, and where nobody knows any more. Of the first output
-   * since the model was started, of the end since the prediction was created.
+   * since the model was started, of the end since the prediction was created; of the queue without
+   * the attempts that came to nothing.
    */
   seconds: number | null;
+  /** Of an attempt that came to nothing: the how manyth that had begun, and why. */
+  attempt?: { number: number; why: GoneAttempt["why"] };
   /** Of the setup: what it was about, and for how long. */
   phases?: { phase: Phase; seconds: number | null }[];
 }
@@ -85,6 +98,14 @@ export function timeline(moments: Moments, prediction: Timed): Step[] {
     earlier(moments.ready, before(ended, msOf(prediction.execution_time))),
   );
   const begun = within(created, earlier(moments.started, before(ready, setupMs)));
+  const gone = moments.gone.map(({ why, from, to }, n): Step => {
+    const at = within(created, from);
+    const attempt = { number: n + 1, why };
+    return { what: "gone", state: "past", at, seconds: secondsOf(span(at, to)), attempt };
+  });
+  const lostMs = gone.reduce((sum, { seconds }) => sum + (seconds ?? 0) * 1000, 0);
+  const queuedUntil = begun ?? ended;
+  const queuedMs = queuedUntil === null ? null : Math.max(0, queuedUntil - created - lostMs);
   const output = moments.output && Math.max(moments.output, ready ?? begun ?? created);
 
   const step = (
@@ -108,7 +129,8 @@ export function timeline(moments: Moments, prediction: Timed): Step[] {
   };
   const steps: Step[] = [
     { what: "created", state: "past", at: created, seconds: null },
-    step("queued", created, begun),
+    ...gone,
+    step("queued", within(created, moments.gone.at(-1)?.to ?? created), begun, queuedMs),
     setup,
     step("started", ready, ended, msOf(prediction.execution_time)),
     { ...step("output", output, output), seconds: secondsOf(span(ready, output)) },

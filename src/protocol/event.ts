@@ -72,9 +72,20 @@ function isReportedEvent(value: unknown): value is ReportedEvent {
   }
 }
 
+export interface StatusChange {
+  status: string;
+  /** The number of the attempt that has begun. */
+  attempt?: number;
+  /** The number of one that had begun: its runner was lost, or has handed it back; another is waited for. */
+  lost?: number;
+  returned?: number;
+  /** In the first event. */
+  prediction?: object;
+}
+
 /** What the prediction itself adds. */
 export type OwnEvent =
-  | { event: "status"; data: { status: string; attempt?: number; prediction?: object } }
+  | { event: "status"; data: StatusChange }
   | { event: "error"; data: object }
   | { event: "done"; data: object };
 

@@ -6,7 +6,7 @@ export const STREAM = `Server-sent events, from the beginning or after an event.
 
 | Event | Data |
 | --- | --- |
-| \`status\` | \`{"status"}\`, and the number of the \`attempt\`; the first has the \`prediction\` itself |
+| \`status\` | \`{"status"}\`, and the number of the \`attempt\` that has begun; \`lost\` (its runner) or \`returned\` (by its runner) is the number of one that came to nothing, and another runner is waited for; the first has the \`prediction\` itself |
 | \`setup\` | \`{"phase", "message", "progress", "logs"}\` while the container is pulled and started: \`phase\` is \`pulling\`, \`starting\` or \`ready\`, \`progress\` 0 to 1 where it is known |
 | \`output\` | one value: a part of the output, or the whole of it |
 | \`logs\` | text that the model has printed |

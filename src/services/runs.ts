@@ -30,8 +30,6 @@ export interface Run
   /** Whether there is more to come. */
   live: boolean;
   steps: Step[];
-  /** How many runners have begun it: more than one when it was lost, or handed back. */
-  runners: number;
   /** The first 256 KB of what it has put out. */
   output: Json[];
   /** How long that is as JSON text. */
@@ -67,17 +65,17 @@ export async function readRun(
     history.head,
   );
   const { canceling, last, moments, setup, logs, output } = history;
+  const live = !isTerminal(prediction.status);
   const input = history.input && (await refreshed(services, caller, origin, history.input));
   return {
     prediction,
     model,
     dataRemoved: data_removed,
-    live: !isTerminal(prediction.status),
+    live,
     canceling,
     last,
     setup,
     logs,
-    runners: moments.runners,
     steps: timeline(moments, prediction),
     output: output.values.map((text): Json => JSON.parse(text)),
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
@@ -100,7 +98,6 @@ const NOTHING_KEPT = {
   last: 0,
   setup: null,
   logs: { text: "", hidden: 0, torn: false },
-  runners: 0,
   output: [],
   chars: 0,
   omitted: 0,

@@ -1,5 +1,11 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Deadline, deadlines as deadlinesOf, earliest } from "../../src/domain/deadlines.ts";
+import {
+  type Deadline,
+  deadlines as deadlinesOf,
+  earliest,
+  heardBeforeRestart,
+} from "../../src/domain/deadlines.ts";
 import { PredictionLife } from "../../src/domain/prediction.ts";
 import type { PredictionSpec } from "../../src/domain/prediction-state.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";
@@ -19,6 +25,20 @@ function running(changes?: Partial<PredictionSpec>) {
   started.start(NOW + 1_000);
   return started;
 }
+
+test("of a restarted object the lease goes on from the last frame, or for 10 s", () => {
+  const ends = (saidAt: number) =>
+    (heardBeforeRestart(NOW + saidAt * 1_000, NOW, PATIENCE) - NOW) / 1_000 + 30;
+  expect([0, -5, -19, -20, -21, -500].map(ends)).toEqual([30, 25, 11, 10, 10, 10]);
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 100_000 }), (ago) => {
+      const until = heardBeforeRestart(NOW - ago, NOW, PATIENCE) + 30_000;
+      return until >= NOW + 10_000 && until <= Math.max(NOW - ago + 30_000, NOW + 10_000);
+    }),
+  );
+  // A lease that is shorter than that is not made longer.
+  expect(heardBeforeRestart(0, NOW, { ...PATIENCE, lease_seconds: 2 })).toBe(NOW);
+});
 
 describe("while it waits", () => {
   test("the queue time and the next dispatch", () => {

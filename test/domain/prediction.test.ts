@@ -209,6 +209,17 @@ describe("a lost lease", () => {
     expect(life.state.waiting_since).toBe(NOW + 30);
   });
 
+  test("says in the log which attempt was lost", () => {
+    const life = started();
+    life.lose(false, NOW + 30);
+    const data = { status: "started", lost: 1 };
+    expect(life.takeEvents()).toEqual([{ event: "status", data }]);
+    // What had not begun is nothing to be told of.
+    life.openAttempt(SECRET, NOW + 31);
+    life.lose(false, NOW + 60);
+    expect(life.takeEvents()).toEqual([]);
+  });
+
   test("after output fails it", () => {
     const life = started();
     life.lose(true, NOW + 30);
@@ -276,6 +287,8 @@ describe("a hand-back", () => {
     life.release(false, NOW + 4);
     expect(life.waiting).toBe(true);
     expect(life.state.lost).toBe(0);
+    const data = { status: "started", returned: 1 };
+    expect(life.takeEvents()).toEqual([{ event: "status", data }]);
   });
 
   test("after output fails it: another run would answer twice", () => {

@@ -23,6 +23,10 @@ const started = (attempt = 1): LogEvent => ({
   event: "status",
   data: { status: "started", attempt },
 });
+const lost = (attempt: number): LogEvent => ({
+  event: "status",
+  data: { status: "started", lost: attempt },
+});
 const setup = (phase: "pulling" | "starting" | "ready"): LogEvent => ({
   event: "setup",
   data: { phase },
@@ -109,21 +113,49 @@ describe("under way", () => {
     ]);
   });
 
-  test("of several runners the last one counts", () => {
-    const frames: Frames = [
-      [0, pending],
-      [1, started(1), setup("pulling")],
-      [60, started(2), setup("starting")],
-    ];
-    const moments = momentsOf(frames);
-    expect(moments.runners).toBe(2);
-    const steps = timeline(moments, row("started", 60));
-    expect(told(steps).slice(0, 3)).toEqual([
+  const LOST: Frames = [
+    [0, pending],
+    [1, started(1), setup("pulling")],
+    [31, lost(1)],
+  ];
+
+  test("its runner was lost: it does not run, the next attempt waits", () => {
+    const moments = momentsOf(LOST);
+    expect(told(timeline(moments, row("started", 31)))).toEqual([
       "created past 0 -",
-      "queued past 0 60",
+      "gone past 1 30",
+      "queued current 31 -",
+      "setup ahead - -",
+      "started ahead - -",
+      "output ahead - -",
+      "done ahead - -",
+    ]);
+  });
+
+  test("of several runners the last one counts, and the time of the others apart", () => {
+    const moments = momentsOf([...LOST, [60, started(2), setup("starting")]]);
+    const steps = timeline(moments, row("started", 60));
+    expect(told(steps).slice(0, 4)).toEqual([
+      "created past 0 -",
+      "gone past 1 30",
+      "queued past 31 30",
       "setup current 60 -",
     ]);
-    expect(steps[2]?.phases).toEqual([{ phase: "starting", seconds: null }]);
+    expect(steps[3]?.phases).toEqual([{ phase: "starting", seconds: null }]);
+  });
+
+  test("what was handed back says so", () => {
+    const back: LogEvent = {
+      event: "status",
+      data: { status: "started", returned: 1 },
+    };
+    const frames: Frames = [
+      [0, pending],
+      [1, started(1)],
+      [3, back],
+    ];
+    const [, gone] = timeline(momentsOf(frames), row("started", 3));
+    expect(gone).toMatchObject({ what: "gone", attempt: { number: 1, why: "returned" } });
   });
 });
 
@@ -143,6 +175,26 @@ describe("ended", () => {
       "started past 3 6",
       "output past 4 1",
       "done past 9 9",
+    ]);
+  });
+
+  test("with the time of a lost attempt apart", () => {
+    const frames: Frames = [
+      [0, pending],
+      [1, started(1), setup("starting")],
+      [31, lost(1)],
+      [41, started(2), setup("starting")],
+      [43, setup("ready")],
+      [49, output, ...end("succeeded")],
+    ];
+    expect(told(timeline(momentsOf(frames), row("succeeded", 49, 2, 6)))).toEqual([
+      "created past 0 -",
+      "gone past 1 30",
+      "queued past 31 11",
+      "setup past 41 2",
+      "started past 43 6",
+      "output past 49 6",
+      "done past 49 49",
     ]);
   });
 
@@ -224,6 +276,7 @@ describe("whatever the clocks say", () => {
       pending,
       started(1),
       started(2),
+      lost(1),
       setup("pulling"),
       setup("starting"),
       setup("ready"),
@@ -238,7 +291,7 @@ describe("whatever the clocks say", () => {
     fc.assert(
       fc.property(frames, status, measured, measured, (all, is, setupTime, runTime) => {
         const steps = timeline(momentsOf(all), row(is, 20, setupTime, runTime));
-        const order = ["created", "queued", "setup", "started", "output", "done"];
+        const order = ["created", "gone", "queued", "setup", "started", "output", "done"];
         const places = steps.map(({ what }) => order.indexOf(what));
         expect(places).toEqual(places.toSorted((a, b) => a - b));
         for (const { at, seconds: took, phases = [] } of steps) {

@@ -32,6 +32,7 @@ describe("a runner that is not heard for 30 s", () => {
     expect(statuses).toMatchObject([
       { status: "pending" },
       { status: "started", attempt: job.attempt },
+      { status: "started", lost: job.attempt },
       { status: "started", attempt: job.attempt + 1 },
       { status: "succeeded" },
     ]);
@@ -133,7 +134,7 @@ describe("a zombie that comes back after its lease", () => {
 });
 
 describe("an object that was restarted, and the channel with it", () => {
-  test("gives the runner one lease to come back", async () => {
+  test("gives the runner 10 s to come back, when its lease would be over", async () => {
     const { client, id, job, runner, channel } = await withoutTimers(begun);
     await channel.output("a");
     await evictDurableObject(await objectOf(id), { webSockets: "close" });
@@ -144,12 +145,28 @@ describe("an object that was restarted, and the channel with it", () => {
     expect(await client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b"] });
   });
 
-  test("and not two", async () => {
+  test("and no longer", async () => {
     const { client, id, channel } = await withoutTimers(begun);
     await channel.output("a");
     await evictDurableObject(await objectOf(id), { webSockets: "close" });
     await passes(31, id);
-    await passes(31, id);
+    await passes(9, id);
+    expect(await client.status(id)).toBe("started");
+    await passes(2, id);
+    expect(await client.status(id)).toBe("failed");
+  });
+
+  test("or what is left of its lease since it last said something", async () => {
+    const { client, id, channel } = await withoutTimers(begun);
+    for (const value of ["a", "b"]) {
+      advance(20);
+      await channel.output(value);
+    }
+    await evictDurableObject(await objectOf(id), { webSockets: "close" });
+    await passes(5, id);
+    await passes(24, id);
+    expect(await client.status(id)).toBe("started");
+    await passes(2, id);
     expect(await client.status(id)).toBe("failed");
   });
 });

@@ -4,7 +4,7 @@ import type { TaskStatus } from "../../protocol/prediction.ts";
 import { Time } from "../ui/parts.tsx";
 import { duration } from "./duration.ts";
 
-const NAMES: Record<Step["what"], string> = {
+const NAMES: Record<Exclude<Step["what"], "gone">, string> = {
   created: "Created",
   queued: "Queued",
   setup: "Setup",
@@ -19,20 +19,12 @@ const ENDS: Partial<Record<TaskStatus, string>> = {
   canceled: "Canceled",
 };
 
-export const Timeline = ({
-  steps,
-  status,
-  runners,
-}: {
-  steps: Step[];
-  status: TaskStatus;
-  runners: number;
-}) => (
+export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus }) => (
   <>
     <ol class="timeline">
       {steps.map((step) => (
         <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
-          <span class="step">{(step.what === "done" && ENDS[status]) || NAMES[step.what]}</span>
+          <span class="step">{nameOf(step, status)}</span>
           <span class="took">
             <Took step={step} />
           </span>
@@ -41,11 +33,27 @@ export const Timeline = ({
       ))}
     </ol>
     <Bar steps={steps} />
-    {runners > 1 && (
-      <p class="hint">{`${runners} runners have begun it: one was lost, or handed it back.`}</p>
-    )}
+    {steps.map(({ attempt }, n) => attempt && <Gone attempt={attempt} next={steps[n + 1]} />)}
   </>
 );
+
+const Gone = ({
+  attempt: { number, why },
+  next,
+}: {
+  attempt: GoneStep;
+  next: Step | undefined;
+}) => (
+  <p class="hint">
+    {`The runner of attempt ${number} ${WHY[why]}`}
+    {next?.state === "current" ? `: attempt ${number + 1} waits for another.` : "."}
+  </p>
+);
+
+function nameOf({ what, attempt }: Step, status: TaskStatus): string {
+  if (what === "gone") return `Attempt ${attempt?.number}, ${attempt?.why}`;
+  return (what === "done" && ENDS[status]) || NAMES[what];
+}
 
 function Took({ step: { what, state, at, seconds } }: { step: Step }) {
   if (what === "created") return at === null ? <>–</> : <Time at={at} />;
@@ -65,13 +73,19 @@ const Phases = ({ step: { phases = [] } }: { step: Step }) =>
     </small>
   );
 
+type GoneStep = NonNullable<Step["attempt"]>;
+
+const WHY: Record<GoneStep["why"], string> = { lost: "was lost", returned: "has handed it back" };
+
+const BAR = new Set<Step["what"]>(["gone", "queued", "setup", "started"]);
+
 /** How the time of one that has ended is divided. */
 function Bar({ steps }: { steps: Step[] }) {
   const total = steps.find(({ what }) => what === "done")?.seconds ?? 0;
   if (total === 0) return null;
   let x = 0;
   const parts = steps
-    .filter(({ what }) => what === "queued" || what === "setup" || what === "started")
+    .filter(({ what }) => BAR.has(what))
     .map(({ what, seconds }) => {
       const width = Math.min(((seconds ?? 0) / total) * 1000, 1000 - x);
       x += width;

@@ -36,7 +36,7 @@ export function RunView({ run, host }: { run: Run; host: string }) {
       <p class="unseen" role="status" data-announce />
       <p class="problem" data-problem hidden />
       <div data-part="steps">
-        <Timeline steps={run.steps} status={prediction.status} runners={run.runners} />
+        <Timeline steps={run.steps} status={prediction.status} />
       </div>
       <Setup setup={run.setup} />
       <div data-part="trouble">

@@ -1,4 +1,5 @@
 /** What the runner of the current attempt says, and what happens when it says nothing. */
+import { heardBeforeRestart, type Patience } from "../../domain/deadlines.ts";
 import { parseLease } from "../../domain/lease.ts";
 import { sameText } from "../../domain/secret.ts";
 import {
@@ -37,9 +38,11 @@ export type Reply =
 
 export class Attempts {
   readonly #effects: Effects;
+  readonly #patience: Patience;
 
-  constructor(effects: Effects) {
+  constructor(effects: Effects, patience: Patience) {
     this.#effects = effects;
+    this.#patience = patience;
   }
 
   connect(record: PredictionRecord | undefined, leaseText: string): Response {
@@ -112,14 +115,14 @@ export class Attempts {
   }
 
   leaseEnded(record: PredictionRecord, now: number): void {
-    const { life } = record;
+    const { life, log } = record;
     const { attempt } = life.state;
     const { channels } = this.#effects;
     if (!attempt) return;
     if (channels.heardAt(attempt.number) === null && attempt.heard_at === null && !attempt.grace) {
-      // The object was restarted, and the channel with it: its runner gets one lease to return.
+      // The object was restarted, and the channel with it: its runner gets what is left to return.
       attempt.grace = true;
-      attempt.heard_at = now;
+      attempt.heard_at = heardBeforeRestart(log.saidAt(attempt.number), now, this.#patience);
       return record.save();
     }
     life.lose(record.produced, now);

@@ -39,6 +39,8 @@ export function historyOf(record: PredictionRecord): History {
   for (const { at, attempt, events } of log.written()) {
     for (const one of events) {
       moments = withEvent(moments, one, at);
+      // What the runner before has got ready is not there any more.
+      if (one.event === "status") setup = null;
       if (one.event === "logs") tail.add(one.data);
       if (one.event === "setup") {
         const { logs = "", ...progress } = one.data;

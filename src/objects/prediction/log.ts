@@ -75,27 +75,30 @@ export class EventLog {
   readonly #entries: Entries;
   #totals: Totals;
   #last: number;
+  /** When its last frame was written. */
+  #at: number;
 
-  private constructor(entries: Entries, last: number, totals: Totals) {
+  private constructor(entries: Entries, last: number, totals: Totals, at: number) {
     this.#entries = entries;
     this.#last = last;
     this.#totals = totals;
+    this.#at = at;
   }
 
   /** The row that a new log begins with. */
   static firstFrame(events: LogEvent[]): string {
-    return frameText(NOTHING, linesOf(events));
+    return frameText(NOTHING, linesOf(events), Date.now());
   }
 
   /** The log that consists of that row. */
   static first(entries: Entries, events: LogEvent[]): EventLog {
-    return new EventLog(entries, events.length, NOTHING);
+    return new EventLog(entries, events.length, NOTHING, 0);
   }
 
   static load(entries: Entries): EventLog {
     const { id, body } = entries.last();
-    const { events, at: _, ...totals }: Frame = JSON.parse(body);
-    return new EventLog(entries, id + events.length - 1, totals);
+    const { events, at = 0, ...totals }: Frame = JSON.parse(body);
+    return new EventLog(entries, id + events.length - 1, totals, at);
   }
 
   /** The id of the last event. */
@@ -110,6 +113,11 @@ export class EventLog {
   /** The last sequence number kept of an attempt. */
   seqOf(attempt: number): number {
     return this.#totals.attempt === attempt ? this.#totals.seq : 0;
+  }
+
+  /** When an attempt has last said something, unix ms; 0 when it has not yet. */
+  saidAt(attempt: number): number {
+    return this.#totals.attempt === attempt ? this.#at : 0;
   }
 
   /** What the totals will be with a frame of `lines` by this attempt. */
@@ -129,7 +137,8 @@ export class EventLog {
   /** Appends one row; gives what subscribers are sent, unless a part of it lies elsewhere. */
   append(lines: Line[], totals: Totals = this.#totals): Encoded | undefined {
     const first = this.#last + 1;
-    this.#entries.append(first, frameText(totals, lines));
+    this.#at = Date.now();
+    this.#entries.append(first, frameText(totals, lines, this.#at));
     this.#totals = totals;
     this.#last = first + lines.length - 1;
     if (lines.some(({ event }) => event === "stored")) return undefined;
@@ -138,7 +147,7 @@ export class EventLog {
 
   /** The row that says where a log has ended of which nothing else is left. */
   closing(): string {
-    return frameText(this.#totals, []);
+    return frameText(this.#totals, [], Date.now());
   }
 
   /** The next step of a replay after the event `after`; undefined at the end of the log. */
@@ -187,7 +196,7 @@ const encode = (first: number, lines: Line[]) =>
   lines.map(({ event, json }, n) => encodeJsonEvent(first + n, event, json)).join("");
 
 /** A Frame as JSON text, of texts that are there already. */
-function frameText(totals: Totals, lines: Line[]): string {
+function frameText(totals: Totals, lines: Line[], at: number): string {
   const events = lines.map(({ event, json }) => `{"event":"${event}","data":${json}}`);
-  return `${JSON.stringify(totals).slice(0, -1)},"at":${Date.now()},"events":[${events.join(",")}]}`;
+  return `${JSON.stringify(totals).slice(0, -1)},"at":${at},"events":[${events.join(",")}]}`;
 }

@@ -6,7 +6,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
-import type { Bindings } from "../../env.ts";
+import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
 import { LEASE_HEADER } from "../../protocol/runner.ts";
@@ -43,7 +43,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
     this.#find(name),
   );
-  readonly #attempts = new Attempts(this.#effects);
+  readonly #attempts = new Attempts(this.#effects, settings(this.env).patience);
 
   // ---- the API's doors
 

@@ -1,5 +1,5 @@
 /** A run as the server shows it, and the stream that goes on from there. */
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { EventReader, eventsOf, named } from "../support/events.ts";
 import { objectOf } from "../support/objects.ts";
@@ -48,6 +48,33 @@ describe("while it goes on", () => {
     expect(html).toMatch(/<progress max="1" value="0.5"/);
     expect(textIn(html, "data-logs=")).toBe("\nhalf\n");
     expect(stepsIn(html)).toContain("Setup: current");
+  });
+
+  it("does not run while no runner has it: one was lost, and the next attempt waits", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const { channel } = await (await who.runner()).work();
+    await channel.report([{ event: "setup", data: { phase: "pulling" } }]);
+    vi.setSystemTime(Date.now() + 31_000);
+    await runDurableObjectAlarm(await objectOf(id));
+    const html = await view(who, id);
+    expect(html).toContain("The runner of attempt 1 was lost: attempt 2 waits for another.");
+    expect(html).not.toContain("Fetching the image");
+    expect(stepsIn(html)).toEqual([
+      "Created: past",
+      "Attempt 1, lost: past",
+      "Queued: current",
+      "Setup: ahead",
+      "Running: ahead",
+      "First output: ahead",
+      "Done: ahead",
+    ]);
+    await (await who.runner()).work();
+    const again = await view(who, id);
+    expect(again).toContain("The runner of attempt 1 was lost.");
+    expect(stepsIn(again)).toContain("Attempt 1, lost: past");
+    expect(stepsIn(again)).toContain("Running: current");
   });
 
   it("is followed from where the page ends, without losing or repeating a word", async () => {

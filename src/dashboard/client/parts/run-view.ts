@@ -124,7 +124,11 @@ class LiveRun {
       badge.className = `status ${status}`;
       badge.textContent = status;
     }
-    this.#announce(`Status: ${status}`);
+    this.#announce(goneText(data) ?? `Status: ${status}`);
+    // What a runner before was getting ready.
+    this.#phase = "";
+    const panel = this.#root.querySelector<HTMLElement>("[data-setup]");
+    if (panel) panel.hidden = true;
     this.#step();
   }
 
@@ -232,6 +236,13 @@ class LiveRun {
     place.hidden = words === undefined;
     place.textContent = words ?? "";
   }
+}
+
+/** What a change of the status says of an attempt that came to nothing. */
+function goneText(data: Json): string | undefined {
+  if (fieldOf(data, "lost") !== undefined) return "Its runner was lost: it waits for another.";
+  if (fieldOf(data, "returned") !== undefined) return "It was handed back: it waits for another.";
+  return undefined;
 }
 
 const fieldOf = (data: Json, name: string): unknown =>
