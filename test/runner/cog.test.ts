@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Box, openBox, signals } from "./containers-fixture.ts";
+import { type Box, openBox, QUICK, signals } from "./containers-fixture.ts";
 
 // Real processes, and the machine may be busy with other tests.
 vi.setConfig({ testTimeout: 15_000 });
@@ -139,6 +139,54 @@ describe("a container that lies", () => {
     const { sink, finish } = box.run("liar", { mode: "impostor" });
     expect(await finish).toMatchObject({ status: "succeeded" });
     expect(sink.of("output")).toEqual([[404, 404]]);
+  });
+});
+
+describe("a container whose model has died with a run", () => {
+  const pid = async () => {
+    const { sink, finish } = box.run("liar", { mode: "pid" });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    return sink.of("output")[0];
+  };
+
+  it.each([
+    ["0.9.9 has it", "READY"],
+    ["0.16 has it", "DEFUNCT"],
+    ["0.22 has it", "UNHEALTHY"],
+  ])("is joined by nobody, where it says so as %s", async (_, says) => {
+    await box.close();
+    box = await openBox(4, { ...QUICK, failureWatch: 60_000 });
+    const first = await pid();
+    // Its words are the version's own: what counts is what the container says of itself.
+    const { finish } = box.run("liar", { mode: "die", says, error: "boom" });
+    expect(await finish).toMatchObject({ status: "failed", error: { message: "boom" } });
+    expect(box.executor.warm()).toEqual([]);
+    expect(await pid()).not.toBe(first);
+  });
+
+  it.each([
+    "Worker crashed",
+    "Prediction failed for an unknown reason. It might have run out of memory? (exitcode -9)",
+  ])("is known by Cog's own words: %s", async (error) => {
+    await box.close();
+    box = await openBox(4, { ...QUICK, failureWatch: 60_000 });
+    const first = await pid();
+    await box.run("liar", { mode: "die", says: "READY", error }).finish;
+    expect(await pid()).not.toBe(first);
+  });
+
+  it("gets its next run after a failure that it has outlived", async () => {
+    const first = await pid();
+    expect(await box.run("liar", { mode: "fail" }).finish).toMatchObject({ status: "failed" });
+    expect(await pid()).toBe(first);
+  });
+
+  it("that refuses a run which it was not the first for leaves it to another", async () => {
+    const first = await pid();
+    const refused = box.run("liar", { mode: "brokenOnce" });
+    expect(await refused.finish).toMatchObject({ status: "succeeded" });
+    expect(refused.sink.of("output")).not.toEqual([first]);
+    expect(refused.sink.of("logs")).toEqual([]);
   });
 });
 

@@ -5,12 +5,17 @@ import http from "node:http";
 const { PORT, HOST, SETUP, ITERATOR, INPUTS = "", WEBHOOK_AUTH_TOKEN: token } = process.env;
 const running = new Set();
 let looks = 0;
+let runs = 0;
+/** Of a model that has died with a run: how its server goes on. */
+let dead;
 
 process.stdout.write("the liar is up\n");
 if (SETUP === "exit") process.exit(3);
 
 function health() {
   looks += 1;
+  // Cog 0.16 and 0.22. 0.9.9 says nothing of it, and ends a moment later.
+  if (dead && dead !== "READY") return { status: dead };
   if (SETUP === "fail") return { status: "SETUP_FAILED", setup: { logs: "no weights\n" } };
   if (SETUP === "endless" || (SETUP === "slow" && looks < 3)) {
     return { status: "STARTING", setup: { logs: "step\n".repeat(looks) } };
@@ -67,6 +72,12 @@ const modes = {
     process.stdout.write("segmentation fault\n");
     process.exit(139);
   },
+  async die(id, url, { says, error = "Worker crashed" }) {
+    running.delete(id);
+    dead = says;
+    await post(url, { id, status: "failed", error });
+    if (says === "READY") setTimeout(() => process.exit(0), 60);
+  },
   async fail(id, url) {
     running.delete(id);
     await post(url, { id, status: "failed", error: "no" });
@@ -121,11 +132,19 @@ http
     if (cancel) return reply(200, {});
     const chunks = await request.toArray();
     const { input, webhook } = JSON.parse(Buffer.concat(chunks).toString());
+    runs += 1;
     if (input.mode === "hangUp") return request.socket.destroy();
+    // By one that has had other runs: a container of its own takes it.
+    if (input.mode === "brokenOnce") {
+      if (runs > 1) return reply(500, {});
+      input.mode = "pid";
+    }
     const refusal = refusals[input.mode];
     if (refusal) return reply(...refusal);
+    if (dead && dead !== "READY") return reply(dead === "DEFUNCT" ? 500 : 409, {});
     running.add(id);
     reply(202, { id, status: "starting" });
+    if (dead) return post(webhook, { id, status: "failed", error: "Invalid operation" });
     await modes[input.mode](id, webhook, input);
   })
   .listen(Number(PORT), HOST);

@@ -302,6 +302,76 @@ describe("a container", () => {
     await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
   });
 
+  it("is joined by nobody while it is not known whether it outlives a failure", async () => {
+    for (const [index, verdict] of (["kept", "retired"] as const).entries()) {
+      const first = w.run("a", { limits: { max_concurrency: 2 } });
+      await w.running(3 * index + 1);
+      const told = Promise.withResolvers<"kept" | "retired">();
+      w.runs[3 * index]?.end({ finish: failure, verdict: told.promise });
+      // Who called hears of it at once.
+      await first.finish;
+      expect(w.fleet.warm()).toEqual([]);
+      const next = [1, 2].map(() => w.run("a", { limits: { max_concurrency: 2 } }));
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(w.runs).toHaveLength(3 * index + 1);
+      expect(w.started).toHaveLength(1);
+      told.resolve(verdict);
+      await w.running(3 * index + 3);
+      expect(w.started).toHaveLength(index + 1);
+      for (const run of w.runs.slice(3 * index + 1)) run.end();
+      await Promise.all(next.map(({ finish }) => finish));
+    }
+    expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
+  });
+
+  it("makes room for another model while it is not known whether it outlives a failure", async () => {
+    w = world(1);
+    const first = w.run("a");
+    await w.running(1);
+    w.runs[0]?.end({ finish: failure, verdict: new Promise(() => {}) });
+    await first.finish;
+    void w.run("b");
+    await w.running(2);
+  });
+
+  it("that refuses a run is left, and another one takes it", async () => {
+    const first = w.run("a");
+    await w.running(1);
+    w.runs[0]?.end();
+    await first.finish;
+    const refused = { finish: failure, container: "retired", untaken: "refused" } as const;
+    const second = w.run("a");
+    await w.running(2);
+    w.runs[1]?.end(refused);
+    await w.running(3);
+    expect(w.started).toHaveLength(2);
+    // A new one that refuses is as the next would be.
+    w.runs[2]?.end(refused);
+    expect(await second.finish).toMatchObject({ status: "failed" });
+  });
+
+  it("that is full beside others fails the run, and one that is full of nobody is left", async () => {
+    const limits = { max_concurrency: 2 };
+    const full = { finish: failure, container: "retired", untaken: "full" } as const;
+    const [first, second] = [w.run("a", { limits }), w.run("a", { limits })];
+    await w.running(2);
+    w.runs[1]?.end(full);
+    expect(await second.finish).toMatchObject({ status: "failed" });
+    w.runs[0]?.end();
+    await first.finish;
+    const third = w.run("a", { limits });
+    await w.running(3);
+    w.runs[2]?.end();
+    await third.finish;
+    const last = w.run("a", { limits });
+    await w.running(4);
+    w.runs[3]?.end(full);
+    await w.running(5);
+    expect(w.started).toHaveLength(3);
+    w.runs[4]?.end();
+    expect(await last.finish).toMatchObject({ status: "succeeded" });
+  });
+
   it("is killed when its run did not stop", async () => {
     const { finish } = w.run("a");
     await w.running(1);

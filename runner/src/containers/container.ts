@@ -70,7 +70,10 @@ export class Container {
   #users = 0;
   /** Whether runs have overlapped since it was last unused: then its logs are nobody's alone. */
   #shared = false;
+  #joins = 0;
   #failures = 0;
+  /** Failed runs of which it may be dying. */
+  #doubts = 0;
   #retired = false;
   #stopping: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -102,7 +105,21 @@ export class Container {
   }
 
   get hasRoom(): boolean {
+    return this.#doubts === 0 && this.#mayHaveRoom;
+  }
+
+  /** Soon to be known. */
+  get isInDoubt(): boolean {
+    return this.#doubts > 0 && this.#mayHaveRoom;
+  }
+
+  get #mayHaveRoom(): boolean {
     return !this.#retired && this.#users < this.#specification.maxConcurrency;
+  }
+
+  /** Whether it has had other runs than the one that is in it. */
+  get isUsed(): boolean {
+    return this.#joins > 1;
   }
 
   get users(): number {
@@ -114,9 +131,22 @@ export class Container {
     this.#shared = this.#users > 0;
     if (!this.#shared && this.#session) this.#running?.forget();
     this.#users += 1;
+    this.#joins += 1;
   }
 
-  leave(idleSeconds: number, outcome?: Outcome): void {
+  /** Resolves when it is known whether it gets other runs. */
+  async leave(idleSeconds: number, outcome?: Outcome): Promise<void> {
+    this.#left(idleSeconds, outcome);
+    if (!outcome?.verdict) return;
+    this.#doubts += 1;
+    const verdict = await outcome.verdict;
+    this.#doubts -= 1;
+    if (verdict === "kept") return;
+    this.#retired = true;
+    if (this.#users === 0) void this.stop();
+  }
+
+  #left(idleSeconds: number, outcome: Outcome | undefined): void {
     this.#users -= 1;
     if (outcome && !outcome.excused) {
       this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;

@@ -65,7 +65,7 @@ export class Fleet {
   }
 
   leave(container: Container, ...how: Parameters<Container["leave"]>): void {
-    container.leave(...how);
+    void container.leave(...how).then(() => this.#changed());
     if (this.#containers.delete(container)) this.#containers.add(container);
     this.#changed();
   }
@@ -82,6 +82,7 @@ export class Fleet {
 
   /** Whether a container is for it to make room for: those after it share that one. */
   #needsOne({ key, maxConcurrency }: Specification, me: Waiting): boolean {
+    if (this.#isInDoubt(key)) return false;
     const place = this.#line.filter((one) => one.key === key).indexOf(me);
     return place % maxConcurrency === 0;
   }
@@ -96,6 +97,7 @@ export class Fleet {
 
   #add(specification: Specification, parts: ContainerParts, me: Waiting): Container | undefined {
     const before = this.#line.indexOf(me);
+    if (this.#isInDoubt(specification.key)) return undefined;
     if (this.#containers.size + before >= this.#most) return undefined;
     const container = new Container(specification, parts);
     this.#containers.add(container);
@@ -104,6 +106,11 @@ export class Fleet {
       this.#changed();
     });
     return container;
+  }
+
+  /** One more of the kind would be loaded for nothing. */
+  #isInDoubt(key: string): boolean {
+    return [...this.#containers].some((one) => one.key === key && one.isInDoubt);
   }
 
   #changed(): void {

@@ -30,24 +30,26 @@ export async function runJob(
   const broken = new AbortController();
   inputs.catch((error) => broken.abort(error));
   const wait = AbortSignal.any([stop, broken.signal]);
-  let outcome: Outcome | undefined;
   try {
-    const container = await fleet.join(job, parts, wait);
-    try {
-      const session = await container.session((progress) => sink.setup(progress), wait);
-      const setup_seconds = (performance.now() - claimed) / 1_000;
-      const abandon = () => session.endsByClosing || void abandonIn(container);
-      signals.abandon.addEventListener("abort", abandon, { once: true });
-      const { input } = await inputs;
-      const run = await runIn(session, parts.outputs, { job, input, container, sink, stop });
-      outcome = run.outcome;
-      signals.abandon.removeEventListener("abort", abandon);
-      if (outcome.container === "killed") {
-        await container.kill(internal("another prediction in the container did not stop"));
+    for (;;) {
+      let outcome: Outcome | undefined;
+      const container = await fleet.join(job, parts, wait);
+      try {
+        const session = await container.session((progress) => sink.setup(progress), wait);
+        const setup_seconds = (performance.now() - claimed) / 1_000;
+        const abandon = () => session.endsByClosing || void abandonIn(container);
+        signals.abandon.addEventListener("abort", abandon, { once: true });
+        const { input } = await inputs;
+        const run = await runIn(session, parts.outputs, { job, input, container, sink, stop });
+        outcome = run.outcome;
+        signals.abandon.removeEventListener("abort", abandon);
+        if (outcome.container === "killed") {
+          await container.kill(internal("another prediction in the container did not stop"));
+        }
+        if (!belongsElsewhere(outcome, container)) return { ...run.finish, setup_seconds };
+      } finally {
+        fleet.leave(container, job.limits.idle_seconds, outcome);
       }
-      return { ...run.finish, setup_seconds };
-    } finally {
-      fleet.leave(container, job.limits.idle_seconds, outcome);
     }
   } catch (error) {
     return stop.aborted ? CANCELED : failed(asFailure(error, parts.log));
@@ -78,11 +80,20 @@ async function runIn(
     const model = `${owner}/${name}`;
     const outcome = await session.run({ id, call, model, input, limits, sink, stop });
     // What was refused has used nothing.
-    if (!outcome.refused) meter?.settle();
+    if (!outcome.refused && !outcome.untaken) meter?.settle();
     return { outcome, finish: await stored.settle(outcome.finish) };
   } finally {
     await stored.close();
   }
+}
+
+/**
+ * Whether another container may do what this one refused: it may have died of a run before. What
+ * a new one refuses, or one that is full beside others, the next would refuse as well.
+ */
+function belongsElsewhere({ untaken }: Outcome, container: Container): boolean {
+  if (!untaken || !container.isUsed) return false;
+  return untaken === "refused" || container.users === 1;
 }
 
 /** Others in the container are not to suffer: with them, the run is cancelled like any other. */

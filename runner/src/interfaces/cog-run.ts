@@ -13,8 +13,9 @@ import { sleep } from "../containers/wait.ts";
 import { backoff } from "../retry.ts";
 import type { SessionParts } from "./cog.ts";
 import { type Health, health, invalid, parseAs, type State, state } from "./cog-protocol.ts";
+import { outlives } from "./cog-survival.ts";
 import { Growth } from "./growth.ts";
-import type { Answer } from "./http.ts";
+import { type Answer, isUnheard } from "./http.ts";
 import type { Connection, Outcome, Run } from "./interface.ts";
 import type { Reports } from "./receiver.ts";
 import { ServerFailure } from "./vendora-error.ts";
@@ -43,6 +44,8 @@ const JSON_GROWTH = 3;
 const DATA_URIS = 64 * 1024 ** 2;
 const SLACK = 1024 ** 2;
 
+type Refusal = Pick<Outcome, "refused" | "excused" | "untaken">;
+
 export class CogRun {
   readonly #run: Run;
   readonly #connection: Connection;
@@ -52,6 +55,8 @@ export class CogRun {
   readonly #settled = Promise.withResolvers<Outcome>();
   readonly #over = new AbortController();
   #requested: number | undefined;
+  /** The container has it, or may have it. */
+  #taken = false;
 
   constructor(run: Run, connection: Connection, parts: SessionParts) {
     this.#run = run;
@@ -73,7 +78,7 @@ export class CogRun {
       report: (body) => this.#report(body),
       distrust: (what) => this.#distrust(what),
     });
-    this.#on(gone, () => this.#fail(gone.reason, "retired"));
+    this.#on(gone, () => this.#fail(gone.reason, "retired", this.#unlessTaken));
     const created = this.#create(webhook.url);
     this.#on(stop, () => void this.#stop(created));
     void created.then(() => this.#watchHealth(webhook));
@@ -97,6 +102,7 @@ export class CogRun {
       if (stop.aborted) return this.#settle({ status: "canceled", output: "none" }, "kept");
       this.#requested ??= performance.now();
       const answer = await this.#put(body);
+      if (answer?.status === 202) this.#taken = true;
       if (!answer || answer.status === 202) return;
       if (answer.status !== 409 || tries === ROOM_TRIES) return this.#refused(answer);
       if (!(await sleep(backoff(tries, ROOM_DELAYS), this.#over.signal))) return;
@@ -116,8 +122,12 @@ export class CogRun {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const failure = external(`the container did not take the prediction: ${why}`);
+      // What only has not answered may have taken it all the same.
+      if (!isUnheard(error)) this.#taken = true;
       const { exitNotice } = this.#parts.timing;
-      if (await sleep(exitNotice, this.#over.signal)) this.#fail(failure, "retired");
+      if (await sleep(exitNotice, this.#over.signal)) {
+        this.#fail(failure, "retired", this.#unlessTaken);
+      }
       return undefined;
     }
   }
@@ -130,9 +140,11 @@ export class CogRun {
       );
       const message = `the model refused the input: ${issues?.join("; ") ?? text}`;
       const error = { message, type: "invalid_request_error", param: null, code: null };
-      this.#fail(new ServerFailure(status, error), "kept");
+      const refused = { refused: true, excused: true };
+      this.#fail(new ServerFailure(status, error), "kept", refused);
     } else if (status === 409) {
-      this.#fail(internal("the container has no room for the prediction"), "retired");
+      const failure = internal("the container has no room for the prediction");
+      this.#fail(failure, "retired", { untaken: "full" });
     } else if (status === 200 || status === 201) {
       const advice = "it must run predictions asynchronously (Cog 0.7 or later)";
       this.#fail(
@@ -140,12 +152,18 @@ export class CogRun {
         "retired",
       );
     } else {
-      this.#fail(external(`the container refused the prediction: ${status} ${text}`), "retired");
+      const failure = external(`the container refused the prediction: ${status} ${text}`);
+      this.#fail(failure, "retired", status >= 500 ? { untaken: "refused" } : {});
     }
+  }
+
+  get #unlessTaken(): Refusal {
+    return this.#taken ? {} : { untaken: "refused" };
   }
 
   #report(body: string): void {
     const reported = parseAs(state, body);
+    this.#taken = true;
     if (this.#over.signal.aborted) return;
     if (!reported) {
       this.#distrust("something that is not the state of a prediction");
@@ -163,13 +181,19 @@ export class CogRun {
     const wanted = status !== "canceled" || this.#run.stop.aborted;
     if (status === "failed") {
       const message = reported.error || "the model failed without saying why";
-      this.#settle(failed(external(message), output), "kept");
+      this.#settle(failed(external(message), output), "kept", { verdict: this.#verdict(message) });
     } else if (wanted) {
       this.#settle({ status, output }, "kept");
     } else {
       const failure = external("the container canceled the prediction, which nobody had asked for");
       this.#settle(failed(failure, output), "kept");
     }
+  }
+
+  async #verdict(error: string): Promise<"kept" | "retired"> {
+    const { client, timing } = this.#parts;
+    const { gone } = this.#connection;
+    return (await outlives(error, client, timing, gone)) ? "kept" : "retired";
   }
 
   async #stop(created: Promise<void>): Promise<void> {
@@ -217,25 +241,20 @@ export class CogRun {
   }
 
   /** What goes wrong after a cancel has at least stopped the run. */
-  #fail(reason: unknown, container: Outcome["container"]): void {
+  #fail(reason: unknown, container: Outcome["container"], refusal: Refusal = {}): void {
     const { output } = this.#growth;
     const failure = reason instanceof Failure ? reason : internal(String(reason));
     const stopped = this.#run.stop.aborted;
     const finish: Finish = stopped ? { status: "canceled", output } : failed(failure, output);
-    this.#settle(finish, container, failure instanceof ServerFailure && failure.isRefusal);
+    this.#settle(finish, container, stopped ? {} : refusal);
   }
 
-  #settle(finish: Finish, container: Outcome["container"], refused = false): void {
+  #settle(finish: Finish, container: Outcome["container"], more: Partial<Outcome> = {}): void {
     if (this.#over.signal.aborted) return;
     this.#over.abort(OVER);
     const since = this.#requested;
     const times =
       since === undefined ? {} : { execution_seconds: (performance.now() - since) / 1e3 };
-    this.#settled.resolve({
-      finish: { ...finish, ...times },
-      container,
-      refused,
-      excused: refused,
-    });
+    this.#settled.resolve({ ...more, finish: { ...finish, ...times }, container });
   }
 }

@@ -117,3 +117,9 @@ export async function readBounded(
   }
   return Buffer.concat(chunks).toString();
 }
+
+/** Of a connection that broke, or that nobody took: whoever was to answer is not there any more. */
+export const isUnheard = (error: unknown): boolean =>
+  error instanceof Error &&
+  "code" in error &&
+  ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(String(error.code));

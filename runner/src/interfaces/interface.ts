@@ -43,6 +43,13 @@ export interface Outcome {
   refused?: boolean;
   /** It failed, and that says nothing against the container, which did its part. */
   excused?: boolean;
+  /**
+   * The container would not take it, and it has not begun: another container may take it. `full`:
+   * it said that it has no room.
+   */
+  untaken?: "refused" | "full";
+  /** It failed, and the container may have died of it. Told when that has shown; nobody joins before. */
+  verdict?: Promise<"kept" | "retired">;
 }
 
 export interface Session {
@@ -76,6 +83,8 @@ export interface Timing {
   healthPoll: number;
   /** A broken connection is the first that is seen of a crash: how long its exit may take. */
   exitNotice: number;
+  /** After a failed run, how long a container is looked at before it gets another one. */
+  failureWatch: number;
   /** From the cancel of a run to the kill of its container. */
   cancelGrace: number;
   /** From the polite request to end to the kill. */
@@ -86,6 +95,7 @@ export const DEFAULT_TIMING: Timing = {
   readinessPoll: 100,
   healthPoll: 5_000,
   exitNotice: 2_000,
+  failureWatch: 250,
   cancelGrace: 30_000,
   stopGrace: 5_000,
 };
