@@ -1,5 +1,11 @@
 /** Holding inputs against a schema that is in shape: what needs no zod, and so can be in a browser. */
-import { dereference, type Schema, type ValidationResult, validate } from "@cfworker/json-schema";
+import {
+  dereference,
+  format,
+  type Schema,
+  type ValidationResult,
+  validate,
+} from "@cfworker/json-schema";
 import type { Json } from "../protocol/common.ts";
 import type { Part } from "./json-schema-shape.ts";
 
@@ -9,13 +15,31 @@ export interface Prepared {
   /** All of its parts, by absolute address: where a `$ref` leads. */
   lookup: ReturnType<typeof dereference>;
   meter: Meter;
+  /** What else strings are held against, by the name of a format. */
+  formats: Record<string, (text: string) => boolean>;
 }
+
+/** The validator would try patterns with an engine that may take for ever; formats it asks us. */
+const OF_PATTERN = "pattern:";
+
+export const formatOfPattern = (pattern: string) => OF_PATTERN + pattern;
+
+export const isFormatOfPattern = (name: string) => name.startsWith(OF_PATTERN);
+
+/** undefined for an ordinary format. */
+export const patternOfFormat = (name: unknown): string | undefined =>
+  typeof name === "string" && isFormatOfPattern(name) ? name.slice(OF_PATTERN.length) : undefined;
 
 /**
  * @param schema as schemaShape has left it, and nobody else's: its parts are marked
+ * @param finish has a last look at each part
  * @throws Error for a reference that leads to nothing
  */
-export function readied(schema: Part): Prepared {
+export function readied(
+  schema: Part,
+  formats: Prepared["formats"] = {},
+  finish: (part: Schema) => void = () => {},
+): Prepared {
   const lookup = dereference(schema);
   const meter = new Meter();
   for (const [place, part] of Object.entries(lookup)) {
@@ -24,23 +48,30 @@ export function readied(schema: Part): Prepared {
     if (target !== undefined && !(target in lookup)) {
       throw new Error(`${fragmentOf(place)}: $ref '${part.$ref}' leads to nothing in this schema`);
     }
+    finish(part);
     meter.watch(part);
   }
-  return { schema, lookup, meter };
+  return { schema, lookup, meter, formats };
 }
 
 /** @throws RangeError, TooCostly, and what the validator throws for what it cannot work with */
-export function attempt({ schema, lookup, meter }: Prepared, input: Json): ValidationResult {
+export function attempt(
+  { schema, lookup, meter, formats }: Prepared,
+  input: Json,
+): ValidationResult {
   const run = (firstOnly: boolean) => {
     meter.reset();
     return validate(input, schema, "2020-12", lookup, firstOnly);
   };
+  Object.assign(format, formats);
   try {
     return run(false);
   } catch (error) {
     // Also from more mistakes than a call can have arguments (some 100,000): then the first of each list.
     if (error instanceof RangeError) return run(true);
     throw error;
+  } finally {
+    for (const name in formats) delete format[name];
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a JSON Schema found wrong with an input, in the form of a 422. */
 import type { OutputUnit, Schema } from "@cfworker/json-schema";
 import type { Json, ValidationIssue } from "../protocol/common.ts";
+import { patternOfFormat } from "./json-schema-holding.ts";
 import {
   alternatives,
   type Fault,
@@ -127,8 +128,6 @@ function faultOf({ keyword, error }: OutputUnit, limit: unknown, value: unknown)
       return fault("string_too_short", { min_length: limit });
     case "maxLength":
       return fault("string_too_long", { max_length: limit });
-    case "pattern":
-      return fault("string_pattern_mismatch", { pattern: limit });
     case "minItems":
       return fault("too_short", { field_type: "List", min_length: limit });
     case "maxItems":
@@ -137,8 +136,11 @@ function faultOf({ keyword, error }: OutputUnit, limit: unknown, value: unknown)
       return fault("too_short", { field_type: "Dictionary", min_length: limit });
     case "maxProperties":
       return fault("too_long", { field_type: "Dictionary", max_length: limit });
-    case "format":
+    case "format": {
+      const pattern = patternOfFormat(limit);
+      if (pattern !== undefined) return fault("string_pattern_mismatch", { pattern });
       return fault(FORMATS.get(limit) ?? "value_error", { error });
+    }
     case "not":
       // How `false` is written in our copy.
       return limit === true ? fault("extra_forbidden") : fault("value_error", { error });

@@ -3,6 +3,7 @@ import type { ValidationResult } from "@cfworker/json-schema";
 import type { Json } from "../protocol/common.ts";
 import { attempt, messageOf, type Prepared, readied, TooCostly } from "./json-schema-holding.ts";
 import { schemaIssues } from "./json-schema-issues.ts";
+import { Patterns } from "./json-schema-patterns.ts";
 import { schemaShape } from "./json-schema-shape.ts";
 import { invalid, type Loc, tooDeep, ValidationFailure } from "./validation.ts";
 import { issuesOf } from "./zod-issues.ts";
@@ -17,7 +18,7 @@ type JsonSchema = Record<string, Json>;
 export function checkSchema(schema: JsonSchema, loc: Loc): void {
   try {
     // What needs no end for null does so for all: a part that refers to itself, an avalanche of $ref.
-    attempt(prepare(schema, loc), null);
+    attempt(prepare(schema, null, loc), null);
   } catch (error) {
     if (error instanceof ValidationFailure) throw error;
     if (error instanceof RangeError) throw tooDeep(loc);
@@ -31,22 +32,22 @@ export function checkSchema(schema: JsonSchema, loc: Loc): void {
  *   published when less was checked and cannot be used
  */
 export function validateInput(schema: JsonSchema, input: Json): void {
-  const prepared = ready(schema);
+  const prepared = ready(schema, input);
   const { valid, errors } = hold(prepared, input);
   if (!valid) throw new ValidationFailure(schemaIssues(errors, { ...prepared, input }));
 }
 
 const LOC: Loc = ["body", "input"];
 
-function ready(schema: JsonSchema): Prepared {
+function ready(schema: JsonSchema, input: Json): Prepared {
   try {
-    return prepare(schema, ["body", "schema"]);
+    return prepare(schema, input, ["body", "schema"]);
   } catch (error) {
-    throw unusable(error);
+    throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
   }
 }
 
-function prepare(source: JsonSchema, loc: Loc): Prepared {
+function prepare(source: JsonSchema, input: Json, loc: Loc): Prepared {
   const parsed = schemaShape.safeParse(source);
   if (!parsed.success) {
     const issues = issuesOf(parsed.error, "body", source);
@@ -54,7 +55,8 @@ function prepare(source: JsonSchema, loc: Loc): Prepared {
       issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc.slice(1)] })),
     );
   }
-  return readied(parsed.data);
+  const patterns = new Patterns(input);
+  return readied(parsed.data, patterns.formats, (part) => patterns.settle(part));
 }
 
 function hold(prepared: Prepared, input: Json): ValidationResult {
@@ -65,13 +67,15 @@ function hold(prepared: Prepared, input: Json): ValidationResult {
     if (error instanceof RangeError) throw tooDeep(LOC);
     // The validator writes names as parts of addresses.
     if (error instanceof URIError) throw invalid(LOC, "A name in it has half a character in it");
-    if (error instanceof TooCostly) {
-      const advice = "Send a smaller input, or leave out Validate-Input";
-      throw invalid(LOC, `The model's input schema is too costly: ${error.message}. ${advice}`);
-    }
-    throw unusable(error);
+    throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
   }
 }
+
+const tooCostly = ({ message }: TooCostly) =>
+  invalid(
+    LOC,
+    `The model's input schema is too costly: ${message}. Send a smaller input, or leave out Validate-Input`,
+  );
 
 const unusable = (error: unknown) =>
   invalid(

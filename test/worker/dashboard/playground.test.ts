@@ -288,7 +288,7 @@ describe("client code", () => {
 
 describe("what a version's schema asks", () => {
   it("cannot hold up the service, and what takes too long is left to the container", async () => {
-    const input = { properties: { a: { type: "string", pattern: "^(a+)+$" } } };
+    const input = { properties: { a: { type: "string", pattern: "^(?=(a+)+$)" } } };
     const { client: owner, model } = await newWorld({ input, visibility: "public" });
     const page = `/models/${model}/playground`;
     const a = `${"a".repeat(34)}!`;

@@ -1,0 +1,123 @@
+/** The smallest parts of a pattern, and what of them takes one character: how RE2 writes that. */
+
+/** RE2 does not have it. */
+export class Unsupported extends Error {}
+
+/** What takes one character. */
+interface Member {
+  source: string;
+  weight: number;
+}
+
+/** Escapes, whole; what opens a group, with its kind; counted repetitions; and each other character. */
+const TOKENS = new RegExp(
+  [
+    String.raw`\\u\{[\da-f]+\}`,
+    String.raw`\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}`,
+    String.raw`\\u[\da-f]{4}`,
+    String.raw`\\x[\da-f]{2}`,
+    String.raw`\\c[a-z]`,
+    String.raw`\\p\{[^}]*\}`,
+    String.raw`\\.`,
+    String.raw`\(\?(?::|<(?![=!])[^>]*>)`,
+    String.raw`\(\??`,
+    String.raw`\{\d+(?:,\d*)?\}`,
+    "[^]",
+  ].join("|"),
+  "giu",
+);
+
+/** Without groups and their names: a schema may be 10 MB of patterns. */
+export const tokensOf = (pattern: string): string[] => pattern.match(TOKENS) ?? [];
+
+/** As JavaScript understands it, which knows more spaces and more ends of a line. */
+const SPACES = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
+const NO_SPACES = String.raw`\x00-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
+const NO_END_OF_LINE = String.raw`[^\n\r\x{2028}\x{2029}]`;
+const ANYTHING = String.raw`[\x00-\x{10ffff}]`;
+const NOTHING = String.raw`[^\x00-\x{10ffff}]`;
+
+/** Sixteen ranges are one look-up more. */
+const RANGE_WEIGHT = 1 / 16;
+
+/** Of 650 ranges at most. */
+const PROPERTY_WEIGHT = 40;
+
+/** A class, whose bracket has been read: reads to the other one. */
+export function setOf(tokens: Iterator<string>): Member {
+  let source = "";
+  let weight = 1;
+  let isNegated = false;
+  for (let { value, done } = tokens.next(); !done; { value, done } = tokens.next()) {
+    if (value === "]") break;
+    if (value === "^" && source === "" && !isNegated) {
+      isNegated = true;
+      continue;
+    }
+    const member = inSet(value);
+    source += member.source;
+    weight += member.weight;
+  }
+  if (source === "") return { source: isNegated ? ANYTHING : NOTHING, weight };
+  return { source: `[${isNegated ? "^" : ""}${source}]`, weight };
+}
+
+function inSet(token: string): Member {
+  if (token === "\\s") return { source: SPACES, weight: 1 };
+  if (token === "\\S") return { source: NO_SPACES, weight: 1 };
+  if (token === "\\b") return { source: "\\x08", weight: RANGE_WEIGHT };
+  // A hyphen that stands bare makes a range.
+  if (token === "-") return { source: token, weight: 0 };
+  if (!token.startsWith("\\")) return { source: quoted(token), weight: RANGE_WEIGHT };
+  const { source, weight } = memberOf(token);
+  return { source, weight: weight === 1 ? RANGE_WEIGHT : weight };
+}
+
+/** Outside of classes. @throws Unsupported */
+export function memberOf(token: string): Member {
+  if (token === ".") return { source: NO_END_OF_LINE, weight: 1 };
+  if (token === "\\s") return { source: `[${SPACES}]`, weight: 1 };
+  if (token === "\\S") return { source: `[${NO_SPACES}]`, weight: 1 };
+  if (token.startsWith("\\p") || token.startsWith("\\P")) return ofProperty(token);
+  return { source: token.startsWith("\\") ? escaped(token) : quoted(token), weight: 1 };
+}
+
+function escaped(token: string): string {
+  switch (token[1]) {
+    case "u":
+      return quoted(characterOf(token));
+    case "x":
+      return quoted(String.fromCharCode(Number.parseInt(token.slice(2), 16)));
+    case "c":
+      return quoted(String.fromCharCode(token.charCodeAt(2) % 32));
+    case "0":
+      return "\\x00";
+    default:
+      // What refers back: to a group by its number, or its name.
+      if (/[1-9k]/.test(token[1] ?? "")) throw new Unsupported();
+      return token;
+  }
+}
+
+/** @param token `\u{1f408}`, `\u0041`, or the two halves of one character */
+function characterOf(token: string): string {
+  const [first = 0, second] =
+    token.match(/[\da-f]+/gi)?.map((digits) => Number(`0x${digits}`)) ?? [];
+  if (second !== undefined) return String.fromCharCode(first, second);
+  return String.fromCodePoint(first);
+}
+
+/** For itself, whatever it means elsewhere. @throws Unsupported for half a character */
+function quoted(character: string): string {
+  if (/^\w$/.test(character)) return character;
+  if (!character.isWellFormed()) throw new Unsupported();
+  return `\\x{${character.codePointAt(0)?.toString(16)}}`;
+}
+
+/** Categories that both understand alike: to JavaScript `C` is what is not assigned, too. */
+const CATEGORY = /^\\.\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?)\}$/;
+
+function ofProperty(token: string): Member {
+  if (!CATEGORY.test(token)) throw new Unsupported();
+  return { source: token, weight: PROPERTY_WEIGHT };
+}
