@@ -7,6 +7,7 @@ import { answerError, ProblemError } from "./errors.ts";
 import { problemToVendora } from "./errors-vendora.ts";
 import { uncached } from "./middleware/conditional.ts";
 import { filesApart } from "./middleware/files-origin.ts";
+import { saysRate } from "./middleware/rate-limit.ts";
 import { PREDICTION_HEADER } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/avatars.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
@@ -52,6 +53,7 @@ const limited = bodyLimit({
 const api = routes()
   .use(requestId({ limitLength: 128 }))
   .use(uncached)
+  .use(saysRate)
   // What users have written comes from the origin of pages, where scripts are 'self'.
   .use(async (c, next) => {
     await next();
@@ -67,6 +69,9 @@ const api = routes()
         PREDICTION_HEADER,
         "x-should-retry",
         "retry-after",
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
         "etag",
         "accept-ranges",
         "content-range",

@@ -20,6 +20,8 @@ export interface Bindings {
   RUNNER: DurableObjectNamespace;
   RATE_LIMIT_ADDRESS: RateLimit;
   RATE_LIMIT_TOKEN: RateLimit;
+  RATE_LIMIT_USER: RateLimit;
+  RATE_LIMIT_WRITES: RateLimit;
   RATE_LIMIT_PREDICTIONS: RateLimit;
   RATE_LIMIT_SIGN_IN: RateLimit;
   RATE_LIMIT_ACCOUNT: RateLimit;
@@ -60,6 +62,11 @@ const contact = z
   .union([z.literal(""), z.url({ protocol: /^(?:https|mailto|tel)$/ })])
   .transform((text) => text || undefined);
 
+/** By the classes of middleware/rate-limit.ts that answers tell of. */
+const rateNumbers = z
+  .object({ address: count, token: count, user: count, writes: count, predictions: count })
+  .partial();
+
 const variables = z.object({
   IMAGE_REGISTRY: z.string().min(1),
   IMAGE_ALLOW_LIST: list,
@@ -80,6 +87,7 @@ const variables = z.object({
   UPLOAD_PART_MAX_MIB: count.min(MIN_PART_MIB).default(95),
   RETENTION_DAYS: z.coerce.number().positive().default(30),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
+  RATE_LIMIT_NUMBERS: rateNumbers.default({}),
   RESOURCE_SHAPE: resourceShape.default("A"),
   WEBHOOK_ALLOW_INSECURE: z.stringbool().default(false),
   WEBHOOK_TIMEOUT_SECONDS: z.coerce.number().positive().max(30).default(10),
@@ -130,6 +138,8 @@ export interface Settings {
   filesOrigin: string | undefined;
   retentionSeconds: number;
   rateLimits: boolean;
+  /** The numbers of the bindings, which do not tell them. */
+  rateNumbers: Partial<Record<string, number>>;
   resourceShape: ResourceShape;
   webhooks: WebhookSettings;
   /** Whom to tell of a weakness: an address with its scheme. */
@@ -178,6 +188,7 @@ export function settings(env: Bindings): Settings {
       filesOrigin: v.FILES_ORIGIN,
       retentionSeconds: v.RETENTION_DAYS * 86_400,
       rateLimits: v.RATE_LIMITS === "on",
+      rateNumbers: v.RATE_LIMIT_NUMBERS,
       resourceShape: v.RESOURCE_SHAPE,
       webhooks: {
         allowInsecure: v.WEBHOOK_ALLOW_INSECURE,

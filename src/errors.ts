@@ -72,7 +72,7 @@ const validationResponse = (failure: ValidationFailure, c: Context) =>
     : Response.json({ detail: failure.issues }, { status: 422 });
 
 /** Clients of that convention know its errors, and no others. */
-const isVendora = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
+export const isVendora = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
 
 /** Hono's one `onError`. What is unexpected is logged whole and answered without detail. */
 export async function answerError(error: Error, c: Context): Promise<Response> {

@@ -58,6 +58,8 @@ export default defineConfig({
               ratelimits: {
                 RATE_LIMIT_ADDRESS: { namespace_id: "7301", simple: { limit: 5, period: 10 } },
                 RATE_LIMIT_TOKEN: { namespace_id: "7302", simple: { limit: 8, period: 10 } },
+                RATE_LIMIT_USER: { namespace_id: "7306", simple: { limit: 12, period: 10 } },
+                RATE_LIMIT_WRITES: { namespace_id: "7307", simple: { limit: 4, period: 10 } },
                 RATE_LIMIT_PREDICTIONS: { namespace_id: "7303", simple: { limit: 6, period: 10 } },
                 RATE_LIMIT_SIGN_IN: { namespace_id: "7304", simple: { limit: 4, period: 60 } },
                 RATE_LIMIT_ACCOUNT: { namespace_id: "7305", simple: { limit: 8, period: 60 } },

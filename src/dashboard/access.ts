@@ -9,7 +9,8 @@ import type { Dashboard, Viewer } from "./context.ts";
 import { giveCookies } from "./cookies.ts";
 import { formOf, isForm } from "./form.ts";
 
-const SAFE = new Set(["GET", "HEAD"]);
+/** Methods that change nothing. */
+export const SAFE = new Set(["GET", "HEAD"]);
 
 export const FORM_TOKEN_FIELD = "form_token";
 const FORM_TOKEN_HEADER = "x-form-token";

@@ -14,7 +14,7 @@ import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
 import type { App } from "../routes/context.ts";
 import { assetsOf } from "../services/assets.ts";
 import { servicesOf } from "../services/services.ts";
-import { ownForms, withSession } from "./access.ts";
+import { ownForms, SAFE, withSession } from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
 import { type Dashboard, type PageContext, pages } from "./context.ts";
 import { withFlash } from "./flash.ts";
@@ -87,8 +87,9 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
     .use(layout)
     .use(withSession)
     .use(async (c, next) => {
-      const { session } = c.var;
+      const { session, viewer } = c.var;
       await (session ? limitRate(c, "token", session.id) : limitAddress(c));
+      if (viewer) await limitRate(c, SAFE.has(c.req.method) ? "user" : "writes", viewer.user.id);
       await next();
     })
     .use(withFlash)

@@ -1,25 +1,35 @@
 /** Bearer tokens: of users, of runners, of the operator; and how often each may ask. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import type { Grant } from "../domain/address.ts";
 import { ProblemError } from "../errors.ts";
 import { errorText } from "../log.ts";
+import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
 import type { App } from "../routes/context.ts";
+import { isGranted } from "../services/addresses.ts";
 import type { Services } from "../services/services.ts";
 import {
-  type Aside,
+  type Asking,
   authenticate,
   authenticateOperator,
   authenticateRunner,
   type Caller,
 } from "../services/tokens.ts";
+import { fileKey } from "../storage/files.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
 
 /** Lets in users whose token has one of the scopes. */
 export const authenticated = (...scopes: [Scope, ...Scope[]]) => users(ofToken, oneOf(scopes));
 
-/** Lets in users whose token has each of the scopes. */
-export const authenticatedWithAll = (...scopes: [Scope, Scope]) => users(ofToken, allOf(scopes));
+/**
+ * As `authenticated`, to change what is kept. It is their account that is limited, whatever its
+ * tokens: each change is work for D1, which has one thread for all.
+ */
+export const changing = (...scopes: [Scope, ...Scope[]]) => users(ofWrites, oneOf(scopes));
+
+/** As `changing`, for users whose token has each of the scopes. */
+export const changingWithAll = (...scopes: [Scope, Scope]) => users(ofWrites, allOf(scopes));
 
 /**
  * Lets in users who may create predictions, or have one told of once more. It is their account that
@@ -36,7 +46,7 @@ export const anybody = createMiddleware<App>(async (c, next) => {
     await limitAddress(c);
   } else {
     const caller = await identify(c, authenticate);
-    await limitRate(c, "token", caller.token_id);
+    await ofToken(c, caller);
     if (caller.scopes.includes("read")) c.set("caller", caller);
   }
   await next();
@@ -48,10 +58,25 @@ export const anybody = createMiddleware<App>(async (c, next) => {
  */
 export const signedOrAnybody = createMiddleware<App>(async (c, next) => {
   if (c.req.query("signature") === undefined) return anybody(c, next);
-  // By what it is for: a fleet, or an office, is behind one address, and a signature is no guess.
-  await limitRate(c, "token", c.req.param("upload_id") ?? c.req.param("source_id") ?? "");
+  const { grant, source } = grantedTo(c);
+  const query = signedQuery.safeParse(c.req.query()).data;
+  // By what it is for: a fleet, or an office, is behind one address. Only who guesses counts by that.
+  if (query && (await isGranted(c.var.services, grant, query))) {
+    await limitRate(c, "token", source);
+  } else await limitAddress(c);
   await next();
 });
+
+/** What a signed address is for, as its path says: a part of an upload, or a file. */
+function grantedTo({ req }: Context<App>): { grant: Grant; source: string } {
+  const { upload_id, part_number, source_id = "", file_name = "" } = req.param();
+  return upload_id === undefined
+    ? { grant: ["file", fileKey(source_id, file_name)], source: source_id }
+    : {
+        grant: ["part", upload_id, Number(part_number), Number(req.query("size"))],
+        source: upload_id,
+      };
+}
 
 /** Lets in runners: without a limit, for a fleet behind one address polls, reports and reconnects at once. */
 export const runnersOnly = createMiddleware<App>(async (c, next) => {
@@ -82,28 +107,44 @@ function users(
   });
 }
 
-function ofToken(c: Context<App>, { token_id }: Caller): Promise<void> {
-  return limitRate(c, "token", token_id);
+/** And against the account: it may have a hundred tokens. */
+async function ofToken(c: Context<App>, { token_id, user_id }: Caller): Promise<void> {
+  await Promise.all([limitRate(c, "token", token_id), limitRate(c, "user", user_id)]);
+}
+
+function ofWrites(c: Context<App>, { user_id }: Caller): Promise<void> {
+  return limitRate(c, "writes", user_id);
 }
 
 function ofAccount(c: Context<App>, { user_id }: Caller): Promise<void> {
   return limitRate(c, "predictions", user_id);
 }
 
-/** Whose token it is. One that is nobody's counts against the address: guessing is limited. */
+/**
+ * Whose token it is. One that is nobody's counts against the address: guessing is limited. One that
+ * this isolate has never seen to be good counts before D1 is asked, and may be anybody's until then.
+ */
 async function identify<Who>(
   c: Context<App>,
-  whoHas: (services: Services, token: string, aside: Aside) => Who | Promise<Who>,
+  whoHas: (services: Services, token: string, asking: Asking) => Who | Promise<Who>,
 ): Promise<Who> {
+  let counting: Promise<void> | undefined;
+  const count = () => {
+    counting ??= limitAddress(c);
+    return counting;
+  };
   // When a token was last used is for people to read: a request neither waits for it nor fails.
-  const aside: Aside = (task) =>
+  const aside: Asking["aside"] = (task) =>
     c.executionCtx.waitUntil(
       task().catch((error) => console.error("use not noted", { error: errorText(error) })),
     );
   try {
-    return await whoHas(c.var.services, bearer(c), aside);
+    const who = await whoHas(c.var.services, bearer(c), { aside, beforeLookUp: count });
+    // It is not one of those that the address is limited for.
+    c.set("rate", undefined);
+    return who;
   } catch (error) {
-    if (error instanceof ProblemError && error.code === "unauthenticated") await limitAddress(c);
+    if (error instanceof ProblemError && error.code === "unauthenticated") await count();
     throw error;
   }
 }

@@ -1,5 +1,8 @@
 /** Rate limits: how often an address, a token or an account may ask (numbers in wrangler.toml). */
-import { ProblemError } from "../errors.ts";
+import { createMiddleware } from "hono/factory";
+import { OwnCounts, type Rate, rateHeaders, tighter } from "../domain/rate.ts";
+import { isVendora, ProblemError } from "../errors.ts";
+import type { App } from "../routes/context.ts";
 import type { Services } from "../services/services.ts";
 
 /** The bindings, and their periods in s. */
@@ -10,6 +13,8 @@ const LIMITS = {
     "requests without a valid token from this address: send a token",
   ],
   token: ["RATE_LIMIT_TOKEN", 10, "requests with this token"],
+  user: ["RATE_LIMIT_USER", 10, "requests by this account, with all its tokens together"],
+  writes: ["RATE_LIMIT_WRITES", 10, "changes by this account"],
   predictions: [
     "RATE_LIMIT_PREDICTIONS",
     10,
@@ -22,22 +27,28 @@ const LIMITS = {
 /** What is asked of a request here: those of the API have it, and those of the dashboard. */
 interface Asked {
   req: { header(name: string): string | undefined };
-  var: { services: Services };
+  var: { services: Services; rate: Rate | undefined };
+  set(name: "rate", rate: Rate | undefined): void;
 }
+
+const counts = new OwnCounts();
 
 /**
  * Counts a request.
  * @param key whose it is, within its class
  * @throws ProblemError too_many_requests
  */
-export async function limitRate(
-  { var: { services } }: Asked,
-  by: keyof typeof LIMITS,
-  key: string,
-): Promise<void> {
-  if (!services.settings.rateLimits) return;
+export async function limitRate(c: Asked, by: keyof typeof LIMITS, key: string): Promise<void> {
+  const { env, settings } = c.var.services;
+  if (!settings.rateLimits) return;
   const [binding, seconds, what] = LIMITS[by];
-  const { success } = await services.env[binding].limit({ key });
+  const { success } = await env[binding].limit({ key });
+  const limit = settings.rateNumbers[by];
+  if (limit !== undefined) {
+    // The binding tells only whether there is room: how much is what this isolate has seen itself.
+    const seen = counts.count(`${by} ${key}`, { limit, seconds }, Date.now());
+    c.set("rate", tighter(c.var.rate, success ? seen : { limit, remaining: 0, reset: seconds }));
+  }
   if (success) return;
   throw new ProblemError(
     "too_many_requests",
@@ -45,6 +56,16 @@ export async function limitRate(
     { "retry-after": String(seconds) },
   );
 }
+
+/** For all routes: says of the limit that a request has come nearest to how much of it is left. */
+export const saysRate = createMiddleware<App>(async (c, next) => {
+  await next();
+  const { rate } = c.var;
+  if (!rate) return;
+  for (const [name, value] of Object.entries(rateHeaders(rate, isVendora(c)))) {
+    c.header(name, value);
+  }
+});
 
 /** Counts a request of nobody in particular. @throws ProblemError too_many_requests */
 export const limitAddress = (c: Asked) => limitRate(c, "address", networkOf(c));

@@ -17,6 +17,21 @@ export const headers = {
     schema: { type: "integer", minimum: 1 },
     example: 10,
   },
+  "x-ratelimit-limit": {
+    description: "How many requests a period has room for, of the limit that is nearest",
+    schema: { type: "integer", minimum: 1 },
+    example: 2000,
+  },
+  "x-ratelimit-remaining": {
+    description: "How many of them are left at most",
+    schema: { type: "integer", minimum: 0 },
+    example: 1999,
+  },
+  "x-ratelimit-reset": {
+    description: "Seconds until the period ends",
+    schema: { type: "integer", minimum: 1 },
+    example: 7,
+  },
   "www-authenticate": {
     description: "What kind of token is asked for",
     schema: { type: "string" },
@@ -121,7 +136,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
 const HEADERS: Record<string, (keyof typeof headers)[]> = {
   401: ["www-authenticate"],
   416: ["content-range"],
-  429: ["retry-after"],
+  429: ["retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
   503: ["retry-after"],
 };
 

@@ -32,7 +32,9 @@ Single resources and public lists carry an \`ETag\`. Send it back as \`If-None-M
 
 ## Rate limits
 
-Calls are counted per token, without one per address; a token has more. Creating predictions is counted on its own. Beyond a limit the answer is 429: wait as many seconds as \`Retry-After\` says.
+Calls are counted per token and per account, without a token per address; a token has more. Creating predictions is counted on its own, and so is changing anything. Beyond a limit the answer is 429: wait as many seconds as \`Retry-After\` says.
+
+Where a limit applies, \`x-ratelimit-limit\`, \`x-ratelimit-remaining\` and \`x-ratelimit-reset\` (seconds) say how much of the nearest one is left; answers of \`/v1/vendora\` have them with \`-requests\` behind, too. \`remaining\` is an upper bound: what is counted elsewhere at the same time is not in it.
 
 ## Versions
 

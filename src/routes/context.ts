@@ -2,6 +2,7 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context, HonoRequest } from "hono";
 import type { z } from "zod";
+import type { Rate } from "../domain/rate.ts";
 import { malformedJson, ValidationFailure } from "../domain/validation.ts";
 import { issuesOf } from "../domain/zod-issues.ts";
 import type { Bindings } from "../env.ts";
@@ -22,6 +23,8 @@ export interface App {
     target: Target;
     /** The prediction that it has become. */
     predictionId: string | undefined;
+    /** Of the limits that it counts against, the one that it has come nearest to. */
+    rate: Rate | undefined;
   };
 }
 

@@ -1,6 +1,6 @@
 /** /v1/models: creating, reading, listing, searching, changing and deleting models. */
 import { createRoute } from "@hono/zod-openapi";
-import { anybody, authenticated } from "../middleware/authentication.ts";
+import { anybody, changing } from "../middleware/authentication.ts";
 import { conditional, shareable } from "../middleware/conditional.ts";
 import { nothing, pageOf, searchQuery } from "../protocol/common.ts";
 import {
@@ -38,7 +38,7 @@ const create = createRoute({
   tags,
   summary: "Create a model",
   description: "Private unless it says otherwise. Publish a version next: that is what runs.",
-  middleware: authenticated("write"),
+  middleware: changing("write"),
   request: { body: jsonBody(createBody) },
   responses: { 200: jsonAnswer("The model", model), ...errorAnswers, ...conflictAnswer },
 });
@@ -87,7 +87,7 @@ const update = createRoute({
   summary: "Change a model",
   description:
     "Only the fields that are sent change; null clears one. After a rename the old address answers 404, and what runs goes on.",
-  middleware: authenticated("write"),
+  middleware: changing("write"),
   request: { params: oneModel, body: jsonBody(updateBody) },
   responses: { 200: jsonAnswer("The model as changed", model), ...errorAnswers, ...conflictAnswer },
 });
@@ -100,7 +100,7 @@ const remove = createRoute({
   summary: "Delete a model",
   description:
     "With all its versions. Its predictions stay. Refused with 409 while one of them is under way.",
-  middleware: authenticated("write"),
+  middleware: changing("write"),
   request: { params: oneModel },
   responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
 });

@@ -1,6 +1,6 @@
 /** /v1/uploads: files in parts. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, signedOrAnybody } from "../middleware/authentication.ts";
+import { authenticated, changing, signedOrAnybody } from "../middleware/authentication.ts";
 import { integerText, nothing, uuid } from "../protocol/common.ts";
 import { signedQuery } from "../protocol/file.ts";
 import {
@@ -51,7 +51,7 @@ const create = createRoute({
   summary: "Begin an upload",
   description:
     "Then split the file into parts of `part_size` bytes, PUT each to its address in `urls`, and complete the upload with the `ETag` of each answer. Parts may be sent at the same time, and again. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+  middleware: changing("predict"),
   request: { body: jsonBody(createBody) },
   responses: {
     200: jsonAnswer("The upload", upload),
@@ -122,7 +122,7 @@ const complete = createRoute({
   summary: "Complete an upload",
   description:
     "With the `ETag` of each part, in order. Repeated, it answers the same. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+  middleware: changing("predict"),
   request: { params: oneUpload, body: jsonBody(completeBody) },
   responses: {
     200: {
@@ -142,7 +142,7 @@ const remove = createRoute({
   summary: "Delete an upload",
   description:
     "One that is pending is given up; of one that is completed the file is removed. Predictions that have not read it yet will fail. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+  middleware: changing("predict"),
   request: { params: oneUpload },
   responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
 });

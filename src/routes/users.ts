@@ -1,6 +1,6 @@
 /** /v1/user, /v1/users: one's own profile, and everybody's. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { anybody, authenticated } from "../middleware/authentication.ts";
+import { anybody, authenticated, changing } from "../middleware/authentication.ts";
 import { conditional, shareable } from "../middleware/conditional.ts";
 import { pageOf, pageQuery, searchQuery, slug, sortDirection } from "../protocol/common.ts";
 import { modelItem } from "../protocol/model.ts";
@@ -37,7 +37,7 @@ const update = createRoute({
   summary: "Change your profile",
   description:
     "Only the fields that are sent change; null clears one. A new username takes effect at once: addresses with the old one answer 404, and nobody else can take it.",
-  middleware: authenticated("write"),
+  middleware: changing("write"),
   request: { body: jsonBody(updateUser) },
   responses: { 200: jsonAnswer("The user as changed", user), ...errorAnswers, ...conflictAnswer },
 });

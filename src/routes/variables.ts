@@ -2,7 +2,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { createMiddleware } from "hono/factory";
 import { ValidationFailure } from "../domain/validation.ts";
-import { authenticated } from "../middleware/authentication.ts";
+import { authenticated, changing } from "../middleware/authentication.ts";
 import { nothing, pageOf, pageQuery } from "../protocol/common.ts";
 import { oneModel } from "../protocol/model.ts";
 import {
@@ -58,7 +58,7 @@ const set = createRoute({
   summary: "Set a variable of a model",
   description:
     "Containers of those versions have it whose `configuration.variable_names` names it, in predictions created from then on: this, and each later change, takes up to 10 s to be known everywhere, and begins another container. The value is kept encrypted, and shown to nobody again. A model may have 100 variables of 32,768 characters, and about 90 KB in all of them together. Names that the runner sets itself, and those that load other code into programs, are refused.",
-  middleware: [authenticated("write"), unrepeated] as const,
+  middleware: [changing("write"), unrepeated] as const,
   request: { params: oneModel.extend(oneSettable.shape), body: jsonBody(setBody) },
   responses: {
     200: jsonAnswer("It is set", variable),
@@ -75,7 +75,7 @@ const remove = createRoute({
   summary: "Delete a variable of a model",
   description:
     "Versions that want it run without it, in predictions created from then on; known everywhere within 10 s.",
-  middleware: authenticated("write"),
+  middleware: changing("write"),
   request: { params: oneModel.extend(oneVariable.shape) },
   responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers },
 });

@@ -1,6 +1,6 @@
 /** /v1/models/{owner}/{name}/versions: publishing, reading, listing and deleting versions. */
 import { createRoute } from "@hono/zod-openapi";
-import { anybody, authenticated } from "../middleware/authentication.ts";
+import { anybody, changing } from "../middleware/authentication.ts";
 import { conditional, shareable } from "../middleware/conditional.ts";
 import { nothing, pageOf, pageQuery } from "../protocol/common.ts";
 import {
@@ -42,7 +42,7 @@ const create = createRoute({
   summary: "Publish a version",
   description:
     "Its number is one more than the last one given. A version never changes. Without `configuration` it inherits that of the latest version.",
-  middleware: authenticated("write"),
+  middleware: changing("write"),
   request: { params: oneModel, body: jsonBody(createBody) },
   responses: { 200: jsonAnswer("The version", version), ...errorAnswers, ...conflictAnswer },
 });
@@ -66,7 +66,7 @@ const remove = createRoute({
   summary: "Delete a version",
   description:
     "Its number is not given again. Refused with 409 while a prediction of it is under way.",
-  middleware: authenticated("write"),
+  middleware: changing("write"),
   request: { params: oneVersion },
   responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
 });

@@ -1,6 +1,6 @@
 /** /v1/webhook-endpoints: receivers of the events of all predictions of an account. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, authenticatedWithAll, testing } from "../middleware/authentication.ts";
+import { authenticated, changingWithAll, testing } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
 import { nothing, pageOf, pageQuery, uuid } from "../protocol/common.ts";
 import {
@@ -34,7 +34,7 @@ import {
 const tags = ["Webhooks"];
 
 /** An endpoint hands on what `read` shows: whoever may not see that may not have it sent to them. */
-const changing = authenticatedWithAll("write", "read");
+const changing = changingWithAll("write", "read");
 
 const oneEndpoint = z.object({
   endpoint_id: uuid.meta({

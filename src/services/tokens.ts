@@ -1,8 +1,16 @@
 /** Who is calling: access tokens, runner tokens, the operator's. */
 
+import { LRUCache } from "lru-cache";
 import { v7 as uuid } from "uuid";
 import type { Holder } from "../domain/access.ts";
-import { isToken, newToken, sameText, sha256, tokenPrefix } from "../domain/secret.ts";
+import {
+  isToken,
+  newToken,
+  sameText,
+  sha256,
+  type TokenKind,
+  tokenPrefix,
+} from "../domain/secret.ts";
 import { invalid, unknownNames, ValidationFailure } from "../domain/validation.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { CreateToken, RunnerToken, Scope, Token } from "../protocol/operator.ts";
@@ -37,13 +45,21 @@ export interface RunnerCaller {
   hardware: string[];
 }
 
-/** Runs a task beside the request, which does not wait for it. */
-export type Aside = (task: () => Promise<void>) => void;
+/** What a request does while it is found out whose token it has. */
+export interface Asking {
+  /** Runs a task beside the request, which does not wait for it. */
+  aside: (task: () => Promise<void>) => void;
+  /** Called before a token is looked up that may be anybody's guess. @throws to have it not looked up */
+  beforeLookUp: () => Promise<void>;
+}
 
 interface Asked {
   services: Services;
-  aside: Aside;
+  asking: Asking;
 }
+
+/** Tokens that were good when they were last looked up. They are nobody's guess, also when that is long ago. */
+const seenGood = new LRUCache<string, true>({ max: 10_000 });
 
 /** Of an account: what nobody uses any more should be revoked, and a list be one that is read. */
 const MAX_TOKENS = 100;
@@ -52,33 +68,44 @@ const MAX_TOKENS = 100;
 const USE_MS = 5 * 60_000;
 
 /** By the token itself: checksum and hash are only worked out when it is looked up. */
-const access = remembered({ max: 10_000 }, async ({ services, aside }: Asked, token: string) => {
-  if (!isToken(token, "aus")) return undefined;
-  const found = await findToken(services.db, await sha256(token));
-  if (found && isGood(found)) noteUse(services, aside, markTokenUsed, found);
+const access = remembered({ max: 10_000 }, async (asked: Asked, token: string) => {
+  const found = await lookUp(asked, token, "aus", findToken);
+  if (found && isGood(found)) noteUse(asked, markTokenUsed, found);
   return found;
 });
-const runner = remembered({ max: 10_000 }, async ({ services, aside }: Asked, token: string) => {
-  if (!isToken(token, "ausr")) return undefined;
-  const found = await findRunnerToken(services.db, await sha256(token));
-  if (found) noteUse(services, aside, markRunnerTokenUsed, found);
+const runner = remembered({ max: 10_000 }, async (asked: Asked, token: string) => {
+  const found = await lookUp(asked, token, "ausr", findRunnerToken);
+  if (found) noteUse(asked, markRunnerTokenUsed, found);
   return found;
 });
+
+async function lookUp<Found>(
+  { services, asking }: Asked,
+  token: string,
+  kind: TokenKind,
+  find: (db: Services["db"], hash: string) => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  if (!isToken(token, kind)) return undefined;
+  if (!seenGood.has(token)) await asking.beforeLookUp();
+  const found = await find(services.db, await sha256(token));
+  if (found) seenGood.set(token, true);
+  else seenGood.delete(token);
+  return found;
+}
 
 const isGood = ({ expires_at }: { expires_at: number | null }) =>
   expires_at === null || expires_at > Date.now();
 
 /** Only what was just looked up gets here, so that a use costs nothing where it is remembered. */
 function noteUse(
-  { db }: Services,
-  aside: Aside,
+  { services: { db }, asking }: Asked,
   mark: typeof markTokenUsed,
   { id, last_used_at }: { id: string; last_used_at: number | null },
 ): void {
   const now = Date.now();
   const before = now - USE_MS;
   if (last_used_at !== null && last_used_at >= before) return;
-  aside(() => mark(db, id, now, before));
+  asking.aside(() => mark(db, id, now, before));
 }
 
 const denied = () =>
@@ -88,9 +115,9 @@ const denied = () =>
 export async function authenticate(
   services: Services,
   token: string,
-  aside: Aside,
+  asking: Asking,
 ): Promise<Caller> {
-  const found = await access.get({ services, aside }, token);
+  const found = await access.get({ services, asking }, token);
   if (!found || !isGood(found)) throw denied();
   const { id, user_id, scopes, models } = found;
   return { token_id: id, user_id, scopes, models };
@@ -100,9 +127,9 @@ export async function authenticate(
 export async function authenticateRunner(
   services: Services,
   token: string,
-  aside: Aside,
+  asking: Asking,
 ): Promise<RunnerCaller> {
-  const found = await runner.get({ services, aside }, token);
+  const found = await runner.get({ services, asking }, token);
   if (!found) throw new ProblemError("unauthenticated", "The runner token is unknown or revoked.");
   return { token_id: found.id, hardware: found.hardware };
 }

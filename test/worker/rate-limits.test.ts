@@ -3,14 +3,32 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { app } from "../../src/app.ts";
+import { newToken } from "../../src/domain/secret.ts";
 import type { Bindings } from "../../src/env.ts";
+import type { FileAddress } from "../../src/protocol/file.ts";
 import type { Client } from "./support/client.ts";
 import { ORIGIN } from "./support/client.ts";
+import { fileUrl, uploaded } from "./support/files.ts";
 import { newClient, newRunnerToken, newUser, operator } from "./support/world.ts";
 
-const LIMITS = { address: 5, token: 8, predictions: 6 };
+const LIMITS = { address: 5, token: 8, user: 12, writes: 4, predictions: 6 };
 
-const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
+/** What D1 was asked. */
+let questions: string[] = [];
+
+const limited: Bindings = Object.assign({}, env, {
+  RATE_LIMITS: "on",
+  RATE_LIMIT_NUMBERS: LIMITS,
+  DB: new Proxy(env.DB, {
+    get(target, name) {
+      if (name !== "prepare") return Reflect.get(target, name).bind(target);
+      return (text: string) => {
+        questions.push(text);
+        return target.prepare(text);
+      };
+    },
+  }),
+});
 
 let count = 0;
 /** An address that nobody has asked from. */
@@ -92,6 +110,145 @@ describe("without a token", () => {
       return answer;
     });
     await expectRefusal(response, "from this address");
+  });
+});
+
+describe("a forged token", () => {
+  test("is counted before D1 is asked, also where each is another", async () => {
+    const address = newAddress();
+    await askUntilRefused(LIMITS.address, () => ask(OWN, address, newToken("aus")));
+    questions = [];
+    // A window may have ended meanwhile: then D1 is asked for as many as there are answers 401.
+    const answers = await Promise.all(
+      Array.from({ length: LIMITS.address }, async (_, n) => {
+        const token = newToken(n % 2 ? "aus" : "ausr");
+        return (await ask(n % 2 ? OWN : "/v1/runner/input", address, token)).status;
+      }),
+    );
+    const lookedUp = questions.filter((text) => /from "(runner_)?tokens"/.test(text));
+    expect(lookedUp).toHaveLength(answers.filter((status) => status === 401).length);
+    expect(answers).toContain(429);
+  });
+
+  test("keeps nobody out whose token has been good", async () => {
+    const { client } = await newUser();
+    const address = newAddress();
+    expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
+    await askUntilRefused(LIMITS.address, () => ask(OWN, address, newToken("aus")));
+    expect((await ask(OWN, address, tokenOf(client))).status).toBe(200);
+  });
+});
+
+describe("a signed address", () => {
+  const id = () => crypto.randomUUID();
+  const forged = (source: string) =>
+    `/v1/files/${source}/a.txt?expires=1999999999&signature=${"A".repeat(43)}`;
+
+  test("that is forged counts against the address, whatever file it names", async () => {
+    const address = newAddress();
+    const response = await askUntilRefused(LIMITS.address, () => ask(forged(id()), address));
+    await expectRefusal(response, "from this address");
+  });
+
+  test("that is forged takes nothing from those who have the file's", async () => {
+    const { client } = await newUser();
+    const { pathname } = new URL(fileUrl(await uploaded(client)));
+    // By this isolate: the key of another file's database may still be remembered elsewhere.
+    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
+      method: "POST",
+      body: "{}",
+    });
+    const { search } = new URL((await sharing.json<FileAddress>()).url);
+    const guess = `${pathname}?expires=1999999999&signature=${"A".repeat(43)}`;
+    for (let n = 0; n < LIMITS.token; n++) await ask(guess, newAddress());
+    for (let n = 0; n < LIMITS.token; n++) {
+      const response = await ask(pathname + search, "198.51.100.1");
+      expect([response.status, await response.text()]).toEqual([200, "content"]);
+    }
+  });
+
+  test("of a part is forged as well", async () => {
+    const address = newAddress();
+    const path = () =>
+      `/v1/uploads/${id()}/parts/1?size=1&expires=1999999999&signature=${"A".repeat(43)}`;
+    await askUntilRefused(LIMITS.address, () => ask(path(), address, undefined, { method: "PUT" }));
+  });
+});
+
+describe("an account", () => {
+  test("is limited over all its tokens", async () => {
+    const { client, username } = await newUser();
+    const tokens = [client, await newClient(username), await newClient(username)].map(tokenOf);
+    let asked = 0;
+    const response = await askUntilRefused(LIMITS.user, () =>
+      ask(asked % 2 ? OWN : PUBLIC, newAddress(), tokens[asked++ % tokens.length]),
+    );
+    await expectRefusal(response, "with all its tokens together");
+    const { client: stranger } = await newUser();
+    expect((await ask(OWN, newAddress(), tokenOf(stranger))).status).toBe(200);
+  });
+
+  test("has a limit of its own for what it changes, over all its tokens; it reads on", async () => {
+    const { client, username } = await newUser();
+    const tokens = [client, await newClient(username)].map(tokenOf);
+    const body = (change: object) => ({ body: JSON.stringify(change) });
+    const changes = [
+      ["POST", "/v1/models", {}],
+      ["PATCH", "/v1/user", { name: "Ada" }],
+      ["PUT", "/v1/models/nobody/nothing/variables/KEY", { value: "a" }],
+      ["POST", "/v1/uploads", {}],
+      ["POST", "/v1/webhook-endpoints", {}],
+      ["POST", "/v1/models/nobody/nothing/versions", {}],
+    ] as const;
+    let asked = 0;
+    const response = await askUntilRefused(LIMITS.writes, () => {
+      const [method, path, change] = changes[asked % changes.length] ?? changes[0];
+      const token = tokens[asked++ % 2];
+      return ask(path, newAddress(), token, { method, ...body(change) });
+    });
+    await expectRefusal(response, "changes by this account");
+    expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
+  });
+});
+
+describe("what is left", () => {
+  const said = ({ headers }: Response) =>
+    ["limit", "remaining", "reset"].map((name) => headers.get(`x-ratelimit-${name}`));
+
+  test("is said with each answer, of the limit that is nearest", async () => {
+    const { client } = await newUser();
+    const first = await ask(OWN, newAddress(), tokenOf(client));
+    const [limit, remaining, reset] = said(first).map(Number);
+    expect([limit, remaining]).toEqual([LIMITS.token, LIMITS.token - 1]);
+    expect(reset).toBeGreaterThanOrEqual(1);
+    expect(reset).toBeLessThanOrEqual(10);
+    const { client: other } = await newUser();
+    const refused = await askUntilRefused(LIMITS.token, () =>
+      ask(OWN, newAddress(), tokenOf(other)),
+    );
+    expect(said(refused)).toEqual([String(LIMITS.token), "0", "10"]);
+  });
+
+  test("is said of an address, of an error, and in the words of vendora", async () => {
+    const open = await ask(PUBLIC, newAddress());
+    expect(open.status).toBe(404);
+    expect(said(open).slice(0, 2)).toEqual([String(LIMITS.address), String(LIMITS.address - 1)]);
+    const { client } = await newUser();
+    const call = await ask("/v1/vendora/chat/completions", newAddress(), tokenOf(client), {
+      method: "POST",
+      body: JSON.stringify({ model: "nobody/nothing", messages: [] }),
+    });
+    expect(call.status).toBe(404);
+    const left = String(LIMITS.predictions - 1);
+    expect(said(call).slice(0, 2)).toEqual([String(LIMITS.predictions), left]);
+    expect(call.headers.get("x-ratelimit-limit-requests")).toBe(String(LIMITS.predictions));
+    expect(call.headers.get("x-ratelimit-remaining-requests")).toBe(left);
+    expect(call.headers.get("x-ratelimit-reset-requests")).toMatch(/^\d+s$/);
+  });
+
+  test("is not said where nothing is limited", async () => {
+    const response = await app.request(PUBLIC, {}, env);
+    expect(said(response)).toEqual([null, null, null]);
   });
 });
 
