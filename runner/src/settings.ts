@@ -36,7 +36,10 @@ export const settings = z.strictObject({
     .optional()
     .describe("containers up at a time: 1 for one GPU, however many predictions share it (slots)"),
   engine: z.enum(["docker", "process"]).default("docker").describe("docker or process (docker)"),
-  models: z.string().optional().describe("folder with the models of the process engine"),
+  models: z
+    .string()
+    .optional()
+    .describe("models of the process engine, as {owner}/{name} in this folder"),
   state: z.string().optional().describe("folder for what must outlive the process engine"),
   docker_socket: z.string().optional().describe("socket of Docker or Podman"),
   gpus: z

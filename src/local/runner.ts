@@ -1,6 +1,7 @@
 /** The real runner as a child process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,8 +15,8 @@ export interface RunnerOptions {
   slots: number;
   /** Folder of its own, for what must outlive it. */
   stateFolder: string;
-  /** The process engine's models; without it the engine is docker. */
-  models?: string;
+  /** One account's models, for the process engine; without them the engine is docker. */
+  models?: { owner: string; folder: string };
   /** What starts it; absent: its sources. */
   command?: readonly [string, ...string[]];
   /** More settings, as environment variables. */
@@ -28,6 +29,15 @@ export interface RunnerProcess {
   process: ChildProcess;
   /** Asks it to finish and end; kills it when it has not after `ms`. */
   stop(ms: number): Promise<void>;
+}
+
+/** A folder with one for each owner, as the runner wants it: a link is enough. */
+function byOwner({ owner, folder }: { owner: string; folder: string }, state: string): string {
+  const models = join(state, "owners");
+  mkdirSync(models, { recursive: true });
+  rmSync(join(models, owner), { force: true });
+  symlinkSync(folder, join(models, owner), "dir");
+  return models;
 }
 
 const SOURCES = [process.execPath, join(ROOT, "runner/src/main.ts")] as const;
@@ -50,7 +60,7 @@ export function startRunner(options: RunnerOptions): RunnerProcess {
       AUSPEX_CACHE: join(options.stateFolder, "cache"),
       ...(options.models !== undefined && {
         AUSPEX_ENGINE: "process",
-        AUSPEX_MODELS: options.models,
+        AUSPEX_MODELS: byOwner(options.models, options.stateFolder),
       }),
       ...options.environment,
     },

@@ -103,7 +103,7 @@ async function main(): Promise<void> {
     name: "quickstart",
     hardware: "cpu",
     slots: SLOTS,
-    models: EXAMPLES,
+    models: { owner: USERNAME, folder: EXAMPLES },
     stateFolder: join(STATE_FOLDER, "runner"),
     environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
     onLine: (line) => /warn|error/i.test(line) && say(`runner: ${line}`),

@@ -54,7 +54,7 @@ export async function startBed(script: string, variables?: Record<string, string
     name: "bench",
     hardware: "cpu",
     slots: SLOTS,
-    models: MODELS,
+    models: { owner: USERNAME, folder: MODELS },
     stateFolder,
     environment: { AUSPEX_LOG_LEVEL: "warn" },
     onLine: (line) => console.error(`runner: ${line}`),

@@ -78,20 +78,22 @@ export function record(): Recorded {
   };
 }
 
+const OWNER = "test";
+
+export type JobOptions = Partial<
+  Pick<RunnableJob, "keys" | "model" | "variables" | "interface" | "files" | "call">
+> & { limits?: Partial<RunnableJob["limits"]> };
+
 export function makeJob(
   image: Image,
   input: Record<string, Json>,
-  more: Partial<
-    Pick<RunnableJob, "keys" | "model" | "variables" | "interface" | "files" | "call">
-  > & {
-    limits?: Partial<RunnableJob["limits"]>;
-  } = {},
+  more: JobOptions = {},
 ): RunnableJob {
   return {
     prediction_id: randomUUID(),
     attempt: 1,
     lease: "lease",
-    model: { owner: "test", name: "model", version_number: 1 },
+    model: { owner: OWNER, name: "model", version_number: 1 },
     interface: "cog",
     call: null,
     variables: {},
@@ -124,14 +126,17 @@ export interface Box {
   executor: Executor;
   plane: FakeControlPlane;
   directory: string;
+  /** Those of `test`, and the folder that holds the models of each owner. */
   models: string;
+  owners: string;
   image(name: string): Promise<Image>;
   /** Pids of the processes that run in a model folder of this box. */
   processes(): number[];
+  job(name: string, input: Record<string, Json>, more?: JobOptions): RunnableJob;
   run(
     name: string,
     input: Record<string, Json>,
-    more?: Parameters<typeof makeJob>[2],
+    more?: JobOptions,
     stop?: RunSignals,
   ): { sink: Recorded; finish: ReturnType<Executor["run"]> };
   close(): Promise<void>;
@@ -152,12 +157,17 @@ export async function openBox(
   more: Partial<ExecutorOptions> = {},
 ): Promise<Box> {
   const directory = mkdtempSync(join(tmpdir(), "auspex-box-"));
-  const models = join(directory, "models");
+  const owners = join(directory, "models");
+  const models = join(owners, OWNER);
   cpSync(here("../../runner/examples"), models, { recursive: true });
   addModel(models, "liar", here("containers-liar.mjs"));
   addModel(models, "files", here("containers-files.mjs"));
   addModel(models, "server", here("containers-server.mjs"), "vendora");
-  const engine: EngineOptions = { kind: "process", models, state: join(directory, "state") };
+  const engine: EngineOptions = {
+    kind: "process",
+    models: owners,
+    state: join(directory, "state"),
+  };
   const plane = await FakeControlPlane.start();
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
   const files = fileOptions(join(directory, "cache"));
@@ -168,11 +178,18 @@ export async function openBox(
   for (const { manifest, digest } of await listModels(models)) {
     images.set(manifest.name, { repository: `registry.test/${manifest.name}`, digest });
   }
+  const jobFor = (name: string, input: Record<string, Json>, more: JobOptions = {}) => {
+    const image = images.get(name) ?? { repository: name, digest: `sha256:${"0".repeat(64)}` };
+    const model = { owner: OWNER, name, version_number: 1 };
+    return makeJob(image, input, { model, ...more });
+  };
   return {
     executor,
     plane,
     directory,
+    job: jobFor,
     models,
+    owners,
     async image(name) {
       const image = images.get(name);
       if (!image) throw new Error(`no model ${name}`);
@@ -181,8 +198,7 @@ export async function openBox(
     processes: () => processesIn(models),
     run(name, input, more = {}, stop = signals()) {
       const sink = record();
-      const image = images.get(name) ?? { repository: name, digest: `sha256:${"0".repeat(64)}` };
-      return { sink, finish: executor.run(makeJob(image, input, more), sink, stop) };
+      return { sink, finish: executor.run(jobFor(name, input, more), sink, stop) };
     },
     async close() {
       await executor.close();

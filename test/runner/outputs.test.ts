@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Json } from "../../src/protocol/common.ts";
 import { MAX_INLINE_OUTPUT } from "../../src/protocol/event.ts";
 import { MAX_WHOLE_FILE } from "../../src/protocol/runner.ts";
-import { type Box, makeJob, openBox, record, signals } from "./containers-fixture.ts";
+import { type Box, openBox, record, signals } from "./containers-fixture.ts";
 
 vi.setConfig({ testTimeout: 15_000 });
 
@@ -464,7 +464,7 @@ describe("a large value", () => {
   it("for which there is no room is not stored", async () => {
     const asked: number[] = [];
     const reserve = (bytes: number) => asked.push(bytes) === 0;
-    const job = makeJob(await box.image("files"), { steps: [{ say: { value: large } }] });
+    const job = box.job("files", { steps: [{ say: { value: large } }] });
     const finish = await box.executor.run(job, { ...record(), reserve }, signals());
     expect(finish).toMatchObject({ status: "failed", output: "none" });
     expect(asked).toEqual([large.length + 2]);
@@ -480,7 +480,7 @@ describe("a large value", () => {
     };
     const values = [large, ..."abc", large.slice(0, -10), "late"];
     const steps = values.map((value) => ({ say: { value } }));
-    const job = makeJob(await box.image("files"), { steps }, items);
+    const job = box.job("files", { steps }, items);
     const sink = { ...record(), reserve };
     const finish = box.executor.run(job, sink, signals());
     await vi.waitFor(() => expect(room).toBeLessThan(0));

@@ -1,6 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +19,7 @@ import { folderDigest, listModels } from "../../runner/src/engines/folder.ts";
 import { signalGroup, spawnGroup } from "../../runner/src/engines/group.ts";
 import { PidFiles } from "../../runner/src/engines/pidfile.ts";
 import { ProcessEngine } from "../../runner/src/engines/process.ts";
+import type { Log } from "../../runner/src/log.ts";
 import { addModel, type Box, openBox, processesIn, silent } from "./containers-fixture.ts";
 
 const source = (path: string) => fileURLToPath(new URL(`../../runner/${path}`, import.meta.url));
@@ -87,8 +96,9 @@ describe("a process group", () => {
   });
 });
 
+const LAUNCH = { interface: "cog", variables: {}, environment: {} } as const;
+
 describe("the engine", () => {
-  const image = { repository: "r/m", digest: `sha256:${"0".repeat(64)}` };
   let box: Box;
   beforeEach(async () => {
     box = await openBox();
@@ -98,13 +108,42 @@ describe("the engine", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
-  it("names the folder that has no such digest", async () => {
-    const { finish } = box.run("nothing", {});
-    const message = `no folder in ${box.models} has the digest ${image.digest}`;
-    expect(await finish).toMatchObject({
-      status: "failed",
-      error: { source: "internal", message },
-    });
+  it("says what is missing, and not where", async () => {
+    const missing = await box.run("nothing", {}).finish;
+    const words = "the runner's machine has no files of test/nothing";
+    expect(missing).toMatchObject({ error: { source: "internal" } });
+    expect(missing.error?.message).toContain(words);
+    writeFileSync(join(box.models, "hello/new.txt"), "");
+    const changed = await box.run("hello", {}).finish;
+    const { digest } = await box.image("hello");
+    expect(changed).toMatchObject({ error: { source: "internal" } });
+    expect(changed.error?.message).toContain(
+      `not those of this version, whose digest is ${digest}`,
+    );
+    for (const { error } of [missing, changed]) expect(error?.message).not.toContain(box.directory);
+  });
+
+  it.each([
+    ["eve", "liar"],
+    ["eve", "hello"],
+    ["test", "liar"],
+    ["..", "test"],
+    ["test", "../test/hello"],
+  ])("runs no folder for whoever knows its digest only: %s/%s", async (owner, name) => {
+    mkdirSync(join(box.owners, "eve"));
+    cpSync(join(box.models, "liar"), join(box.owners, "eve/liar"), { recursive: true });
+    const model = { owner, name, version_number: 1 };
+    const { finish } = box.run("hello", { name: "Eve" }, { model });
+    expect(await finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+    expect(box.processes()).toEqual([]);
+  });
+
+  it("finds a model whose owner's folder is a link", async () => {
+    symlinkSync(box.models, join(box.owners, "ada"));
+    const model = { owner: "ada", name: "hello", version_number: 1 };
+    const { finish } = box.run("hello", { name: "Ada" }, { model });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    await vi.waitFor(() => expect(box.executor.images()).toHaveLength(1));
   });
 
   it("gives a model the variables that its folder names, and little else", async () => {
@@ -128,18 +167,23 @@ describe("the engine", () => {
   });
 
   it("tells of a command that does not exist", async () => {
-    const models = join(directory, "models");
+    const models = join(directory, "models/test");
     addModel(models, "broken", source("examples/hello/model.mjs"));
     const manifest = { name: "broken", command: ["no-such-program"] };
     const schemas = { prediction: { input: {}, output: {} } };
     writeFileSync(join(models, "broken/auspex.json"), JSON.stringify({ ...manifest, schemas }));
-    const engine = new ProcessEngine({ kind: "process", models, state: directory }, silent);
+    const options = {
+      kind: "process",
+      models: join(directory, "models"),
+      state: directory,
+    } as const;
+    const engine = new ProcessEngine(options, silent);
     await engine.open(async () => 1);
     const [found] = await listModels(models);
     const digest = found?.digest ?? "";
     const uploadUrl = "http://127.0.0.1:9/up";
-    const image = { repository: "r", digest };
-    const launch = { image, interface: "cog", variables: {}, environment: {}, uploadUrl } as const;
+    const model = { owner: "test", name: "broken" };
+    const launch = { ...LAUNCH, model, image: { repository: "r", digest }, uploadUrl };
     const { exited } = await engine.start(launch);
     const logs = expect.stringContaining("no-such-program");
     expect(await exited).toEqual({ description: "exited with code 127", logs });
@@ -152,7 +196,7 @@ describe("the engine", () => {
     }
     writeFileSync(join(state, "processes/1"), "no process began then");
     writeFileSync(join(state, "processes/notes.txt"), "mine");
-    const engine = new ProcessEngine({ kind: "process", models: box.models, state }, silent);
+    const engine = new ProcessEngine({ kind: "process", models: box.owners, state }, silent);
     await engine.open(async () => 1);
     expect(readdirSync(join(state, "tmp"))).toEqual(["mine"]);
     expect(readdirSync(join(state, "processes")).sort()).toEqual(["mine", "notes.txt"]);
@@ -161,13 +205,13 @@ describe("the engine", () => {
   it("tells of an exit also when something of it cannot be removed", async () => {
     const processes = join(directory, "processes");
     const engine = new ProcessEngine(
-      { kind: "process", models: box.models, state: directory },
+      { kind: "process", models: box.owners, state: directory },
       silent,
     );
     await engine.open(async () => 1);
     const uploadUrl = "http://127.0.0.1:9/up";
     const image = await box.image("hello");
-    const launch = { image, interface: "cog", variables: {}, environment: {}, uploadUrl } as const;
+    const launch = { ...LAUNCH, model: { owner: "test", name: "hello" }, image, uploadUrl };
     const { exited, kill } = await engine.start(launch);
     const [pid = ""] = readdirSync(processes);
     rmSync(join(processes, pid));
@@ -177,14 +221,28 @@ describe("the engine", () => {
   });
 
   it("is checked in words", async () => {
-    const options = { kind: "process", models: box.models, state: directory } as const;
-    const [good] = await checkEngine(options);
+    const options = { kind: "process", models: box.owners, state: directory } as const;
+    const [isolation, good] = await checkEngine(options);
+    expect(isolation).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining("isolates nothing"),
+    });
     expect(good).toMatchObject({
       ok: true,
-      detail: expect.stringContaining("hello, liar, meaning"),
+      detail: expect.stringContaining("test/hello, test/liar, test/meaning"),
     });
-    const [bad] = await checkEngine({ ...options, models: join(directory, "nowhere") });
+    const [, bad] = await checkEngine({ ...options, models: join(directory, "nowhere") });
     expect(bad).toMatchObject({ ok: false, advice: expect.stringContaining("--models") });
+    const [, misplaced] = await checkEngine({ ...options, models: box.models });
+    expect(misplaced).toMatchObject({ advice: expect.stringContaining("{owner}/{name}") });
+  });
+
+  it("says at its start that it isolates nothing", async () => {
+    const warnings: string[] = [];
+    const log: Log = { ...silent, warn: (message) => warnings.push(message) };
+    const options = { kind: "process", models: box.owners, state: directory } as const;
+    await new ProcessEngine(options, log).open(async () => 1);
+    expect(warnings).toEqual([expect.stringContaining("isolates nothing")]);
   });
 });
 

@@ -18,7 +18,7 @@ const limits = { max_concurrency: 32 };
 const messages = [{ role: "user", content: "12345678" }];
 
 function ask(way: string, more: Record<string, Json> = {}, stop = signals(), name = "server") {
-  const input = { model: "test/model", messages, stream: true, way, ...more };
+  const input = { model: "test/server", messages, stream: true, way, ...more };
   const job = { interface: "vendora", call: "chat_completions", limits } as const;
   return box.run(name, input, job, stop);
 }
@@ -34,7 +34,7 @@ async function serverPid(): Promise<unknown> {
 }
 
 const said = (content: string) => ({
-  model: "test/model",
+  model: "test/server",
   choices: [{ index: 0, delta: { content } }],
 });
 
@@ -45,7 +45,7 @@ describe("a run in a server", () => {
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
     const [first, second, last] = sink.of("output");
     expect([first, second]).toEqual([said("a"), said("b")]);
-    expect(last).toEqual({ model: "test/model", choices: [], usage });
+    expect(last).toEqual({ model: "test/server", choices: [], usage });
     expect(sink.of("metrics")).toEqual([{ input_tokens: 7, output_tokens: 2 }]);
     expect(sink.of("setup").at(-1)).toEqual({ phase: "ready" });
     expect((await finish).setup_seconds).toBeGreaterThan(0);
@@ -175,7 +175,7 @@ describe("a run in a server", () => {
 
 describe("a Cog model that is asked by the convention", () => {
   const echo = async (call: "responses" | "chat_completions", INPUTS: string) => {
-    const input = { model: "test/model", input: "hi", mode: "echo" };
+    const input = { model: "test/server", input: "hi", mode: "echo" };
     const { sink, finish } = box.run("liar", input, { call, variables: { INPUTS } });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
     return sink;
@@ -184,7 +184,7 @@ describe("a Cog model that is asked by the convention", () => {
   it("is given a response's messages, where that is what it takes", async () => {
     const messages = [{ role: "user", content: "hi" }];
     expect((await echo("responses", "messages")).of("output")).toMatchObject([{ messages }]);
-    const input = { model: "test/model", input: "hi" };
+    const input = { model: "test/server", input: "hi" };
     for (const [call, INPUTS] of [
       ["responses", "messages,input"],
       ["responses", "prompt"],

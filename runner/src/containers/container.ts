@@ -6,7 +6,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { ContainerInterface, Image } from "../../../src/protocol/runner.ts";
+import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
 import {
   type ContainerFile,
   type Engine,
@@ -33,8 +33,7 @@ export interface Specification {
   key: string;
   /** The control plane's: whose runs it is for. */
   sharing: string;
-  /** `owner/name:version`. */
-  model: string;
+  model: Job["model"];
   image: Image;
   interface: ContainerInterface;
   variables: Record<string, string>;
@@ -96,8 +95,10 @@ export class Container {
     return this.#specification.sharing;
   }
 
+  /** `owner/name:version`. */
   get model(): string {
-    return this.#specification.model;
+    const { owner, name, version_number } = this.#specification.model;
+    return `${owner}/${name}:${version_number}`;
   }
 
   get isReady(): boolean {
@@ -211,9 +212,9 @@ export class Container {
 
   async #start(): Promise<Session> {
     const { engine, server } = this.#parts;
-    const { image, variables, maxConcurrency, interface: kind } = this.#specification;
+    const { image, model, variables, maxConcurrency, interface: kind } = this.#specification;
     const { signal } = this.#halt;
-    await engine.pull(image, (progress) => this.#tell(progress), signal);
+    await engine.pull({ image, model }, (progress) => this.#tell(progress), signal);
     signal.throwIfAborted();
     this.#tell({ phase: "starting" });
     const token = randomBytes(32).toString("base64url");
@@ -223,7 +224,7 @@ export class Container {
       AUSPEX_UPLOAD_URL: uploadUrl,
     };
     const running = await engine.start(
-      { image, interface: kind, variables, environment, uploadUrl },
+      { image, model, interface: kind, variables, environment, uploadUrl },
       signal,
     );
     this.#running = running;

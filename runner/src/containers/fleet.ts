@@ -122,7 +122,7 @@ export class Fleet {
 /** Other variables are another container: they are its environment. */
 function specify({
   keys,
-  model: { owner, name, version_number },
+  model,
   image,
   variables,
   limits,
@@ -133,6 +133,5 @@ function specify({
   const { container: sharing } = keys;
   const parts = JSON.stringify([sharing, server, referenceOf(image), maxConcurrency, sorted]);
   const key = createHash("sha256").update(parts).digest("hex");
-  const model = `${owner}/${name}:${version_number}`;
   return { key, sharing, model, image, interface: server, variables, maxConcurrency };
 }

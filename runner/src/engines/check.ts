@@ -5,13 +5,14 @@ import Dockerode from "dockerode";
 import { z } from "zod";
 import type { Finding } from "../finding.ts";
 import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
-import { listModels } from "./folder.ts";
+import { listOwned } from "./folder.ts";
 import {
   DEFAULT_SOCKET,
   type DockerOptions,
   type EngineOptions,
   type ProcessOptions,
 } from "./options.ts";
+import { UNISOLATED } from "./process.ts";
 
 /** GET /info, as far as it matters here. */
 const info = z.object({
@@ -73,15 +74,17 @@ async function checkFirewall(off: boolean): Promise<Finding> {
 }
 
 async function checkProcess({ models }: ProcessOptions): Promise<Finding[]> {
+  const isolation = { ok: true, name: "isolation", detail: UNISOLATED };
   const name = "models folder";
   try {
     await access(models, constants.R_OK);
-    const names = (await listModels(models)).map(({ manifest }) => manifest.name);
+    const names = await listOwned(models);
     const detail = `${models} holds ${names.length > 0 ? names.join(", ") : "no model"}`;
-    if (names.length > 0) return [{ ok: true, name, detail }];
-    return [{ ok: true, name, detail, advice: "a model is a folder in it with an auspex.json" }];
+    if (names.length > 0) return [isolation, { ok: true, name, detail }];
+    const advice = "a model is a folder {owner}/{name} in it with an auspex.json";
+    return [isolation, { ok: true, name, detail, advice }];
   } catch (error) {
     const detail = `${models} cannot be used: ${String(error)}`;
-    return [{ ok: false, name, detail, advice: "name a readable folder with --models" }];
+    return [isolation, { ok: false, name, detail, advice: "name a readable folder with --models" }];
   }
 }

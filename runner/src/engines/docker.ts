@@ -10,6 +10,7 @@ import {
   type ReportProgress,
   type RunningContainer,
   referenceOf,
+  type Wanted,
 } from "./engine.ts";
 import { Fence } from "./fence.ts";
 import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
@@ -112,7 +113,7 @@ export class DockerEngine implements Engine {
     return images.flatMap((image) => image.RepoDigests ?? []);
   }
 
-  async pull(image: Image, report: ReportProgress, signal: AbortSignal): Promise<void> {
+  async pull({ image }: Wanted, report: ReportProgress, signal: AbortSignal): Promise<void> {
     if (await this.#inspect(image)) return;
     await pullImage(this.#docker, image, report, signal);
   }

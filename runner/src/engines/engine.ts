@@ -8,14 +8,19 @@
  */
 import type { Readable } from "node:stream";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { ContainerInterface, Image } from "../../../src/protocol/runner.ts";
+import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
 import type { Failure } from "../containers/failure.ts";
 
 /** `repository@digest`, as the wire has it. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
 
-export interface Launch {
+/** The image that a version names, and the model whose version that is. */
+export interface Wanted {
   image: Image;
+  model: Pick<Job["model"], "owner" | "name">;
+}
+
+export interface Launch extends Wanted {
   interface: ContainerInterface;
   /** The model's own, from whoever published it. */
   variables: Record<string, string>;
@@ -66,7 +71,7 @@ export interface Engine {
   open(listen: (host: string) => Promise<number>): Promise<URL>;
   /** `repository@digest` of the images on the box. */
   images(): Promise<string[]>;
-  pull(image: Image, report: ReportProgress, signal: AbortSignal): Promise<void>;
+  pull(wanted: Wanted, report: ReportProgress, signal: AbortSignal): Promise<void>;
   start(launch: Launch, signal: AbortSignal): Promise<RunningContainer>;
   /** Undoes `open`, once all containers are gone. */
   close(): Promise<void>;

@@ -1,11 +1,18 @@
-/** Model folders: what the process engine has in the place of images. */
+/**
+ * Model folders: what the process engine has in the place of images. It finds that of a model at
+ * `{owner}/{name}` below its models folder: whose it is, its place says, and nothing in it.
+ */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
+import { slug } from "../../../src/protocol/common.ts";
 import { configuration, createVersion, newSchemas } from "../../../src/protocol/model.ts";
 import { containerInterface } from "../../../src/protocol/runner.ts";
+import type { Wanted } from "./engine.ts";
+
+type ModelName = Wanted["model"];
 
 export const MANIFEST = "auspex.json";
 
@@ -54,16 +61,41 @@ export async function listModels(directory: string): Promise<ModelFolder[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const models: ModelFolder[] = [];
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const folder = join(directory, entry.name);
-    const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => undefined);
-    if (text === undefined) continue;
-    models.push({
-      directory: folder,
-      digest: await folderDigest(folder),
-      manifest: parseManifest(text, join(folder, MANIFEST)),
-    });
+    const model = await readModel(join(directory, entry.name));
+    if (model) models.push(model);
   }
   return models;
+}
+
+/** Undefined when it holds no manifest. */
+async function readModel(directory: string): Promise<ModelFolder | undefined> {
+  const path = join(directory, MANIFEST);
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  return { directory, digest: await folderDigest(directory), manifest: parseManifest(text, path) };
+}
+
+/** The folder of one model, as it is now; undefined when there is none, or none that may be meant. */
+export async function findModel(
+  models: string,
+  { owner, name }: ModelName,
+): Promise<ModelFolder | undefined> {
+  // They become a path.
+  if (![owner, name].every((part) => slug.safeParse(part).success)) return undefined;
+  return readModel(join(models, owner, name));
+}
+
+/** All of them, as `owner/name`. */
+export async function listOwned(models: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const owner of (await readdir(models)).sort()) {
+    const folder = join(models, owner);
+    // What it leads to, of a link.
+    if (!slug.safeParse(owner).success || !(await stat(folder)).isDirectory()) continue;
+    for (const { directory } of await listModels(folder))
+      names.push(`${owner}/${basename(directory)}`);
+  }
+  return names;
 }
 
 function parseManifest(text: string, path: string): Manifest {

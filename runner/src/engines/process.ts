@@ -1,13 +1,13 @@
 /**
- * The process engine: runs a model folder directly, for machines without Docker. It is no sandbox:
- * a model may do whatever the runner's user may.
+ * The process engine: runs a model folder directly, for machines without Docker. It isolates
+ * nothing: a model may do whatever the runner's user may, to other models too. That the folder of
+ * one account's model does not run for another's is all that it sees to.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
-import type { Image } from "../../../src/protocol/runner.ts";
 import { internal } from "../containers/failure.ts";
 import { within } from "../containers/wait.ts";
 import { messageOf } from "../error.ts";
@@ -19,14 +19,19 @@ import {
   type Launch,
   type RunningContainer,
   referenceOf,
+  type Wanted,
 } from "./engine.ts";
 import { openBelow } from "./file.ts";
-import { listModels, type Manifest, type ModelFolder } from "./folder.ts";
+import { findModel, type Manifest, type ModelFolder } from "./folder.ts";
 import { signalGroup, spawnGroup } from "./group.ts";
 import { listening } from "./listening.ts";
 import type { ProcessOptions } from "./options.ts";
 import { PidFiles } from "./pidfile.ts";
 import { Tail } from "./tail.ts";
+
+/** What an operator is told of it, wherever it is chosen. */
+export const UNISOLATED =
+  "the process engine isolates nothing: every model runs as this user, and can read its files and whatever other models work on. Use it for models that you trust, on laptops and in tests, and --engine docker for all else";
 
 const LOOPBACK = "127.0.0.1";
 
@@ -37,7 +42,7 @@ export class ProcessEngine implements Engine {
   readonly #temporary: ScratchFolders;
   readonly #log: Log;
   /** A folder has no repository of its own, so these are the references that jobs have used. */
-  readonly #used = new Map<string, Image>();
+  readonly #used = new Map<string, Wanted>();
 
   constructor(options: ProcessOptions, log: Log) {
     this.#models = options.models;
@@ -47,6 +52,7 @@ export class ProcessEngine implements Engine {
   }
 
   async open(listen: (host: string) => Promise<number>): Promise<URL> {
+    this.#log.warn(UNISOLATED);
     const swept = await this.#pidFiles.sweep();
     if (swept.length > 0)
       this.#log.warn("ended models of an earlier runner", { pids: swept.join(" ") });
@@ -55,22 +61,22 @@ export class ProcessEngine implements Engine {
   }
 
   async images(): Promise<string[]> {
-    const digests = new Set((await listModels(this.#models)).map((model) => model.digest));
-    return [...this.#used].filter(([, { digest }]) => digests.has(digest)).map(([name]) => name);
+    const names: string[] = [];
+    for (const [name, { image, model }] of this.#used) {
+      const found = await findModel(this.#models, model);
+      if (found?.digest === image.digest) names.push(name);
+    }
+    return names;
   }
 
-  async pull(image: Image): Promise<void> {
-    await this.#find(image);
-    this.#used.set(referenceOf(image), image);
+  async pull(wanted: Wanted): Promise<void> {
+    await this.#find(wanted);
+    this.#used.set(referenceOf(wanted.image), wanted);
   }
 
-  async start({
-    image,
-    variables,
-    environment,
-    interface: kind,
-  }: Launch): Promise<RunningContainer> {
-    const { directory, manifest } = await this.#find(image);
+  async start(launch: Launch): Promise<RunningContainer> {
+    const { variables, environment, interface: kind } = launch;
+    const { directory, manifest } = await this.#find(launch);
     const port = await freePort();
     const temporary = await this.#temporary.make();
     const child = spawnGroup({
@@ -91,13 +97,15 @@ export class ProcessEngine implements Engine {
 
   async close(): Promise<void> {}
 
-  async #find({ digest }: Image): Promise<ModelFolder> {
-    const models = await listModels(this.#models).catch((cause: Error) => {
-      throw internal(`the models folder cannot be read: ${cause.message}`, { cause });
-    });
-    const found = models.find((model) => model.digest === digest);
-    if (found) return found;
-    throw internal(`no folder in ${this.#models} has the digest ${digest}`);
+  /** By its place and its digest: the digest alone would do for whoever has come to know it. */
+  async #find({ image: { digest }, model }: Wanted): Promise<ModelFolder> {
+    const found = await findModel(this.#models, model);
+    if (found?.digest === digest) return found;
+    const name = `${model.owner}/${model.name}`;
+    const why = found
+      ? `the files of ${name} on the runner's machine are not those of this version, whose digest is ${digest}: publish them as a version, or put them back`
+      : `the runner's machine has no files of ${name}: its operator puts them where --models says, in a folder ${name}`;
+    throw internal(why, { cause: new Error(`looked in ${this.#models}`) });
   }
 
   /** What cannot be removed now goes when the runner starts again: the exit is to be told anyway. */

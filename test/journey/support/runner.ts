@@ -24,7 +24,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.name = options.name;
-    this.#models = options.models;
+    this.#models = options.models?.folder;
     this.#process = startRunner({
       ...options,
       environment: { AUSPEX_CANCEL_SECONDS: String(CANCEL_SECONDS), ...options.environment },

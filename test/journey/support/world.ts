@@ -108,8 +108,8 @@ export class World {
     // Names of containers and networks are the machine's, not the world's.
     const unique = `${name}-${randomBytes(4).toString("hex")}`;
     const stateFolder = join(this.#folder, unique);
-    const models = this.#models && join(stateFolder, "models");
-    if (this.#models && models) cpSync(this.#models, models, { recursive: true });
+    const folder = join(stateFolder, "models");
+    if (this.#models) cpSync(this.#models, folder, { recursive: true });
     const runner = new Runner({
       url: this.#deployment.url,
       token: this.#seed.runnerToken,
@@ -117,7 +117,7 @@ export class World {
       hardware: "cpu",
       slots: 4,
       stateFolder,
-      ...(models !== undefined && { models }),
+      ...(this.#models && { models: { owner: USERNAME, folder } }),
       ...options,
     });
     this.#runners.push(runner);
