@@ -8,7 +8,7 @@ import { problemToVendora } from "./errors-vendora.ts";
 import { uncached } from "./middleware/conditional.ts";
 import { filesApart } from "./middleware/files-origin.ts";
 import { saysRate } from "./middleware/rate-limit.ts";
-import { PREDICTION_HEADER } from "./middleware/vendora.ts";
+import { LEFT_OUT_HEADER, PREDICTION_HEADER } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/avatars.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
 import { routes } from "./routes/context.ts";
@@ -67,6 +67,7 @@ const api = routes()
         "location",
         "preference-applied",
         PREDICTION_HEADER,
+        LEFT_OUT_HEADER,
         "x-should-retry",
         "retry-after",
         "x-ratelimit-limit",

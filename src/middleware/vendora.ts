@@ -7,10 +7,17 @@ import type { App } from "../routes/context.ts";
 import { findCallable } from "../services/vendora/calls.ts";
 
 export const PREDICTION_HEADER = "auspex-prediction-id";
+export const LEFT_OUT_HEADER = "auspex-tools-left-out";
+
+/** Of a caller's own words. */
+const LISTABLE = /^[\w.-]{1,64}$/;
+const MAX_LISTED = 20;
 
 /** Says which prediction an answer is of, also when that is an error. */
 export const namesPrediction = createMiddleware<App>(async (c, next) => {
   await next();
+  const leftOut = c.get("toolsLeftOut")?.filter((type) => LISTABLE.test(type));
+  if (leftOut?.length) c.header(LEFT_OUT_HEADER, leftOut.slice(0, MAX_LISTED).join(", "));
   const id = c.get("predictionId");
   if (!id) return;
   c.header(PREDICTION_HEADER, id);

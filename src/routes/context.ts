@@ -25,6 +25,8 @@ export interface App {
     predictionId: string | undefined;
     /** Of the limits that it counts against, the one that it has come nearest to. */
     rate: Rate | undefined;
+    /** Types of tools that its model was not given. */
+    toolsLeftOut: string[] | undefined;
   };
 }
 

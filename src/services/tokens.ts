@@ -109,7 +109,10 @@ function noteUse(
 }
 
 const denied = () =>
-  new ProblemError("unauthenticated", "The access token is unknown, expired or revoked.");
+  new ProblemError(
+    "unauthenticated",
+    "The access token in the header 'Authorization' is unknown, expired or revoked.",
+  );
 
 /** @throws ProblemError unauthenticated */
 export async function authenticate(
@@ -130,7 +133,12 @@ export async function authenticateRunner(
   asking: Asking,
 ): Promise<RunnerCaller> {
   const found = await runner.get({ services, asking }, token);
-  if (!found) throw new ProblemError("unauthenticated", "The runner token is unknown or revoked.");
+  if (!found) {
+    throw new ProblemError(
+      "unauthenticated",
+      "The runner token in the header 'Authorization' is unknown or revoked.",
+    );
+  }
   return { token_id: found.id, hardware: found.hardware };
 }
 
@@ -143,7 +151,10 @@ export function authenticateOperator({ settings }: Services, token: string): voi
     );
   }
   if (!sameText(token, settings.operatorToken)) {
-    throw new ProblemError("unauthenticated", "The operator token is wrong.");
+    throw new ProblemError(
+      "unauthenticated",
+      "The operator token is wrong.",
+    );
   }
 }
 

@@ -140,8 +140,9 @@ export class CogRun {
       );
       const message = `the model refused the input: ${issues?.join("; ") ?? text}`;
       const error = { message, type: "invalid_request_error", param: null, code: null };
+      const refusal = new ServerFailure(status, error);
       const refused = { refused: true, excused: true };
-      this.#fail(new ServerFailure(status, error), "kept", refused);
+      this.#fail(this.#parts.asAsked?.(refusal) ?? refusal, "kept", refused);
     } else if (status === 409) {
       const failure = internal("the container has no room for the prediction");
       this.#fail(failure, "retired", { untaken: "full" });

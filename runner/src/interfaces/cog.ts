@@ -1,4 +1,5 @@
 /** The Cog interface: readiness, and the session that follows. */
+import { withPlainTools } from "../../../src/domain/vendora/plain-tools.ts";
 import { external, failed } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
 import { type Description, describe } from "./cog-description.ts";
@@ -8,7 +9,7 @@ import { type Answer, ContainerClient } from "./http.ts";
 import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "./interface.ts";
 import type { Receiver } from "./receiver.ts";
 import { ServerFailure } from "./vendora-error.ts";
-import { chatInput } from "./vendora-request.ts";
+import { asAsked, chatInput } from "./vendora-request.ts";
 
 /** A container that is up answers in no time; one whose machine is busy gets a little. */
 const ANSWER_MS = 2_000;
@@ -95,6 +96,8 @@ export interface SessionParts extends Description {
   client: ContainerClient;
   receiver: Receiver;
   timing: Timing;
+  /** A refusal in the words of the caller, who has asked for something else. */
+  asAsked?: (refusal: ServerFailure) => ServerFailure;
 }
 
 class CogSession implements Session {
@@ -112,17 +115,21 @@ class CogSession implements Session {
   }
 
   async run(run: Run): Promise<Outcome> {
-    if (run.call !== "responses" || !this.#parts.chatOnly) return this.#run(run);
+    const { input } = run;
+    if (run.call !== "responses") return this.#run(run, this.#parts);
+    if (!this.#parts.chatOnly)
+      return this.#run({ ...run, input: withPlainTools(input) }, this.#parts);
+    const parts = { ...this.#parts, asAsked: (said: ServerFailure) => asAsked(said, input) };
     try {
-      return await this.#run({ ...run, input: chatInput(run.input) });
+      return await this.#run({ ...run, input: chatInput(input) }, parts);
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
       return { finish: failed(error), container: "kept", refused: true, excused: true };
     }
   }
 
-  #run(run: Run): Promise<Outcome> {
-    return new CogRun(run, this.#connection, this.#parts).toEnd();
+  #run(run: Run, parts: SessionParts): Promise<Outcome> {
+    return new CogRun(run, this.#connection, parts).toEnd();
   }
 
   async shutdown(): Promise<void> {

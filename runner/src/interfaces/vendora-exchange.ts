@@ -8,8 +8,8 @@ import { readBounded } from "./http.ts";
 import type { Run } from "./interface.ts";
 import type { LargeRead } from "./large-reads.ts";
 import type { VendoraParts } from "./vendora.ts";
-import { broken, failureIn, failureOf, SILENT } from "./vendora-error.ts";
-import { bodyOf, chatInput, named, PATHS } from "./vendora-request.ts";
+import { broken, failureIn, failureOf, ServerFailure, SILENT } from "./vendora-error.ts";
+import { asAsked, bodyOf, chatInput, named, PATHS } from "./vendora-request.ts";
 import { VendoraStream } from "./vendora-stream.ts";
 
 /** Of the answer to a request that failed. */
@@ -43,6 +43,15 @@ export class VendoraExchange {
    */
   async through(end: AbortSignal): Promise<Output> {
     const { call, answer } = await this.#ask(end);
+    try {
+      return await this.#read(call, answer, end);
+    } catch (error) {
+      const translated = call !== this.#run.call && error instanceof ServerFailure;
+      throw translated ? asAsked(error, this.#run.input) : error;
+    }
+  }
+
+  async #read(call: VendoraCall, answer: IncomingMessage, end: AbortSignal): Promise<Output> {
     const status = answer.statusCode ?? 0;
     if (status >= 400) throw await errorOf(answer);
     const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");

@@ -1,11 +1,13 @@
 /** What a vendora server is asked, of what a caller has asked; and the model's name, both ways. */
+import { callersPlaces } from "../../../src/domain/vendora/caller-places.ts";
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
+import { withPlainTools } from "../../../src/domain/vendora/plain-tools.ts";
 import { NotForChat } from "../../../src/domain/vendora/response-messages.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import { messageOf } from "../error.ts";
 import { isObject, type JsonObject } from "../json-object.ts";
-import { failureOf } from "./vendora-error.ts";
+import { failureOf, ServerFailure } from "./vendora-error.ts";
 
 export const PATHS: Record<VendoraCall, string> = {
   chat_completions: "/v1/chat/completions",
@@ -18,7 +20,7 @@ type Body = Record<string, Json>;
 /** `model`: what the server calls it; undefined leaves the caller's name. */
 export function bodyOf(call: VendoraCall, input: Body, model: string | undefined): Body {
   const named = model === undefined ? input : { ...input, model };
-  if (call === "responses") return unstored(named);
+  if (call === "responses") return unstored(withPlainTools(named));
   return call === "chat_completions" && input.stream === true ? withUsage(named) : named;
 }
 
@@ -46,6 +48,14 @@ export function chatInput(input: Body): Body {
     const param = error instanceof NotForChat ? error.param : null;
     throw failureOf({ message: messageOf(error), param }, 400);
   }
+}
+
+/** What a container has against the chat that a response has become, as the caller knows it. */
+export function asAsked({ status, error }: ServerFailure, input: Body): ServerFailure {
+  const inTheirs = callersPlaces(input);
+  const { message, param } = error;
+  const places = { message: inTheirs(message), param: param && inTheirs(param) };
+  return new ServerFailure(status, { ...error, ...places });
 }
 
 /** With the name that callers know the model by; changes what it is given: there are many. */

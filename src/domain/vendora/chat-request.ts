@@ -1,9 +1,10 @@
 /** The body of a response as that of a chat, for containers that know only chats. */
 import type { Json } from "../../protocol/common.ts";
 import { responseRequest } from "../../protocol/vendora/response.ts";
+import { placesOfTools, withPlainTools } from "./plain-tools.ts";
 import { itemsOf } from "./response-items.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
-import { messagesOf, NotForChat } from "./response-messages.ts";
+import { messagesOf, NotForChat, type Placed } from "./response-messages.ts";
 
 /** What a chat has no field for, or what is Auspex's own business. */
 const LEFT_OUT = new Set([
@@ -33,9 +34,9 @@ const LEFT_OUT = new Set([
  * Fields that neither has, as servers have them for sampling, stay as they are.
  * @throws NotForChat naming what a chat cannot be asked
  */
-export function chatRequestOf(request: Fields): Fields {
-  const { instructions, max_output_tokens, reasoning, stream, background } = request;
-  const system = textOf(instructions);
+export function chatRequestOf(asked: Fields): Fields {
+  const request = withPlainTools(asked);
+  const { max_output_tokens, reasoning, stream, background } = request;
   const { effort } = fieldsOf(reasoning);
   const streams = stream === true || background === true;
   const rest = Object.entries(request).filter(
@@ -43,11 +44,8 @@ export function chatRequestOf(request: Fields): Fields {
   );
   return {
     ...Object.fromEntries(rest),
-    messages: [
-      ...(system ? [{ role: "system", content: system }] : []),
-      ...messagesOf(itemsOf(inputOf(request))),
-    ],
-    ...toolsOf(request),
+    messages: placedMessages(request).map(({ message }) => message),
+    ...toolsOf(request, placesOfTools(asked.tools)),
     // `max_completion_tokens` is newer than many servers; all of them know `max_tokens`.
     ...(max_output_tokens && { max_tokens: max_output_tokens }),
     ...logprobsOf(request),
@@ -58,14 +56,18 @@ export function chatRequestOf(request: Fields): Fields {
   };
 }
 
+/** @param request with plain tools only */
+export const placedMessages = (request: Fields): Placed[] =>
+  messagesOf(textOf(request.instructions), itemsOf(inputOf(request)));
+
 function inputOf({ input }: Fields) {
   const { success, data } = responseRequest.shape.input.safeParse(input);
   if (success) return data;
   throw new NotForChat("input", "it has to be text, or a list of items.");
 }
 
-function toolsOf({ tools, tool_choice }: Fields): Fields {
-  const known = listOf(tools).map((tool, place) => toolOf(fieldsOf(tool), `tools[${place}]`));
+function toolsOf({ tools, tool_choice }: Fields, places: string[]): Fields {
+  const known = listOf(tools).map((tool, n) => toolOf(fieldsOf(tool), places[n] ?? "tools"));
   const { type, mode, name, tools: allowed } = fieldsOf(tool_choice);
   // Few servers know allowed_tools. To be allowed no others is to be given no others.
   if (type === "allowed_tools") {

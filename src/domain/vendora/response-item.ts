@@ -28,6 +28,11 @@ export abstract class OutputItem {
     this.#say = say;
   }
 
+  /** Its type as its container has it. */
+  get said(): string {
+    return this.type;
+  }
+
   /** As it stands. */
   abstract get value(): ResponseItem;
 

@@ -34,12 +34,13 @@ function withContent(item: ResponseItem, type: string): Fields {
     const role = ROLES.find((known) => known === item.role) ?? "user";
     return { ...item, role, content: partsOf(item.content, role === "assistant") };
   }
-  if (type === "function_call_output" && Array.isArray(item.output)) {
+  if (OUTPUTS.includes(type) && Array.isArray(item.output)) {
     return { ...item, output: partsOf(item.output, false) };
   }
   return type === "reasoning" ? { ...item, summary: listOf(item.summary) } : item;
 }
 
+const OUTPUTS = ["function_call_output", "custom_tool_call_output"];
 const ROLES = ["user", "assistant", "system", "developer"] as const;
 
 const partsOf = (content: Json | undefined, ofModel: boolean): Json[] =>

@@ -15,24 +15,41 @@ export class NotForChat extends Error {
   }
 }
 
-/** @throws NotForChat */
-export function messagesOf(items: ResponseItem[]): Fields[] {
-  const messages: Fields[] = [];
+/** A message, and where in the caller's body its words come from. */
+export interface Placed {
+  message: Fields;
+  place: string;
+  /** Of each of its calls. */
+  calls: string[];
+}
+
+/**
+ * What comes before the first word of the conversation is one message: the templates of many
+ * models know one at the beginning and no other.
+ * @throws NotForChat
+ */
+export function messagesOf(instructions: string, items: ResponseItem[]): Placed[] {
+  const messages: Placed[] = [];
+  const add = (message: Fields, place: string) => messages.push({ message, place, calls: [] });
+  if (instructions) add({ role: "system", content: instructions }, "instructions");
   for (const [place, item] of items.entries()) {
     const param = `input[${place}]`;
     switch (item.type ?? "message") {
       case "message":
-        messages.push(messageOf(item, param));
+        addMessage(messages, messageOf(item, param), param);
         break;
       case "function_call":
-        addCall(messages, item);
+        addCall(messages, item, param);
         break;
       case "function_call_output":
-        messages.push({
-          role: "tool",
-          tool_call_id: item.call_id ?? "",
-          content: contentOf(item.output, `${param}.output`, "\n"),
-        });
+        add(
+          {
+            role: "tool",
+            tool_call_id: item.call_id ?? "",
+            content: contentOf(item.output, `${param}.output`, "\n"),
+          },
+          param,
+        );
         break;
       case "reasoning":
         // Servers that speak of chats only have no place for what was thought in earlier turns.
@@ -68,16 +85,41 @@ function messageOf({ role, content }: ResponseItem, param: string): Fields {
   return { role, content: contentOf(said, where, ""), ...(refusal && { refusal }) };
 }
 
+/** To the one that begins the conversation, if it belongs to it. */
+function addMessage(messages: Placed[], message: Fields, place: string): void {
+  const [first] = messages;
+  const { role, content } = message;
+  if (role !== "system" || messages.length !== 1 || first?.message.role !== "system") {
+    messages.push({ message, place, calls: [] });
+    return;
+  }
+  const both = [first.message.content, content];
+  first.message.content = both.every((one) => typeof one === "string")
+    ? both.join("\n\n")
+    : both.flatMap((one) =>
+        typeof one === "string" ? [{ type: "text", text: one }] : listOf(one),
+      );
+}
+
 /** Calls belong to what the model said right before them, and several of them together. */
-function addCall(messages: Fields[], { call_id, name, arguments: args }: ResponseItem): void {
+function addCall(
+  messages: Placed[],
+  { call_id, name, arguments: args }: ResponseItem,
+  place: string,
+): void {
   const call = {
     id: call_id ?? "",
     type: "function",
     function: { name: name ?? "", arguments: args ?? "" },
   };
   const last = messages.at(-1);
-  if (last?.role === "assistant") last.tool_calls = [...listOf(last.tool_calls), call];
-  else messages.push({ role: "assistant", content: null, tool_calls: [call] });
+  if (last?.message.role !== "assistant") {
+    const message = { role: "assistant", content: null, tool_calls: [call] };
+    messages.push({ message, place, calls: [place] });
+    return;
+  }
+  last.message.tool_calls = [...listOf(last.message.tool_calls), call];
+  last.calls.push(place);
 }
 
 /** Text alone becomes a string, which is all that some servers take. @param glue between texts */

@@ -112,7 +112,7 @@ export class NativeReader {
   #close(event: Fields, item: Fields): void {
     const known =
       this.#known({ ...event, item_id: item.id ?? item.call_id ?? null }) ??
-      this.#output.items.find(({ isOpen, type }) => isOpen && type === item.type);
+      this.#output.items.find(({ isOpen, said }) => isOpen && said === item.type);
     if (!known) return this.#output.whole(item);
     if (!known.isOpen) return;
     known.complete(item);
@@ -126,7 +126,7 @@ export class NativeReader {
   /** Whose event it is: where the container does not say, the last open one of the type. */
   #find(event: Fields, type?: string): OutputItem | undefined {
     const item =
-      this.#known(event) ?? this.#output.items.findLast((one) => one.isOpen && one.type === type);
+      this.#known(event) ?? this.#output.items.findLast((one) => one.isOpen && one.said === type);
     return item?.isOpen ? item : undefined;
   }
 

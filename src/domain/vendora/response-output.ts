@@ -11,16 +11,20 @@ import {
 } from "./response-item.ts";
 import { type Fields, fieldsOf, textOf } from "./response-json.ts";
 import { TextItem } from "./response-text-item.ts";
+import type { ToolNames } from "./tool-names.ts";
 
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
   /** The clients stumble over an id that comes twice. */
   readonly #callIds = new Set<string>();
   readonly #hex: string;
+  readonly #names: ToolNames;
   readonly #say: Say;
 
-  constructor(responseId: string, say: Say) {
+  /** @param names what the container calls the tools that it was given */
+  constructor(responseId: string, names: ToolNames, say: Say) {
     this.#hex = responseId.replace(/^resp_/, "");
+    this.#names = names;
     this.#say = say;
   }
 
@@ -33,7 +37,9 @@ export class ResponseOutput {
   }
 
   openCall({ call_id, name }: Fields): CallItem {
-    return this.#open(new CallItem(this.#place("fc"), this.#callIdOf(call_id), textOf(name)));
+    const [plain, names] = [textOf(name), this.#names];
+    const prefix = names.called(plain)?.type === "custom" ? "ctc" : "fc";
+    return this.#open(new CallItem(this.#place(prefix), this.#callIdOf(call_id), plain, names));
   }
 
   /** An item of whatever type: nothing of it but that it begins has been said then. */

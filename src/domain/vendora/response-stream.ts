@@ -17,6 +17,7 @@ import {
   type ResponseState,
 } from "./response-resource.ts";
 import { usageOf, usageOfMetrics } from "./response-usage.ts";
+import { ToolNames } from "./tool-names.ts";
 import { type LogEntry, type Translation, Untranslatable } from "./translation.ts";
 
 export type StreamEvent = Fields & { type: string; sequence_number: number };
@@ -40,7 +41,8 @@ export class ResponseStream implements Translation {
 
   constructor(head: ResponseHead) {
     this.#resource = new ResponseResource(head);
-    this.#output = new ResponseOutput(head.id, (type, fields) => this.#say(type, fields));
+    const names = new ToolNames(head.request.tools);
+    this.#output = new ResponseOutput(head.id, names, (type, fields) => this.#say(type, fields));
     this.#chunks = new ChunkReader(this.#output);
     this.#native = new NativeReader(this.#output);
     this.#limit = limitOf(head.request);

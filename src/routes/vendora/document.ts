@@ -18,6 +18,15 @@ export const predictionHeaders = {
   },
 };
 
+export const responseHeaders = {
+  ...predictionHeaders,
+  "auspex-tools-left-out": {
+    description: "Types of tools that the model was not given, for its container has none such",
+    schema: { type: "string" as const },
+    example: "web_search, image_generation",
+  },
+};
+
 /** An error that a route explains in particular. */
 export const errorAnswer = (description: string) => jsonAnswer(description, vendoraErrorBody);
 
@@ -56,9 +65,10 @@ export const callAnswer = <Schema extends z.ZodType>(
   schema: Schema,
   example: Example,
   events: string,
+  headers: typeof predictionHeaders = predictionHeaders,
 ) => ({
   description,
-  headers: predictionHeaders,
+  headers,
   content: {
     "application/json": { schema, example },
     "text/event-stream": { schema: z.string(), example: events },

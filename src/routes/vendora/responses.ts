@@ -28,7 +28,7 @@ import {
   errorAnswers,
   eventsOf,
   jsonOf,
-  predictionHeaders,
+  responseHeaders,
   tags,
 } from "./document.ts";
 
@@ -94,14 +94,14 @@ const create = createRoute({
   tags,
   summary: "Create a response, by the vendora convention",
   description:
-    "For versions with `vendora_responses`; for containers that know only chats it is translated. With `background` it answers at once with 202 and goes on whatever becomes of the connection: poll it, or stream it later. Leaving any other cancels it. Needs the scope `predict`.",
+    "For versions with `vendora_responses`; for containers that know only chats it is translated. Tools reach the container as functions, namespaces and custom tools too, and calls come back as what they were asked as; tools of other types are left out, unless the version's input schema names them or `tool_choice` demands one. With `background` it answers at once with 202 and goes on whatever becomes of the connection: poll it, or stream it later. Leaving any other cancels it. Needs the scope `predict`.",
   middleware: [creating, namesPrediction, calls("responses")] as const,
   request: { headers: callHeaders, body: jsonBody(responseRequest) },
   responses: {
-    200: callAnswer("The response, or its events", response, RESPONSE, EVENTS),
+    200: callAnswer("The response, or its events", response, RESPONSE, EVENTS, responseHeaders),
     202: {
       ...bodyAnswer("It goes on in the background", response, QUEUED),
-      headers: predictionHeaders,
+      headers: responseHeaders,
     },
     ...callErrors,
     ...badRequest("A parameter is not supported, or the response that came before is not there"),
@@ -188,6 +188,7 @@ responseRoutes.openapi(create, async (c) => {
   const call = { target, webhook, origin, idempotencyKey };
   const begun = await beginResponse(services, caller, request, call);
   c.set("predictionId", begun.snapshot.id);
+  if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
   if (request.stream) return eventsOf(await responseStream(services, begun));
   if (request.background) {
     return Response.json(await begunResponse(services, begun), { status: 202 });

@@ -1,5 +1,6 @@
 /** Creating responses: what came before them, and the three ways to wait for one. */
 import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/validation.ts";
+import { withoutHosted } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
@@ -25,6 +26,8 @@ import { writtenStream } from "./streams.ts";
 export interface BegunResponse extends Created {
   /** With all that came before it. */
   request: ResponseRequest;
+  /** Types of the tools that the model was not given, for its container has none. */
+  leftOut: string[];
 }
 
 /** Characters of JSON: as much as a request may bring at once. */
@@ -44,7 +47,8 @@ export async function beginResponse(
   call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
-  const request = await withPrevious(services, caller, asked);
+  const { request: own, leftOut } = withoutMissing(asked, call.target);
+  const request = await withPrevious(services, caller, own);
   const created = await beginCall(services, caller, {
     ...call,
     call: "responses",
@@ -52,7 +56,7 @@ export async function beginResponse(
     background: request.background === true,
     ...(request.store === false && { retentionSeconds: MIN_RETENTION_SECONDS }),
   });
-  return { ...created, request };
+  return { ...created, request, leftOut };
 }
 
 function checkResponse(asked: ResponseRequest): void {
@@ -69,6 +73,15 @@ function checkResponse(asked: ResponseRequest): void {
     const message = "A response in the background is stored: leave 'store' out, or set it to true.";
     throw badParameter("store", "invalid_value", message);
   }
+}
+
+/** @throws VendoraProblem unsupported_parameter for a tool that has to be used and is not there */
+function withoutMissing(asked: ResponseRequest, { version }: Call["target"]) {
+  const hosted = withoutHosted(asked, version.schemas.prediction.input);
+  const { request, leftOut, demanded } = hosted;
+  if (demanded === undefined) return { request: { ...asked, ...request }, leftOut };
+  const message = `The container of '${asked.model}' has no tool of type '${demanded.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;
+  throw badParameter("tool_choice", "unsupported_parameter", message);
 }
 
 /** The whole conversation as input: containers remember nothing. */

@@ -64,8 +64,7 @@ test("messages of every role, as text or in parts", () => {
       { role: "assistant", content: [{ type: "refusal", refusal: "No." }] },
     ]),
   ).toEqual([
-    { role: "system", content: "One" },
-    { role: "system", content: "Two" },
+    { role: "system", content: "One\n\nTwo" },
     { role: "user", content: "a\nb" },
     { role: "assistant", content: "Three" },
     { role: "assistant", content: "Four" },

@@ -1,0 +1,102 @@
+/** The body of a response with functions as its only tools, calls and choices. */
+import type { Json } from "../../protocol/common.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
+import { ToolNames } from "./tool-names.ts";
+
+/** What a custom tool is given, as the argument of a function. */
+const INPUT = "input";
+
+/** What is neither of the caller's own, as a search on the web, stays as it is. */
+export function withPlainTools(request: Fields): Fields {
+  const { tools, tool_choice, input } = request;
+  const names = new ToolNames(tools);
+  return {
+    ...request,
+    ...(Array.isArray(tools) && { tools: plainTools(tools, names) }),
+    ...(tool_choice !== undefined && { tool_choice: plainChoice(tool_choice, names) }),
+    ...(Array.isArray(input) && { input: input.map((item) => plainItem(item, names)) }),
+  };
+}
+
+/** What a call's arguments give a custom tool: all of them, where a model does as it likes. */
+export function customInputOf(args: string): string {
+  try {
+    const { [INPUT]: input } = fieldsOf(JSON.parse(args));
+    return typeof input === "string" ? input : args;
+  } catch {
+    return args;
+  }
+}
+
+/** The place of each in the caller's list, as the container is given them. */
+export const placesOfTools = (tools: Json | undefined): string[] =>
+  listOf(tools).flatMap((tool, place) => {
+    const { type, tools: within } = fieldsOf(tool);
+    if (type !== "namespace") return [`tools[${place}]`];
+    return listOf(within).map((_, n) => `tools[${place}].tools[${n}]`);
+  });
+
+const plainTools = (tools: Json[], names: ToolNames): Json[] =>
+  tools.flatMap((tool) => {
+    const { type, name, description, tools: within } = fieldsOf(tool);
+    if (type === "custom") return [functionOf(fieldsOf(tool), names.plain("", name))];
+    if (type !== "namespace") return [tool];
+    return listOf(within).map((one, n) => {
+      const own = fieldsOf(one);
+      // What they are for together is said once: there may be many.
+      const about = [n === 0 ? textOf(description) : "", textOf(own.description)];
+      const said = about.filter(Boolean).join("\n\n");
+      return functionOf({ ...own, description: said }, names.plain(name, own.name));
+    });
+  });
+
+function functionOf(tool: Fields, name: string): Fields {
+  if (tool.type !== "custom") return { ...tool, type: "function", name };
+  const { type, syntax, definition } = fieldsOf(tool.format);
+  const grammar =
+    type === "grammar"
+      ? `Its \`${INPUT}\` follows this grammar (${textOf(syntax)}):\n${textOf(definition)}`
+      : "";
+  return {
+    type: "function",
+    name,
+    description: [textOf(tool.description), grammar].filter(Boolean).join("\n\n"),
+    parameters: {
+      type: "object",
+      properties: { [INPUT]: { type: "string" } },
+      required: [INPUT],
+      additionalProperties: false,
+    },
+    strict: null,
+  };
+}
+
+function plainChoice(choice: Json, names: ToolNames): Json {
+  const { type, tools, namespace, name } = fieldsOf(choice);
+  if (type === "function" || type === "custom") {
+    return { type: "function", name: names.plain(namespace, name) };
+  }
+  if (type !== "allowed_tools") return choice;
+  return { ...fieldsOf(choice), tools: listOf(tools).map((tool) => plainChoice(tool, names)) };
+}
+
+function plainItem(item: Json, names: ToolNames): Json {
+  const { type, namespace, name, input, ...rest } = fieldsOf(item);
+  switch (type) {
+    case "function_call":
+      return namespace ? { type, ...rest, name: names.plain(namespace, name) } : item;
+    case "custom_tool_call": {
+      const args = JSON.stringify({ [INPUT]: textOf(input) });
+      return {
+        type: "function_call",
+        ...rest,
+        name: names.plain(namespace, name),
+        arguments: args,
+      };
+    }
+    case "custom_tool_call_output":
+      return { ...rest, type: "function_call_output" };
+    default:
+      return item;
+  }
+}

@@ -1,0 +1,218 @@
+/** Tools as coding agents send them, to containers that know functions, and back. */
+import { describe, expect, test } from "vitest";
+import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
+import { withoutHosted } from "../../../src/domain/vendora/hosted-tools.ts";
+import { withPlainTools } from "../../../src/domain/vendora/plain-tools.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import { objections } from "../../published/validate.ts";
+import { delta, headWith, logOf, tellUnchecked } from "./response-log.ts";
+
+type Fields = Record<string, Json>;
+
+const parameters = { type: "object", properties: { path: { type: "string" } } };
+const fn = (name: string, more: Fields = {}): Fields => ({
+  ...{ type: "function", name, description: `Does ${name}`, parameters, strict: false },
+  ...more,
+});
+const PATCH: Fields = {
+  type: "custom",
+  name: "apply_patch",
+  description: "Edits files",
+  format: { type: "grammar", syntax: "lark", definition: 'start: "*"' },
+};
+const GIT: Fields = {
+  type: "namespace",
+  name: "mcp__git",
+  description: "Of the repository",
+  tools: [fn("log"), { type: "custom", name: "raw", description: "As typed" }],
+};
+const TOOLS = [fn("shell"), PATCH, GIT, { type: "web_search" }];
+
+describe("what the container is asked", () => {
+  const plain = withPlainTools({ tools: TOOLS.slice(0, 3) });
+
+  test("is functions only: with both names of what is in a namespace, of one string for what is custom", () => {
+    const { tools } = plain;
+    const oneString = {
+      type: "object",
+      properties: { input: { type: "string" } },
+      ...{ required: ["input"], additionalProperties: false },
+    };
+    expect(tools).toEqual([
+      fn("shell"),
+      {
+        ...{ type: "function", name: "apply_patch", parameters: oneString, strict: null },
+        description: 'Edits files\n\nIts `input` follows this grammar (lark):\nstart: "*"',
+      },
+      fn("mcp__git__log", { description: "Of the repository\n\nDoes log" }),
+      {
+        ...{ type: "function", name: "mcp__git__raw", parameters: oneString, strict: null },
+        description: "As typed",
+      },
+    ]);
+    const chat = chatRequestOf({ model: "a/b", input: "Hi", tools: TOOLS.slice(0, 3) });
+    expect(objections("openai", "CreateChatCompletionRequest", chat)).toEqual([]);
+  });
+
+  test("has names that are told apart, and are not too long", () => {
+    const long = "n".repeat(60);
+    const named = (name: string, ...tools: Fields[]) => ({ type: "namespace", name, tools });
+    const { tools } = withPlainTools({
+      tools: [
+        named("a", fn("b"), fn("b")),
+        named("a__", fn("b")),
+        named(long, fn("first"), fn("firsts")),
+        fn("a__b"),
+      ],
+    });
+    const names = Array.isArray(tools) ? tools.map((tool) => (tool as Fields).name) : [];
+    expect(names).toEqual([
+      ...["a__b_2", "a__b_2", "a__b_3"],
+      ...[`${long}__fi`, `${long}___2`],
+      "a__b",
+    ]);
+  });
+
+  test("is chosen by the same names", () => {
+    const choose = (tool_choice: Json) => withPlainTools({ tools: TOOLS, tool_choice }).tool_choice;
+    expect(choose("auto")).toBe("auto");
+    expect(choose({ type: "custom", name: "apply_patch" })).toEqual({
+      ...{ type: "function", name: "apply_patch" },
+    });
+    const git = { type: "function", name: "log", namespace: "mcp__git" };
+    expect(choose(git)).toEqual({ type: "function", name: "mcp__git__log" });
+    expect(choose({ type: "allowed_tools", mode: "auto", tools: [git] })).toEqual({
+      ...{ type: "allowed_tools", mode: "auto" },
+      tools: [{ type: "function", name: "mcp__git__log" }],
+    });
+  });
+
+  test("has the calls of earlier turns, and what came of them", () => {
+    const input: Fields[] = [
+      { type: "function_call", call_id: "1", namespace: "mcp__git", name: "log", arguments: "{}" },
+      { type: "custom_tool_call", call_id: "2", name: "apply_patch", input: 'a "b"' },
+      { type: "function_call_output", call_id: "1", output: "one" },
+      { type: "custom_tool_call_output", call_id: "2", output: "two" },
+      { type: "function_call", call_id: "3", namespace: "gone", name: "x", arguments: "{}" },
+    ];
+    const { messages } = chatRequestOf({ model: "a/b", input, tools: TOOLS.slice(0, 3) });
+    const call = (id: string, name: string, args: string) => ({
+      ...{ id, type: "function" },
+      function: { name, arguments: args },
+    });
+    expect(messages).toEqual([
+      {
+        ...{ role: "assistant", content: null },
+        tool_calls: [
+          call("1", "mcp__git__log", "{}"),
+          call("2", "apply_patch", JSON.stringify({ input: 'a "b"' })),
+        ],
+      },
+      { role: "tool", tool_call_id: "1", content: "one" },
+      { role: "tool", tool_call_id: "2", content: "two" },
+      { role: "assistant", content: null, tool_calls: [call("3", "gone__x", "{}")] },
+    ]);
+  });
+});
+
+describe("what the model calls", () => {
+  const called = (name: string, ...args: string[]) => {
+    const pieces = args.map((one) => ({ index: 0, function: { arguments: one } }));
+    const [first, ...rest] = pieces;
+    const log = logOf([
+      delta({ tool_calls: [{ ...first, id: "1", function: { ...first?.function, name } }] }),
+      ...rest.map((piece) => delta({ tool_calls: [piece] })),
+      delta({}, "tool_calls"),
+    ]);
+    const { events, resource } = tellUnchecked(log, { tools: TOOLS });
+    for (const event of events.filter((one) => !("response" in one))) {
+      expect(objections("openai", "ResponseStreamEvent", event)).toEqual([]);
+    }
+    return { events: events.filter(({ item_id }) => item_id), item: resource.output[0] };
+  };
+
+  test("is a function in its namespace", () => {
+    const { item, events } = called("mcp__git__log", '{"a"', ":1}");
+    expect(item).toMatchObject({
+      ...{ type: "function_call", namespace: "mcp__git", name: "log", arguments: '{"a":1}' },
+    });
+    expect(events.at(-1)).toMatchObject({ name: "log", arguments: '{"a":1}' });
+  });
+
+  test("is a custom tool, whose input comes once it is whole", () => {
+    const { item, events } = called("apply_patch", '{"inp', 'ut":"*** \\"Begin\\""}');
+    const input = '*** "Begin"';
+    const id = expect.stringMatching(/^ctc_/);
+    expect(item).toMatchObject({ id, type: "custom_tool_call", name: "apply_patch", input });
+    expect(events).toMatchObject([
+      { type: "response.custom_tool_call_input.delta", delta: input },
+      { type: "response.custom_tool_call_input.done", input },
+    ]);
+  });
+
+  test.each([
+    ['{"input":"cut', '{"input":"cut'],
+    ["*** Begin", "*** Begin"],
+    ['{"patch":"a"}', '{"patch":"a"}'],
+  ])("has all that a model gives that does not do as it is told: %s", (args, input) => {
+    expect(called("mcp__git__raw", args).item).toMatchObject({ namespace: "mcp__git", input });
+  });
+
+  test("is found again by a container's own events", () => {
+    const item = { type: "function_call", call_id: "c", name: "apply_patch" };
+    const args = JSON.stringify({ input: "*" });
+    const log = logOf([
+      { type: "response.output_item.added", output_index: 0, item: { ...item, arguments: "" } },
+      { type: "response.function_call_arguments.delta", output_index: 0, delta: args },
+      { type: "response.output_item.done", item: { ...item, id: "new", arguments: args } },
+      { type: "response.completed", response: { status: "completed", output: [item] } },
+    ]);
+    const { resource } = tellUnchecked(log, { tools: TOOLS });
+    expect(resource.output).toMatchObject([{ type: "custom_tool_call", input: "*" }]);
+  });
+});
+
+describe("tools that only others have", () => {
+  const SCHEMA = { properties: { tools: { items: { properties: { type: { enum: ["mcp"] } } } } } };
+  const ask = (tool_choice: Json | undefined, tools: Json[] = TOOLS, schema: Fields = {}) => {
+    const { request, ...said } = withoutHosted(
+      { ...headWith().request, tools, ...(tool_choice !== undefined && { tool_choice }) },
+      schema,
+    );
+    return { ...said, tools: request.tools, choice: request.tool_choice };
+  };
+  const kept = TOOLS.slice(0, 3);
+
+  test("are left out where they need not be used", () => {
+    for (const choice of [undefined, "auto", "none", "required"]) {
+      expect(ask(choice)).toEqual({
+        ...{ leftOut: ["web_search"], demanded: undefined },
+        ...{ tools: kept, choice },
+      });
+    }
+  });
+
+  test("are demanded", () => {
+    expect(ask({ type: "web_search" })).toMatchObject({ demanded: "web_search" });
+    expect(ask("required", [{ type: "web_search" }])).toMatchObject({ demanded: "web_search" });
+    const allowed = { type: "allowed_tools", tools: [{ type: "web_search" }] };
+    expect(ask({ ...allowed, mode: "required" })).toMatchObject({ demanded: "web_search" });
+    expect(ask({ ...allowed, mode: "auto" })).toMatchObject({
+      ...{ demanded: undefined, choice: { ...allowed, mode: "auto", tools: [] } },
+    });
+  });
+
+  test("stay where the version's schema names them", () => {
+    const tools = [{ type: "mcp" }, { type: "web_search" }];
+    expect(ask("auto", tools, SCHEMA)).toMatchObject({
+      ...{ tools: [{ type: "mcp" }], leftOut: ["web_search"] },
+    });
+    const either: Fields = { anyOf: [{ properties: { type: { const: "mcp" } } }, {}] };
+    const schema = { properties: { tools: { items: either } } };
+    expect(ask({ type: "mcp" }, tools, schema).demanded).toBeUndefined();
+  });
+
+  test("are no tools without a type, which is a mistake", () => {
+    expect(ask("auto", [{ name: "x" }]).tools).toEqual([{ name: "x" }]);
+  });
+});
