@@ -50,20 +50,25 @@ export const conflict = (detail: string) => new ProblemError("conflict", detail)
 export const notFound = (what: string) => new ProblemError("not_found", `${what} was not found.`);
 
 function problemResponse(code: ProblemCode, detail: string, c: Context): Response {
-  const [status, title] = PROBLEMS[code];
+  const [status] = PROBLEMS[code];
   if (isVendora(c)) return vendoraResponse(problemToVendora(status, detail));
-  const requestId: string = c.get("requestId");
-  const body: Problem = {
-    type: `urn:auspex:${code}`,
-    title,
-    status,
-    detail,
-    request_id: requestId,
-  };
-  return Response.json(body, {
+  return Response.json(problemBody(code, detail, c), {
     status,
     headers: { "content-type": "application/problem+json" },
   });
+}
+
+function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
+  const [status, title] = PROBLEMS[code];
+  return { type: `urn:auspex:${code}`, title, status, detail, request_id: c.get("requestId") };
+}
+
+/** The last words of a stream that may not go on. It has no id: whoever may resumes where it was. */
+export function problemEvent({ code, message }: ProblemError, c: Context): string {
+  if (!isVendora(c))
+    return `event: problem\ndata: ${JSON.stringify(problemBody(code, message, c))}\n\n`;
+  const { error } = problemToVendora(PROBLEMS[code][0], message);
+  return `data: ${JSON.stringify({ error })}\n\n`;
 }
 
 const validationResponse = (failure: ValidationFailure, c: Context) =>

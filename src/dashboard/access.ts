@@ -3,8 +3,10 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { hex } from "../domain/hex.ts";
 import { sameText } from "../domain/secret.ts";
-import { notFound, ProblemError } from "../errors.ts";
-import { findSession } from "../services/sign-in/sessions.ts";
+import { notFound, ProblemError, problemEvent } from "../errors.ts";
+import { errorText } from "../log.ts";
+import { CHECKED_MS, endingStream } from "../middleware/stream-end.ts";
+import { findSession, goesOn } from "../services/sign-in/sessions.ts";
 import type { Dashboard, Viewer } from "./context.ts";
 import { giveCookies } from "./cookies.ts";
 import { formOf, isForm } from "./form.ts";
@@ -77,6 +79,25 @@ export const operatorsOnly = createMiddleware<Dashboard>(async (c, next) =>
 export function viewerOf(c: Context<Dashboard>): Viewer {
   if (c.var.viewer) return c.var.viewer;
   throw new ProblemError("unauthenticated", "You are not signed in.");
+}
+
+/** A stream of events that ends with the session of whoever reads it. */
+export function endingWithSession(c: Context<Dashboard>, stream: Response): Response {
+  const { services } = c.var;
+  const { session_id } = viewerOf(c);
+  const check = async () => {
+    try {
+      if (await goesOn(services, session_id, CHECKED_MS)) return undefined;
+      return problemEvent(
+        new ProblemError("unauthenticated", "You are not signed in any more."),
+        c,
+      );
+    } catch (error) {
+      console.error("session not looked at", { error: errorText(error) });
+      return undefined;
+    }
+  };
+  return endingStream(stream, check) ?? stream;
 }
 
 function viewerIn({

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { Grant } from "../domain/address.ts";
-import { ProblemError } from "../errors.ts";
+import { ProblemError, problemEvent } from "../errors.ts";
 import { errorText } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
@@ -18,6 +18,7 @@ import {
 } from "../services/tokens.ts";
 import { fileKey } from "../storage/files.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
+import { CHECKED_MS, endingStream } from "./stream-end.ts";
 
 /** Lets in users whose token has one of the scopes. */
 export const authenticated = (...scopes: [Scope, ...Scope[]]) => users(ofToken, oneOf(scopes));
@@ -104,7 +105,24 @@ function users(
     check(caller);
     c.set("caller", caller);
     await next();
+    const stream = endingStream(c.res, () => whyNotAnyMore(c));
+    if (stream) c.res = stream;
   });
+}
+
+/** The last words of a stream whose token is not good any more. */
+async function whyNotAnyMore(c: Context<App>): Promise<string | undefined> {
+  // It was good when the stream began: it is no guess.
+  const asking: Asking = { aside: asideOf(c), beforeLookUp: async () => {} };
+  try {
+    await authenticate(c.var.services, bearer(c), asking, CHECKED_MS);
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "unauthenticated")
+      return problemEvent(error, c);
+    // That nobody could tell just now ends nothing.
+    console.error("token not looked at", { error: errorText(error) });
+  }
+  return undefined;
 }
 
 /** And against the account: it may have a hundred tokens. */
@@ -133,13 +151,9 @@ async function identify<Who>(
     counting ??= limitAddress(c);
     return counting;
   };
-  // When a token was last used is for people to read: a request neither waits for it nor fails.
-  const aside: Asking["aside"] = (task) =>
-    c.executionCtx.waitUntil(
-      task().catch((error) => console.error("use not noted", { error: errorText(error) })),
-    );
   try {
-    const who = await whoHas(c.var.services, bearer(c), { aside, beforeLookUp: count });
+    const asking: Asking = { aside: asideOf(c), beforeLookUp: count };
+    const who = await whoHas(c.var.services, bearer(c), asking);
     // It is not one of those that the address is limited for.
     c.set("rate", undefined);
     return who;
@@ -148,6 +162,14 @@ async function identify<Who>(
     throw error;
   }
 }
+
+/** When a token was last used is for people to read: a request neither waits for it nor fails. */
+const asideOf =
+  (c: Context<App>): Asking["aside"] =>
+  (task) =>
+    c.executionCtx.waitUntil(
+      task().catch((error) => console.error("use not noted", { error: errorText(error) })),
+    );
 
 function oneOf(scopes: Scope[]) {
   return (caller: Caller): void => {

@@ -114,13 +114,17 @@ const denied = () =>
     "The access token in the header 'Authorization' is unknown, expired or revoked.",
   );
 
-/** @throws ProblemError unauthenticated */
+/**
+ * @param within how long ago it may have been looked up, ms: 10 s at most
+ * @throws ProblemError unauthenticated
+ */
 export async function authenticate(
   services: Services,
   token: string,
   asking: Asking,
+  within?: number,
 ): Promise<Caller> {
-  const found = await access.get({ services, asking }, token);
+  const found = await access.get({ services, asking }, token, within);
   if (!found || !isGood(found)) throw denied();
   const { id, user_id, scopes, models } = found;
   return { token_id: id, user_id, scopes, models };

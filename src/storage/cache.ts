@@ -32,12 +32,14 @@ export function remembered<Key extends string, Value extends object, Source>(
   // What is being loaded while something is forgotten may be what was forgotten.
   let forgotten = 0;
   return {
-    async get(source: Source, key: Key): Promise<Value | undefined> {
-      const hit = cache.get(key);
+    /** @param within how old it may be, ms */
+    async get(source: Source, key: Key, within = TTL_MS): Promise<Value | undefined> {
+      const hit = TTL_MS - cache.getRemainingTTL(key) < within ? cache.get(key) : undefined;
       if (hit) return hit;
       const before = forgotten;
       const value = await load(source, key);
-      if (value && before === forgotten) cache.set(key, value);
+      if (!value) cache.delete(key);
+      else if (before === forgotten) cache.set(key, value);
       return value;
     },
     forget(key: Key): void {

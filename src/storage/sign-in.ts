@@ -216,6 +216,14 @@ export async function deleteSession(db: Database, loginId: string, id: string): 
   return deleted.length > 0;
 }
 
+/** One that has not ended. */
+export const findLiveSession = (db: Database, id: string) =>
+  db
+    .select({ id: sessions.id, expires_at: sessions.expiresAt })
+    .from(sessions)
+    .where(and(eq(sessions.id, id), gt(sessions.expiresAt, new Date())))
+    .get();
+
 export const deleteSessions = (db: Database, loginId: string) =>
   db.delete(sessions).where(eq(sessions.userId, loginId));
 

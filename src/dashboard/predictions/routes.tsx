@@ -13,7 +13,7 @@ import {
 } from "../../services/predictions.ts";
 import { listRuns, readRun, retryPrediction } from "../../services/runs.ts";
 import { listWebhooks, redeliver } from "../../services/webhook-ledger.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { endingWithSession, signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";
 import { formOf, textOf } from "../form.ts";
@@ -69,7 +69,8 @@ export const predictionPages = pages()
     const { caller } = viewerOf(c);
     const id = c.req.param("prediction_id");
     const options = { after, lasts: STREAM_SECONDS };
-    return eventStream(await streamPrediction(c.var.services, caller, id, options), undefined);
+    const log = await streamPrediction(c.var.services, caller, id, options);
+    return endingWithSession(c, eventStream(log, undefined));
   })
   .get(`${ONE}/json`, signedIn, async (c) => {
     const { services, origin } = c.var;

@@ -1,4 +1,6 @@
 /** Sessions of the dashboard: whose a request is, by its cookie. */
+import { remembered } from "../../storage/cache.ts";
+import { findLiveSession } from "../../storage/sign-in.ts";
 import type { UserRow } from "../../storage/users.ts";
 import { findUser } from "../../storage/users.ts";
 import type { Services } from "../services.ts";
@@ -33,4 +35,12 @@ export async function findSession(
     user: await findUser(services.db, login.id),
     cookies: answered.getSetCookie(),
   };
+}
+
+const live = remembered({ max: 10_000 }, ({ db }: Services, id: string) => findLiveSession(db, id));
+
+/** Whether a session goes on. @param within how long ago it may have been looked up, ms */
+export async function goesOn(services: Services, id: string, within: number): Promise<boolean> {
+  const found = await live.get(services, id, within);
+  return found !== undefined && found.expires_at.getTime() > Date.now();
 }
