@@ -4,7 +4,7 @@ import { statfs } from "node:fs/promises";
 import type { Config } from "./config.ts";
 import { messageOf } from "./error.ts";
 import type { Finding } from "./finding.ts";
-import { parseGpus, queryGpus } from "./hardware.ts";
+import { gpuDevice, parseGpus, queryGpus } from "./hardware.ts";
 import { problemDetail } from "./json-client.ts";
 
 /** An image with its weights is seldom smaller. */
@@ -44,7 +44,7 @@ async function checkGpu(): Promise<Finding> {
       detail: gpus.map((gpu) => `${gpu.name}, ${gpu.memory_gb} GB`).join("; "),
     };
   } catch (error) {
-    const device = ["/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg"].find(existsSync);
+    const device = gpuDevice();
     if (!device) return { ok: true, name, detail: "none" };
     return {
       ok: false,

@@ -1,5 +1,6 @@
 /** What this machine is: cores and memory from the system, GPUs from nvidia-smi where it is. */
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import os from "node:os";
 import { promisify } from "node:util";
 import type { Load, Machine } from "../../src/protocol/runner.ts";
@@ -10,6 +11,10 @@ const NVIDIA_SMI_TIMEOUT_MS = 5_000;
 
 export type Gpu = Machine["gpus"][number];
 export type GpuLoad = NonNullable<Load["gpus"]>[number];
+
+/** What a driver has made of one; undefined where there is none, or no driver. */
+export const gpuDevice = (): string | undefined =>
+  ["/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg"].find(existsSync);
 
 export async function readMachine(): Promise<Machine> {
   return {

@@ -20,7 +20,8 @@ function health() {
   if (SETUP === "endless" || (SETUP === "slow" && looks < 3)) {
     return { status: "STARTING", setup: { logs: "step\n".repeat(looks) } };
   }
-  return { status: running.size > 0 ? "BUSY" : "READY", setup: { logs: "" } };
+  const concurrency = SETUP === "single" ? { max: 1, current: running.size } : undefined;
+  return { status: running.size > 0 ? "BUSY" : "READY", setup: { logs: "" }, concurrency };
 }
 
 const Input = { properties: Object.fromEntries(INPUTS.split(",").map((name) => [name, {}])) };
@@ -115,6 +116,7 @@ const refusals = {
   invalid: [422, { detail: [{ loc: ["body", "input", "name"], msg: "too long", type: "x" }] }],
   sync: [200, { status: "succeeded", output: "done" }],
   broken: [500, { error: "oops" }],
+  locked: [401, { detail: "Invalid API key" }],
 };
 
 http
@@ -123,6 +125,7 @@ http
     const [, , id, cancel] = request.url.split("/");
     if (request.url === "/health-check") {
       if (SETUP === "old") return reply(404, {});
+      if (SETUP === "locked") return reply(401, {});
       if (SETUP === "garbage") return reply(200, ["?"]);
       return reply(200, health());
     }

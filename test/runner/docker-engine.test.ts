@@ -148,6 +148,11 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       ["run.cog.version=0.17.0"],
       [`RUN ${server} && chmod +x ${python}`],
     );
+    await push("wrong", "containers-liar.mjs", [], ['CMD ["nowhere"]']);
+    await push("gpu", "containers-liar.mjs", [
+      "run.cog.version=0.17.0",
+      'run.cog.config={"build":{"gpu":true}}',
+    ]);
     await push("weights", "containers-liar.mjs", ["run.cog.weight.a=x"]);
     const copied = ["WORKDIR /src", "COPY . .", 'CMD ["node", "model.mjs"]'];
     const anew = ["FROM node:24-slim", ...copied, "ENV FIXED_PORT=8123", "EXPOSE 8123/tcp"];
@@ -206,6 +211,30 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       status: "failed",
       error: { source: "external", message },
     });
+  });
+
+  it("says what to publish in the place of an image's id", async () => {
+    const { repository = "" } = images.probe ?? {};
+    const digest = await docker("image", "inspect", "--format", "{{.Id}}", repository);
+    const { error } = await run({ repository, digest }).finish;
+    expect(error?.source).toBe("external");
+    expect(error?.message).toContain("the registry has no image with this digest");
+    expect(error?.message).toContain("docker push prints, and not the id");
+  });
+
+  it("says what is wrong with a command, and with a GPU that is not there", async () => {
+    const wrong = await run(images.wrong).finish;
+    expect(wrong.error).toMatchObject({
+      source: "external",
+      message: expect.stringContaining("the image's command 'nowhere' cannot be run"),
+    });
+    // No machine of these tests has one.
+    const gpu = await run(images.gpu).finish;
+    expect(gpu.error).toMatchObject({
+      source: "external",
+      message: expect.stringMatching(/^the image needs a GPU and the runner's machine has none/),
+    });
+    expect(await containers()).toBe("");
   });
 
   it("refuses managed weights", async () => {

@@ -20,7 +20,16 @@ import { signalGroup, spawnGroup } from "../../runner/src/engines/group.ts";
 import { PidFiles } from "../../runner/src/engines/pidfile.ts";
 import { ProcessEngine } from "../../runner/src/engines/process.ts";
 import type { Log } from "../../runner/src/log.ts";
-import { addModel, type Box, openBox, processesIn, silent } from "./containers-fixture.ts";
+import {
+  addModel,
+  type Box,
+  makeJob,
+  openBox,
+  processesIn,
+  record,
+  signals,
+  silent,
+} from "./containers-fixture.ts";
 
 const source = (path: string) => fileURLToPath(new URL(`../../runner/${path}`, import.meta.url));
 
@@ -121,6 +130,17 @@ describe("the engine", () => {
       `not those of this version, whose digest is ${digest}`,
     );
     for (const { error } of [missing, changed]) expect(error?.message).not.toContain(box.directory);
+  });
+
+  it("tells a crash's last words, and not where the model lies", async () => {
+    const folder = join(box.models, "broken");
+    addModel(box.models, "broken", source("examples/hello/model.mjs"));
+    writeFileSync(join(folder, "model.mjs"), "throw new Error('no weights');\n");
+    const image = { repository: "r/broken", digest: await folderDigest(folder) };
+    const model = { owner: "test", name: "broken", version_number: 1 };
+    const { error } = await box.executor.run(makeJob(image, {}, { model }), record(), signals());
+    expect(error?.message).toMatch(/exited with code 1:[\s\S]*\.\/model\.mjs[\s\S]*no weights/);
+    expect(error?.message).not.toContain(box.directory);
   });
 
   it.each([

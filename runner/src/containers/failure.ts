@@ -1,4 +1,8 @@
-/** Why a run did not come to a result, and whose doing that is; ends up as the finish's error. */
+/**
+ * Why a run did not come to a result, and whose doing that is; ends up as the finish's error, which
+ * callers read. So its message is about what they know. What is about this machine (its paths,
+ * sockets, addresses, what its system says) is the cause, which goes to the runner's log.
+ */
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Log } from "../log.ts";
@@ -30,13 +34,25 @@ export const external = (message: string, options?: FailureOptions): Failure =>
 export const internal = (message: string, options?: FailureOptions): Failure =>
   new Failure("internal", message, options);
 
+/** Several runs may wait for one container, and end by the same failure. */
+const logged = new WeakSet<Error>();
+
 /** What is not a Failure is a defect or the machine's trouble: logged whole, told in general. */
 export function asFailure(error: unknown, log: Log): Failure {
-  if (error instanceof Failure) return error;
+  if (error instanceof Failure) {
+    const cause = causeOf(error);
+    if (cause !== undefined && !logged.has(error)) log.warn(error.message, { error: cause });
+    logged.add(error);
+    return error;
+  }
   const stack = error instanceof Error ? error.stack : String(error);
   log.error("a run failed inside the runner", { stack });
   return internal("the runner had a problem of its own; its log says which", { cause: error });
 }
+
+/** Behind failures of failures. */
+const causeOf = ({ cause }: Failure): unknown =>
+  cause instanceof Failure ? causeOf(cause) : cause;
 
 export function failed(failure: Failure, output: Finish["output"] = "none"): Finish {
   const { source, detail } = failure;

@@ -26,19 +26,17 @@ export class DockerContainer implements RunningContainer {
       return new DockerContainer(container, new URL(`http://127.0.0.1:${published ?? 9}`));
     } catch (error) {
       await container.remove({ force: true, v: true });
-      signal.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
-      throw internal(`the container cannot be started: ${why}`, { cause: error });
+      throw error;
     }
   }
 
   private constructor(container: Dockerode.Container, address: URL) {
     this.#container = container;
     this.address = address;
-    this.exited = this.#watch().catch((error: Error) => ({
-      description: `was lost sight of: ${error.message}`,
+    this.exited = this.#watch().catch((cause: Error) => ({
+      description: "was lost sight of",
       logs: "",
-      ...this.#because,
+      reason: this.#reason ?? internal("Docker lost sight of the container", { cause }),
     }));
   }
 

@@ -2,6 +2,7 @@
 import Dockerode from "dockerode";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { external, type Failure, internal } from "../containers/failure.ts";
+import { gpuDevice } from "../hardware.ts";
 import type { Log } from "../log.ts";
 import { DockerContainer } from "./docker-container.ts";
 import {
@@ -21,6 +22,7 @@ import { closeNetwork, type Network, openNetwork } from "./network.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "./options.ts";
 import { pullImage } from "./pull.ts";
 import { HOST_NAME, hostConfig } from "./sandbox.ts";
+import { startFailure } from "./start-failure.ts";
 import { ignoring } from "./status.ts";
 
 /** Its value is the runner's name: what the sweep goes by. */
@@ -131,29 +133,35 @@ export class DockerEngine implements Engine {
     const gpus = asksForGpus(this.#gpus, facts.gpu, this.#info);
     const exposed = kind === "vendora" ? exposedPort(found.Config.ExposedPorts) : undefined;
     const port = exposed ?? this.#port;
-    const container = await this.#docker.createContainer({
-      // By the id that was looked at, not by a name that may come to mean another image.
-      Image: found.Id,
-      ...(facts.cog ? { Cmd: [...COG_COMMAND, `--upload-url=${uploadUrl}`] } : {}),
-      Env: Object.entries({
-        ...variables,
-        ...environment,
-        ...listening(kind, "0.0.0.0", port),
-      }).map(([name, value]) => `${name}=${value}`),
-      Labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
-      ExposedPorts: { [`${port}/tcp`]: {} },
-      HostConfig: hostConfig({
-        sandbox: this.#sandbox,
-        network: network.name,
-        hostAddress: this.#hostAddress,
-        port,
-        gpus,
-      }),
-    });
-    const running = await DockerContainer.start(container, port, signal);
-    this.#running.add(running);
-    void running.exited.then(() => this.#running.delete(running));
-    return running;
+    try {
+      const container = await this.#docker.createContainer({
+        // By the id that was looked at, not by a name that may come to mean another image.
+        Image: found.Id,
+        ...(facts.cog ? { Cmd: [...COG_COMMAND, `--upload-url=${uploadUrl}`] } : {}),
+        Env: Object.entries({
+          ...variables,
+          ...environment,
+          ...listening(kind, "0.0.0.0", port),
+        }).map(([name, value]) => `${name}=${value}`),
+        Labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
+        ExposedPorts: { [`${port}/tcp`]: {} },
+        HostConfig: hostConfig({
+          sandbox: this.#sandbox,
+          network: network.name,
+          hostAddress: this.#hostAddress,
+          port,
+          gpus,
+        }),
+      });
+      const running = await DockerContainer.start(container, port, signal);
+      this.#running.add(running);
+      void running.exited.then(() => this.#running.delete(running));
+      return running;
+    } catch (error) {
+      signal.throwIfAborted();
+      const circumstances = { needsGpu: facts.gpu === "needed", hasGpu: gpuDevice() !== undefined };
+      throw startFailure(error, circumstances);
+    }
   }
 
   async close(): Promise<void> {

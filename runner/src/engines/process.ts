@@ -10,7 +10,7 @@ import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { internal } from "../containers/failure.ts";
 import { within } from "../containers/wait.ts";
-import { messageOf } from "../error.ts";
+import { messageOf, reasonOf } from "../error.ts";
 import type { Log } from "../log.ts";
 import { ScratchFolders } from "../scratch.ts";
 import {
@@ -92,7 +92,7 @@ export class ProcessEngine implements Engine {
         TMPDIR: temporary,
       },
     });
-    return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`), temporary);
+    return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`), { directory, temporary });
   }
 
   async close(): Promise<void> {}
@@ -117,7 +117,8 @@ export class ProcessEngine implements Engine {
     }
   }
 
-  async #watch(child: ChildProcess, address: URL, temporary: string): Promise<RunningContainer> {
+  async #watch(child: ChildProcess, address: URL, folders: Folders): Promise<RunningContainer> {
+    const { directory, temporary } = folders;
     const tail = new Tail();
     child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
     child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
@@ -127,7 +128,7 @@ export class ProcessEngine implements Engine {
     if (pid === undefined) throw internal("a process without a pid");
     await this.#pidFiles.add(pid).catch((cause: Error) => {
       signalGroup(pid, "SIGKILL");
-      throw internal(`the pid file cannot be written: ${cause.message}`, { cause });
+      throw internal(`the runner cannot keep its processes' ids: ${reasonOf(cause)}`, { cause });
     });
     const exited = exit.then(async ([code, signal]): Promise<Exit> => {
       // What the model started itself goes with it.
@@ -137,7 +138,9 @@ export class ProcessEngine implements Engine {
       await within(500, closed);
       await this.#clean(pid, temporary);
       const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
-      return { description, logs: tail.toString() };
+      // Where on this machine the model lies is nobody else's business.
+      const logs = tail.toString().replaceAll(temporary, "$TMPDIR").replaceAll(directory, ".");
+      return { description, logs };
     });
     const kill = async () => {
       signalGroup(pid, "SIGKILL");
@@ -156,6 +159,12 @@ export class ProcessEngine implements Engine {
       },
     };
   }
+}
+
+/** The model's, and the one for what it writes. */
+interface Folders {
+  directory: string;
+  temporary: string;
 }
 
 /**

@@ -2,18 +2,18 @@
 import type Dockerode from "dockerode";
 import { z } from "zod";
 import type { Image } from "../../../src/protocol/runner.ts";
-import { external, internal } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
+import { messageOf } from "../error.ts";
 import { backoff } from "../retry.ts";
 import { credentialsFor } from "./credentials.ts";
 import { type ReportProgress, referenceOf } from "./engine.ts";
+import { NO_MANIFEST, noManifest, pullFailure } from "./pull-failure.ts";
 import { PullProgress } from "./pull-progress.ts";
 
 const ATTEMPTS = 4;
 const DELAYS = { base: 1_000, max: 8_000 };
 
-/** What trying again does not mend. */
-const FINAL = /not found|unknown|denied|unauthorized|invalid reference|no matching manifest/i;
+const SERVER_ERROR = /unexpected HTTP status: 500/i;
 
 const line = z.object({
   id: z.string().optional(),
@@ -34,13 +34,31 @@ export async function pullImage(
       return await attempt(docker, image, report, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const message = error instanceof Error ? error.message : String(error);
-      const text = `${referenceOf(image)} cannot be pulled: ${message}`;
-      if (FINAL.test(message)) throw external(text, { cause: error });
-      if (failures === ATTEMPTS) throw internal(text, { cause: error });
+      const { failure, final } = pullFailure(referenceOf(image), error);
+      if (final) throw failure;
+      if (failures === ATTEMPTS) {
+        throw (await isNoManifest(docker, image, error, signal)) ? noManifest(image) : failure;
+      }
       if (!(await sleep(backoff(failures, DELAYS), signal))) signal.throwIfAborted();
     }
   }
+}
+
+/**
+ * Docker's own registry answers 500 when it is asked for an image by the digest of something else
+ * that it has, such as an image's id. One that knows what it has not got is not in trouble.
+ */
+async function isNoManifest(
+  docker: Dockerode,
+  { repository }: Image,
+  error: unknown,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!SERVER_ERROR.test(messageOf(error))) return false;
+  const nothing = { repository, digest: `sha256:${"0".repeat(64)}` };
+  const answer = await attempt(docker, nothing, () => {}, signal).catch(messageOf);
+  signal.throwIfAborted();
+  return answer !== undefined && NO_MANIFEST.test(answer);
 }
 
 async function attempt(

@@ -20,5 +20,5 @@ export function asDiskFailure(error: unknown): unknown {
   if (!(error instanceof Error && "code" in error && typeof error.code === "string")) return error;
   return error.code === "ENOSPC"
     ? internal("the disk of the runner's cache is full", { cause: error })
-    : internal(`the runner's cache cannot be written: ${error.message}`, { cause: error });
+    : internal(`the runner's cache cannot be written: ${error.code}`, { cause: error });
 }

@@ -5,7 +5,7 @@ import mime from "mime/lite";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { unlessAborted } from "../containers/wait.ts";
 import type { ContainerFile } from "../engines/engine.ts";
-import { messageOf } from "../error.ts";
+import { reasonOf } from "../error.ts";
 import { decodeDataUri } from "./outputs-data.ts";
 import { Pending } from "./outputs-draft.ts";
 import { fileName, type RunFiles } from "./sink.ts";
@@ -104,7 +104,7 @@ export class References {
       return await this.#options.files.add(content, name, type);
     } catch (cause) {
       if (cause instanceof Failure) throw cause;
-      throw internal(`${path} cannot be read from the container: ${messageOf(cause)}`, { cause });
+      throw internal(`${path} cannot be read from the container: ${reasonOf(cause)}`, { cause });
     }
   }
 }

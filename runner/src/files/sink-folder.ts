@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { external, Failure, internal } from "../containers/failure.ts";
-import { messageOf } from "../error.ts";
+import { reasonOf } from "../error.ts";
 import type { ScratchFolders } from "../scratch.ts";
 
 /** Bytes of one file, bytes of all, and how many there may be: at a time, for one container. */
@@ -103,6 +103,6 @@ async function onDisk<T>(name: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw internal(`the runner could not keep the file ${name}: ${messageOf(cause)}`, { cause });
+    throw internal(`the runner could not keep the file ${name}: ${reasonOf(cause)}`, { cause });
   }
 }

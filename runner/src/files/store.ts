@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../client.ts";
 import { type Failure, internal } from "../containers/failure.ts";
-import { messageOf } from "../error.ts";
+import { reasonOf } from "../error.ts";
 import { retry } from "../retry.ts";
 import { sendParts } from "./parts.ts";
 import type { LocalFile } from "./sink-folder.ts";
@@ -82,4 +82,4 @@ export class OutputStore {
 }
 
 const notStored = (what: string, cause: unknown): Failure =>
-  internal(`${what} could not be stored: ${messageOf(cause)}`, { cause });
+  internal(`${what} could not be stored: ${reasonOf(cause)}`, { cause });

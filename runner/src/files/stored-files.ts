@@ -2,7 +2,7 @@
 import type { InputFile, Job } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../client.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
-import { ControlPlaneError, isRetryable, messageOf } from "../error.ts";
+import { ControlPlaneError, isRetryable, reasonOf } from "../error.ts";
 import { retry } from "../retry.ts";
 import type { FileCache, Held } from "./cache.ts";
 import { Shared } from "./shared.ts";
@@ -54,7 +54,7 @@ export class StoredFiles {
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof Failure) throw error;
-      const why = `the service did not hand out the file ${wanted.file.name}: ${messageOf(error)}`;
+      const why = `the service did not hand out the file ${wanted.file.name}: ${reasonOf(error)}`;
       throw internal(why, { cause: error });
     }
   }
@@ -95,4 +95,6 @@ export class StoredFiles {
 
 /** No answer, or one that ended too soon: it may be had another time. */
 const asTrouble = (error: unknown): ControlPlaneError =>
-  error instanceof ControlPlaneError ? error : new ControlPlaneError(messageOf(error));
+  error instanceof ControlPlaneError
+    ? error
+    : new ControlPlaneError("it did not come whole", { cause: error });

@@ -4,7 +4,7 @@
  */
 import { external, Failure } from "../containers/failure.ts";
 import { sleep, unlessAborted } from "../containers/wait.ts";
-import { messageOf } from "../error.ts";
+import { reasonOf } from "../error.ts";
 import { declaresFiles, isIterator, openapi, parseAs, takesChatOnly } from "./cog-protocol.ts";
 import type { ContainerClient } from "./http.ts";
 
@@ -58,7 +58,7 @@ async function ask(
   } catch (error) {
     end.throwIfAborted();
     if (error instanceof Failure) throw error;
-    return `does not answer (${messageOf(error)})`;
+    return `does not answer (${reasonOf(error)})`;
   }
 }
 

@@ -9,7 +9,7 @@ import { json } from "../../../src/protocol/common.ts";
 export const health = z.object({
   status: z.string(),
   setup: z.object({ logs: z.string().nullish() }).nullish(),
-  concurrency: z.object({ current: z.number() }).optional(),
+  concurrency: z.object({ current: z.number(), max: z.number().nullish().catch(null) }).optional(),
 });
 export type Health = z.infer<typeof health>;
 

@@ -10,7 +10,9 @@
 import type { Finish } from "../../../src/protocol/channel.ts";
 import { external, Failure, failed, internal } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
+import { reasonOf } from "../error.ts";
 import { backoff } from "../retry.ts";
+import { keyDemanded, tooMany } from "./advice.ts";
 import type { SessionParts } from "./cog.ts";
 import { type Health, health, invalid, parseAs, type State, state } from "./cog-protocol.ts";
 import { outlives } from "./cog-survival.ts";
@@ -19,6 +21,8 @@ import { type Answer, isUnheard } from "./http.ts";
 import type { Connection, Outcome, Run } from "./interface.ts";
 import type { Reports } from "./receiver.ts";
 import { ServerFailure } from "./vendora-error.ts";
+
+const NO_ROOM = internal("the container has no room for the prediction");
 
 /** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
 const OVER = "over";
@@ -120,8 +124,7 @@ export class CogRun {
         timeout: CREATE_MS,
       });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      const failure = external(`the container did not take the prediction: ${why}`);
+      const failure = external(`the container did not take the prediction: ${reasonOf(error)}`);
       // What only has not answered may have taken it all the same.
       if (!isUnheard(error)) this.#taken = true;
       const { exitNotice } = this.#parts.timing;
@@ -144,7 +147,8 @@ export class CogRun {
       const refused = { refused: true, excused: true };
       this.#fail(this.#parts.asAsked?.(refusal) ?? refusal, "kept", refused);
     } else if (status === 409) {
-      const failure = internal("the container has no room for the prediction");
+      const { maxConcurrency } = this.#connection;
+      const failure = maxConcurrency > 1 ? tooMany(maxConcurrency) : NO_ROOM;
       this.#fail(failure, "retired", { untaken: "full" });
     } else if (status === 200 || status === 201) {
       const advice = "it must run predictions asynchronously (Cog 0.7 or later)";
@@ -152,6 +156,8 @@ export class CogRun {
         external(`the container answered ${status} where 202 was due: ${advice}`),
         "retired",
       );
+    } else if (status === 401 || status === 403) {
+      this.#fail(keyDemanded(`/predictions with ${status}`), "retired");
     } else {
       const failure = external(`the container refused the prediction: ${status} ${text}`);
       this.#fail(failure, "retired", status >= 500 ? { untaken: "refused" } : {});

@@ -2,6 +2,7 @@
 import { withPlainTools } from "../../../src/domain/vendora/plain-tools.ts";
 import { external, failed } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
+import { keyDemanded, tooMany } from "./advice.ts";
 import { type Description, describe } from "./cog-description.ts";
 import { health, parseAs } from "./cog-protocol.ts";
 import { CogRun } from "./cog-run.ts";
@@ -46,7 +47,9 @@ export class CogInterface implements ServerInterface {
     const client = new ContainerClient(connection.address);
     try {
       const end = AbortSignal.any([connection.gone, stop]);
-      await this.#ready(client, report, end);
+      const { max } = await this.#ready(client, report, end);
+      const { maxConcurrency } = connection;
+      if (max !== undefined && max < maxConcurrency) throw tooMany(maxConcurrency, max);
       const described = await describe(client, end);
       const [receiver, timing] = [this.#receiver, this.#timing];
       return new CogSession(connection, { client, ...described, receiver, timing });
@@ -60,7 +63,7 @@ export class CogInterface implements ServerInterface {
     client: ContainerClient,
     report: (logs: string) => void,
     end: AbortSignal,
-  ): Promise<void> {
+  ): Promise<Seen> {
     const begun = performance.now();
     let seen = 0;
     for (;;) {
@@ -68,10 +71,11 @@ export class CogInterface implements ServerInterface {
       const answer = await client
         .call({ method: "GET", path: "/health-check", timeout: ANSWER_MS })
         .catch(() => undefined);
-      const { status, logs } = answer ? readHealth(answer) : { status: "STARTING", logs: "" };
+      const health = answer ? readHealth(answer) : { status: "STARTING", logs: "" };
+      const { status, logs } = health;
       if (logs.length > seen) report(logs.slice(seen));
       seen = Math.max(seen, logs.length);
-      if (status === "READY" || status === "BUSY") return;
+      if (status === "READY" || status === "BUSY") return health;
       if (status === "SETUP_FAILED" || status === "DEFUNCT") {
         throw external(`the model's setup failed:\n${logs.slice(-MAX_SETUP_LOGS)}`.trimEnd());
       }
@@ -82,13 +86,23 @@ export class CogInterface implements ServerInterface {
   }
 }
 
-function readHealth({ status, body }: Answer): { status: string; logs: string } {
+interface Seen {
+  status: string;
+  logs: string;
+  /** How many runs it takes at a time, where it says so. */
+  max?: number | undefined;
+}
+
+function readHealth({ status, body }: Answer): Seen {
   if (status === 404) {
     throw external("the container has no /health-check: it speaks no Cog, or one before 0.7");
   }
+  if (status === 401 || status === 403) throw keyDemanded(`/health-check with ${status}`);
   const parsed = status === 200 ? parseAs(health, body) : undefined;
   if (status === 200 && !parsed) throw external("the container's /health-check is not Cog's");
-  return { status: parsed?.status ?? "STARTING", logs: parsed?.setup?.logs ?? "" };
+  const { setup, concurrency } = parsed ?? {};
+  const max = concurrency?.max ?? undefined;
+  return { status: parsed?.status ?? "STARTING", logs: setup?.logs ?? "", max };
 }
 
 /** What the runs of one container share. */

@@ -4,6 +4,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import { external, internal } from "../containers/failure.ts";
 import { isObject } from "../json-object.ts";
+import { keyDemanded } from "./advice.ts";
 import { readBounded } from "./http.ts";
 import type { Run } from "./interface.ts";
 import type { LargeRead } from "./large-reads.ts";
@@ -53,6 +54,10 @@ export class VendoraExchange {
 
   async #read(call: VendoraCall, answer: IncomingMessage, end: AbortSignal): Promise<Output> {
     const status = answer.statusCode ?? 0;
+    if (status === 401 || status === 403) {
+      answer.destroy();
+      throw broken(keyDemanded(`${PATHS[call]} with ${status}`).message);
+    }
     if (status >= 400) throw await errorOf(answer);
     const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
     const large = this.#parts.large.of(answer, end);

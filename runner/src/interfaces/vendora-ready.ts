@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { external, Failure } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
+import { keyDemanded } from "./advice.ts";
 import { parseAs } from "./cog-protocol.ts";
 import type { Answer, ContainerClient } from "./http.ts";
 import type { Timing } from "./interface.ts";
@@ -52,6 +53,7 @@ export async function awaitServer(
       health = MODELS;
       continue;
     }
+    if (answer) refuseKeys(health, answer);
     if (answer && isFinal(answer)) throw external(complaint(health, answer));
     if (answer && answer.status !== 200) tell(health, answer);
     const listed = answer?.status === 200 ? await look(client, MODELS) : undefined;
@@ -71,6 +73,10 @@ const look = (client: ContainerClient, path: string): Promise<Answer | undefined
   });
 
 const isFinal = ({ status }: Answer) => status >= 300 && status < 500 && !MAY_PASS.includes(status);
+
+function refuseKeys(path: string, { status }: Answer): void {
+  if (status === 401 || status === 403) throw keyDemanded(`${path} with ${status}`);
+}
 
 function complaint(path: string, { status }: Answer): string {
   const why = status < 400 ? "redirects are not followed" : "200 is due";

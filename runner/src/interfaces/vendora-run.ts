@@ -5,7 +5,7 @@
 import type { Finish } from "../../../src/protocol/channel.ts";
 import { Failure, failed, internal } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
-import { messageOf } from "../error.ts";
+import { reasonOf } from "../error.ts";
 import type { Outcome, Run } from "./interface.ts";
 import type { VendoraParts } from "./vendora.ts";
 import { broken, ServerFailure } from "./vendora-error.ts";
@@ -73,7 +73,7 @@ export class VendoraRun {
     if (error instanceof Failure) return error;
     await sleep(timing.exitNotice, AbortSignal.any([gone, this.#run.stop]));
     if (!gone.aborted) {
-      return broken(`the container broke off: ${messageOf(error)}`);
+      return broken(`the container broke off: ${reasonOf(error)}`);
     }
     return gone.reason instanceof Failure ? gone.reason : internal(String(gone.reason));
   }
