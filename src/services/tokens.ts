@@ -155,10 +155,7 @@ export function authenticateOperator({ settings }: Services, token: string): voi
     );
   }
   if (!sameText(token, settings.operatorToken)) {
-    throw new ProblemError(
-      "unauthenticated",
-      "The operator token is wrong.",
-    );
+    throw new ProblemError("unauthenticated", "The operator token is wrong.");
   }
 }
 
