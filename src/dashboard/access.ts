@@ -42,7 +42,7 @@ export const ownForms = createMiddleware<Dashboard>(async (c, next) => {
       throw new ProblemError("forbidden", `This form can only be sent from ${origin} itself.`);
     }
     if (session && !sameText(await sentToken(c), formToken)) {
-      throw new ProblemError(
+      throw new NoSession(
         "forbidden",
         "This form is of an earlier session. Go back, load the page again and send it once more.",
       );
@@ -59,13 +59,18 @@ export const signedIn = createMiddleware<Dashboard>(async (c, next) => {
       const { pathname, search } = new URL(c.req.url);
       return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
     }
-    throw new ProblemError(
+    throw new NoSession(
       "unauthenticated",
       "You are not signed in any more. Sign in, then try again.",
     );
   }
   await next();
 });
+
+/** A form came from a page of ours whose session is over: its sender may send it once more. */
+class NoSession extends ProblemError {}
+
+export const isOfNoSession = (problem: ProblemError): boolean => problem instanceof NoSession;
 
 /** Lets in operators; for others there is nothing. */
 export const operatorsOnly = createMiddleware<Dashboard>(async (c, next) =>

@@ -14,7 +14,7 @@ import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
 import type { App } from "../routes/context.ts";
 import { assetsOf } from "../services/assets.ts";
 import { servicesOf } from "../services/services.ts";
-import { ownForms, SAFE, withSession } from "./access.ts";
+import { isOfNoSession, ownForms, SAFE, withSession } from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
 import { type Dashboard, type PageContext, pages } from "./context.ts";
 import { withFlash } from "./flash.ts";
@@ -28,6 +28,7 @@ import { securityPages } from "./security/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage } from "./ui/error.tsx";
+import { type Kept, KeptFormPage, keptForm } from "./ui/kept-form.tsx";
 import { layout } from "./ui/layout.tsx";
 import { variablePages } from "./variables/routes.tsx";
 
@@ -114,14 +115,15 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
     showError(c, new ProblemError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}.`)),
   );
 
-  dashboard.onError((error, c: PageContext) => {
+  dashboard.onError(async (error, c: PageContext) => {
     // Islands know problems as programs do; without its style a page is none.
     if (!wantsPage(c) || !c.var.assets) return answerError(error, c);
     const problem = error instanceof ValidationFailure ? unreadable(error) : problemOf(error, c);
     if (!problem) {
       console.error("unexpected error", { requestId: c.var.requestId, ...traceOf(error) });
     }
-    return showError(c, problem);
+    const kept = problem && isOfNoSession(problem) && (await keptForm(c));
+    return kept ? showKept(c, kept, problem) : showError(c, problem);
   });
 
   return dashboard;
@@ -141,6 +143,14 @@ const unreadable = ({ issues }: ValidationFailure) =>
     "bad_request",
     `${issues.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join(". ")}.`,
   );
+
+function showKept(c: PageContext, kept: Kept, problem: ProblemError) {
+  c.status(statusOf(problem));
+  const { pathname, search } = new URL(c.req.url);
+  const username = c.var.viewer?.user.username;
+  const page = <KeptFormPage kept={kept} action={pathname + search} username={username} />;
+  return c.render(page, { title: username === undefined ? "Signed out" : "Send it once more" });
+}
 
 function showError(c: PageContext, problem: ProblemError | undefined) {
   c.status(problem ? statusOf(problem) : 500);

@@ -7,10 +7,8 @@
  * @throws Error whose message can be shown
  */
 export async function post(url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
-  const token = document.querySelector<HTMLMetaElement>('meta[name="form-token"]')?.content ?? "";
-  let response: Response;
-  try {
-    response = await fetch(url, {
+  const send = (token: string) =>
+    fetch(url, {
       method: "POST",
       headers: {
         accept: "application/json",
@@ -20,12 +18,32 @@ export async function post(url: string, body?: unknown, signal?: AbortSignal): P
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     });
+  let response: Response;
+  try {
+    response = await send(tokenIn(document));
+    // Somebody has signed in again, in another tab: what is typed here need not be lost for it.
+    if (response.status === 403 && (await renewToken())) response = await send(tokenIn(document));
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Error("Auspex cannot be reached. Look at your connection, then try again.");
   }
   if (response.ok) return response;
   throw new Error(wordsIn(await response.json().catch(() => undefined)));
+}
+
+const tokenMeta = (page: Document) =>
+  page.querySelector<HTMLMetaElement>('meta[name="form-token"]');
+
+const tokenIn = (page: Document) => tokenMeta(page)?.content ?? "";
+
+/** @returns whether there is another one by now */
+async function renewToken(): Promise<boolean> {
+  const text = await (await fetch(location.href)).text();
+  const token = tokenIn(new DOMParser().parseFromString(text, "text/html"));
+  const mine = tokenMeta(document);
+  if (!mine || token === "" || token === mine.content) return false;
+  mine.content = token;
+  return true;
 }
 
 /** Problem details have a text, validation errors a list of them, better-auth a message. */

@@ -1,0 +1,84 @@
+/** A form that came without its session: what was typed is kept, to be sent once more. */
+import { FORM_TOKEN_FIELD } from "../access.ts";
+import type { PageContext } from "../context.ts";
+import { formOf, isForm } from "../form.ts";
+import { Form } from "./layout.tsx";
+
+/** What a page shows to nobody, not even to who has typed it. */
+const UNSHOWN = /password|secret|token|^value$/i;
+
+export interface Kept {
+  fields: [name: string, text: string][];
+  /** The names of those that have to be filled in again. */
+  lost: string[];
+}
+
+/**
+ * What of the form of a request can be sent once more.
+ * @returns undefined where there is nothing that would be missed
+ */
+export async function keptForm(c: PageContext): Promise<Kept | undefined> {
+  if (!isForm(c.req.header("content-type"))) return undefined;
+  const kept: Kept = { fields: [], lost: [] };
+  for (const [name, value] of await formOf(c)) {
+    if (name === FORM_TOKEN_FIELD) continue;
+    if (typeof value === "string" && !UNSHOWN.test(name)) kept.fields.push([name, value]);
+    else if (typeof value === "string" ? value !== "" : value.size > 0) kept.lost.push(name);
+  }
+  return kept.fields.some(([, text]) => text !== "") ? kept : undefined;
+}
+
+/** @param action its address, with its query */
+export const KeptFormPage = ({
+  kept: { fields, lost },
+  action,
+  username,
+}: {
+  kept: Kept;
+  action: string;
+  username: string | undefined;
+}) => (
+  <div class="empty">
+    <h1>{username === undefined ? "You are signed out" : "Send it once more?"}</h1>
+    {username === undefined ? (
+      <p>
+        What you have typed is kept on this page.{" "}
+        <a href="/sign-in" target="_blank" rel="noopener">
+          Sign in in another tab
+        </a>
+        , come back here and send it.
+      </p>
+    ) : (
+      <p>
+        You have signed in since the form was made. What you have typed is still here, and is sent
+        as <strong>{username}</strong>.
+      </p>
+    )}
+    {lost.length > 0 && (
+      <p class="hint">Not kept, to be filled in again afterwards: {lost.join(", ")}.</p>
+    )}
+    <Form action={action}>
+      {fields.map(([name, text]) => (
+        <input type="hidden" name={name} value={text} />
+      ))}
+      <button type="submit" class="primary">
+        Send it
+      </button>
+    </Form>
+    <details>
+      <summary>What is sent</summary>
+      <dl>
+        {fields
+          .filter(([, text]) => text !== "")
+          .map(([name, text]) => (
+            <div>
+              <dt>{name.replaceAll("_", " ")}</dt>
+              <dd>
+                <pre tabindex={0}>{text}</pre>
+              </dd>
+            </div>
+          ))}
+      </dl>
+    </details>
+  </div>
+);
