@@ -6,3 +6,5 @@ export const MAX_LOG_LINES = 2_000;
 export const MAX_CHARS = 256 * 1024;
 /** Characters of one branch of a tree that is folded: two embeddings of 768 numbers. */
 export const MAX_FOLDED_CHARS = 32 * 1024;
+/** Of a value that alone is more than that: bytes, or characters, of its beginning. */
+export const BEGINNING = 32 * 1024;

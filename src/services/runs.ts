@@ -1,12 +1,16 @@
 /** What pages show of predictions, and running one once more. */
 import { accessToModel } from "../domain/access.ts";
+import { readBeginning } from "../domain/json-beginning.ts";
 import { isDeeper, MAX_LEVELS } from "../domain/json-text.ts";
+import { BEGINNING } from "../domain/page-bounds.ts";
 import { isTerminal } from "../domain/prediction-state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../domain/timeline.ts";
 import { conflict, notFound } from "../errors.ts";
 import type { History } from "../objects/prediction/history.ts";
 import type { Json } from "../protocol/common.ts";
+import type { StoredValue } from "../protocol/event.ts";
 import type { Prediction, PredictionQuery } from "../protocol/prediction.ts";
+import { getFile, valueKey } from "../storage/files.ts";
 import { findModel, findModelPlaces } from "../storage/models.ts";
 import type { PredictionRow } from "../storage/predictions.ts";
 import { findVersion } from "../storage/versions.ts";
@@ -32,7 +36,9 @@ export interface Run
   steps: Step[];
   /** The first 256 KB of what it has put out. */
   output: Json[];
-  /** How long that is as JSON text. */
+  /** Of an output whose first value alone is more than that. */
+  beginning: string | undefined;
+  /** How long the output is as JSON text. */
   chars: number;
   /** Whether texts in it are pieces of one, or items of a list. */
   display: "text" | "list";
@@ -80,11 +86,22 @@ export async function readRun(
     output: output.values.map((text): Json => JSON.parse(text)),
     chars: output.values.reduce((sum, { length }) => sum + length, 0),
     omitted: output.omitted,
+    beginning: output.first ? await beginningOf(services, id, output.first) : undefined,
     display,
     input: parsed(input),
     shownInput: parsed(input && (await withUploads(services, caller, origin, input))),
   };
 }
+
+/** undefined when it was removed meanwhile. */
+async function beginningOf({ env }: Services, id: string, { name }: StoredValue) {
+  const range = { offset: 0, length: BEGINNING };
+  const file = await getFile(env.FILES, valueKey(id, name), { range });
+  return file ? readBeginning(cleanEnd(await file.text())) : undefined;
+}
+
+/** Of a character that lies on the edge, not all bytes were read. */
+const cleanEnd = (text: string) => text.replace(/\uFFFD$/, "");
 
 function parsed(text: string | null): Json | undefined {
   const value: Json | undefined = text === null ? undefined : JSON.parse(text);
@@ -99,6 +116,7 @@ const NOTHING_KEPT = {
   setup: null,
   logs: { text: "", hidden: 0, torn: false },
   output: [],
+  beginning: undefined,
   chars: 0,
   omitted: 0,
   input: undefined,

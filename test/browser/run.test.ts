@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { BEGINNING } from "../../src/domain/page-bounds.ts";
 import type { Client } from "../../src/local/client.ts";
 import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { Receiver } from "../receiver/receiver.ts";
@@ -192,7 +193,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await visitor.look();
   });
 
-  it("that puts out too much for a page says so, and leads to all of it", async () => {
+  it("that puts out too much for a page shows its beginning, and leads to all of it", async () => {
     const id = await create("ample", { size: 300_000 });
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
@@ -200,7 +201,10 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await badge(visitor, "succeeded");
     const link = page.getByRole("link", { name: "All of it, as JSON" });
     await link.waitFor();
-    expect(await outputIn(visitor)).toBe("");
+    // The same as it comes, and as the server makes it.
+    expect(await outputIn(visitor)).toBe("x".repeat(BEGINNING));
+    await visitor.open(`/predictions/${id}`);
+    expect(await outputIn(visitor)).toBe("x".repeat(BEGINNING - 1));
     const address = (await link.getAttribute("href")) ?? expect.fail("no address");
     const all = await page.request.get(address);
     expect((await all.json()).output).toBe("x".repeat(300_000));

@@ -4,19 +4,28 @@ import { isDeeper, MAX_LEVELS, readableJson } from "../../domain/json-text.ts";
 import { MAX_FOLDED_CHARS } from "../../domain/page-bounds.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Branch, isBranch, paged, sizeText } from "./branch.ts";
+import { Link } from "./linked.tsx";
+import { isLinked, shown } from "./shown.ts";
 
-/** As client/parts/json-tree.ts has it. @param all where all of it is, as JSON */
-export const JsonTree = ({ value, all }: { value: Json; all: string }) =>
+interface Place {
+  /** Of the page. */
+  host: string;
+  /** Where all of it is, as JSON. */
+  all: string;
+}
+
+/** As client/parts/json-tree.ts has it. */
+export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
   isBranch(value) ? (
     <details class="json" open>
       <summary>{sizeText(value)}</summary>
-      <Entries value={value} all={all} />
+      <Entries value={value} {...place} />
     </details>
   ) : (
     <code>{JSON.stringify(value)}</code>
   );
 
-function Entries({ value, all }: { value: Branch; all: string }) {
+function Entries({ value, host, all }: Place & { value: Branch }) {
   const { first, rest } = paged(Object.entries(value));
   return (
     <ul>
@@ -30,7 +39,7 @@ function Entries({ value, all }: { value: Branch; all: string }) {
           ) : (
             <>
               <Key name={key} />
-              <span class={one === null ? "null" : typeof one}>{JSON.stringify(one)}</span>
+              <Leaf value={one} host={host} />
             </>
           )}
         </li>
@@ -48,6 +57,13 @@ function Entries({ value, all }: { value: Branch; all: string }) {
       )}
     </ul>
   );
+}
+
+/** A text may be the address of a file. */
+function Leaf({ value, host }: { value: Json; host: string }) {
+  const found = shown(value, host);
+  if (isLinked(found)) return <Link found={found} />;
+  return <span class={value === null ? "null" : typeof value}>{JSON.stringify(value)}</span>;
 }
 
 const Key = ({ name }: { name: string }) => <span class="key">{`${name}: `}</span>;

@@ -14,6 +14,11 @@ export type Shown =
   | { as: "list"; items: string[] }
   | { as: "json"; value: Json };
 
+/** What is at an address, or leads there. */
+export type Linked = Exclude<Shown, { as: "text" | "list" | "json" }>;
+
+export const isLinked = (found: Shown): found is Linked => "address" in found;
+
 const MEDIA: Record<string, "image" | "audio" | "video"> = {
   ...kinds("image", "png jpg jpeg gif webp avif bmp"),
   ...kinds("audio", "mp3 wav ogg oga opus flac m4a aac"),

@@ -40,7 +40,7 @@ export function RunView({ run, host }: { run: Run; host: string }) {
       </div>
       <Setup setup={run.setup} />
       <div data-part="trouble">
-        {prediction.error && <Trouble error={prediction.error} all={all} />}
+        {prediction.error && <Trouble error={prediction.error} host={host} all={all} />}
       </div>
       <section class="run-output">
         <h2>Output</h2>
@@ -48,6 +48,7 @@ export function RunView({ run, host }: { run: Run; host: string }) {
           {pieces.map((found) => (
             <Value found={found} host={host} all={all} />
           ))}
+          {run.beginning !== undefined && <div class="out text">{run.beginning}</div>}
         </div>
         <div data-part="note">
           <OutputNote run={run} isEmpty={pieces.length + omitted === 0} />
@@ -106,15 +107,16 @@ const SOURCES: Record<PredictionError["source"], string> = {
 
 const Trouble = ({
   error: { source, message, detail },
-  all,
+  ...place
 }: {
   error: PredictionError;
+  host: string;
   all: string;
 }) => (
   <div class="problem">
     <strong>{SOURCES[source]}:</strong>
     {message.includes("\n") ? <pre tabindex={0}>{message}</pre> : ` ${message}`}
-    {detail !== null && <JsonTree value={detail} all={all} />}
+    {detail !== null && <JsonTree value={detail} {...place} />}
   </div>
 );
 

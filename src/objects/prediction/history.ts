@@ -2,7 +2,7 @@
 import { LogTail } from "../../domain/log-tail.ts";
 import { MAX_CHARS } from "../../domain/page-bounds.ts";
 import { type Moments, NO_MOMENTS, withEvent } from "../../domain/timeline.ts";
-import type { SetupProgress } from "../../protocol/event.ts";
+import type { SetupProgress, StoredValue } from "../../protocol/event.ts";
 import type { PredictionRecord } from "./record.ts";
 
 export interface History {
@@ -21,8 +21,8 @@ export interface History {
    * first that is there has lost its beginning.
    */
   logs: { text: string; hidden: number; torn: boolean };
-  /** JSON texts, from the first on. */
-  output: { values: string[]; omitted: number };
+  /** JSON texts, from the first on; when there is none, what is stored in place of the first. */
+  output: { values: string[]; omitted: number; first: StoredValue | null };
   /** JSON text; null when it is too large, or gone. */
   input: string | null;
 }
@@ -36,6 +36,7 @@ export function historyOf(record: PredictionRecord): History {
   let setup: History["setup"] = null;
   let chars = 0;
   let omitted = 0;
+  let first: StoredValue | null = null;
   for (const { at, attempt, events } of log.written()) {
     for (const one of events) {
       moments = withEvent(moments, one, at);
@@ -48,7 +49,10 @@ export function historyOf(record: PredictionRecord): History {
         setup = progress.phase === "ready" ? null : progress;
       }
       if (attempt !== state.attempts) continue;
-      if (one.event === "stored") omitted += 1;
+      if (one.event === "stored") {
+        if (values.length + omitted === 0) first = one.data;
+        omitted += 1;
+      }
       if (one.event !== "output") continue;
       const json = JSON.stringify(one.data);
       chars += json.length;
@@ -71,7 +75,7 @@ export function historyOf(record: PredictionRecord): History {
     moments,
     setup: life.terminal ? null : setup,
     logs: { text: tail.text, hidden: tail.hidden, torn: tail.torn },
-    output: { values, omitted },
+    output: { values, omitted, first },
     input: shown ? input : null,
   };
 }

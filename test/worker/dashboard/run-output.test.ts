@@ -1,6 +1,7 @@
 /** What a run has put out, as its page shows it. */
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
+import { storeValue } from "../support/files.ts";
 import { newCustomer, view, viewOfOutputs } from "../support/runs.ts";
 
 describe("what a model puts out", () => {
@@ -82,6 +83,47 @@ describe("what a model puts out", () => {
     const { channel } = await (await who.runner()).work();
     await channel.output("https://docs");
     expect(await view(who, id)).toContain('<div class="out text">https://docs</div>');
+  });
+
+  it("is shown as what it is inside of an object, too", async () => {
+    const picture = `${FILE}/out.png?expires=9999999999&signature=a`;
+    const html = await shown([
+      { picture, mask: `${FILE}/mask.bin?expires=9999999999&signature=a` },
+    ]);
+    const path = FILE.replace(ORIGIN, "");
+    expect(html).toContain(
+      `<span class="key">picture: </span><figure class="out media"><img src="${path}/out.png`,
+    );
+    expect(html).toContain(
+      `<span class="key">mask: </span><p class="out"><a href="${path}/mask.bin`,
+    );
+    const elsewhere = await shown([{ page: "https://elsewhere.example/a", note: "no address" }]);
+    expect(elsewhere).toContain(
+      '<a href="https://elsewhere.example/a" rel="noopener noreferrer nofollow">',
+    );
+    expect(elsewhere).toContain('<span class="string">&quot;no address&quot;</span>');
+  });
+
+  it("that is too large for a page has its beginning there", async () => {
+    const who = await newCustomer();
+    for (const [value, beginning] of [
+      ["Off with her head! ".repeat(20_000), "Off with her head! Off with"],
+      [{ says: "x".repeat(400_000) }, "{&quot;says&quot;:&quot;xxx"],
+    ] as const) {
+      const id = await who.waiting();
+      const runner = await who.runner();
+      const { job, channel } = await runner.work();
+      await channel.report([await storeValue(runner, job, value)], {
+        status: "succeeded",
+        output: "value",
+      });
+      const html = await view(who, id);
+      expect(html).toContain(`<div class="out text">${beginning}`);
+      expect(html).toMatch(
+        /data-more="true">There is more than a page can show. <a href="\/predictions\/[\w-]+\/json">/,
+      );
+      expect(html.length).toBeLessThan(60_000);
+    }
   });
 
   it("is as large as what it tells, however deep that is nested", async () => {

@@ -1,6 +1,9 @@
 /** A value as a tree: a branch is made when it is first unfolded. */
 import type { Json } from "../../../protocol/common.ts";
 import { type Branch, type Entry, isBranch, paged, sizeText } from "../../run/branch.ts";
+import { isLinked, shown } from "../../run/shown.ts";
+import { element } from "./element.ts";
+import { linked } from "./linked.ts";
 
 /** Makes branches of the texts that the server has made, once they are unfolded. */
 export function growTrees(root: ParentNode): void {
@@ -24,48 +27,34 @@ const entriesOf = (value: Branch, from: number): Entry[] =>
 
 /** The tree, its first level unfolded; as run/json.tsx has it. */
 export function jsonTree(value: Branch): HTMLDetailsElement {
-  const tree = document.createElement("details");
-  tree.className = "json";
+  const content = [element("summary", "", sizeText(value)), list(Object.entries(value))];
+  const tree = element("details", "json", ...content);
   tree.open = true;
-  tree.append(summary(sizeText(value)), list(Object.entries(value)));
   return tree;
 }
 
 function list(entries: Entry[]): HTMLElement {
-  const box = document.createElement("ul");
+  const box = element("ul", "");
   const { first, rest } = paged(entries);
   for (const [key, value] of first) {
-    const name = span("key", `${key}: `);
-    if (isBranch(value)) box.append(item(fold(Object.entries(value), name, sizeText(value))));
-    else
-      box.append(item(name, span(value === null ? "null" : typeof value, JSON.stringify(value))));
+    const name = element("span", "key", `${key}: `);
+    if (isBranch(value))
+      box.append(element("li", "", fold(Object.entries(value), name, sizeText(value))));
+    else box.append(element("li", "", name, leaf(value)));
   }
-  if (rest.length > 0) box.append(item(fold(rest, `${rest.length} more`)));
+  if (rest.length > 0) box.append(element("li", "", fold(rest, `${rest.length} more`)));
   return box;
 }
 
+/** A text may be the address of a file. */
+function leaf(value: Json): HTMLElement {
+  const found = shown(value, location.host);
+  if (isLinked(found)) return linked(found);
+  return element("span", value === null ? "null" : typeof value, JSON.stringify(value));
+}
+
 function fold(entries: Entry[], ...label: (string | Node)[]): HTMLDetailsElement {
-  const details = document.createElement("details");
-  details.append(summary(...label));
+  const details = element("details", "", element("summary", "", ...label));
   details.addEventListener("toggle", () => details.append(list(entries)), { once: true });
   return details;
-}
-
-function summary(...label: (string | Node)[]): HTMLElement {
-  const made = document.createElement("summary");
-  made.append(...label);
-  return made;
-}
-
-function item(...content: (string | Node)[]): HTMLLIElement {
-  const made = document.createElement("li");
-  made.append(...content);
-  return made;
-}
-
-function span(className: string, text: string): HTMLSpanElement {
-  const made = document.createElement("span");
-  made.className = className;
-  made.textContent = text;
-  return made;
 }

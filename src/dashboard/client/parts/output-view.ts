@@ -1,10 +1,12 @@
 /** What a model puts out, as it comes: texts grow, pictures and sounds show, all else can be unfolded. */
-import { MAX_CHARS } from "../../../domain/page-bounds.ts";
+import { BEGINNING, MAX_CHARS } from "../../../domain/page-bounds.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { isBranch } from "../../run/branch.ts";
-import { type Shown, shown, shownPiece } from "../../run/shown.ts";
+import { isLinked, type Shown, shown, shownPiece } from "../../run/shown.ts";
 import { Batch } from "./batch.ts";
+import { element } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";
+import { linked } from "./linked.ts";
 
 const FULL = Number.POSITIVE_INFINITY;
 
@@ -36,6 +38,10 @@ export class OutputView {
       // Nothing after what is left out: it would look as if it belonged to what is before that.
       this.#chars = FULL;
       if (this.#more) this.#more.hidden = false;
+      if (!this.#empty) return;
+      this.#empty = false;
+      const text = (typeof value === "string" ? value : json).slice(0, BEGINNING);
+      this.#box?.append(...elementsFor({ as: "text", text }));
       return;
     }
     const read = this.#grows ? shownPiece : shown;
@@ -62,31 +68,10 @@ export class OutputView {
 
 /** As run/output.tsx has it. */
 function elementsFor(found: Shown): HTMLElement[] {
+  if (isLinked(found)) return [linked(found)];
   switch (found.as) {
     case "text":
       return [element("div", "out text", found.text)];
-    case "image": {
-      const image = element("img", "");
-      image.src = found.address;
-      image.alt = found.name;
-      return [element("figure", "out media", image)];
-    }
-    case "audio":
-    case "video": {
-      const player = element(found.as, "");
-      player.src = found.address;
-      player.controls = true;
-      player.preload = "metadata";
-      player.ariaLabel = found.name;
-      return [element("figure", "out media", player)];
-    }
-    case "file":
-      return [element("p", "out", linkTo(found.address, found.name))];
-    case "link": {
-      const link = linkTo(found.address, found.text);
-      link.rel = "noopener noreferrer nofollow";
-      return [element("p", "out", link)];
-    }
     case "list": {
       const items = found.items.map((item) =>
         element("li", "", ...elementsFor(shown(item, location.host))),
@@ -104,21 +89,4 @@ function elementsFor(found: Shown): HTMLElement[] {
         ),
       ];
   }
-}
-
-function linkTo(address: string, content: string | Node): HTMLAnchorElement {
-  const link = element("a", "", content);
-  link.href = address;
-  return link;
-}
-
-function element<Name extends keyof HTMLElementTagNameMap>(
-  name: Name,
-  className: string,
-  ...content: (string | Node)[]
-): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...content);
-  return made;
 }

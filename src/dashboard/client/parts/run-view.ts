@@ -48,6 +48,8 @@ class LiveRun {
   readonly #logs: LogView;
   readonly #stopTicking: () => void;
   #phase = "";
+  /** The id of the status that is shown. */
+  #statusAt = 0;
   #refresh: number | undefined;
   #losing: number | undefined;
   #refreshing: Promise<void> = Promise.resolve();
@@ -75,16 +77,19 @@ class LiveRun {
   }
 
   #listen(): void {
-    const on = (name: string, take: (data: Json, json: string) => void) =>
+    const on = (name: string, take: (data: Json, json: string, id: number) => void) =>
       this.#source.addEventListener(name, ({ data, lastEventId }: MessageEvent<string>) => {
         this.#root.dataset.last = lastEventId;
-        take(JSON.parse(data), data);
+        take(JSON.parse(data), data, Number(lastEventId));
       });
-    on("status", (data) => this.#status(data));
+    on("status", (data, _, id) => this.#status(data, id));
     on("setup", (data) => this.#setup(data));
     on("output", (data, json) => {
-      if (this.#output.empty) this.#step();
+      const isFirst = this.#output.empty;
       this.#output.add(data, json);
+      if (!isFirst || this.#output.empty) return;
+      this.#part("note")?.replaceChildren();
+      this.#step();
     });
     on("logs", (data) => this.#logs.add(String(data)));
     on("done", () => void this.#done());
@@ -116,9 +121,11 @@ class LiveRun {
     this.#problem(taken === "signed out" ? SIGNED_OUT : LOST);
   }
 
-  #status(data: Json): void {
+  /** An end is shown when all that goes with it is there: no badge of one beside a Cancel. */
+  #status(data: Json, id: number): void {
     const status = fieldOf(data, "status");
-    if (typeof status !== "string") return;
+    if (status !== "pending" && status !== "started") return;
+    this.#statusAt = id;
     const badge = this.#root.querySelector(".status");
     if (badge) {
       badge.className = `status ${status}`;
@@ -166,6 +173,7 @@ class LiveRun {
       const taken = await this.#takeParts();
       if (taken === "signed out") return this.#problem(SIGNED_OUT);
       if (taken !== "ended") continue;
+      this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
       this.#root.dispatchEvent(new CustomEvent("run-ended", { bubbles: true }));
       return;
     }
@@ -198,14 +206,25 @@ class LiveRun {
     const state = page.querySelector("[data-live]") ? "live" : "ended";
     // An answer that was overtaken by the end: what came then is newer.
     if (this.#root.dataset.live === undefined && state === "live") return state;
+    const last = Number(page.querySelector<HTMLElement>("[data-run]")?.dataset.last);
     for (const part of page.querySelectorAll<HTMLElement>("[data-part]")) {
-      const old = this.#root.querySelector<HTMLElement>(`[data-part="${part.dataset.part}"]`);
-      if (!old) continue;
+      const { part: name = "" } = part.dataset;
+      const old = this.#part(name);
+      if (!old || (state === "live" && this.#isOvertaken(name, last))) continue;
       enliven(part);
       growTrees(part);
       renew(old, part);
     }
     return state;
+  }
+
+  /** What came by the stream while the server's answer was on its way is newer. */
+  #isOvertaken(part: string, last: number): boolean {
+    return (part === "note" && !this.#output.empty) || (part === "head" && last < this.#statusAt);
+  }
+
+  #part(name: string): HTMLElement | null {
+    return this.#root.querySelector(`[data-part="${name}"]`);
   }
 
   readonly #cancel = async (event: SubmitEvent): Promise<void> => {

@@ -1,0 +1,42 @@
+/** A text that is an address: the picture, sound or film there, or a link to it. */
+import type { Linked } from "./shown.ts";
+
+/** As client/parts/linked.ts makes it. */
+export function Link({ found }: { found: Linked }) {
+  switch (found.as) {
+    case "image":
+      return (
+        <figure class="out media">
+          <img src={found.address} alt={found.name} loading="lazy" />
+        </figure>
+      );
+    case "audio":
+      return (
+        <figure class="out media">
+          {/* biome-ignore lint/a11y/useMediaCaption: no model makes captions */}
+          <audio src={found.address} controls preload="metadata" aria-label={found.name} />
+        </figure>
+      );
+    case "video":
+      return (
+        <figure class="out media">
+          {/* biome-ignore lint/a11y/useMediaCaption: no model makes captions */}
+          <video src={found.address} controls preload="metadata" aria-label={found.name} />
+        </figure>
+      );
+    case "file":
+      return (
+        <p class="out">
+          <a href={found.address}>{found.name}</a>
+        </p>
+      );
+    case "link":
+      return (
+        <p class="out">
+          <a href={found.address} rel="noopener noreferrer nofollow">
+            {found.text}
+          </a>
+        </p>
+      );
+  }
+}

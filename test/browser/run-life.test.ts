@@ -1,0 +1,121 @@
+/** Whatever a run's page shows at a moment fits together: status, buttons and output, far from the server. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../../src/local/client.ts";
+import { prediction } from "../../src/protocol/prediction.ts";
+import { browserIsThere } from "./support/chromium.ts";
+import { OPERATOR, Site } from "./support/site.ts";
+import type { Visitor } from "./support/visitor.ts";
+
+const WHO = "lena";
+/** Each way, for all that the page asks. */
+const LATENCY_MS = 300;
+
+/** What a reader sees at one moment. */
+interface Moment {
+  status: string;
+  buttons: string[];
+  note: string;
+  output: string;
+}
+
+describe.runIf(browserIsThere)("in a browser far away", () => {
+  let site: Site;
+  let client: Client;
+  let models: string;
+
+  beforeAll(async () => {
+    site = await Site.open();
+    const [runner, ours] = await Promise.all([site.world.runner("box"), site.clientOf(WHO)]);
+    models = join(site.world.folder, runner.name, "models");
+    client = ours;
+  });
+  afterEach(() => site.leave());
+  afterAll(() => site.close());
+
+  const create = async (model: string, input: object) =>
+    (
+      await client.call(prediction, "POST", "/predictions", {
+        body: { model: `${OPERATOR}/${model}`, input },
+      })
+    ).id;
+
+  const open = (gate: string) => writeFileSync(join(models, "gated", `.${gate}`), "");
+
+  async function watching(): Promise<Visitor> {
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    const protocol = await page.context().newCDPSession(page);
+    await protocol.send("Network.emulateNetworkConditions", {
+      offline: false,
+      latency: LATENCY_MS,
+      downloadThroughput: -1,
+      uploadThroughput: -1,
+    });
+    await page.addInitScript(() => {
+      const moments: Moment[] = [];
+      Object.assign(window, { moments });
+      new MutationObserver(() => {
+        const run = document.querySelector(".run");
+        const textOf = (place: string) => run?.querySelector(place)?.textContent?.trim() ?? "";
+        if (!run?.querySelector('[data-part="metrics"]')) return;
+        moments.push({
+          status: textOf(".status"),
+          buttons: [...run.querySelectorAll("button")].map(({ textContent }) => textContent.trim()),
+          note: textOf('[data-part="note"]'),
+          output: textOf("[data-output]"),
+        });
+      }).observe(document, { subtree: true, childList: true, characterData: true });
+    });
+    return visitor;
+  }
+
+  const momentsOf = ({ page }: Visitor) =>
+    page.evaluate(() => Object.getOwnPropertyDescriptor(window, "moments")?.value as Moment[]);
+
+  function expectSense(moments: Moment[], end: string): void {
+    const over = ["succeeded", "failed", "canceled"];
+    for (const moment of moments) {
+      const { status, buttons, note, output } = moment;
+      const isOver = over.includes(status);
+      const says = JSON.stringify(moment);
+      expect(["pending", "started", ...over], says).toContain(status);
+      expect(buttons.includes("Run again"), says).toBe(isOver);
+      if (isOver) expect(buttons.join(), says).not.toMatch(/Cancel/);
+      if (output !== "") expect(note, says).toBe("");
+      if (note === "There is none yet.") expect([isOver, output], says).toEqual([false, ""]);
+    }
+    const statuses = moments
+      .map(({ status }) => status)
+      .filter((one, n, all) => one !== all[n - 1]);
+    expect(
+      ["pending,started", "started", ""].map((before) => [before, end].filter(Boolean).join()),
+    ).toContain(statuses.join());
+    expect(moments.length).toBeGreaterThan(3);
+  }
+
+  it("a run that puts out something and succeeds makes sense at every moment", async () => {
+    const id = await create("gated", { before: [], gate: "first", after: ["a", "b"] });
+    const visitor = await watching();
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.page.locator(".timeline .current, .timeline li").first().waitFor();
+    open("first");
+    await visitor.page.getByRole("button", { name: "Run again" }).waitFor();
+    const moments = await momentsOf(visitor);
+    expectSense(moments, "succeeded");
+    expect(moments.at(-1)?.output).toMatch(/^ab?\s*b?$/);
+    expect(moments.some(({ output, status }) => output !== "" && status === "started")).toBe(true);
+  });
+
+  it("and so does one that is cancelled in the middle", async () => {
+    const id = await create("gated", { before: ["a"], gate: "never" });
+    const visitor = await watching();
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await visitor.page.locator("[data-output]").getByText("a", { exact: true }).waitFor();
+    await visitor.page.getByRole("button", { name: "Cancel" }).click();
+    await visitor.page.getByRole("button", { name: "Run again" }).waitFor();
+    expectSense(await momentsOf(visitor), "canceled");
+    expect(await visitor.page.locator("[data-announce]").textContent()).toBe("Status: canceled");
+  });
+});
