@@ -225,7 +225,9 @@ export type FoundModel = z.infer<typeof foundModel>;
 export const model = foundModel
   .extend({
     overview: z.string(),
-    hardware: orNull(hardwareSummary),
+    hardware: orNull(hardwareSummary).meta({
+      description: "What it runs on; that of its latest version, where the model itself names none",
+    }),
     latest_version: orNull(version),
   })
   .meta({ id: "Model" });

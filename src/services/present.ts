@@ -142,6 +142,9 @@ const userShapes: Record<ResourceShape, (row: UserRow) => User> = {
   }),
 };
 
+const hardwareSummary = (row: HardwareRow | null): Model["hardware"] =>
+  row && { identifier: row.identifier, name: row.name };
+
 export function presenters(shape: ResourceShape) {
   const owner = ownerShapes[shape];
 
@@ -167,7 +170,7 @@ export function presenters(shape: ResourceShape) {
   const model = (row: DetailedModelRow): Model => ({
     ...foundModel(row),
     overview: row.overview,
-    hardware: row.hardware && { identifier: row.hardware.identifier, name: row.hardware.name },
+    hardware: hardwareSummary(row.hardware ?? row.latestHardware),
     latest_version: row.latest_version && version(row.latest_version),
   });
 

@@ -10,6 +10,7 @@ import {
   type SQL,
   sql,
 } from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
 import { COMPATIBILITY } from "../domain/vendora/call.ts";
 import type { CategorySummary } from "../protocol/category.ts";
 import type { ModelSort } from "../protocol/model.ts";
@@ -62,15 +63,28 @@ const latestNumber = sql`(
   SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} AND v.deleted_at IS NULL
   ORDER BY v.number DESC LIMIT 1)`;
 
+/** What the latest version runs on, if it says so. */
+const latestHardware = alias(hardware, "latest_hardware");
+
 /** Models with all that the detailed form tells of them. */
 const detailed = (db: Database) =>
   db
-    .select({ ...modelItem, overview: models.overview, hardware, latest_version: versions })
+    .select({
+      ...modelItem,
+      overview: models.overview,
+      hardware,
+      latestHardware,
+      latest_version: versions,
+    })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
     .leftJoin(hardware, eq(hardware.identifier, models.hardware_identifier))
-    .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)));
+    .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .leftJoin(
+      latestHardware,
+      eq(latestHardware.identifier, sql`${versions.configuration} ->> 'hardware_identifier'`),
+    );
 
 export const findModel = (db: Database, id: string) => detailed(db).where(eq(models.id, id)).get();
 

@@ -252,6 +252,16 @@ describe("the forms", () => {
     const model = await newModel(client);
     const version = await publish(client, referenceOf(model), { release_notes: "one" });
     expect((await get(model)).latest_version).toEqual(version);
+    expect((await get(model)).hardware).toBeNull();
+    const configuration = { hardware_identifier: hardware };
+    await publish(client, referenceOf(model), { configuration });
+    const said = { identifier: hardware, name: "Sixteen of them" };
+    expect((await get(model)).hardware).toEqual(said);
+    const own = unique("hw");
+    await operator.ok("PUT", `/v1/operator/hardware/${own}`, { name: "Its own" });
+    expect((await change(model, { hardware_identifier: own })).hardware).toMatchObject({
+      name: "Its own",
+    });
   });
 
   test("one's own list has private ones too, newest first, and nobody else's", async () => {
