@@ -22,7 +22,7 @@ export const webhookEvents = z
 /** Of the form of Standard Webhooks, or any text of ASCII: libraries differ over the bytes of others. */
 export const webhookSecret = z
   .string()
-  .min(16)
+  .min(8)
   .max(256)
   .regex(/^[ -~]+$/, "letters, digits, signs and spaces of ASCII only: no accents, no line breaks")
   .refine((text) => !text.startsWith("whsec_") || isKey(text.slice(6)), {
@@ -30,9 +30,9 @@ export const webhookSecret = z
   })
   .meta({
     description:
-      "Signs what is posted, and is never shown again. Any text of ASCII, or `whsec_` and the base64 of the key, as Standard Webhooks have it",
+      "Signs what is posted, and is never shown again: the longer, the safer. Any text of ASCII, or `whsec_` and the base64 of the key, as Standard Webhooks have it",
     // The length once more: programs that make texts of a pattern try for ever to meet another one.
-    pattern: "^[ -~]{16,256}$",
+    pattern: "^[ -~]{8,256}$",
     example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
   });
 

@@ -142,11 +142,16 @@ test.each([
   ]);
 });
 
+test("eight characters are enough, and seven are not", () => {
+  expect(webhookSecret.parse("12345678")).toBe("12345678");
+  expect(webhookSecret.safeParse("1234567").success).toBe(false);
+});
+
 test("the document says so, too", () => {
   const { pattern, minLength, maxLength } = z.toJSONSchema(webhookSecret);
   expect({ pattern, minLength, maxLength }).toEqual({
-    pattern: "^[ -~]{16,256}$",
-    minLength: 16,
+    pattern: "^[ -~]{8,256}$",
+    minLength: 8,
     maxLength: 256,
   });
 });
