@@ -15,7 +15,9 @@ export const STREAM = `Server-sent events, from the beginning or after an event.
 | \`done\` | the final prediction without input and output; nothing follows |
 | \`problem\` | without an \`id\`: why you may not read on, as an error has it. The token has expired or is revoked, and within 10 s its streams end; resume with another |
 
-A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. A prediction that has ended replays to \`done\`; asked again from there the answer is 204, so that an \`EventSource\` stops.`;
+A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. A prediction that has ended replays to \`done\`; asked again from there the answer is 204, so that an \`EventSource\` stops.
+
+An \`EventSource\` gives \`error\` to its \`onerror\` as well, which it also calls when the connection is lost: the prediction's failure is a \`MessageEvent\` and has \`data\`, a lost connection is a plain \`Event\` and has none. Or listen for \`done\` alone, which has the \`error\` too.`;
 
 const EXAMPLE = `id: 1
 event: status

@@ -55,6 +55,26 @@ test("the whole story, numbered from 1 without a gap", async () => {
   expect(done).not.toHaveProperty("output");
 });
 
+test("an EventSource can tell a failed prediction from a lost connection, and done says it too", async () => {
+  const { client, id, channel } = await begun();
+  const error = { source: "external" as const, message: "out of memory" };
+  await channel.report([], { status: "failed", output: "none", error });
+  const { body } = await client.stream(id);
+  if (!body) throw new Error("no body");
+  const source = EventSource.from(body);
+  const errors: Event[] = [];
+  source.addEventListener("error", (event) => void errors.push(event));
+  const done = await new Promise<MessageEvent>((resolve) =>
+    source.addEventListener("done", (event) => {
+      source.close();
+      if (event instanceof MessageEvent) resolve(event);
+    }),
+  );
+  const [failure] = errors.filter((event) => event instanceof MessageEvent);
+  expect(JSON.parse(failure?.data)).toMatchObject(error);
+  expect(JSON.parse(done.data)).toMatchObject({ status: "failed", error });
+});
+
 test("from any event on, each later one once: after_id and Last-Event-ID", async () => {
   const { client, id } = await ended("a", "b", "c", "d");
   const all = await eventsOf(client.stream(id));
