@@ -31,7 +31,10 @@ export class Resolver {
   }
 }
 
-/** What a union comes to: the options of all its branches, the only one beside null, or that of texts. */
+/**
+ * What a union comes to: the options of all its branches, the only one beside null, or that of texts,
+ * which may be lists as well.
+ */
 function choiceOf(branches: Keywords[]): Keywords {
   const some = branches.filter(({ type }) => type !== "null");
   if (some.length === 0) return {};
@@ -41,7 +44,8 @@ function choiceOf(branches: Keywords[]): Keywords {
   if (!meant) return { type: some.flatMap(({ type }) => type ?? []) };
   // A branch is called what it is for, not what the whole is for.
   const { title, description, ...rest } = meant;
-  return rest;
+  const isText = rest.type === "string" && some.some(({ type }) => type === "array");
+  return isText ? { ...rest, type: ["string", "array"] } : rest;
 }
 
 /** The values that a part lists, if it does. */

@@ -69,7 +69,7 @@ function textOf(kind: FieldKind, value: Json): string {
     case "messages":
       return spoken(value);
     default:
-      return String(value);
+      return Array.isArray(value) ? JSON.stringify(value) : String(value);
   }
 }
 
@@ -84,6 +84,8 @@ export function readingOf(field: Filled): Reading {
   // What a page makes of it: line ends are one character, half characters and NUL get lost.
   const text = field.text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd").toWellFormed();
   const typed = text.trim();
+  const list = field.lists && listIn(typed);
+  if (list) return { value: list };
   switch (field.kind) {
     case "boolean":
       return { value: typed === "true" };
@@ -102,6 +104,12 @@ export function readingOf(field: Filled): Reading {
     default:
       return typed === "" ? missing(field) : parsed(field, text);
   }
+}
+
+/** undefined: a text that is a text. */
+function listIn(typed: string): Json[] | undefined {
+  const reading = typed.startsWith("[") ? readJson(typed) : undefined;
+  return reading && "value" in reading && Array.isArray(reading.value) ? reading.value : undefined;
 }
 
 /** A whole input that is written as JSON. */

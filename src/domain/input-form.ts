@@ -36,6 +36,8 @@ export interface Field {
   step?: number;
   /** Of an enum. */
   options?: Json[];
+  /** Of a text: it may be a list as well, which is written as JSON. */
+  lists?: true;
 }
 
 /** Further apart, or with more stops, a slider could not be set to one number. */
@@ -83,7 +85,11 @@ function shapeOf(name: string, part: Keywords, said: boolean, resolver: Resolver
     return { kind: "enum", options: said ? options : options.filter((one) => one !== null) };
   const types = typesOf(part);
   // Of a union with texts those are what one types.
-  if (types.includes("string")) return { kind: stringKind(name, part) };
+  if (types.includes("string")) {
+    const kind = stringKind(name, part);
+    const lists = types.includes("array") && (kind === "text" || kind === "lines");
+    return { kind, ...(lists && { lists }) };
+  }
   if (types.length > 0 && types.every((type) => type === "number" || type === "integer")) {
     return numberShape(part, !types.includes("number"));
   }

@@ -56,6 +56,14 @@ describe("what a text means", () => {
     ["no lines, needed", field("files", "", REQUIRED), { value: [] }],
     ["an address", field("file", " https://a.example/b "), { value: "https://a.example/b" }],
     ["a question", field("messages", "Who?"), { value: [{ role: "user", content: "Who?" }] }],
+    [
+      "a list",
+      field("lines", ' ["cat",\n"kitten"]', { lists: true }),
+      { value: ["cat", "kitten"] },
+    ],
+    ["a list of numbers", field("text", "[1, 2]", { lists: true }), { value: [1, 2] }],
+    ["what only begins like a list", field("text", "[sic]", { lists: true }), { value: "[sic]" }],
+    ["a list, where none may be", field("text", '["a"]'), { value: '["a"]' }],
     ["JSON", field("json", ' {"a": [1]} '), { value: { a: [1] } }],
     ["no JSON", field("json", " "), undefined],
   ])("%s", (_, given, expected) => {
@@ -137,6 +145,14 @@ const scalars: fc.Arbitrary<Sample>[] = [
   sample({ type: "array", items: { type: "string" } }, fc.array(anyText)),
   sample({ type: "array", items: { type: "string", format: "uri" } }, fc.array(fc.webUrl())),
   sample({ type: "array", items: { type: "object" } }, fc.array(fc.dictionary(anyText, anyText))),
+  sample(
+    { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] },
+    fc.oneof(
+      anyText,
+      fc.array(anyText),
+      fc.array(anyText).map((list) => JSON.stringify(list)),
+    ),
+  ),
   sample({ type: ["string", "array", "object"] }, fc.oneof(anyText, fc.array(fc.boolean()))),
   sample(
     {},

@@ -75,11 +75,16 @@ describe("the fields of a schema", () => {
       { anyOf: [{ type: "string", format: "uri", title: "Not this" }, { type: "null" }] },
       { kind: "file" },
     ],
-    ["text or a list", { type: ["string", "array"], items: {} }, { kind: "text" }],
+    ["text or a list", { type: ["string", "array"], items: {} }, { kind: "text", lists: true }],
     [
       "text or a list, in branches",
       { anyOf: [{ type: "array" }, { type: "string" }] },
-      { kind: "text" },
+      { kind: "text", lists: true },
+    ],
+    [
+      "an address or a list, which is no text",
+      { anyOf: [{ type: "string", format: "uri" }, { type: "array" }] },
+      { kind: "file" },
     ],
     [
       "two kinds of numbers",

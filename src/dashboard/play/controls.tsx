@@ -51,7 +51,9 @@ export function Control({ field, n, draft }: Props) {
 /** Its name in the API, when that is another than the label; what it is for; what it may be. */
 function hintOf({ name, label, description, ...field }: Filled): Child | undefined {
   const isNamed = label.toLowerCase().replaceAll(" ", "_") === name.toLowerCase();
-  const rules = [boundsOf(field), WAYS[field.kind]].filter(Boolean).join(", ");
+  const rules = [boundsOf(field), WAYS[field.kind], field.lists && LISTS]
+    .filter(Boolean)
+    .join(", ");
   if (isNamed && !description && !rules) return undefined;
   return (
     <>
@@ -73,6 +75,8 @@ const WAYS: Partial<Record<FieldKind, string>> = {
   json: "as JSON",
   strings: "one on each line",
 };
+
+const LISTS = 'a text, or a list as JSON: ["one", "two"]';
 
 interface InnerProps {
   field: Filled;
