@@ -55,6 +55,7 @@ export function engineOptions(config: Config): EngineOptions {
     socket: config.docker_socket,
     gpus: config.gpus,
     firewall: config.firewall,
+    containers: config.containers ?? config.slots,
     sandbox: sandboxOf(config),
   };
 }
@@ -68,15 +69,24 @@ export const fileOptions = (config: Config): FileOptions => ({
 });
 
 const sandboxOf = (config: Config): Sandbox => ({
-  memory_bytes: bytes(config.memory_gb) ?? DEFAULT_SANDBOX.memory_bytes,
+  memory_bytes: bytes(config.memory_gb),
+  disk_bytes: bytes(config.disk_gb),
+  cpus: config.cpus,
+  user: config.user,
+  runtime: runtimeOf(config),
   shm_bytes: bytes(config.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
-  cpus: config.cpus ?? DEFAULT_SANDBOX.cpus,
   pids: config.pids ?? DEFAULT_SANDBOX.pids,
   capabilities: config.capabilities ?? DEFAULT_SANDBOX.capabilities,
   readonly_rootfs: config.read_only ?? DEFAULT_SANDBOX.readonly_rootfs,
   egress: config.egress ?? DEFAULT_SANDBOX.egress,
   dns: config.dns ?? DEFAULT_SANDBOX.dns,
 });
+
+/** The one for this machine's class before the one for all. */
+function runtimeOf({ runtime = [], hardware }: Config): string | undefined {
+  const named = runtime.find((one) => one.startsWith(`${hardware}=`));
+  return named?.slice(hardware.length + 1) ?? runtime.find((one) => !one.includes("="));
+}
 
 const bytesIn = (gigabytes: number) => Math.floor(gigabytes * 1024 ** 3);
 const bytes = (gigabytes: number | undefined) => gigabytes && bytesIn(gigabytes);

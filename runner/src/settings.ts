@@ -46,11 +46,31 @@ export const settings = z.strictObject({
     .enum(["image", "always", "never"])
     .default("image")
     .describe("who gets GPUs: image (those that ask), always, never (image)"),
-  memory_gb: gigabytes.optional().describe("memory of one container (nine tenths of all)"),
+  memory_gb: gigabytes
+    .optional()
+    .describe("memory of one container (an equal share of nine tenths)"),
   shm_gb: gigabytes.optional().describe("shared memory of one container (1)"),
-  cpus: z.coerce.number().nonnegative().optional().describe("cores of one container (all)"),
+  cpus: z.coerce
+    .number()
+    .nonnegative()
+    .optional()
+    .describe("cores of one container, 0 for all (an equal share)"),
+  disk_gb: z.coerce
+    .number()
+    .nonnegative()
+    .optional()
+    .describe("what one container may write, 0 for no bound (an equal share of what is free)"),
   pids: count(16, 1_000_000).optional().describe("processes in one container (4096)"),
   capabilities: list.optional().describe("capabilities that containers keep"),
+  user: z
+    .string()
+    .regex(/^[\w.-]+(:[\w.-]+)?$/, "is no user or user:group")
+    .optional()
+    .describe("user:group that containers run as, as in 65534:65534 (the image's own)"),
+  runtime: list
+    .pipe(z.array(z.string().regex(/^([\w.-]+=)?[\w.-]+$/, "is no runtime or hardware=runtime")))
+    .optional()
+    .describe("Docker's runtime for containers: runsc, or l40s=runsc for one hardware class"),
   read_only: yesOrNo.optional().describe("root file system of containers is read-only (no)"),
   egress: yesOrNo.optional().describe("containers reach the public internet (yes)"),
   firewall: z

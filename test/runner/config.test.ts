@@ -93,6 +93,24 @@ test("what the engines are given", () => {
   expect(engineOptions(process)).toEqual({ kind: "process", models: "/models", state: "/s" });
 });
 
+test("what one container gets: a share for as many as there may be, and a runtime by class", () => {
+  const options = (flags: Record<string, string>) => {
+    const chosen = engineOptions(readConfig({ hardware: "l40s", ...flags }, environment));
+    return chosen.kind === "docker" ? chosen : undefined;
+  };
+  expect(options({ slots: "8" })).toMatchObject({ containers: 8 });
+  expect(options({ slots: "32", containers: "1" })).toMatchObject({ containers: 1 });
+  const runtime = (list: string) => options({ runtime: list })?.sandbox?.runtime;
+  expect(runtime("runsc")).toBe("runsc");
+  expect(runtime("kata,l40s=runsc")).toBe("runsc");
+  expect(runtime("kata,cpu=runsc")).toBe("kata");
+  expect(runtime("cpu=runsc")).toBeUndefined();
+  expect(() => options({ runtime: "a b" })).toThrow("--runtime");
+  expect(() => options({ user: "a b" })).toThrow("--user");
+  const sandbox = { user: "65534:65534", disk_bytes: 3 * 1024 ** 3 };
+  expect(options({ user: "65534:65534", "disk-gb": "3" })?.sandbox).toMatchObject(sandbox);
+});
+
 test("where files of inputs are kept, and where they may come from", () => {
   const GB = 1024 ** 3;
   const HOUR = 3_600_000;

@@ -410,6 +410,9 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       "docker",
       "docker storage",
       "nvidia container toolkit",
+      "container isolation",
+      "container shares",
+      "model variables",
       "container firewall",
     ]);
     expect(findings.filter(({ ok }) => !ok)).toEqual([]);

@@ -2,8 +2,10 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import Dockerode from "dockerode";
-import { z } from "zod";
+import { gigabytes } from "../files/transfer.ts";
 import type { Finding } from "../finding.ts";
+import { confinement, RUNTIME_ADVICE, runtimeProblem } from "./confinement.ts";
+import { type DockerInfo, dockerInfo } from "./docker-info.ts";
 import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
 import { listOwned } from "./folder.ts";
 import {
@@ -11,18 +13,10 @@ import {
   type DockerOptions,
   type EngineOptions,
   type ProcessOptions,
+  type Sandbox,
 } from "./options.ts";
 import { UNISOLATED } from "./process.ts";
-
-/** GET /info, as far as it matters here. */
-const info = z.object({
-  ServerVersion: z.string(),
-  Driver: z.string(),
-  DockerRootDir: z.string(),
-  OperatingSystem: z.string().default("unknown"),
-  Runtimes: z.record(z.string(), z.unknown()).default({}),
-});
-type Info = z.infer<typeof info>;
+import { sharesOf } from "./shares.ts";
 
 export function checkEngine(options: EngineOptions): Promise<Finding[]> {
   return options.kind === "docker" ? checkDocker(options) : checkProcess(options);
@@ -31,9 +25,11 @@ export function checkEngine(options: EngineOptions): Promise<Finding[]> {
 async function checkDocker(options: DockerOptions): Promise<Finding[]> {
   const socketPath = options.socket ?? DEFAULT_SOCKET;
   try {
-    const found = info.parse(await new Dockerode({ socketPath, timeout: 5_000 }).info());
+    const found = dockerInfo.parse(await new Dockerode({ socketPath, timeout: 5_000 }).info());
     const findings = [checkVersion(found), checkStorage(found)];
     if (options.gpus !== "never") findings.push(checkGpus(found, options.gpus === "always"));
+    const sandbox = options.sandbox ?? {};
+    findings.push(checkConfinement(found, sandbox), await checkShares(found, options), VARIABLES);
     return [...findings, await checkFirewall(options.firewall === "off")];
   } catch (error) {
     const detail = `Docker does not answer at ${socketPath}: ${String(error)}`;
@@ -42,26 +38,53 @@ async function checkDocker(options: DockerOptions): Promise<Finding[]> {
   }
 }
 
-const checkVersion = ({ ServerVersion, OperatingSystem }: Info): Finding => ({
+const checkVersion = ({ ServerVersion, OperatingSystem }: DockerInfo): Finding => ({
   ok: true,
   name: "docker",
   detail: `version ${ServerVersion} on ${OperatingSystem}`,
 });
 
-function checkStorage({ Driver, DockerRootDir }: Info): Finding {
+function checkStorage({ Driver, DockerRootDir }: DockerInfo): Finding {
   const detail = `images are kept by ${Driver} in ${DockerRootDir}`;
   if (Driver !== "vfs") return { ok: true, name: "docker storage", detail };
   const advice = "vfs copies every layer whole: set Docker up with overlay2";
   return { ok: true, name: "docker storage", detail, advice };
 }
 
-function checkGpus({ Runtimes }: Info, needed: boolean): Finding {
+function checkGpus({ Runtimes }: DockerInfo, needed: boolean): Finding {
   const name = "nvidia container toolkit";
   if ("nvidia" in Runtimes) return { ok: true, name, detail: "Docker has the runtime nvidia" };
   const detail = "Docker has no runtime nvidia: images that need GPUs will not start";
   const advice = "on a machine with GPUs: install it, then nvidia-ctk runtime configure";
   return { ok: !needed, name, detail, advice };
 }
+
+function checkConfinement(found: DockerInfo, sandbox: Partial<Sandbox>): Finding {
+  const name = "container isolation";
+  const problem = runtimeProblem(found, sandbox);
+  if (problem !== undefined) return { ok: false, name, detail: problem, advice: RUNTIME_ADVICE };
+  return { ok: true, name, ...confinement(found, sandbox) };
+}
+
+async function checkShares(found: DockerInfo, options: DockerOptions): Promise<Finding> {
+  const { memory_bytes, cpus, disk_bytes } = await sharesOf(found, options);
+  const cores = cpus === 0 ? "all cores" : `${cpus} cores`;
+  const watched = found.DriverStatus?.some(([, value]) => value === "xfs")
+    ? "by the storage driver where it can, and by looking at it"
+    : "by looking at it, so that it may go beyond for some seconds";
+  const disk =
+    disk_bytes === 0
+      ? "disk without bound"
+      : `${gigabytes(disk_bytes)} GB of disk, held ${watched}`;
+  const detail = `each gets ${gigabytes(memory_bytes)} GB of memory, ${cores}, ${disk}`;
+  return { ok: true, name: "container shares", detail };
+}
+
+const VARIABLES: Finding = {
+  ok: true,
+  name: "model variables",
+  detail: "docker inspect shows none, but for images without /bin/sh (the runner's log names them)",
+};
 
 async function checkFirewall(off: boolean): Promise<Finding> {
   const name = "container firewall";

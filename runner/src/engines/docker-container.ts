@@ -7,6 +7,8 @@ import { ignoring } from "./status.ts";
 
 const LAST_LINES = 50;
 
+const STDIN = { stream: true, stdin: true, hijack: true };
+
 export class DockerContainer implements RunningContainer {
   readonly address: URL;
   readonly exited: Promise<Exit>;
@@ -15,10 +17,21 @@ export class DockerContainer implements RunningContainer {
   #logsSince = 0;
   #reason: Failure | undefined;
 
-  /** Leaves nothing behind when it fails or comes too late. */
-  static async start(container: Dockerode.Container, port: number, signal: AbortSignal) {
+  /**
+   * Leaves nothing behind when it fails or comes too late.
+   * @param line what it is to find on its standard input
+   */
+  static async start(
+    container: Dockerode.Container,
+    port: number,
+    signal: AbortSignal,
+    line?: string,
+  ) {
     try {
+      const input = line === undefined ? undefined : await container.attach(STDIN);
       await container.start();
+      // What is left to be said when it has gone meanwhile, its exit says.
+      input?.on("error", () => {}).end(line ?? "");
       signal.throwIfAborted();
       const { NetworkSettings } = await container.inspect();
       const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]?.HostPort;
@@ -38,6 +51,10 @@ export class DockerContainer implements RunningContainer {
       logs: "",
       reason: this.#reason ?? internal("Docker lost sight of the container", { cause }),
     }));
+  }
+
+  get id(): string {
+    return this.#container.id;
   }
 
   forget(): void {

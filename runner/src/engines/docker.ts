@@ -4,7 +4,11 @@ import type { Image } from "../../../src/protocol/runner.ts";
 import { external, type Failure, internal } from "../containers/failure.ts";
 import { gpuDevice } from "../hardware.ts";
 import type { Log } from "../log.ts";
+import { confinement, RUNTIME_ADVICE, runtimeProblem } from "./confinement.ts";
+import { Creation } from "./creation.ts";
+import { watchDisk } from "./disk.ts";
 import { DockerContainer } from "./docker-container.ts";
+import { dockerInfo } from "./docker-info.ts";
 import {
   type Engine,
   type Launch,
@@ -21,7 +25,8 @@ import { exposedPort, listening } from "./listening.ts";
 import { closeNetwork, type Network, openNetwork } from "./network.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "./options.ts";
 import { pullImage } from "./pull.ts";
-import { HOST_NAME, hostConfig } from "./sandbox.ts";
+import { HOST_NAME } from "./sandbox.ts";
+import { type Shares, sharesOf } from "./shares.ts";
 import { startFailure } from "./start-failure.ts";
 import { ignoring } from "./status.ts";
 
@@ -50,6 +55,10 @@ export class DockerEngine implements Engine {
   readonly #running = new Set<DockerContainer>();
   /** What Docker says of itself. */
   #info: unknown;
+  #shares: Shares | undefined;
+  readonly #containers: number;
+  #endDiskWatch = () => {};
+  readonly #creation: Creation;
 
   constructor(runner: string, options: DockerOptions, log: Log) {
     this.#docker = new Dockerode({ socketPath: options.socket ?? DEFAULT_SOCKET });
@@ -58,18 +67,38 @@ export class DockerEngine implements Engine {
     this.#port = options.port ?? 5_000;
     this.#firewall = options.firewall ?? "required";
     this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
+    this.#containers = options.containers ?? 1;
     this.#watchMs = options.watch_ms ?? WATCH_MS;
     this.#log = log;
+    this.#creation = new Creation(this.#docker, log);
   }
 
   async open(listen: (host: string) => Promise<number>): Promise<URL> {
     this.#info = await this.#docker.info();
+    const info = dockerInfo.parse(this.#info);
+    const problem = runtimeProblem(info, this.#sandbox);
+    if (problem !== undefined) throw internal(`${problem}: ${RUNTIME_ADVICE}`);
+    const [containers, sandbox] = [this.#containers, this.#sandbox];
+    this.#shares = await sharesOf(info, { containers, sandbox });
+    const { detail, advice } = confinement(info, sandbox);
+    this.#log[advice ? "warn" : "info"](detail, { advice });
+    this.#log.info("what one container gets", { ...this.#shares });
     await this.#sweep();
     const network = await openNetwork(this.#docker, this.#runner);
     this.#network = network;
     this.#hostAddress = network.gateway;
     const port = await this.#listen(listen, network.gateway);
     await this.#raise(network, port);
+    const { disk_bytes: most } = this.#shares;
+    if (most > 0) {
+      this.#endDiskWatch = watchDisk({
+        docker: this.#docker,
+        most,
+        interval: this.#watchMs,
+        running: () => this.#running,
+        log: this.#log,
+      });
+    }
     return new URL(`http://${HOST_NAME}:${port}`);
   }
 
@@ -126,34 +155,32 @@ export class DockerEngine implements Engine {
   ): Promise<RunningContainer> {
     const found = await this.#inspect(image);
     if (!found) throw external(`${referenceOf(image)} is not on this machine after the pull`);
-    const network = this.#network;
-    if (!network) throw internal("the Docker engine is not open");
+    const [network, shares] = [this.#network, this.#shares];
+    if (!network || !shares) throw internal("the Docker engine is not open");
     await this.#fence?.hold();
     const facts = imageFacts(found.Config.Labels ?? {}, found.Config.Env);
     const gpus = asksForGpus(this.#gpus, facts.gpu, this.#info);
     const exposed = kind === "vendora" ? exposedPort(found.Config.ExposedPorts) : undefined;
     const port = exposed ?? this.#port;
     try {
-      const container = await this.#docker.createContainer({
-        // By the id that was looked at, not by a name that may come to mean another image.
-        Image: found.Id,
-        ...(facts.cog ? { Cmd: [...COG_COMMAND, `--upload-url=${uploadUrl}`] } : {}),
-        Env: Object.entries({
-          ...variables,
-          ...environment,
-          ...listening(kind, "0.0.0.0", port),
-        }).map(([name, value]) => `${name}=${value}`),
-        Labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
-        ExposedPorts: { [`${port}/tcp`]: {} },
-        HostConfig: hostConfig({
+      const { container, line } = await this.#creation.create({
+        image: found,
+        reference: referenceOf(image),
+        command: facts.cog ? [...COG_COMMAND, `--upload-url=${uploadUrl}`] : undefined,
+        variables,
+        environment: { ...environment, ...listening(kind, "0.0.0.0", port) },
+        labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
+        user: this.#sandbox.user,
+        host: {
           sandbox: this.#sandbox,
+          shares,
           network: network.name,
           hostAddress: this.#hostAddress,
           port,
           gpus,
-        }),
+        },
       });
-      const running = await DockerContainer.start(container, port, signal);
+      const running = await DockerContainer.start(container, port, signal, line);
       this.#running.add(running);
       void running.exited.then(() => this.#running.delete(running));
       return running;
@@ -165,6 +192,7 @@ export class DockerEngine implements Engine {
   }
 
   async close(): Promise<void> {
+    this.#endDiskWatch();
     await this.#sweep();
     if (!this.#network) return;
     await closeNetwork(this.#docker, this.#network.name);

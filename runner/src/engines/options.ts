@@ -1,6 +1,4 @@
 /** What an operator may set about containers; the defaults are those of the sandbox. */
-import { totalmem } from "node:os";
-
 export interface ProcessOptions {
   kind: "process";
   /** The folder whose subfolders are models. */
@@ -10,9 +8,16 @@ export interface ProcessOptions {
 }
 
 export interface Sandbox {
-  memory_bytes: number;
+  /** An equal share for each container when absent, as all three of them (shares.ts). */
+  memory_bytes?: number | undefined;
   /** Cores, also in fractions; 0 is all of them. */
-  cpus: number;
+  cpus?: number | undefined;
+  /** Of what it writes; 0 is no bound. */
+  disk_bytes?: number | undefined;
+  /** `user:group` that containers run as; the image's own when absent. */
+  user?: string | undefined;
+  /** Docker's, as `runsc` or `kata`; its default one when absent. */
+  runtime?: string | undefined;
   /** Processes and threads together. */
   pids: number;
   /** /dev/shm; counts as memory. Docker's 64 MB break the data loaders of PyTorch. */
@@ -35,6 +40,8 @@ export interface DockerOptions {
   /** What containers are told to listen on. */
   port?: number;
   sandbox?: Partial<Sandbox>;
+  /** How many there may be at a time: what each has a share for. */
+  containers?: number;
   /**
    * `required`: no container starts without the rules that keep it off this machine and its
    * private network. `off`: for machines that cannot have them, and models that are trusted.
@@ -49,9 +56,6 @@ export type EngineOptions = ProcessOptions | DockerOptions;
 export const DEFAULT_SOCKET = "/var/run/docker.sock";
 
 export const DEFAULT_SANDBOX: Sandbox = {
-  // A container may not take the machine down: a tenth stays for everything else.
-  memory_bytes: Math.floor(totalmem() * 0.9),
-  cpus: 0,
   pids: 4_096,
   shm_bytes: 1024 ** 3,
   capabilities: ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "NET_BIND_SERVICE"],

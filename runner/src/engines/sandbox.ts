@@ -1,9 +1,13 @@
 /** What a container gets of this machine, in Docker's words. */
 import type Dockerode from "dockerode";
 import type { Sandbox } from "./options.ts";
+import type { Shares } from "./shares.ts";
 
 export interface HostConfigOptions {
   sandbox: Sandbox;
+  shares: Shares;
+  /** Whether the storage driver has a bound of its own. */
+  quota: boolean;
   network: string;
   /** What HOST_NAME means. */
   hostAddress: string;
@@ -15,7 +19,7 @@ export interface HostConfigOptions {
 export const HOST_NAME = "host.docker.internal";
 
 export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
-  const { sandbox, network, hostAddress, port, gpus } = options;
+  const { sandbox, shares, quota, network, hostAddress, port, gpus } = options;
   return {
     NetworkMode: network,
     ExtraHosts: [`${HOST_NAME}:${hostAddress}`],
@@ -25,10 +29,12 @@ export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
     CapAdd: [...sandbox.capabilities],
     SecurityOpt: ["no-new-privileges"],
     ReadonlyRootfs: sandbox.readonly_rootfs,
-    Memory: sandbox.memory_bytes,
+    Memory: shares.memory_bytes,
     // No swap beside the memory: a model that swaps takes the whole machine with it.
-    MemorySwap: sandbox.memory_bytes,
-    NanoCpus: Math.round(sandbox.cpus * 1e9),
+    MemorySwap: shares.memory_bytes,
+    NanoCpus: Math.round(shares.cpus * 1e9),
+    ...(quota ? { StorageOpt: { size: String(shares.disk_bytes) } } : {}),
+    ...(sandbox.runtime === undefined ? {} : { Runtime: sandbox.runtime }),
     PidsLimit: sandbox.pids,
     ShmSize: sandbox.shm_bytes,
     LogConfig: { Type: "json-file", Config: { "max-size": "10m", "max-file": "2" } },

@@ -1,0 +1,22 @@
+/** What Docker says of itself and its machine (GET /info), as far as it matters here. */
+import { z } from "zod";
+
+export const dockerInfo = z.object({
+  ServerVersion: z.string(),
+  Driver: z.string(),
+  DriverStatus: z.array(z.array(z.string())).nullish().catch(null),
+  DockerRootDir: z.string(),
+  OperatingSystem: z.string().default("unknown"),
+  Runtimes: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .transform((runtimes) => runtimes ?? {}),
+  SecurityOptions: z.array(z.string()).nullish().catch(null),
+  NCPU: z.number(),
+  MemTotal: z.number(),
+});
+export type DockerInfo = z.infer<typeof dockerInfo>;
+
+/** Whether root in a container is somebody without powers on the machine. */
+export const hasUserNamespaces = ({ SecurityOptions }: DockerInfo): boolean =>
+  SecurityOptions?.some((option) => /^name=(userns|rootless)\b/.test(option)) ?? false;

@@ -1,0 +1,34 @@
+/**
+ * What one container may take of its machine. Where the operator has said nothing, each has an
+ * equal share, so that no model can slow down its neighbours or take the machine down with it.
+ */
+import { statfs } from "node:fs/promises";
+import type { DockerInfo } from "./docker-info.ts";
+import type { DockerOptions, Sandbox } from "./options.ts";
+
+/** A tenth stays for everything else. */
+const GIVEN = 0.9;
+
+/** Of all containers together, where Docker's disk cannot be seen from here. */
+const UNSEEN_DISK = 50 * 1024 ** 3;
+
+export type Shares = Required<Pick<Sandbox, "memory_bytes" | "cpus" | "disk_bytes">>;
+
+export async function sharesOf(
+  info: DockerInfo,
+  { containers = 1, sandbox = {} }: Pick<DockerOptions, "containers" | "sandbox">,
+): Promise<Shares> {
+  const free = await freeIn(info.DockerRootDir);
+  return {
+    memory_bytes: sandbox.memory_bytes ?? Math.floor((info.MemTotal * GIVEN) / containers),
+    // Docker takes hundredths, and one at least.
+    cpus: sandbox.cpus ?? Math.max(Math.floor((info.NCPU / containers) * 100), 1) / 100,
+    disk_bytes: sandbox.disk_bytes ?? Math.floor((free * GIVEN) / containers),
+  };
+}
+
+const freeIn = (folder: string): Promise<number> =>
+  statfs(folder).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => UNSEEN_DISK / GIVEN,
+  );
