@@ -9,6 +9,7 @@ import {
   findUser,
   findUserByName,
   insertUser,
+  timesReleased,
   type UserRow,
   updateUser,
   listUsers as usersOf,
@@ -79,6 +80,16 @@ export async function releaseUsername({ db }: Services, username: string): Promi
   if (await deleteUsername(db, username)) return;
   if (!(await findUserByName(db, username))) throw notFound(`The username '${username}'`);
   throw conflict(`'${username}' is in use: it can be released when its user has taken another.`);
+}
+
+/**
+ * Where images of a user lie, without a slash at its end. Those of earlier holders of the username
+ * lie elsewhere: whoever knows their digests is not to run them.
+ */
+export async function imagePathOf({ db, settings }: Services, username: string): Promise<string> {
+  const path = `${settings.imageRegistry}/${username}`;
+  const times = await timesReleased(db, username);
+  return times === 0 ? path : `${path}/${times + 1}`;
 }
 
 export const listUsers = (

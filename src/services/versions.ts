@@ -19,6 +19,7 @@ import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
 import { forgetModel, forgetVersion } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
+import { imagePathOf } from "./users.ts";
 
 /** Both schemas together: 1,000 versions of a model are 100 MB then, of the 10 GB that D1 has. */
 const SCHEMAS_CHARS = 100_000;
@@ -39,7 +40,8 @@ export async function createVersion(
 ): Promise<VersionRow> {
   const model = await readOwnModel(services, caller, owner, name);
   checkSchemas(request.schemas);
-  await checkConfiguration(services, model.owner.username, request.configuration ?? {});
+  const images = await imagePathOf(services, model.owner.username);
+  await checkConfiguration(services, images, request.configuration ?? {});
   const max = services.settings.maxVersions;
   const inserting = insertVersion(
     services.db,
@@ -47,7 +49,7 @@ export async function createVersion(
       model_id: model.id,
       release_notes: request.release_notes,
       container_image_digest: request.container_image_digest,
-      repository: `${services.settings.imageRegistry}/${model.owner.username}/${model.name}`,
+      repository: `${images}/${model.name}`,
       schemas: request.schemas,
       compatibilities: request.compatibilities,
       size: 0,
@@ -130,11 +132,11 @@ function checkSchemas(schemas: Schemas): void {
 /** @throws ValidationFailure */
 async function checkConfiguration(
   services: Services,
-  username: string,
+  images: string,
   { image, hardware_identifier: hardware }: Configuration,
 ): Promise<void> {
   const { settings } = services;
-  const ownPath = `${settings.imageRegistry}/${username}/`;
+  const ownPath = `${images}/`;
   if (
     image !== undefined &&
     !image.startsWith(ownPath) &&

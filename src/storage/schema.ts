@@ -66,6 +66,15 @@ export const usernames = sqliteTable(
   (t) => [index("usernames_user").on(t.user_id)],
 );
 
+/**
+ * How often a username was released: images of earlier holders lie below it in the registry, and
+ * must not be its next holder's.
+ */
+export const releasedUsernames = sqliteTable("released_usernames", {
+  username: text().primaryKey(),
+  times: integer().notNull(),
+});
+
 /** Keys that the deployment made for itself, by the migration that first needed them (hex). */
 export const keys = sqliteTable("keys", {
   name: text().primaryKey(),

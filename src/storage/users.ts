@@ -1,7 +1,7 @@
 import { and, eq, isNull, notExists, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { type Direction, type Keyset, range } from "./keyset.ts";
-import { usernames, users } from "./schema.ts";
+import { releasedUsernames, usernames, users } from "./schema.ts";
 
 export type UserRow = typeof users.$inferSelect;
 
@@ -60,11 +60,29 @@ export async function replaceAvatarUrl(
 /** Unless it is somebody's at present. @returns whether it was deleted */
 export async function deleteUsername(db: Database, username: string): Promise<boolean> {
   const holder = db.select().from(users).where(eq(users.username, username));
-  const deleted = await db
-    .delete(usernames)
-    .where(and(eq(usernames.username, username), notExists(holder)))
-    .returning();
+  const free = and(eq(usernames.username, username), notExists(holder));
+  const one = sql<number>`1`.as("times");
+  const [, deleted] = await db.batch([
+    db
+      .insert(releasedUsernames)
+      .select(db.select({ username: usernames.username, times: one }).from(usernames).where(free))
+      .onConflictDoUpdate({
+        target: releasedUsernames.username,
+        set: { times: sql`times + 1` },
+      }),
+    db.delete(usernames).where(free).returning(),
+  ]);
   return deleted.length > 0;
+}
+
+/** How often it was, by the operator, so that it could be somebody else's. */
+export async function timesReleased(db: Database, username: string): Promise<number> {
+  const row = await db
+    .select()
+    .from(releasedUsernames)
+    .where(eq(releasedUsernames.username, username))
+    .get();
+  return row?.times ?? 0;
 }
 
 /** In the order in which they joined. */

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import type { Model } from "../../src/protocol/model.ts";
 import worker from "../../src/worker.ts";
-import { newModel, pageAt, pathOf, VERSION } from "./support/catalogue.ts";
+import { newModel, pageAt, pathOf, publish, VERSION } from "./support/catalogue.ts";
 import { type Client, ORIGIN, type Refusal } from "./support/client.ts";
 import { newUser, operator, unique } from "./support/world.ts";
 
@@ -131,5 +131,37 @@ describe("the usernames of an account", () => {
     for (const present of [first, unique("nobody")])
       expect((await release(present)).status).toBe(present === first ? 409 : 404);
     expect((await rename(client, second)).status).toBe(200);
+  });
+
+  test("keep their images from whoever has them next", async () => {
+    const { client, username: ada } = await newUser();
+    const model = { name: "story" };
+    await client.ok("POST", "/v1/models", model);
+    await publish(client, `${ada}/story`);
+    await rename(client, unique("renamed"));
+    await operator.ok("DELETE", `/v1/operator/usernames/${ada}`);
+    const { client: next } = await newUser();
+    await rename(next, ada);
+    await next.ok("POST", "/v1/models", model);
+    await publish(next, `${ada}/story`);
+    const registry = env.IMAGE_REGISTRY;
+    const { results } = await env.DB.prepare(
+      "SELECT repository FROM versions WHERE repository LIKE ? ORDER BY repository",
+    )
+      .bind(`${registry}/${ada}/%`)
+      .all();
+    expect(results).toEqual([
+      { repository: `${registry}/${ada}/2/story` },
+      { repository: `${registry}/${ada}/story` },
+    ]);
+    const refused = await next.json<{ detail: { msg: string }[] }>(
+      "POST",
+      `/v1/models/${ada}/story/versions`,
+      { ...VERSION, configuration: { image: `${registry}/${ada}/story` } },
+    );
+    expect([refused.status, refused.body.detail[0]?.msg]).toEqual([
+      422,
+      expect.stringContaining(`not below ${registry}/${ada}/2/`),
+    ]);
   });
 });

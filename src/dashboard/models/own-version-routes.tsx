@@ -1,6 +1,7 @@
 /** What owners do with versions: …/versions/new and …/versions/{n}/delete. */
 import { listHardware } from "../../services/hardware.ts";
 import { readOwnModel } from "../../services/models.ts";
+import { imagePathOf } from "../../services/users.ts";
 import { createVersion, deleteVersion, readVersion } from "../../services/versions.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -16,8 +17,9 @@ const MAX_HARDWARE = 1_000;
 async function showNewVersion(c: PageContext, owner: string, name: string, draft: Draft) {
   const { origin, services } = c.var;
   const viewer = viewerOf(c);
-  const [model, hardware] = await Promise.all([
+  const [model, images, hardware] = await Promise.all([
     readOwnModel(services, viewer.caller, owner, name),
+    imagePathOf(services, owner),
     listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
   ]);
   return c.render(
@@ -27,7 +29,7 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
       hardware={hardware.items}
       draft={draft}
       origin={origin}
-      registry={services.settings.imageRegistry}
+      images={images}
     />,
     { title: `New version of ${owner}/${name}` },
   );

@@ -17,12 +17,12 @@ interface Props {
   draft: Draft;
   /** Scheme and host of the deployment. */
   origin: string;
-  /** Where images are that a version names by digest alone. */
-  registry: string;
+  /** Below which images are that a version names by digest alone. */
+  images: string;
 }
 
-export function NewVersionPage({ model, viewer, hardware, draft, origin, registry }: Props) {
-  const repository = `${registry}/${model.owner.username}/${model.name}`;
+export function NewVersionPage({ model, viewer, hardware, draft, origin, images }: Props) {
+  const repository = `${images}/${model.name}`;
   return (
     <>
       <ModelHeader model={model} viewer={viewer} page="/versions" />

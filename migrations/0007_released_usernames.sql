@@ -1,0 +1,4 @@
+CREATE TABLE `released_usernames` (
+	`username` text PRIMARY KEY NOT NULL,
+	`times` integer NOT NULL
+);
