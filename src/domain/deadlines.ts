@@ -2,6 +2,7 @@
  * When a prediction must be looked at again. An object has one alarm: it is set to the earliest
  * of these, which follow from the state and are therefore never stored, nor out of step with it.
  */
+import { TOKEN_MS } from "./lease.ts";
 import type { PredictionLife } from "./prediction.ts";
 
 /** How long a runner is waited for. */
@@ -36,6 +37,7 @@ export type Deadline =
   | { what: "redispatch"; at: number }
   | { what: "connect"; at: number }
   | { what: "lease"; at: number }
+  | { what: "token"; at: number }
   | { what: "setup"; at: number }
   | { what: "run"; at: number }
   | { what: "cancel"; at: number }
@@ -49,17 +51,24 @@ export interface Owed {
   pending: boolean;
 }
 
+/** The channel of the current attempt, while one is open. Times are unix ms. */
+export interface OpenChannel {
+  /** When its runner was last heard. */
+  heard_at: number;
+  /** When the runner's token was last found good. */
+  token_known_at: number;
+}
+
 const NEVER = Number.POSITIVE_INFINITY;
 const NOTHING_OWED: Owed = { at: NEVER, pending: false };
 
-/** @param heardAt when the runner of the current attempt was last heard on an open channel, unix ms. */
 export function deadlines(
   life: PredictionLife,
-  heardAt: number | null,
+  channel: OpenChannel | null,
   patience: Patience,
   owed: Owed = NOTHING_OWED,
 ): Deadline[] {
-  const own = ofLife(life, heardAt, patience);
+  const own = ofLife(life, channel, patience);
   // Webhooks outlive the data: what is still to be delivered is not forgotten before.
   const found = owed.pending ? own.filter(({ what }) => what !== "forget") : own;
   // First, so that whatever else cannot be done just now keeps nobody from being told.
@@ -68,7 +77,7 @@ export function deadlines(
 
 function ofLife(
   { spec, state, terminal }: PredictionLife,
-  heardAt: number | null,
+  channel: OpenChannel | null,
   patience: Patience,
 ): Deadline[] {
   if (state.forget_at !== null) return [{ what: "forget", at: state.forget_at }];
@@ -88,13 +97,14 @@ function ofLife(
     });
     return found;
   }
-  if (heardAt === null && attempt.started_at === null) {
+  if (channel === null && attempt.started_at === null) {
     found.push({ what: "connect", at: attempt.opened_at + patience.connect_seconds * 1000 });
     return found;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;
-  const heard = Math.max(heardAt ?? 0, attempt.heard_at ?? 0, startedAt);
+  const heard = Math.max(channel?.heard_at ?? 0, attempt.heard_at ?? 0, startedAt);
   found.push({ what: "lease", at: heard + patience.lease_seconds * 1000 });
+  if (channel) found.push({ what: "token", at: channel.token_known_at + TOKEN_MS });
   if (state.cancel_requested_at !== null) {
     found.push({ what: "cancel", at: state.cancel_requested_at + patience.cancel_seconds * 1000 });
   }

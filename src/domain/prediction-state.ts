@@ -62,6 +62,8 @@ export interface Attempt {
   started_at: number | null;
   /** When its container was ready for the model to run. */
   ready_at: number | null;
+  /** Who was heard; null while nobody was. */
+  runner_id: string | null;
   /** When its runner was last heard, as of its last broken channel; see `grace`. */
   heard_at: number | null;
   /** True once it was given time to come back because the object itself had restarted. */

@@ -252,6 +252,7 @@ export class PredictionLife {
       opened_at: now,
       started_at: null,
       ready_at: null,
+      runner_id: null,
       heard_at: null,
       grace: false,
     };

@@ -73,10 +73,13 @@ export const releaseFrame = z.object({
 export const upFrame = z.discriminatedUnion("type", [eventsFrame, releaseFrame]);
 export type UpFrame = z.infer<typeof upFrame>;
 
+/** Shows that the attempt was heard: goes into the runner's next claim. Not in each frame. */
+const receipt = z.string().max(64).optional();
+
 export const downFrame = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("welcome"), seq: z.number().int().min(0) }),
-  z.object({ type: z.literal("ack"), seq: z.number().int().min(0) }),
+  z.object({ type: z.literal("welcome"), seq: z.number().int().min(0), receipt }),
+  z.object({ type: z.literal("ack"), seq: z.number().int().min(0), receipt }),
   z.object({ type: z.literal("cancel"), reason: z.string() }),
-  z.object({ type: z.literal("fenced"), reason: z.string() }),
+  z.object({ type: z.literal("fenced"), reason: z.string(), receipt }),
 ]);
 export type DownFrame = z.infer<typeof downFrame>;

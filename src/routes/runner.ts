@@ -1,5 +1,6 @@
 /** /v1/runner: what runners call (see protocol/runner.ts). */
 import { type Context, Hono } from "hono";
+import type { LeaseHolder } from "../domain/lease.ts";
 import { ProblemError } from "../errors.ts";
 import { runnersOnly } from "../middleware/authentication.ts";
 import { eventsFrame } from "../protocol/channel.ts";
@@ -37,46 +38,49 @@ export const runnerRoutes = new Hono<App>()
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
       throw new ProblemError("bad_request", "The channel is a WebSocket.");
     }
-    return connect(c.var.services, leaseOf(c));
+    return connect(c.var.services, holderOf(c));
   })
   .post("/report", async (c) => {
-    const lease = leaseOf(c);
-    return c.json(await reportRun(c.var.services, lease, await bodyOf(c, eventsFrame)));
+    const holder = holderOf(c);
+    return c.json(await reportRun(c.var.services, holder, await bodyOf(c, eventsFrame)));
   })
   .get("/input", async (c) => {
-    const text = await readInput(c.var.services, leaseOf(c));
+    const text = await readInput(c.var.services, holderOf(c));
     return c.body(text, 200, { "content-type": "application/json" });
   })
   .get("/files/:source/:name", (c) => {
     const key = `${c.req.param("source")}/${c.req.param("name")}`;
-    return readInputFile(c.var.services, leaseOf(c), key, c.req.raw);
+    return readInputFile(c.var.services, holderOf(c), key, c.req.raw);
   })
   .post("/files", async (c) => {
     const said = { mime_type: c.req.header("content-type"), name: c.req.query("name") };
     const { name = "file", mime_type } = checked(wholeFile, said, "query");
     const body = c.req.header("content-length") === "0" ? "" : streamOf(c);
-    return c.json({ url: await storeFile(c.var.services, leaseOf(c), { mime_type, name }, body) });
+    return c.json({ url: await storeFile(c.var.services, holderOf(c), { mime_type, name }, body) });
   })
   .post("/uploads", async (c) => {
     const { origin } = new URL(c.req.url);
     const request = await bodyOf(c, createUpload);
-    return c.json(await beginRunnerUpload(c.var.services, leaseOf(c), request, origin));
+    return c.json(await beginRunnerUpload(c.var.services, holderOf(c), request, origin));
   })
   .post("/uploads/:id/complete", async (c) => {
     const { etags } = await bodyOf(c, completeUpload);
     const id = c.req.param("id");
-    return c.json({ url: await completeRunnerUpload(c.var.services, leaseOf(c), id, etags) });
+    return c.json({ url: await completeRunnerUpload(c.var.services, holderOf(c), id, etags) });
   })
   .post("/values", async (c) => {
     const body = streamOf(c);
     const size = Number(c.req.header("content-length"));
-    return c.json({ name: await storeValue(c.var.services, leaseOf(c), body, size) });
+    return c.json({ name: await storeValue(c.var.services, holderOf(c), body, size) });
   })
   .post("/telemetry", async (c) =>
     c.json(await report(c.var.services, c.var.runner, await bodyOf(c, telemetryRequest))),
   );
 
-const leaseOf = (c: Context<App>) => c.req.header(LEASE_HEADER) ?? "";
+function holderOf(c: Context<App>): LeaseHolder {
+  const { token_id, token_known_at } = c.var.runner;
+  return { lease: c.req.header(LEASE_HEADER) ?? "", token_id, token_known_at };
+}
 
 /** R2 wants to know how long it is. @throws ProblemError bad_request */
 function streamOf({ req }: Context<App>): ReadableStream {

@@ -1,6 +1,7 @@
 /** What runners read and write: files and large values, by the lease of the job that they are for. */
 import { v7 as uuid } from "uuid";
 import { safeName } from "../domain/file-name.ts";
+import type { LeaseHolder } from "../domain/lease.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { StoringPrediction } from "../objects/prediction/doors.ts";
 import type { CreateUpload } from "../protocol/upload.ts";
@@ -26,54 +27,54 @@ const noAttempt = () => notFound("An attempt with this lease");
 /** A file that the job's input names. @throws ProblemError not_found */
 export async function readInputFile(
   services: Services,
-  lease: string,
+  holder: LeaseHolder,
   key: string,
   request: Request,
 ): Promise<Response> {
-  if (!(await leased(services.env, lease).mayRead(lease, key))) throw noAttempt();
+  if (!(await leased(services.env, holder).mayRead(holder, key))) throw noAttempt();
   return fileResponse(services, key, request);
 }
 
 /** @returns the file's address @throws ProblemError not_found when the attempt has ended */
 export async function storeFile(
   services: Services,
-  lease: string,
+  holder: LeaseHolder,
   facts: FileFacts,
   body: ReadableStream | "",
 ): Promise<string> {
-  const prediction = await storing(services, lease);
+  const prediction = await storing(services, holder);
   const key = newKey(prediction, facts.name);
   await putFile(services.env.FILES, key, body, facts);
-  await requireStill(services, lease, key);
+  await requireStill(services, holder, key);
   return addressOf(services, prediction, key);
 }
 
 /** A value as JSON text. @returns its name @throws ProblemError not_found, too_large */
 export async function storeValue(
   services: Services,
-  lease: string,
+  holder: LeaseHolder,
   body: ReadableStream,
   size: number,
 ): Promise<string> {
-  const { id, output_bytes } = await storing(services, lease);
+  const { id, output_bytes } = await storing(services, holder);
   if (size > output_bytes) {
     throw new ProblemError("too_large", `The output may have ${output_bytes} bytes in all.`);
   }
   const name = crypto.randomUUID();
   const key = valueKey(id, name);
   await putValue(services.env.FILES, key, body);
-  await requireStill(services, lease, key);
+  await requireStill(services, holder, key);
   return name;
 }
 
 /** @throws ProblemError not_found ValidationFailure */
 export async function beginRunnerUpload(
   services: Services,
-  lease: string,
+  holder: LeaseHolder,
   request: CreateUpload,
   origin: string,
 ) {
-  const prediction = await storing(services, lease);
+  const prediction = await storing(services, holder);
   const row = await beginUpload(
     services,
     uuid(),
@@ -92,31 +93,31 @@ export async function beginRunnerUpload(
 /** @returns the file's address @throws as completeUpload */
 export async function completeRunnerUpload(
   services: Services,
-  lease: string,
+  holder: LeaseHolder,
   id: string,
   etags: string[],
 ): Promise<string> {
-  const prediction = await storing(services, lease);
+  const prediction = await storing(services, holder);
   const row = await findUpload(services.db, id);
   if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
   if (row.completed_at === null) {
     await assemble(services, row, etags);
-    await requireStill(services, lease, row.key);
+    await requireStill(services, holder, row.key);
     // The row goes with the sweep: a runner that has missed the answer asks again.
     await noteComplete(services, id, row.expires_at);
   }
   return addressOf(services, prediction, row.key);
 }
 
-async function storing({ env }: Services, lease: string): Promise<StoringPrediction> {
-  const prediction = await leased(env, lease).store(lease);
+async function storing({ env }: Services, holder: LeaseHolder): Promise<StoringPrediction> {
+  const prediction = await leased(env, holder).store(holder);
   if (!prediction) throw noAttempt();
   return prediction;
 }
 
 /** What was written while the attempt ended may have missed the removal of everything else. */
-async function requireStill(services: Services, lease: string, key: string): Promise<void> {
-  if (await leased(services.env, lease).store(lease)) return;
+async function requireStill(services: Services, holder: LeaseHolder, key: string): Promise<void> {
+  if (await leased(services.env, holder).store(holder)) return;
   await deleteFile(services.env.FILES, key);
   throw noAttempt();
 }

@@ -1,6 +1,6 @@
 /** What runners may ask: a session, jobs, a channel, an input. */
 import { v7 as uuid } from "uuid";
-import { parseLease } from "../domain/lease.ts";
+import { type LeaseHolder, parseLease } from "../domain/lease.ts";
 import { runCommand } from "../domain/runner-version.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import { POLL_SECONDS } from "../objects/pool/object.ts";
@@ -90,7 +90,8 @@ export async function claim(
 ): Promise<Response> {
   mayServe(caller, request.hardware);
   await ownRunner(services, caller, request.runner_id);
-  const response = await claimJobs(services.env, request, signal);
+  const { token_id, token_known_at } = caller;
+  const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
   if (!response) throw superseded();
   return response;
 }
@@ -112,8 +113,8 @@ export async function report(
 }
 
 /** @throws ProblemError not_found */
-export function connect({ env }: Services, lease: string): Promise<Response> {
-  return openChannel(leased(env, lease), lease);
+export function connect({ env }: Services, holder: LeaseHolder): Promise<Response> {
+  return openChannel(leased(env, holder), holder);
 }
 
 /**
@@ -122,10 +123,10 @@ export function connect({ env }: Services, lease: string): Promise<Response> {
  */
 export async function reportRun(
   { env }: Services,
-  lease: string,
+  holder: LeaseHolder,
   frame: EventsFrame,
 ): Promise<DownFrame> {
-  const reply = await leased(env, lease).report(lease, frame);
+  const reply = await leased(env, holder).report(holder, frame);
   if (reply.type === "refused") throw new ProblemError("bad_request", reply.reason);
   return reply;
 }
@@ -133,9 +134,9 @@ export async function reportRun(
 /** @throws ProblemError not_found when the attempt has ended */
 export async function readInput(
   services: Services,
-  lease: string,
+  holder: LeaseHolder,
 ): Promise<string | ReadableStream> {
-  const found = await leased(services.env, lease).input(lease);
+  const found = await leased(services.env, holder).input(holder);
   if (!found) throw notFound("An attempt with this lease");
   const { id, input } = found;
   const pieces = typeof input === "string" ? [`{"input":${input}}`] : ['{"input":', input, "}"];
@@ -156,8 +157,8 @@ async function ownRunner(services: Services, caller: RunnerCaller, id: string): 
 }
 
 /** The prediction that a lease belongs to. @throws ProblemError not_found */
-export function leased(env: Services["env"], text: string): PredictionStub {
-  const lease = parseLease(text);
+export function leased(env: Services["env"], holder: LeaseHolder): PredictionStub {
+  const lease = parseLease(holder.lease);
   const stub = lease && predictionWithId(env, lease.objectId);
   if (!stub) throw notFound("An attempt with this lease");
   return stub;

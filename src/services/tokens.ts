@@ -16,6 +16,7 @@ import { notFound, ProblemError } from "../errors.ts";
 import type { CreateToken, RunnerToken, Scope, Token } from "../protocol/operator.ts";
 import { remembered } from "../storage/cache.ts";
 import { isFull } from "../storage/database.ts";
+import { forgetRunnerTokens } from "../storage/known-runner-tokens.ts";
 import {
   findNamed,
   findRunnerToken,
@@ -41,6 +42,8 @@ export interface Caller extends Holder {
 
 export interface RunnerCaller {
   token_id: string;
+  /** When the token was last found good, unix ms: 10 s ago at most. */
+  token_known_at: number;
   /** The hardware whose pools it may serve. */
   hardware: string[];
 }
@@ -74,9 +77,10 @@ const access = remembered({ max: 10_000 }, async (asked: Asked, token: string) =
   return found;
 });
 const runner = remembered({ max: 10_000 }, async (asked: Asked, token: string) => {
+  const known_at = Date.now();
   const found = await lookUp(asked, token, "ausr", findRunnerToken);
   if (found) noteUse(asked, markRunnerTokenUsed, found);
-  return found;
+  return found && { ...found, known_at };
 });
 
 async function lookUp<Found>(
@@ -143,7 +147,7 @@ export async function authenticateRunner(
       "The runner token in the header 'Authorization' is unknown or revoked.",
     );
   }
-  return { token_id: found.id, hardware: found.hardware };
+  return { token_id: found.id, token_known_at: found.known_at, hardware: found.hardware };
 }
 
 /** @throws ProblemError unauthenticated */
@@ -273,8 +277,12 @@ async function end({ db }: Services, id: string, userId: string | undefined): Pr
 /** After an account with all its tokens is gone: this isolate knows it at once. */
 export const forgetTokens = access.forgetAll;
 
-/** As of a user's token. @throws ProblemError not_found */
+/**
+ * As of a user's token: its polls and channels end within those 10 s, too.
+ * @throws ProblemError not_found
+ */
 export async function revokeRunnerToken({ db }: Services, id: string): Promise<void> {
   if (!(await revokeRunner(db, id, Date.now()))) throw notFound(`The runner token '${id}'`);
   runner.forgetAll();
+  forgetRunnerTokens();
 }

@@ -39,6 +39,16 @@ export const findRunnerToken = (db: Database, hash: string) =>
     .where(and(eq(runnerTokens.hash, hash), isNull(runnerTokens.revoked_at)))
     .get();
 
+/** Whether it is there and not revoked. */
+export const isRunnerToken = async (db: Database, id: string): Promise<boolean> => {
+  const row = await db
+    .select({ id: runnerTokens.id })
+    .from(runnerTokens)
+    .where(and(eq(runnerTokens.id, id), isNull(runnerTokens.revoked_at)))
+    .get();
+  return row !== undefined;
+};
+
 /** Unless it was used since `before`: of uses that come at once only the first is written. */
 const marking =
   (table: typeof tokens | typeof runnerTokens) =>

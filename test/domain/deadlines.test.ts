@@ -13,7 +13,11 @@ import { NOW, SECRET, specWith } from "./samples.ts";
 const PATIENCE = { lease_seconds: 30, connect_seconds: 5, cancel_seconds: 60 };
 
 const deadlines = (of: PredictionLife, heardAt: number | null) =>
-  deadlinesOf(of, heardAt, PATIENCE);
+  deadlinesOf(
+    of,
+    heardAt === null ? null : { heard_at: heardAt, token_known_at: heardAt },
+    PATIENCE,
+  );
 
 const at = (all: Deadline[]) => Object.fromEntries(all.map((d) => [d.what, (d.at - NOW) / 1000]));
 
@@ -76,7 +80,7 @@ describe("while a runner has it", () => {
   test("connected and not heard: lease and setup, no connect", () => {
     const offered = life();
     offered.openAttempt(SECRET, NOW);
-    expect(at(deadlines(offered, NOW + 3_000))).toEqual({ lease: 33, setup: 600 });
+    expect(at(deadlines(offered, NOW + 3_000))).toEqual({ lease: 33, token: 13, setup: 600 });
   });
 
   test("the lease follows the last sign of life, on the channel or of the broken one", () => {
@@ -85,6 +89,13 @@ describe("while a runner has it", () => {
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(50);
     if (started.state.attempt) started.state.attempt.heard_at = NOW + 40_000;
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(70);
+  });
+
+  test("an open channel is looked at 10 s after its token was found good, no other", () => {
+    const started = running();
+    const channel = { heard_at: NOW + 9_000, token_known_at: NOW + 4_000 };
+    expect(at(deadlinesOf(started, channel, PATIENCE)).token).toBe(14);
+    expect(at(deadlinesOf(started, null, PATIENCE))).not.toHaveProperty("token");
   });
 
   test("setup until the container is ready, the run from then", () => {

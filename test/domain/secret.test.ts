@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { formatLease, parseLease } from "../../src/domain/lease.ts";
+import {
+  formatLease,
+  leaseProof,
+  newSecret,
+  parseLease,
+  receiptOf,
+} from "../../src/domain/lease.ts";
 import { isToken, newToken, sha256, tokenPrefix } from "../../src/domain/secret.ts";
 
 describe("tokens", () => {
@@ -52,11 +58,29 @@ describe("tokens", () => {
   });
 });
 
+test("a lease proves one attempt to one runner under one token, and nothing of its receipt", async () => {
+  const [secret, other] = [newSecret(), newSecret()];
+  const proofs = await Promise.all(
+    [
+      [secret, "token", "runner"],
+      [other, "token", "runner"],
+      [secret, "another", "runner"],
+      [secret, "token", "another"],
+    ].map(([of = "", token = "", runner = ""]) => leaseProof(of, token, runner)),
+  );
+  expect(new Set(proofs).size).toBe(4);
+  expect(await leaseProof(secret, "token", "runner")).toBe(proofs[0]);
+  expect(receiptOf(secret)).not.toBe(receiptOf(other));
+  // Whoever has the receipt has not what proofs are made of.
+  expect(secret.replace(receiptOf(secret), "")).toHaveLength(36);
+});
+
 describe("leases", () => {
   const lease = {
     attempt: 12,
     objectId: "0f".repeat(32),
-    secret: "0199c0de-0000-4000-8000-000000000000",
+    runnerId: "0199c0de-0000-4000-8000-000000000000",
+    proof: "ab".repeat(32),
   };
 
   test("are read as they were written", () => {
@@ -70,8 +94,9 @@ describe("leases", () => {
     formatLease({ ...lease, attempt: 1.5 }),
     formatLease({ ...lease, objectId: "0f" }),
     formatLease({ ...lease, objectId: "0F".repeat(32) }),
-    formatLease({ ...lease, secret: "short" }),
-    formatLease({ ...lease, secret: "with a space in it, and a comma" }),
+    formatLease({ ...lease, runnerId: "me" }),
+    formatLease({ ...lease, proof: "short" }),
+    formatLease({ ...lease, proof: `${"ab".repeat(31)} b` }),
     `${formatLease(lease)}.`,
     `x${formatLease(lease)}`,
   ])("%j is none", (text) => {

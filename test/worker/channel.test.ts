@@ -237,13 +237,13 @@ test("a runner that stops what nobody cancelled has failed it", async () => {
 describe("nobody gets in", () => {
   test("with a lease that is wrong, or of nothing", async () => {
     const { client, id, job, runner, channel } = await begun();
-    const [attempt, objectId, secret] = job.lease.split(".");
+    const [attempt, objectId, runnerId, proof] = job.lease.split(".");
     const leases = [
       ["", 404],
       ["garbage", 404],
-      [`1.${"0".repeat(64)}.${secret}`, 404],
-      [`${attempt}.${objectId}.${"0".repeat(36)}`, 409],
-      [`${Number(attempt) + 1}.${objectId}.${secret}`, 409],
+      [`1.${"0".repeat(64)}.${runnerId}.${proof}`, 404],
+      [`${attempt}.${objectId}.${runnerId}.${"0".repeat(64)}`, 409],
+      [`${Number(attempt) + 1}.${objectId}.${runnerId}.${proof}`, 409],
     ] as const;
     for (const [lease, status] of leases) {
       const response = await Channel.request(runner.client, lease);

@@ -1,8 +1,7 @@
 /** Files that an input names: found when a prediction is created, read by the runner of its job. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FileAddress } from "../../src/protocol/file.ts";
-import type { Client } from "./support/client.ts";
-import { ORIGIN } from "./support/client.ts";
+import { Client, ORIGIN } from "./support/client.ts";
 import {
   beginUpload,
   fileUrl,
@@ -16,10 +15,22 @@ import {
   storeFile,
   uploaded,
 } from "./support/files.ts";
+import type { FakeRunner } from "./support/runner.ts";
 import { advance, passes, startClock, stopClock } from "./support/time.ts";
-import { newWorld, type World } from "./support/world.ts";
+import { newRunnerToken, newWorld, type World } from "./support/world.ts";
 
-beforeEach(stopClock);
+let world: World;
+let client: Client;
+let model: string;
+let runner: FakeRunner;
+
+// A world for each: what one test leaves with its runner comes again after 5 s.
+beforeEach(async () => {
+  stopClock();
+  world = await newWorld({ input: SCHEMA, visibility: "public" });
+  ({ client, model } = world);
+  runner = await world.runner(9);
+});
 afterEach(startClock);
 
 const SCHEMA = {
@@ -31,10 +42,6 @@ const SCHEMA = {
     text: { type: "string" },
   },
 };
-
-const world = await newWorld({ input: SCHEMA, visibility: "public" });
-const { client, model } = world;
-const runner = await world.runner();
 
 /** The job of a new prediction with this input. */
 async function jobOf(input: object, caller = client) {
@@ -290,6 +297,8 @@ describe("a runner", () => {
       expect((await readFile(runner, { ...job, lease }, key)).status).toBe(404);
     }
     const headers = { "x-auspex-lease": job.lease };
+    const other = new Client(await newRunnerToken(runner.hardware));
+    expect((await other.fetch(`/v1/runner/files/${key}`, { headers })).status).toBe(404);
     for (const one of [nobody, client]) {
       expect((await one.fetch(`/v1/runner/files/${key}`, { headers })).status).toBe(401);
     }

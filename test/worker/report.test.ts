@@ -26,7 +26,7 @@ async function taken() {
 test("is a whole run: started, output, end", async () => {
   const { client, id, runner, job } = await taken();
   const { status, body } = await report(runner, job.lease);
-  expect([status, body]).toEqual([200, { type: "ack", seq: 1 }]);
+  expect([status, body]).toEqual([200, { type: "ack", seq: 1, receipt: expect.any(String) }]);
   expect(await client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
   const events = await eventsOf(client.stream(id));
   expect(events.map(({ event }) => event)).toEqual([
@@ -41,7 +41,11 @@ test("is a whole run: started, output, end", async () => {
 test("sent twice it is kept once, over the channel too", async () => {
   const { client, id, runner, job } = await taken();
   await report(runner, job.lease);
-  expect((await report(runner, job.lease)).body).toEqual({ type: "ack", seq: 1 });
+  expect((await report(runner, job.lease)).body).toEqual({
+    type: "ack",
+    seq: 1,
+    receipt: expect.any(String),
+  });
   expect((await runner.connect(job)).welcomed).toBe(1);
   expect(named(await eventsOf(client.stream(id)), "output")).toEqual(["hi"]);
 });

@@ -5,13 +5,14 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
+import { formatLease, leaseProof } from "../../domain/lease.ts";
 import { Line } from "../../domain/line.ts";
 import { type Placed, Placement } from "../../domain/placement.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
-import { type ClaimRequest, claimRequest } from "../../protocol/runner.ts";
 import type { OfferedJob } from "../prediction/messages.ts";
+import { type PoolClaim, poolClaim } from "./claim.ts";
 import { Waiting } from "./waiting.ts";
 import { Waits } from "./waits.ts";
 
@@ -125,16 +126,16 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** A runner's long poll, as a request: its signal tells when the runner has gone. */
   override async fetch(request: Request): Promise<Response> {
-    const claim = claimRequest.parse(await request.json());
+    const claim = poolClaim.parse(await request.json());
     if (this.#placement.superseded(claim.runner_id, claim.session)) {
       return new Response(null, { status: 409 });
     }
-    return new Response(claimText(await this.#claim(claim, request.signal)), {
+    return new Response(await claimText(await this.#claim(claim, request.signal), claim), {
       headers: { "content-type": "application/json" },
     });
   }
 
-  #claim(claim: ClaimRequest, signal: AbortSignal): Promise<OfferedJob[]> {
+  #claim(claim: PoolClaim, signal: AbortSignal): Promise<OfferedJob[]> {
     return new Promise((resolve) => {
       const before = this.#placement.get(claim.runner_id);
       before?.answer?.([]);
@@ -252,10 +253,12 @@ export class PoolObject extends DurableObject<Bindings> {
 }
 
 /** A ClaimResponse as text: inputs are passed on as they are. */
-function claimText(jobs: OfferedJob[]): string {
-  const texts = jobs.map(({ job, input }) => {
-    const text = JSON.stringify(job);
+async function claimText(jobs: OfferedJob[], { token_id, runner_id }: PoolClaim): Promise<string> {
+  const writing = jobs.map(async ({ job, lease: { objectId, secret }, input }) => {
+    const proof = await leaseProof(secret, token_id, runner_id);
+    const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
+    const text = JSON.stringify({ ...job, lease });
     return input === undefined ? text : `${text.slice(0, -1)},"input":${input}}`;
   });
-  return `{"jobs":[${texts.join(",")}]}`;
+  return `{"jobs":[${(await Promise.all(writing)).join(",")}]}`;
 }

@@ -1,6 +1,6 @@
 /** The only door to pools. */
 import type { Bindings } from "../../env.ts";
-import type { ClaimRequest } from "../../protocol/runner.ts";
+import type { PoolClaim } from "./claim.ts";
 
 export const poolOf = (env: Bindings, hardware: string) => env.POOL.getByName(hardware);
 
@@ -10,7 +10,7 @@ export const poolOf = (env: Bindings, hardware: string) => env.POOL.getByName(ha
  */
 export async function claimJobs(
   env: Bindings,
-  claim: ClaimRequest,
+  claim: PoolClaim,
   signal: AbortSignal,
 ): Promise<Response | undefined> {
   const response = await poolOf(env, claim.hardware).fetch("https://pool/claim", {

@@ -59,7 +59,7 @@ export class Alarm {
   #deadlines(record: PredictionRecord): Deadline[] {
     const { life, owed } = record;
     const { attempt } = life.state;
-    const heardAt = attempt && this.#channels.heardAt(attempt.number);
-    return deadlines(life, heardAt, settings(this.#env).patience, owed);
+    const channel = attempt && this.#channels.open(attempt.number);
+    return deadlines(life, channel, settings(this.#env).patience, owed);
   }
 }

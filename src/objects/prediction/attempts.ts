@@ -1,7 +1,9 @@
 /** What the runner of the current attempt says, and what happens when it says nothing. */
 import { heardBeforeRestart, type Patience } from "../../domain/deadlines.ts";
-import { parseLease } from "../../domain/lease.ts";
+import { type LeaseHolder, leaseProof, parseLease, receiptOf } from "../../domain/lease.ts";
+import type { Attempt } from "../../domain/prediction-state.ts";
 import { sameText } from "../../domain/secret.ts";
+import { errorText } from "../../log.ts";
 import {
   CLOSE,
   type DownFrame,
@@ -23,18 +25,25 @@ const TOLERANCE = 1.1;
 const TOO_MUCH = "The runner sent more than a prediction may have.";
 const TOO_DEEP = "The runner sent a value that is nested too deep to be kept.";
 
-/** The attempt that a lease names, when the lease is right: also of one that has ended. */
-export function attemptOf({ life }: PredictionRecord, leaseText: string): number | undefined {
-  const lease = parseLease(leaseText);
+/** The attempt that a lease names, when it is its holder's: also one that has ended. */
+export async function attemptOf(
+  { life }: PredictionRecord,
+  holder: LeaseHolder,
+): Promise<Attempt | undefined> {
+  const lease = parseLease(holder.lease);
   const { attempt } = life.state;
   if (!lease || !attempt || lease.attempt !== attempt.number) return undefined;
-  return sameText(lease.secret, attempt.secret) ? attempt.number : undefined;
+  const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
+  // Another may have been opened meanwhile.
+  if (!sameText(lease.proof, proof) || life.state.attempt !== attempt) return undefined;
+  attempt.runner_id = lease.runnerId;
+  return attempt;
 }
 
 /** What a frame is answered with; nothing is said to a hand-back. */
 export type Reply =
   | Extract<DownFrame, { type: "ack" | "fenced" }>
-  | { type: "refused"; reason: string };
+  | { type: "refused"; reason: string; receipt?: string };
 
 export class Attempts {
   readonly #effects: Effects;
@@ -45,17 +54,18 @@ export class Attempts {
     this.#patience = patience;
   }
 
-  connect(record: PredictionRecord | undefined, leaseText: string): Response {
-    const attempt = record && attemptOf(record, leaseText);
+  async connect(record: PredictionRecord | undefined, holder: LeaseHolder): Promise<Response> {
+    const attempt = record && (await attemptOf(record, holder));
     if (!attempt) return new Response("The attempt has ended.", { status: 409 });
     const { channels } = this.#effects;
     const { life, log } = record;
-    const response = channels.accept(attempt, log.seqOf(attempt), Date.now());
-    const current = life.state.attempt;
-    if (current && current.heard_at !== null) {
+    const { number, secret } = attempt;
+    const welcome = { attempt: number, seq: log.seqOf(number), receipt: receiptOf(secret) };
+    const response = channels.accept(welcome, holder, Date.now());
+    if (attempt.heard_at !== null) {
       // A channel stands again: when the object is restarted next, there is a lease to return in again.
-      current.heard_at = null;
-      current.grace = false;
+      attempt.heard_at = null;
+      attempt.grace = false;
       record.save();
     }
     // Terminal by this runner's own finish, whose ack was lost: it sees so by the welcome.
@@ -83,10 +93,15 @@ export class Attempts {
   }
 
   /** The one frame of a run that has ended before a channel was worth opening. */
-  report(record: PredictionRecord | undefined, leaseText: string, frame: EventsFrame): Reply {
-    const attempt = record && attemptOf(record, leaseText);
+  async report(
+    record: PredictionRecord | undefined,
+    holder: LeaseHolder,
+    frame: EventsFrame,
+  ): Promise<Reply> {
+    const attempt = record && (await attemptOf(record, holder));
     if (!attempt) return { type: "fenced", reason: "the attempt has ended" };
-    return this.#take(record, attempt, frame) ?? { type: "ack", seq: frame.seq };
+    const reply = this.#take(record, attempt.number, frame) ?? { type: "ack", seq: frame.seq };
+    return { ...reply, receipt: receiptOf(attempt.secret) };
   }
 
   #take(record: PredictionRecord | undefined, attempt: number, frame: UpFrame): Reply | undefined {
@@ -119,15 +134,37 @@ export class Attempts {
     const { attempt } = life.state;
     const { channels } = this.#effects;
     if (!attempt) return;
-    if (channels.heardAt(attempt.number) === null && attempt.heard_at === null && !attempt.grace) {
+    if (channels.open(attempt.number) === null && attempt.heard_at === null && !attempt.grace) {
       // The object was restarted, and the channel with it: its runner gets what is left to return.
       attempt.grace = true;
       attempt.heard_at = heardBeforeRestart(log.saidAt(attempt.number), now, this.#patience);
       return record.save();
     }
+    this.#lose(record, "the lease has ended", now);
+  }
+
+  /**
+   * A channel lives no longer than the token of its runner. While that cannot be looked up nobody's
+   * run is ended: it is looked at again 10 s later.
+   */
+  async vouch(record: PredictionRecord, known: (tokenId: string) => Promise<number | undefined>) {
+    const { number } = record.life.state.attempt ?? { number: 0 };
+    const { channels } = this.#effects;
+    const channel = channels.open(number);
+    if (!channel) return;
+    const knownAt = await known(channel.token_id).catch((error) => {
+      console.warn("runner token not looked up", { error: errorText(error) });
+      return Date.now();
+    });
+    if (knownAt !== undefined) return channels.vouch(number, knownAt);
+    if (record.life.owns(number)) this.#lose(record, "the runner token is revoked", Date.now());
+  }
+
+  #lose(record: PredictionRecord, why: string, now: number): void {
+    const { life } = record;
     life.lose(record.produced, now);
     if (!life.waiting) return this.#effects.commit(record);
-    channels.fence("the lease has ended");
+    this.#effects.channels.fence(why);
     this.#effects.dispatch(record, now);
   }
 

@@ -2,11 +2,22 @@
  * The WebSockets of runners, hibernatable: between frames the object may sleep while its runner's
  * pings are answered for it. Each carries the number of its attempt; normally there is one.
  */
+import type { OpenChannel } from "../../domain/deadlines.ts";
+import type { LeaseHolder } from "../../domain/lease.ts";
 import { CLOSE, type DownFrame, PING, PONG } from "../../protocol/channel.ts";
 
 interface Attachment {
   attempt: number;
   accepted_at: number;
+  token_id: string;
+  token_known_at: number;
+}
+
+/** What a runner is welcomed with. */
+interface Welcome {
+  attempt: number;
+  seq: number;
+  receipt: string;
 }
 
 export class Channels {
@@ -19,36 +30,42 @@ export class Channels {
   }
 
   /** Takes over from whatever channel the attempt had. */
-  accept(attempt: number, seq: number, now: number): Response {
+  accept({ attempt, ...welcome }: Welcome, holder: LeaseHolder, now: number): Response {
     for (const socket of this.#of(attempt))
       close(socket, CLOSE.replaced, "another connection took over");
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
     this.#ctx.acceptWebSocket(server);
-    const attachment: Attachment = { attempt, accepted_at: now };
+    const { token_id, token_known_at } = holder;
+    const attachment: Attachment = { attempt, accepted_at: now, token_id, token_known_at };
     server.serializeAttachment(attachment);
-    send(server, { type: "welcome", seq });
+    send(server, { type: "welcome", ...welcome });
     return new Response(null, { status: 101, webSocket: client });
   }
 
   /** The attempt that a socket speaks for. */
   attemptOf(socket: WebSocket): number {
-    const { attempt }: Attachment = socket.deserializeAttachment();
-    return attempt;
+    return attached(socket).attempt;
   }
 
   heard(now: number): void {
     this.#frameAt = now;
   }
 
-  /** When an attempt was last heard on an open channel; null when it has none. */
-  heardAt(attempt: number): number | null {
-    const times = this.#of(attempt).map((socket) => {
-      const { accepted_at }: Attachment = socket.deserializeAttachment();
-      const pinged = this.#ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
-      return Math.max(accepted_at, pinged, this.#frameAt);
-    });
-    return times.length > 0 ? Math.max(...times) : null;
+  /** The open channel of an attempt; null when it has none. */
+  open(attempt: number): (OpenChannel & { token_id: string }) | null {
+    // The last: another may still be closing.
+    const socket = this.#of(attempt).at(-1);
+    if (!socket) return null;
+    const { accepted_at, token_id, token_known_at } = attached(socket);
+    const pinged = this.#ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
+    return { heard_at: Math.max(accepted_at, pinged, this.#frameAt), token_id, token_known_at };
+  }
+
+  /** The token of an attempt's runner was found good. */
+  vouch(attempt: number, token_known_at: number): void {
+    for (const socket of this.#of(attempt))
+      socket.serializeAttachment({ ...attached(socket), token_known_at } satisfies Attachment);
   }
 
   tell(attempt: number, frame: DownFrame): void {
@@ -66,6 +83,8 @@ export class Channels {
       .filter((s) => s.readyState === WebSocket.OPEN && this.attemptOf(s) === attempt);
   }
 }
+
+const attached = (socket: WebSocket): Attachment => socket.deserializeAttachment();
 
 /** A socket that has just gone is as good as told: its runner connects again and hears it then. */
 export function send(socket: WebSocket, frame: DownFrame): void {

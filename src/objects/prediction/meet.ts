@@ -4,8 +4,8 @@ import type { Attempts } from "./attempts.ts";
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 
-/** The end of what is kept is the object's own: nothing is left to commit to. */
-type What = Exclude<Deadline["what"], "retention" | "forget">;
+/** What takes time to meet, and the end of what is kept, is the object's own. */
+type What = Exclude<Deadline["what"], "retention" | "forget" | "token">;
 
 export function meet(
   record: PredictionRecord,

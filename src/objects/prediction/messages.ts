@@ -1,5 +1,4 @@
 /** What a prediction says to the pool and to the queues. */
-import { formatLease } from "../../domain/lease.ts";
 import type { Attempt, PredictionSpec } from "../../domain/prediction-state.ts";
 import { projection } from "../../domain/projection.ts";
 import type { Variables } from "../../domain/variables.ts";
@@ -10,7 +9,9 @@ import type { PredictionRecord } from "./record.ts";
 
 /** A job on its way to a runner; the input stays text, for it is only passed on. */
 export interface OfferedJob {
-  job: Omit<Job, "input">;
+  job: Omit<Job, "input" | "lease">;
+  /** What the pool makes the lease of, for whomever it hands the job to. */
+  lease: { objectId: string; secret: string };
   input: string | undefined;
 }
 
@@ -22,12 +23,10 @@ export function jobOf(
   input: Piece,
   variables: Variables,
 ): OfferedJob {
-  const lease = formatLease({ attempt: attempt.number, objectId, secret: attempt.secret });
   return {
     job: {
       prediction_id: spec.id,
       attempt: attempt.number,
-      lease,
       model: spec.model,
       image: spec.image,
       keys: spec.keys,
@@ -37,6 +36,7 @@ export function jobOf(
       limits: spec.limits,
       files: spec.files,
     },
+    lease: { objectId, secret: attempt.secret },
     // What lies in R2 a runner fetches itself: the pool is one object for all.
     input: typeof input === "string" ? input : undefined,
   };

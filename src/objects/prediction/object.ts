@@ -4,13 +4,15 @@
  * time's (its one alarm). What may happen is in domain/prediction.ts, what follows in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
+import { type LeaseHolder, newSecret } from "../../domain/lease.ts";
 import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
-import { LEASE_HEADER } from "../../protocol/runner.ts";
+import { database } from "../../storage/database.ts";
 import { deleteAll, getFile, valueKey } from "../../storage/files.ts";
+import { runnerTokenKnownAt } from "../../storage/known-runner-tokens.ts";
 import { poolOf } from "../pool/stub.ts";
 import { Attempts, attemptOf, type Reply } from "./attempts.ts";
 import type {
@@ -27,6 +29,7 @@ import type { Piece } from "./log.ts";
 import { meet } from "./meet.ts";
 import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.ts";
 import { PredictionRecord, type Snapshot } from "./record.ts";
+import { HOLDER_HEADER } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 import { openVariables, UNOPENED } from "./variables.ts";
 
@@ -144,7 +147,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     const url = new URL(request.url);
     const record = await this.#begun();
     if (url.pathname === "/channel") {
-      return this.#attempts.connect(record, request.headers.get(LEASE_HEADER) ?? "");
+      const holder: LeaseHolder = JSON.parse(request.headers.get(HOLDER_HEADER) ?? "");
+      return this.#attempts.connect(record, holder);
     }
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
     const after = Number(url.searchParams.get("after") ?? 0);
@@ -176,7 +180,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     const now = Date.now();
     if (unplaced !== undefined) record.life.closeAttempt(unplaced, now);
     if (!variables && record.life.waiting) this.#failUnopened(record);
-    const attempt = variables && record.life.openAttempt(crypto.randomUUID(), now);
+    const attempt = variables && record.life.openAttempt(newSecret(), now);
     if (!attempt) return undefined;
     this.#effects.commit(record);
     return jobOf(record.life.spec, attempt, this.ctx.id.toString(), record.input(), variables);
@@ -185,15 +189,15 @@ export class PredictionObject extends DurableObject<Bindings> {
   // ---- the runner's doors
 
   /** The input of the attempt that a lease names. */
-  async input(leaseText: string): Promise<{ id: string; input: Piece } | undefined> {
-    const record = await this.#leased(leaseText);
+  async input(holder: LeaseHolder): Promise<{ id: string; input: Piece } | undefined> {
+    const record = await this.#leased(holder);
     if (!record) return undefined;
     return { id: record.life.spec.id, input: record.input() };
   }
 
   /** Whether the attempt that a lease names may read this file: its input names it. */
-  async mayRead(leaseText: string, key: string): Promise<boolean> {
-    const record = await this.#leased(leaseText);
+  async mayRead(holder: LeaseHolder, key: string): Promise<boolean> {
+    const record = await this.#leased(holder);
     return record?.life.spec.files.some(({ stored }) => stored?.key === key) ?? false;
   }
 
@@ -201,8 +205,8 @@ export class PredictionObject extends DurableObject<Bindings> {
    * Lets the attempt that a lease names write to R2 below this prediction's id.
    * @returns undefined when the attempt has ended: what it has written then is to go again.
    */
-  async store(leaseText: string): Promise<StoringPrediction | undefined> {
-    const record = await this.#leased(leaseText);
+  async store(holder: LeaseHolder): Promise<StoringPrediction | undefined> {
+    const record = await this.#leased(holder);
     if (!record) return undefined;
     if (record.life.store()) record.save();
     const { id, account_id, url, limits, timeout_seconds, retention_seconds } = record.life.spec;
@@ -211,8 +215,8 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** A run's only frame, when it has ended before a channel was worth opening. */
-  async report(leaseText: string, frame: EventsFrame): Promise<Reply> {
-    return this.#attempts.report(await this.#begun(), leaseText, frame);
+  async report(holder: LeaseHolder, frame: EventsFrame): Promise<Reply> {
+    return this.#attempts.report(await this.#begun(), holder, frame);
   }
 
   override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): void {
@@ -243,6 +247,7 @@ export class PredictionObject extends DurableObject<Bindings> {
       for (; due && this.#record; due = this.#effects.alarm.due(record, now)) {
         if (due.what === "retention") await this.#purge(record, now);
         else if (due.what === "forget") await this.#forget(record);
+        else if (due.what === "token") await this.#attempts.vouch(record, this.#tokenKnownAt);
         else meet(record, due.what, now, this.#effects, this.#attempts);
       }
       if (owesRow && this.#record) await this.#effects.project(record);
@@ -285,7 +290,7 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @returns false when the pool takes no more waiting jobs of this account.
    */
   async #begin(spec: PredictionSpec, input: string): Promise<boolean> {
-    const [life, attempt] = PredictionLife.begin(spec, crypto.randomUUID());
+    const [life, attempt] = PredictionLife.begin(spec, newSecret());
     const objectId = this.ctx.id.toString();
     const variables = await openVariables(this.env, spec);
     const offered =
@@ -305,6 +310,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     if (!offered) this.#failUnopened(this.#record);
     return true;
   }
+
+  readonly #tokenKnownAt = (id: string) => runnerTokenKnownAt(database(this.env.DB), id);
 
   #failUnopened(record: PredictionRecord): void {
     record.life.fail("internal", UNOPENED, Date.now());
@@ -347,10 +354,10 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   /** The record, when a lease names the attempt that is under way. */
-  async #leased(leaseText: string): Promise<PredictionRecord | undefined> {
+  async #leased(holder: LeaseHolder): Promise<PredictionRecord | undefined> {
     const record = await this.#begun();
-    const attempt = record && attemptOf(record, leaseText);
-    return attempt && record.life.owns(attempt) ? record : undefined;
+    const attempt = record && (await attemptOf(record, holder));
+    return attempt && record.life.owns(attempt.number) ? record : undefined;
   }
 
   /** The record, for whoever may come while it is being begun. */

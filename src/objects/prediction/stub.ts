@@ -1,7 +1,7 @@
 /** The only door to prediction objects. */
+import type { LeaseHolder } from "../../domain/lease.ts";
 import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
-import { LEASE_HEADER } from "../../protocol/runner.ts";
 import type { Leave } from "./doors.ts";
 import type { Limits } from "./subscribers.ts";
 
@@ -57,9 +57,12 @@ export function openStream(
   return stub.fetch(`https://prediction/stream?${query}`);
 }
 
-/** Connects a runner. Only the lease and the upgrade go through, nothing else of its request. */
-export function openChannel(stub: PredictionStub, lease: string): Promise<Response> {
+/** Says who connects, as JSON: leases and ids are ASCII. */
+export const HOLDER_HEADER = "x-auspex-holder";
+
+/** Connects a runner. Only who it is and the upgrade go through, nothing else of its request. */
+export function openChannel(stub: PredictionStub, holder: LeaseHolder): Promise<Response> {
   return stub.fetch("https://prediction/channel", {
-    headers: { upgrade: "websocket", [LEASE_HEADER]: lease },
+    headers: { upgrade: "websocket", [HOLDER_HEADER]: JSON.stringify(holder) },
   });
 }
