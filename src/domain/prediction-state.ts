@@ -34,6 +34,8 @@ export interface PredictionSpec {
   call: VendoraCall | null;
   /** Sealed: they are opened for the runner that gets the job. */
   variables: Record<string, string>;
+  /** Whether its caller is the model's owner, whose the words of the container's start are. */
+  setup_logs: boolean;
   limits: Limits;
   /** The files that its input names. */
   files: InputFile[];

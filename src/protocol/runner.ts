@@ -144,6 +144,8 @@ export const job = z.object({
   /** Null: the input is the model's own, and nobody else's convention. */
   call: vendoraCall.nullable().default(null),
   variables: z.record(z.string(), z.string()),
+  /** Whether it is the model's owner who reads what the container prints while it starts. */
+  setup_logs: z.boolean(),
   limits,
   /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */
   input: jsonObject.optional(),

@@ -80,6 +80,7 @@ export async function specOf(
     }),
     interface: spoken,
     call,
+    setup_logs: caller.user_id === model.owner_id,
     variables: wanted(configuration.variable_names, model.variables),
     limits: {
       idle_seconds: alone ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),

@@ -16,6 +16,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   interface: "cog",
   call: null,
   variables: {},
+  setup_logs: false,
   limits: { idle_seconds: 300, max_concurrency: 1, output_bytes: 1_000, logs_bytes: 1_000 },
   files: [],
   stored_input: null,

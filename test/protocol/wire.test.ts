@@ -170,6 +170,7 @@ describe("a claim", () => {
       keys: { container: "c", files: "f" },
       interface: "cog" as const,
       variables: {},
+      setup_logs: true,
       files: [
         { at: ["image"] },
         {

@@ -81,7 +81,7 @@ export function record(): Recorded {
 const OWNER = "test";
 
 export type JobOptions = Partial<
-  Pick<RunnableJob, "keys" | "model" | "variables" | "interface" | "files" | "call">
+  Pick<RunnableJob, "keys" | "model" | "variables" | "setup_logs" | "interface" | "files" | "call">
 > & { limits?: Partial<RunnableJob["limits"]> };
 
 export function makeJob(
@@ -97,6 +97,7 @@ export function makeJob(
     interface: "cog",
     call: null,
     variables: {},
+    setup_logs: true,
     image,
     keys: { container: "c", files: "f" },
     input,

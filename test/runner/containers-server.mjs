@@ -3,9 +3,16 @@
 import http from "node:http";
 
 // FIXED_PORT: as a flag in its image, which PORT does not change.
-const { HOST, PORT, LLAMA_ARG_HOST, LLAMA_ARG_PORT, FIXED_PORT = PORT } = process.env;
+const { HOST, PORT, LLAMA_ARG_HOST, LLAMA_ARG_PORT, FIXED_PORT = PORT, SETUP } = process.env;
 const model = "parrot-7b";
 const working = new Set();
+
+/** A start of three looks, each with a line. */
+let loading = SETUP === "loud" ? 3 : 0;
+if (SETUP === "fail") {
+  console.log("no weights: the key hunter2 was refused");
+  process.exit(3);
+}
 
 if (LLAMA_ARG_HOST !== HOST || LLAMA_ARG_PORT !== PORT) process.exit(2);
 
@@ -54,7 +61,11 @@ const ways = {
 
 http
   .createServer(async (request, response) => {
-    if (request.url === "/health") return response.writeHead(200).end();
+    if (request.url === "/health") {
+      if (loading > 0) console.log(`löading layer ${loading--}`);
+      else return response.writeHead(200).end();
+      return response.writeHead(503).end();
+    }
     if (request.url === "/metrics") {
       return response.end(`llamacpp:requests_processing ${working.size}\n`);
     }

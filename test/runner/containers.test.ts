@@ -31,6 +31,10 @@ class FakeContainer implements RunningContainer {
     this.launch = launch;
   }
 
+  follow(): () => void {
+    return () => {};
+  }
+
   forget(): void {
     this.forgotten += 1;
   }
@@ -202,7 +206,8 @@ describe("a container", () => {
     const { sink } = w.run("a");
     await w.running(2);
     expect(w.started).toHaveLength(1);
-    expect(w.started[0]?.forgotten).toBe(1);
+    // What was printed before it was ready, and then the first run's.
+    expect(w.started[0]?.forgotten).toBe(2);
     expect(sink.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
   });
 

@@ -14,6 +14,7 @@ import { asksForGpus } from "../../runner/src/engines/gpus.ts";
 import { hasReference, imageFacts } from "../../runner/src/engines/image.ts";
 import type { Sandbox } from "../../runner/src/engines/options.ts";
 import type { Executor } from "../../runner/src/executor.ts";
+import type { SetupProgress } from "../../src/protocol/event.ts";
 import type { Image } from "../../src/protocol/runner.ts";
 import { docker, type Registry, startRegistry } from "../docker/registry.ts";
 import {
@@ -201,6 +202,18 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     const reference = `${images.hello?.repository}@${images.hello?.digest}`;
     expect(executor.warm()).toEqual([{ key: "c", model: "test/model:1" }]);
     await vi.waitFor(() => expect(executor.images()).toContain(reference));
+  });
+
+  it("tells what a server prints while it starts, whole", async () => {
+    const input = { messages: [], stream: true, way: "say" };
+    const more = { interface: "vendora", call: "chat_completions" } as const;
+    const { sink, finish } = run(images.server, input, signals(), {
+      ...more,
+      variables: { SETUP: "loud" },
+    });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const logs = sink.of("setup").map((data) => (data as SetupProgress).logs ?? "");
+    for (const layer of [3, 2, 1]) expect(logs.join("")).toContain(`löading layer ${layer}\n`);
   });
 
   it("does not run an image on the box for whoever knows its digest only", async () => {

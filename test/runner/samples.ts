@@ -26,6 +26,7 @@ export function jobOrder(changes: Partial<Job> = {}): Job {
     interface: "cog",
     call: null,
     variables: {},
+    setup_logs: true,
     limits: { idle_seconds: 60, max_concurrency: 1, output_bytes: 1_000_000, logs_bytes: 10_000 },
     input: { text: "hi" },
     files: [],

@@ -104,7 +104,9 @@ describe("a server is ready", () => {
   it("never, when it ends or is stopped while it loads", async () => {
     const server = await FakeServer.start({ "/health": json(503, {}) });
     const [gone, stop] = [new AbortController(), new AbortController()];
-    const connection = { address: server.address, token: "", maxConcurrency: 1, gone: gone.signal };
+    const follow = () => () => {};
+    const { address } = server;
+    const connection = { address, token: "", maxConcurrency: 1, gone: gone.signal, follow };
     const server_ = new VendoraInterface(DEFAULT_TIMING);
     const [ended, stopped] = [new AbortController().signal, stop.signal].map((signal) =>
       server_.connect(connection, () => {}, signal),

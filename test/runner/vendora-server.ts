@@ -123,7 +123,13 @@ export async function connect(
     ...timing,
   };
   const session = await new VendoraInterface(times, large).connect(
-    { address: server.address, token: "", maxConcurrency: 32, gone: gone.signal },
+    {
+      address: server.address,
+      token: "",
+      maxConcurrency: 32,
+      gone: gone.signal,
+      follow: () => () => {},
+    },
     (logs) => void told.push(logs),
     new AbortController().signal,
   );

@@ -79,6 +79,12 @@ test("two models share none, though they name the same image", async () => {
   expect(mine.keys.container).not.toBe(theirs.keys.container);
 });
 
+test("what a container prints as it starts is for the model's owner", async () => {
+  const world = await isolated("model");
+  expect(await jobFor(world, world.client)).toMatchObject({ setup_logs: true });
+  expect(await jobFor(world, await world.stranger())).toMatchObject({ setup_logs: false });
+});
+
 describe("callers read it", () => {
   test("of a version that says nothing, too", async () => {
     const { client, model } = await newWorld();

@@ -24,6 +24,9 @@ import { unlessAborted, within } from "./wait.ts";
 /** So many failed runs in a row are the container's fault rather than their inputs'. */
 const MAX_FAILURES = 3;
 
+/** Characters that are kept for those who join while it starts. */
+const MAX_SETUP_LOGS = 100_000;
+
 /** After that the kill itself has failed; the container keeps its room until it is seen to end. */
 const KILL_MS = 10_000;
 
@@ -165,7 +168,8 @@ export class Container {
       listener({ phase: "ready" });
       return this.#session;
     }
-    if (this.#phase) listener({ ...this.#phase, logs: this.#setupLogs || undefined });
+    if (this.#phase) listener(this.#phase);
+    if (this.#phase && this.#setupLogs) listener({ ...this.#phase, logs: this.#setupLogs });
     this.#listeners.add(listener);
     try {
       return await unlessAborted(this.#ready.promise, stop);
@@ -230,15 +234,19 @@ export class Container {
     this.#running = running;
     const gone = this.#gone.signal;
     void running.exited.then((exit) => this.#gone.abort(this.#endOf(exit)));
-    const connection = { address: running.address, token, maxConcurrency, gone };
+    const follow = (listener: (text: string) => void) => running.follow(listener);
+    const connection = { address: running.address, token, maxConcurrency, gone, follow };
     const report = (logs: string) => this.#tell({ phase: "starting", logs });
-    return server.connect(connection, report, signal);
+    const session = await server.connect(connection, report, signal);
+    // The first run did not print it either.
+    running.forget();
+    return session;
   }
 
   #tell(progress: SetupProgress): void {
     const { logs, ...phase } = progress;
     this.#phase = phase;
-    this.#setupLogs += logs ?? "";
+    this.#setupLogs = (this.#setupLogs + (logs ?? "")).slice(-MAX_SETUP_LOGS);
     for (const listener of this.#listeners) listener(progress);
   }
 
@@ -246,9 +254,11 @@ export class Container {
   #endOf({ description, logs, reason }: Exit): unknown {
     if (this.#halt.signal.aborted) return this.#halt.signal.reason;
     if (reason) return reason;
+    const message = `the container ${description}`;
+    if (!this.#session) return external(message, { setupLogs: logs });
     // What other people's runs have printed is not for this one's error.
-    const told = logs !== "" && !(this.#shared && this.#session);
-    return external(`the container ${description}${told ? `:\n${logs}` : ""}`);
+    const told = logs !== "" && !this.#shared;
+    return external(told ? `${message}:\n${logs}` : message);
   }
 
   #retire(reason: Failure): void {

@@ -13,16 +13,20 @@ const MAX_MESSAGE = 10_000;
 export interface FailureOptions extends ErrorOptions {
   /** What programs are told of it. */
   detail?: Json;
+  /** What the container had printed as it started: for its model's owner alone. */
+  setupLogs?: string;
 }
 
 export class Failure extends Error {
   readonly source: RunError["source"];
   readonly detail: Json | undefined;
+  readonly setupLogs: string | undefined;
 
   constructor(source: RunError["source"], message: string, options?: FailureOptions) {
     super(message, options);
     this.source = source;
     this.detail = options?.detail;
+    this.setupLogs = options?.setupLogs;
   }
 }
 
@@ -53,6 +57,14 @@ export function asFailure(error: unknown, log: Log): Failure {
 /** Behind failures of failures. */
 const causeOf = ({ cause }: Failure): unknown =>
   cause instanceof Failure ? causeOf(cause) : cause;
+
+/** As it is told to the model's owner, or to somebody else. */
+export function toldTo(owner: boolean, failure: Failure): Failure {
+  const { source, message, setupLogs, detail } = failure;
+  if (!setupLogs) return failure;
+  const more = owner ? `:\n${setupLogs}` : " (its log is for the model's owner to read)";
+  return new Failure(source, message + more, { cause: failure, ...(detail && { detail }) });
+}
 
 export function failed(failure: Failure, output: Finish["output"] = "none"): Finish {
   const { source, detail } = failure;

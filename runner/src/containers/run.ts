@@ -1,12 +1,13 @@
 /** One job: a container for it, its files, the run in it, and what becomes of the container. */
 import type { Finish } from "../../../src/protocol/channel.ts";
+import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { RunnableJob, RunSignals, Sink } from "../executor.ts";
 import type { InputFiles } from "../files/inputs.ts";
 import type { OutputFiles, OutputRun } from "../files/outputs.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
 import { UsageMeter } from "../usage.ts";
 import type { Container, ContainerParts } from "./container.ts";
-import { asFailure, failed, internal } from "./failure.ts";
+import { asFailure, failed, internal, toldTo } from "./failure.ts";
 import type { Fleet } from "./fleet.ts";
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
@@ -30,12 +31,16 @@ export async function runJob(
   const broken = new AbortController();
   inputs.catch((error) => broken.abort(error));
   const wait = AbortSignal.any([stop, broken.signal]);
+  const tell = (progress: SetupProgress) => {
+    // What it prints may have anything in it that its owner gave it.
+    if (job.setup_logs || progress.logs === undefined) sink.setup(progress);
+  };
   try {
     for (;;) {
       let outcome: Outcome | undefined;
       const container = await fleet.join(job, parts, wait);
       try {
-        const session = await container.session((progress) => sink.setup(progress), wait);
+        const session = await container.session(tell, wait);
         const setup_seconds = (performance.now() - claimed) / 1_000;
         const abandon = () => session.endsByClosing || void abandonIn(container);
         signals.abandon.addEventListener("abort", abandon, { once: true });
@@ -52,7 +57,8 @@ export async function runJob(
       }
     }
   } catch (error) {
-    return stop.aborted ? CANCELED : failed(asFailure(error, parts.log));
+    if (stop.aborted) return CANCELED;
+    return failed(toldTo(job.setup_logs, asFailure(error, parts.log)));
   } finally {
     inputs.then(
       ({ close }) => close(),

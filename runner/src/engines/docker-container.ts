@@ -1,4 +1,6 @@
 /** One container of the Docker engine, from its start to its removal. */
+import { Writable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import type Dockerode from "dockerode";
 import { external, type Failure, internal } from "../containers/failure.ts";
 import { onlyFile } from "./archive.ts";
@@ -57,6 +59,13 @@ export class DockerContainer implements RunningContainer {
     return this.#container.id;
   }
 
+  follow(listener: (text: string) => void): () => void {
+    const end = new AbortController();
+    // One that is gone says no more; why, its exit tells.
+    this.#follow(listener, end.signal).catch(() => {});
+    return () => end.abort();
+  }
+
   forget(): void {
     this.#logsSince = Date.now() / 1_000;
   }
@@ -83,6 +92,23 @@ export class DockerContainer implements RunningContainer {
   async condemn(reason: Failure): Promise<void> {
     this.#reason ??= reason;
     await this.kill();
+  }
+
+  async #follow(listener: (text: string) => void, abortSignal: AbortSignal): Promise<void> {
+    const wanted = { stdout: true, stderr: true, follow: true } as const;
+    const frames = await this.#container.logs({ ...wanted, abortSignal });
+    frames.on("error", () => {});
+    const decoded = () => {
+      const decoder = new StringDecoder();
+      return new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          const text = decoder.write(chunk);
+          if (text && !abortSignal.aborted) listener(text);
+          done();
+        },
+      });
+    };
+    this.#container.modem.demuxStream(frames, decoded(), decoded());
   }
 
   async #watch(): Promise<Exit> {

@@ -50,6 +50,8 @@ export interface RunningContainer {
   /** Where the runner reaches its port. */
   readonly address: URL;
   readonly exited: Promise<Exit>;
+  /** Tells what it prints, from its beginning on, until the result is called. */
+  follow(listener: (text: string) => void): () => void;
   /** What it has printed so far is somebody else's, and not for the logs of the exit. */
   forget(): void;
   /** Opens one of its files. Rejects with a Failure when there is none, or none that may be read. */

@@ -5,7 +5,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { realpath, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import { internal } from "../containers/failure.ts";
@@ -76,7 +76,10 @@ export class ProcessEngine implements Engine {
 
   async start(launch: Launch): Promise<RunningContainer> {
     const { variables, environment, interface: kind } = launch;
-    const { directory, manifest } = await this.#find(launch);
+    const found = await this.#find(launch);
+    const { manifest } = found;
+    // A model knows its folder by this name, whatever links lead there.
+    const directory = await realpath(found.directory);
     const port = await freePort();
     const temporary = await this.#temporary.make();
     const child = spawnGroup({
@@ -120,6 +123,8 @@ export class ProcessEngine implements Engine {
   async #watch(child: ChildProcess, address: URL, folders: Folders): Promise<RunningContainer> {
     const { directory, temporary } = folders;
     const tail = new Tail();
+    // Where on this machine the model lies is nobody else's business.
+    const told = (text: string) => text.replaceAll(temporary, "$TMPDIR").replaceAll(directory, ".");
     child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
     child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
     await once(child, "spawn");
@@ -138,9 +143,7 @@ export class ProcessEngine implements Engine {
       await within(500, closed);
       await this.#clean(pid, temporary);
       const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
-      // Where on this machine the model lies is nobody else's business.
-      const logs = tail.toString().replaceAll(temporary, "$TMPDIR").replaceAll(directory, ".");
-      return { description, logs };
+      return { description, logs: told(tail.toString()) };
     });
     const kill = async () => {
       signalGroup(pid, "SIGKILL");
@@ -149,6 +152,7 @@ export class ProcessEngine implements Engine {
     return {
       address,
       exited,
+      follow: (listener) => tail.follow((text) => listener(told(text))),
       forget: () => tail.clear(),
       read: (path) => openBelow(temporary, path),
       kill,

@@ -1,11 +1,27 @@
-/** The last of what a container printed, for the error of one that died. */
+/** The last of what a container printed: for the error of one that died, and for who follows it. */
+import { StringDecoder } from "node:string_decoder";
+
 const MAX_BYTES = 8_192;
 
 export class Tail {
   #chunks: Buffer[] = [];
   #bytes = 0;
+  readonly #followers = new Set<(chunk: Buffer) => void>();
+
+  /** What there is, and what comes, until the result is called. */
+  follow(listener: (text: string) => void): () => void {
+    const decoder = new StringDecoder();
+    const tell = (chunk: Buffer) => {
+      const text = decoder.write(chunk);
+      if (text) listener(text);
+    };
+    for (const chunk of this.#chunks) tell(chunk);
+    this.#followers.add(tell);
+    return () => this.#followers.delete(tell);
+  }
 
   push(chunk: Buffer): void {
+    for (const tell of this.#followers) tell(chunk);
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes < 2 * MAX_BYTES) return;

@@ -77,7 +77,8 @@ export class CogInterface implements ServerInterface {
       seen = Math.max(seen, logs.length);
       if (status === "READY" || status === "BUSY") return health;
       if (status === "SETUP_FAILED" || status === "DEFUNCT") {
-        throw external(`the model's setup failed:\n${logs.slice(-MAX_SETUP_LOGS)}`.trimEnd());
+        const setupLogs = logs.slice(-MAX_SETUP_LOGS).trimEnd();
+        throw external("the model's setup failed", { setupLogs });
       }
       const eager = performance.now() - begun < EAGER_MS;
       const { readinessPoll } = this.#timing;

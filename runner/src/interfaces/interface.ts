@@ -15,6 +15,8 @@ export interface Connection {
   /** What the container proves itself with towards the receiver; no other container knows it. */
   token: string;
   maxConcurrency: number;
+  /** Tells what it prints, from its beginning on, until the result is called. */
+  follow(listener: (text: string) => void): () => void;
   /** Aborted when the container has ended; its reason is the Failure to report. */
   gone: AbortSignal;
 }

@@ -25,6 +25,7 @@ export class VendoraInterface implements ServerInterface {
     stop: AbortSignal,
   ): Promise<Session> {
     const client = new ContainerClient(connection.address);
+    const unfollow = connection.follow(report);
     try {
       const end = AbortSignal.any([connection.gone, stop]);
       const served = await awaitServer(client, this.#timing, report, end);
@@ -35,6 +36,8 @@ export class VendoraInterface implements ServerInterface {
     } catch (error) {
       client.close();
       throw error;
+    } finally {
+      unfollow();
     }
   }
 }

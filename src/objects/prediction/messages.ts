@@ -33,6 +33,7 @@ export function jobOf(
       interface: spec.interface,
       call: spec.call,
       variables,
+      setup_logs: spec.setup_logs,
       limits: spec.limits,
       files: spec.files,
     },
