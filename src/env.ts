@@ -42,6 +42,9 @@ const MAX_UPLOAD_HOURS = 24 * 7;
 const MIN_PART_MIB = 5;
 const MIB = 1024 * 1024;
 
+/** What a prediction may wait and run, and what is told late of it, before and after its data is kept. */
+const LATE_DAYS = 4;
+
 const list = z
   .string()
   .default("")
@@ -73,6 +76,7 @@ const variables = z.object({
   MAX_WAITING: count.default(1_000),
   MAX_MODELS: count.default(1_000),
   MAX_VERSIONS: count.default(1_000),
+  ACCOUNT_MB: z.coerce.number().positive().default(1_000),
   WAIT_SECONDS: count.default(60),
   VENDORA_TIMEOUT_SECONDS: count.default(600),
   QUEUE_TIMEOUT_SECONDS: count.default(3_600),
@@ -86,6 +90,7 @@ const variables = z.object({
   UPLOAD_PART_MIB: count.min(MIN_PART_MIB).default(16),
   UPLOAD_PART_MAX_MIB: count.min(MIN_PART_MIB).default(95),
   RETENTION_DAYS: z.coerce.number().positive().default(30),
+  HISTORY_DAYS: z.coerce.number().positive().default(90),
   RATE_LIMITS: z.enum(["on", "off"]).default("on"),
   RATE_LIMIT_NUMBERS: rateNumbers.default({}),
   RESOURCE_SHAPE: resourceShape.default("A"),
@@ -121,8 +126,10 @@ export interface Settings {
   maxWaiting: number;
   /** Of an account. */
   maxModels: number;
-  /** Of a model, those that are deleted included. */
+  /** Of a model. */
   maxVersions: number;
+  /** What an account may take of the database. */
+  accountBytes: number;
   waitSeconds: number;
   /** Of calls that are waited for, until they are cancelled. */
   vendoraTimeoutSeconds: number;
@@ -137,6 +144,8 @@ export interface Settings {
   /** Of files alone, when they are not read from where the pages are. */
   filesOrigin: string | undefined;
   retentionSeconds: number;
+  /** How long the row of a prediction is kept, from its creation on. */
+  historySeconds: number;
   rateLimits: boolean;
   /** The numbers of the bindings, which do not tell them. */
   rateNumbers: Partial<Record<string, number>>;
@@ -170,6 +179,7 @@ export function settings(env: Bindings): Settings {
       maxWaiting: v.MAX_WAITING,
       maxModels: v.MAX_MODELS,
       maxVersions: v.MAX_VERSIONS,
+      accountBytes: v.ACCOUNT_MB * 1_000_000,
       waitSeconds: v.WAIT_SECONDS,
       vendoraTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,
       queueTimeoutSeconds: v.QUEUE_TIMEOUT_SECONDS,
@@ -187,6 +197,7 @@ export function settings(env: Bindings): Settings {
       },
       filesOrigin: v.FILES_ORIGIN,
       retentionSeconds: v.RETENTION_DAYS * 86_400,
+      historySeconds: Math.max(v.HISTORY_DAYS, v.RETENTION_DAYS + LATE_DAYS) * 86_400,
       rateLimits: v.RATE_LIMITS === "on",
       rateNumbers: v.RATE_LIMIT_NUMBERS,
       resourceShape: v.RESOURCE_SHAPE,

@@ -4,6 +4,7 @@ import { dashboardBefore } from "./dashboard/app.tsx";
 import type { Bindings } from "./env.ts";
 import { dispatch, project } from "./queue/consumer.ts";
 import { sweepAccounts } from "./services/delete-account.ts";
+import { sweepHistory } from "./services/history.ts";
 import { servicesOf } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
 import { sweep } from "./services/sweep.ts";
@@ -30,6 +31,7 @@ export default {
     const now = controller.scheduledTime;
     await Promise.all([
       sweep(services, now),
+      sweepHistory(services, now),
       sweepUploads(services, now),
       sweepAccounts(services, now),
       sweepSessions(services, now),

@@ -24,6 +24,7 @@ import { endpointsOf } from "../storage/known-endpoints.ts";
 import { insertPrediction, projectPredictions } from "../storage/predictions.ts";
 import { inputFiles } from "./input-files.ts";
 import { notePlace } from "./predictions.ts";
+import { requireRoom } from "./room.ts";
 import type { Services } from "./services.ts";
 import { specOf } from "./spec.ts";
 import { discard, storedInputOf, storeInput } from "./stored-input.ts";
@@ -83,6 +84,7 @@ export async function createPrediction(
     findTarget(services, caller, reference),
     // Looked up beside it, and remembered: where nothing is known yet it costs no time of its own.
     endpointsOf(services.db, caller.user_id),
+    requireRoom(services, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
   return createOrdered(services, caller, { reference, target, call, request }, options);
@@ -105,6 +107,7 @@ export async function createOrdered(
     inputFiles(services, caller, { schema, input: request.input, text, origin }),
     storedWebhook(services, id, request.webhook),
     endpointsOf(services.db, caller.user_id),
+    requireRoom(services, caller.user_id),
   ]);
   // A reference may be another model's by the time that it comes again.
   const of = [target.model.id, reference, request];

@@ -7,11 +7,9 @@ import { errorText } from "../log.ts";
 import { predictionWithId } from "../objects/prediction/stub.ts";
 import {
   closeAccount,
-  deletePredictions,
   deleteUsage,
   endRemoval,
   firstPredictions,
-  noteRemoved,
   shutOutAgain,
   someModels,
   someUnderWay,
@@ -21,6 +19,7 @@ import { deleteAvatars } from "../storage/avatars.ts";
 import { deleteAll } from "../storage/files.ts";
 import { forgetEndpoints } from "../storage/known-endpoints.ts";
 import { deleteModel } from "../storage/models.ts";
+import { deletePredictions, noteRemoved } from "../storage/predictions.ts";
 import type { UserRow } from "../storage/users.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";

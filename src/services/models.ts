@@ -23,6 +23,7 @@ import { unknownCategories } from "./categories.ts";
 import { orConflict } from "./conflicts.ts";
 import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
+import { allowanceOf, withinRoom } from "./room.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
 import { forgetModel } from "./targets.ts";
@@ -84,8 +85,10 @@ export async function createModel(
     updated_at: now,
   };
   const max = services.settings.maxModels;
+  const allowance = allowanceOf(services, caller.user_id);
+  const inserting = insertModel(services.db, row, category_slugs, max, allowance);
   await orConflict(
-    unlessTaken(request.name, insertModel(services.db, row, category_slugs, max)),
+    unlessTaken(request.name, withinRoom(services, inserting)),
     isFull,
     `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
   );
@@ -107,8 +110,14 @@ export async function updateModel(
   await checkNames(services, changes.hardware_identifier, category_slugs);
   if (category_slugs !== undefined || Object.keys(changes).length > 0) {
     const now = Date.now();
-    const updating = updateRow(services.db, id, { ...changes, updated_at: now }, category_slugs);
-    await unlessTaken(changes.name ?? name, updating);
+    const updating = updateRow(
+      services.db,
+      id,
+      { ...changes, updated_at: now },
+      category_slugs,
+      allowanceOf(services, caller.user_id),
+    );
+    await unlessTaken(changes.name ?? name, withinRoom(services, updating));
     forgetModel(owner, name);
   }
   return presented(services, id);

@@ -44,6 +44,7 @@ export function searchModels(
     query: parseQuery(q),
     index: "models_words" as const,
     access: accessOf(ownerId),
+    userId: ownerId,
     find: modelsMatching,
   };
   return page(services, request, {
@@ -62,6 +63,7 @@ export function searchUsers(
     query: parseQuery(q),
     index: "users_words" as const,
     access: undefined,
+    userId: undefined,
     find: usersMatching,
   };
   return page(services, request, {
@@ -76,6 +78,8 @@ interface Search<Row> {
   query: Query | undefined;
   index: Index;
   access: string | undefined;
+  /** Whose own words count, beside everybody's. */
+  userId: string | undefined;
   find(db: Database, expressions: string[], keyset: Keyset): Promise<Row[]>;
 }
 
@@ -88,7 +92,7 @@ interface Ranked {
 /** Whether a list goes on is decided with its first page and travels in its cursors: it stays one list. */
 function ranked<Row extends { rank: number }>(
   db: Database,
-  { query, index, access, find }: Search<Row>,
+  { query, index, access, userId, find }: Search<Row>,
 ): Pick<List<Row & Ranked, never>, "find" | "keyOf"> {
   return {
     find: async (keyset) => {
@@ -99,7 +103,7 @@ function ranked<Row extends { rank: number }>(
       const typed = expression(query, { access, lastTier });
       const [goesOn, alternatives] = await Promise.all([
         decided ?? isLittle(db, index, typed),
-        decided !== 0 && lastTier >= TIERS ? alternativesOf(db, query) : [],
+        decided !== 0 && lastTier >= TIERS ? alternativesOf(db, query, userId) : [],
       ]);
       const expressions = [typed];
       if (goesOn && alternatives.some((words) => words.length > 0))
@@ -117,8 +121,12 @@ const isLittle = async (db: Database, index: Index, typed: string) =>
   (await countMatches(db, index, typed, ENOUGH + 1)) <= ENOUGH ? 1 : 0;
 
 /** For each word those that it may be a misspelling of. */
-async function alternativesOf(db: Database, { words }: Query): Promise<string[][]> {
+async function alternativesOf(
+  db: Database,
+  { words }: Query,
+  userId: string | undefined,
+): Promise<string[][]> {
   const asked = words.filter(mayBeNear);
-  const known = await findWords(db, asked.map(similar));
+  const known = await findWords(db, asked.map(similar), userId);
   return words.map((word) => near(word, known[asked.indexOf(word)] ?? []));
 }

@@ -33,6 +33,7 @@ import {
 import { orConflict } from "./conflicts.ts";
 import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
+import { allowanceOf, withinRoom } from "./room.ts";
 import type { Services } from "./services.ts";
 
 /** Who asks with an access token, or a session, which is for all models. */
@@ -168,10 +169,11 @@ export function authenticateOperator({ settings }: Services, token: string): voi
  * @throws ValidationFailure; ProblemError conflict
  */
 export async function createToken(
-  { db }: Services,
+  services: Services,
   userId: string,
   { name, scopes, models, expires_at }: CreateToken,
 ): Promise<{ id: string; token: string }> {
+  const { db } = services;
   const now = Date.now();
   const expires = expires_at ? Date.parse(expires_at) : null;
   if (expires !== null && expires <= now)
@@ -190,7 +192,7 @@ export async function createToken(
     expires_at: expires,
   };
   await orConflict(
-    insertToken(db, row, MAX_TOKENS),
+    withinRoom(services, insertToken(db, row, MAX_TOKENS, allowanceOf(services, userId))),
     isFull,
     `An account may have ${MAX_TOKENS} access tokens. Revoke one that nobody uses any more.`,
   );
@@ -269,7 +271,7 @@ export const revokeOwnToken = (services: Services, userId: string, id: string) =
   end(services, id, userId);
 
 async function end({ db }: Services, id: string, userId: string | undefined): Promise<void> {
-  if (!(await revoke(db, id, Date.now(), userId))) throw notFound(`The token '${id}'`);
+  if (!(await revoke(db, id, userId))) throw notFound(`The token '${id}'`);
   // They are remembered by their texts, which nobody has here: each is looked up once more.
   access.forgetAll();
 }

@@ -22,6 +22,7 @@ import {
 } from "../storage/uploads.ts";
 import { requireAccess } from "./access.ts";
 import { requireGrant } from "./addresses.ts";
+import { allowanceOf, withinRoom } from "./room.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -45,11 +46,12 @@ export interface Destination {
  * @throws ProblemError too_many_requests
  */
 export async function beginUpload(
-  { env, db, settings }: Services,
+  services: Services,
   id: string,
   { user_id, prediction_id, token_id, key }: Destination,
   { size, mime_type, name }: CreateUpload,
 ): Promise<UploadRow> {
+  const { env, db, settings } = services;
   const part_size = partSizeOf(size, settings.partSizes);
   if (part_size === undefined) {
     const le = largestUpload(settings.partSizes);
@@ -77,8 +79,11 @@ export async function beginUpload(
     removed_at: null,
   };
   // What a model makes is not held up by what its user has left undone.
-  const max = prediction_id === null ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
-  const inserted = await insertUpload(db, row, max).catch(async (error: unknown) => {
+  const bounded = prediction_id === null;
+  const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
+  const allowance = allowanceOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
+  const inserting = insertUpload(db, row, max, allowance);
+  const inserted = await withinRoom(services, inserting).catch(async (error: unknown) => {
     await abortMultipart(env.FILES, row);
     throw error;
   });

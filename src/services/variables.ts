@@ -13,6 +13,7 @@ import {
 } from "../storage/variables.ts";
 import { readOwnModel } from "./models.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
+import { allowanceOf, withinRoom } from "./room.ts";
 import type { Services } from "./services.ts";
 import { forgetModel } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
@@ -58,7 +59,8 @@ export async function setVariable(
     sealed: await sealVariable(secretKeys, id, variable.name, variable.value),
     updated_at: Date.now(),
   };
-  if (!(await saveVariable(services.db, row, ROOM))) {
+  const saving = saveVariable(services.db, row, ROOM, allowanceOf(services, caller.user_id));
+  if (!(await withinRoom(services, saving))) {
     throw conflict(
       `A model may have ${ROOM.variables} variables, and about 90 KB in all of them together. Delete one that no version wants.`,
     );

@@ -15,6 +15,7 @@ import { orConflict } from "./conflicts.ts";
 import { unknownHardware } from "./hardware.ts";
 import { readModel, readOwnModel } from "./models.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
+import { allowanceOf, withinRoom } from "./room.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
 import { forgetModel, forgetVersion } from "./targets.ts";
@@ -57,11 +58,12 @@ export async function createVersion(
     },
     request.configuration,
     max,
+    allowanceOf(services, caller.user_id),
   );
   const version = await orConflict(
-    inserting,
+    withinRoom(services, inserting),
     isFull,
-    `A model may have ${max} versions, deleted ones included. Go on with another model, or ask the operator to raise MAX_VERSIONS.`,
+    `A model may have ${max} versions. Delete one that nobody runs any more, or ask the operator to raise MAX_VERSIONS.`,
   );
   forgetModel(owner, name);
   return version;
@@ -93,7 +95,7 @@ export async function deleteVersion(
   if (!(await findVersion(services.db, id, number)))
     throw notFound(`The version '${owner}/${name}:${number}'`);
   await settleUnderWay(services, id, number);
-  if (!(await deleteRow(services.db, id, number, Date.now()))) {
+  if (!(await deleteRow(services.db, id, number))) {
     throw conflict(
       `Predictions of '${owner}/${name}:${number}' are under way. Publish another version for those to come, and delete it when they have ended.`,
     );

@@ -3,12 +3,12 @@
  * for, and `gone/{seq}` when nothing is left: what is still to be removed is a range of the names.
  * The row itself stays, since the usernames that it had are kept for it.
  */
-import { and, between, count, eq, inArray, lte, ne, sql } from "drizzle-orm";
+import { and, between, eq, inArray, ne, sql } from "drizzle-orm";
 import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
 import { allOf, type Database } from "./database.ts";
 import {
+  accountBytes,
   invitations,
-  modelCounts,
   models,
   predictions,
   tokens,
@@ -129,45 +129,6 @@ export const someUnderWay = (db: Database, userId: string, limit: number) =>
     )
     .all();
 
-/** Rows of which it is known that nothing else is kept. */
-export const noteRemoved = (db: Database, userId: string, ids: string[]) =>
-  db
-    .update(predictions)
-    .set({ data_removed: true })
-    .where(
-      and(
-        eq(predictions.user_id, userId),
-        // A statement takes 100 parameters.
-        sql`${predictions.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
-      ),
-    );
-
-/**
- * Deletes the rows up to an id whose data is removed. That its models were run stays counted, which a
- * trigger would take back with each row.
- */
-export function deletePredictions(db: Database, userId: string, last: string) {
-  const gone = and(
-    eq(predictions.user_id, userId),
-    lte(predictions.id, last),
-    eq(predictions.data_removed, true),
-  );
-  const runs = db
-    .select({ model_id: predictions.model_id, runs: count().as("runs") })
-    .from(predictions)
-    .where(gone)
-    .groupBy(predictions.model_id)
-    .as("gone");
-  return allOf(db, [
-    db
-      .update(modelCounts)
-      .set({ predictions_count: sql`${modelCounts.predictions_count} + ${runs.runs}` })
-      .from(runs)
-      .where(eq(runs.model_id, modelCounts.model_id)),
-    db.delete(predictions).where(gone),
-  ]);
-}
-
 export const someModels = (db: Database, ownerId: string, limit: number) =>
   db.select({ id: models.id }).from(models).where(eq(models.owner_id, ownerId)).limit(limit).all();
 
@@ -190,6 +151,9 @@ export async function endRemoval(db: Database, { id }: UserRow, now: number): Pr
     OR EXISTS (SELECT 1 FROM ${uploads} WHERE user_id = ${id})`;
   const [row] = await db.all<{ left: number }>(sql`SELECT ${left} AS left`);
   if (row?.left !== 0) return false;
-  await allOf(db, called(db, id, "gone"));
+  await allOf(db, [
+    ...called(db, id, "gone"),
+    db.delete(accountBytes).where(eq(accountBytes.user_id, id)),
+  ]);
   return true;
 }

@@ -44,8 +44,8 @@ export async function deleteHardware(db: Database, identifier: string): Promise<
       and(
         eq(hardware.identifier, identifier),
         sql`NOT EXISTS (SELECT 1 FROM models WHERE hardware_identifier = ${identifier})`,
-        sql`NOT EXISTS (SELECT 1 FROM versions WHERE deleted_at IS NULL
-          AND configuration ->> 'hardware_identifier' = ${identifier})`,
+        sql`NOT EXISTS (SELECT 1 FROM versions
+          WHERE configuration ->> 'hardware_identifier' = ${identifier})`,
       ),
     )
     .returning({ identifier: hardware.identifier });

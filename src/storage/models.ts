@@ -14,6 +14,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { COMPATIBILITY } from "../domain/vendora/call.ts";
 import type { CategorySummary } from "../protocol/category.ts";
 import type { ModelSort } from "../protocol/model.ts";
+import { type Allowance, withinBytes } from "./account-bytes.ts";
 import { allOf, type Database } from "./database.ts";
 import { type Direction, type Keyset, range } from "./keyset.ts";
 import {
@@ -60,8 +61,7 @@ export const modelItem = {
 };
 
 const latestNumber = sql`(
-  SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} AND v.deleted_at IS NULL
-  ORDER BY v.number DESC LIMIT 1)`;
+  SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} ORDER BY v.number DESC LIMIT 1)`;
 
 /** What the latest version runs on, if it says so. */
 const latestHardware = alias(hardware, "latest_hardware");
@@ -240,29 +240,30 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
   ),
 ];
 
-/** Fails, as `isFull` tells, when its owner has `max` models. */
+/** Fails, as `isFull` tells, when its owner has `max` models; as `withinBytes` does. */
 export async function insertModel(
   db: Database,
-  row: Omit<ModelRow, "seq">,
+  row: Omit<ModelRow, "seq" | "last_version">,
   slugs: string[],
   max: number,
+  allowance: Allowance,
 ): Promise<void> {
   const count = sql`(SELECT count(*) FROM models WHERE owner_id = ${row.owner_id})`;
   const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
-  await allOf(db, [db.insert(models).values({ ...row, id }), ...setCategories(db, row.id, slugs)]);
+  const inserting = db.insert(models).values({ ...row, id });
+  await withinBytes(db, allowance, inserting, ...setCategories(db, row.id, slugs));
 }
 
-/** @param slugs undefined: the categories stay. */
+/** Fails as `withinBytes` does. @param slugs undefined: the categories stay. */
 export async function updateModel(
   db: Database,
   id: string,
   changes: Partial<ModelRow>,
   slugs: string[] | undefined,
+  allowance: Allowance,
 ): Promise<void> {
-  await allOf(db, [
-    db.update(models).set(changes).where(eq(models.id, id)),
-    ...(slugs ? setCategories(db, id, slugs) : []),
-  ]);
+  const updating = db.update(models).set(changes).where(eq(models.id, id));
+  await withinBytes(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
 
 /** Unless a prediction of it is under way. @returns whether it was deleted */

@@ -1,10 +1,10 @@
-import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
+import { and, count, eq, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { TaskStatus } from "../protocol/prediction.ts";
 import type { ProjectionMessage } from "../protocol/queue.ts";
 import { allOf, type Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
 import { syncListings } from "./models.ts";
-import { predictions } from "./schema.ts";
+import { modelCounts, predictions } from "./schema.ts";
 
 export type PredictionRow = typeof predictions.$inferSelect;
 
@@ -156,4 +156,88 @@ export const takeOverdue = (db: Database, before: number, now: number, limit: nu
         ORDER BY checked_at LIMIT ${limit})`,
     )
     .returning()
+    .all();
+
+/** Rows of which it is known that nothing else is kept. */
+export const noteRemoved = (db: Database, userId: string, ids: string[]) =>
+  db
+    .update(predictions)
+    .set({ data_removed: true })
+    .where(
+      and(
+        eq(predictions.user_id, userId),
+        // A statement takes 100 parameters.
+        sql`${predictions.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+      ),
+    );
+
+/**
+ * Deletes the rows up to an id whose data is removed. That its models were run stays counted, which a
+ * trigger would take back with each row.
+ */
+export function deletePredictions(db: Database, userId: string, last: string) {
+  const gone = and(
+    eq(predictions.user_id, userId),
+    lte(predictions.id, last),
+    eq(predictions.data_removed, true),
+  );
+  const runs = db
+    .select({ model_id: predictions.model_id, runs: count().as("runs") })
+    .from(predictions)
+    .where(gone)
+    .groupBy(predictions.model_id)
+    .as("gone");
+  return allOf(db, [
+    db
+      .update(modelCounts)
+      .set({ predictions_count: sql`${modelCounts.predictions_count} + ${runs.runs}` })
+      .from(runs)
+      .where(eq(runs.model_id, modelCounts.model_id)),
+    db.delete(predictions).where(gone),
+  ]);
+}
+
+const isBefore = (userId: string, before: string) =>
+  and(eq(predictions.user_id, userId), lt(predictions.id, before));
+
+/**
+ * How far the first of several users' rows with removed data reach, before an id.
+ * @returns for each user the id of the last of them, null where there is none
+ */
+export async function findRemoved(
+  db: Database,
+  userIds: string[],
+  before: string,
+  limit: number,
+): Promise<(string | null)[]> {
+  const found = await allOf(
+    db,
+    userIds.map((userId) => {
+      const first = db
+        .select({ id: predictions.id })
+        .from(predictions)
+        .where(and(isBefore(userId, before), eq(predictions.data_removed, true)))
+        .orderBy(predictions.id)
+        .limit(limit)
+        .as("first");
+      return db.select({ last: sql<string | null>`max(${first.id})` }).from(first);
+    }),
+  );
+  return found.map(([row]) => row?.last ?? null);
+}
+
+/** A user's that have ended, before an id, and do not say that their data is removed: some of them. */
+export const findUnremoved = (db: Database, userId: string, before: string, limit: number) =>
+  db
+    .select()
+    .from(predictions)
+    .where(
+      and(
+        isBefore(userId, before),
+        eq(predictions.data_removed, false),
+        sql`${predictions.status} NOT IN ('pending', 'started')`,
+      ),
+    )
+    .orderBy(predictions.id)
+    .limit(limit)
     .all();

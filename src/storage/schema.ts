@@ -100,7 +100,6 @@ export const tokens = sqliteTable(
     expires_at: integer(),
     /** Within some minutes: it is not written with every request. */
     last_used_at: integer(),
-    revoked_at: integer(),
   },
   (t) => [index("tokens_user").on(t.user_id, t.id)],
 );
@@ -159,6 +158,8 @@ export const models = sqliteTable(
     paper_url: text(),
     cover_image_url: text(),
     hardware_identifier: text(),
+    /** The last number that a version was given, by trigger: none is given again. */
+    last_version: integer().notNull().default(0),
     /** The rowid of its search documents. */
     seq: integer().unique(),
     created_at: integer().notNull(),
@@ -264,8 +265,6 @@ export const versions = sqliteTable(
     repository: text(),
     size: integer().notNull(),
     created_at: integer().notNull(),
-    /** Its number is never given again. */
-    deleted_at: integer(),
   },
   (t) => [primaryKey({ columns: [t.model_id, t.number] })],
 );
@@ -325,6 +324,24 @@ export const usage = sqliteTable(
     execution_seconds: real().notNull(),
   },
   (t) => [primaryKey({ columns: [t.user_id, t.day, t.model_id] })],
+);
+
+/**
+ * What an account takes of the database, in bytes with the indices, as near as triggers can tell:
+ * its models, versions, variables, tokens, uploads, predictions and usage (WITHOUT ROWID, by hand in
+ * the migration). Endpoints, profile and usernames are few.
+ */
+export const accountBytes = sqliteTable(
+  "account_bytes",
+  {
+    user_id: text().primaryKey(),
+    bytes: integer().notNull(),
+    /** Before the write that is under way: one that makes it less is let through, however much it is. */
+    bytes_before: integer().notNull().default(0),
+    /** When the sweep last looked for rows that have had their time. */
+    swept_at: integer().notNull().default(0),
+  },
+  (t) => [index("account_bytes_swept").on(t.swept_at)],
 );
 
 /**

@@ -1,4 +1,4 @@
-/** What search reads: ranges of the full-text indices of migrations/0002_search.sql. */
+/** What search reads: ranges of the full-text indices of migrations/0002_search.sql and 0009_words.sql. */
 import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { TIERS } from "../domain/search.ts";
 import { allOf, type Database } from "./database.ts";
@@ -32,20 +32,37 @@ export async function countMatches(
 }
 
 /**
- * Of all words that were ever in a document those that match, for each expression: the first thousand,
- * which have been there longest, so that the common ones are among them and new ones displace none.
+ * Of the words that everybody may find, and those of a user's private models, the ones that match,
+ * for each expression: of both the first thousand, which have been there longest, so that the common
+ * ones are among them and new ones displace none.
+ * @param userId undefined: of somebody who has none
  */
-export async function findWords(db: Database, expressions: string[]): Promise<string[][]> {
+export async function findWords(
+  db: Database,
+  expressions: string[],
+  userId: string | undefined,
+): Promise<string[][]> {
+  const owners = [EVERYBODY, ...(userId === undefined ? [] : [seqOf(userId)])];
   const lists = await allOf(
     db,
-    expressions.map((expression) => wordsLike(db, expression)),
+    expressions.flatMap((expression) => owners.map((owner) => wordsLike(db, expression, owner))),
   );
-  return lists.map((rows) => rows.map(({ word }) => word));
+  const words = lists.map((rows) => rows.map(({ word }) => word));
+  return expressions.map((_, n) => [
+    ...new Set(words.slice(n * owners.length, (n + 1) * owners.length).flat()),
+  ]);
 }
 
-const wordsLike = (db: Database, expression: string) =>
+/** The owner of words that are public. */
+const EVERYBODY = sql`0`;
+
+const seqOf = (userId: string) => sql`(SELECT seq FROM users WHERE id = ${userId})`;
+
+/** An owner's words are one range of ids: those of others are not even looked at. */
+const wordsLike = (db: Database, expression: string, owner: SQL) =>
   db.select({ word: sql<string>`word` }).from(sql`(
     SELECT rowid AS id FROM words_trigrams WHERE words_trigrams MATCH ${expression}
+      AND rowid BETWEEN ${owner} << 40 AND (${owner} + 1 << 40) - 1
     ORDER BY rowid LIMIT 1000) CROSS JOIN words USING (id)`);
 
 /**

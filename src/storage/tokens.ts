@@ -1,19 +1,25 @@
 import { and, eq, getTableColumns, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import { type Allowance, withinBytes } from "./account-bytes.ts";
 import type { Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
 import { models, runnerTokens, tokens, users } from "./schema.ts";
 
-/** Fails, as `isFull` tells, when its user has `max` that are good at the time. */
-export function insertToken(db: Database, row: typeof tokens.$inferInsert, max: number) {
+/** Fails, as `isFull` tells, when its user has `max` that are good at the time; as `withinBytes` does. */
+export function insertToken(
+  db: Database,
+  row: typeof tokens.$inferInsert,
+  max: number,
+  allowance: Allowance,
+) {
   const count = sql`(SELECT count(*) FROM tokens WHERE user_id = ${row.user_id}
-    AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${row.created_at}))`;
-  return db.insert(tokens).values({ ...row, id: sql`iif(${count} < ${max}, ${row.id}, NULL)` });
+    AND (expires_at IS NULL OR expires_at > ${row.created_at}))`;
+  const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
+  return withinBytes(db, allowance, db.insert(tokens).values({ ...row, id }));
 }
 
 export const insertRunnerToken = (db: Database, row: typeof runnerTokens.$inferInsert) =>
   db.insert(runnerTokens).values(row);
 
-/** A token that is not revoked. */
 export const findToken = (db: Database, hash: string) =>
   db
     .select({
@@ -25,7 +31,7 @@ export const findToken = (db: Database, hash: string) =>
       user_id: tokens.user_id,
     })
     .from(tokens)
-    .where(and(eq(tokens.hash, hash), isNull(tokens.revoked_at)))
+    .where(eq(tokens.hash, hash))
     .get();
 
 export const findRunnerToken = (db: Database, hash: string) =>
@@ -93,13 +99,13 @@ export const findModelNames = (db: Database, id: string) =>
 export type TokenRow = Awaited<ReturnType<typeof listTokens>>[number];
 export type RunnerTokenRow = typeof runnerTokens.$inferSelect;
 
-/** A user's that are not revoked, newest first. */
+/** A user's, newest first. */
 export function listTokens(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([tokens.id], "desc", keyset);
   return db
     .select(listed)
     .from(tokens)
-    .where(and(eq(tokens.user_id, userId), isNull(tokens.revoked_at), where))
+    .where(and(eq(tokens.user_id, userId), where))
     .orderBy(...order)
     .limit(limit)
     .all();
@@ -118,20 +124,19 @@ export function listRunnerTokens(db: Database, keyset: Keyset) {
 }
 
 /**
+ * Nothing stays of it: an account may make and revoke as many as it likes.
  * @param userId whose it must be; undefined: anybody's
  * @returns whether there was one to revoke
  */
 export async function revokeToken(
   db: Database,
   id: string,
-  now: number,
   userId: string | undefined,
 ): Promise<boolean> {
   const isTheirs = userId === undefined ? undefined : eq(tokens.user_id, userId);
   const revoked = await db
-    .update(tokens)
-    .set({ revoked_at: now })
-    .where(and(eq(tokens.id, id), isTheirs, isNull(tokens.revoked_at)))
+    .delete(tokens)
+    .where(and(eq(tokens.id, id), isTheirs))
     .returning({ id: tokens.id });
   return revoked.length > 0;
 }

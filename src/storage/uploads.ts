@@ -1,4 +1,5 @@
 import { and, eq, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { type Allowance, withinBytes } from "./account-bytes.ts";
 import { allOf, type Database } from "./database.ts";
 import { uploadParts, uploads } from "./schema.ts";
 
@@ -6,24 +7,24 @@ export type UploadRow = typeof uploads.$inferSelect;
 export type UploadPartRow = typeof uploadParts.$inferSelect;
 
 /**
- * Unless the account itself has so many pending already.
+ * Unless the account itself has so many pending already. Fails as `withinBytes` does.
  * @returns whether it was inserted.
  */
 export async function insertUpload(
   db: Database,
   row: UploadRow,
   maxPending: number,
+  allowance: Allowance,
 ): Promise<boolean> {
   const pending = sql`(SELECT count(*) FROM ${uploads}
     WHERE ${uploads.user_id} = ${row.user_id} AND ${uploads.completed_at} IS NULL
       AND ${uploads.prediction_id} IS NULL)`;
   const { id, user_id, prediction_id, token_id, key, multipart_id } = row;
   const { size, mime_type, name, part_size, created_at, expires_at } = row;
-  const result = await db.run(sql`INSERT INTO ${uploads}
-    (id, user_id, prediction_id, token_id, key, multipart_id, size, mime_type, name, part_size, created_at, expires_at)
-    SELECT ${id}, ${user_id}, ${prediction_id}, ${token_id}, ${key}, ${multipart_id}, ${size},
-      ${mime_type}, ${name}, ${part_size}, ${created_at}, ${expires_at}
-    WHERE ${pending} < ${maxPending}`);
+  const inserting = db.insert(uploads).select(sql`SELECT ${id}, ${user_id}, ${prediction_id},
+    ${token_id}, ${key}, ${multipart_id}, ${size}, ${mime_type}, ${name}, ${part_size},
+    ${created_at}, NULL, ${expires_at}, NULL WHERE ${pending} < ${maxPending}`);
+  const result = await withinBytes(db, allowance, inserting);
   return result.meta.changes > 0;
 }
 

@@ -1,4 +1,5 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
+import { type Allowance, withinBytes } from "./account-bytes.ts";
 import type { Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
 import { models, modelVariables } from "./schema.ts";
@@ -35,20 +36,29 @@ interface Room {
 
 /**
  * Set, anew when it is there, unless the model would have more than there is room for: the
- * statement itself looks, so that two at once cannot both have the last place.
+ * statement itself looks, so that two at once cannot both have the last place. Fails as `withinBytes`
+ * does.
  * @returns whether it was set
  */
 export async function saveVariable(
   db: Database,
   { model_id, name, sealed, updated_at }: VariableRow,
   room: Room,
+  allowance: Allowance,
 ): Promise<boolean> {
   const others = sql`FROM model_variables WHERE model_id = ${model_id} AND name <> ${name}`;
-  const result = await db.run(sql`INSERT INTO model_variables (model_id, name, sealed, updated_at)
-    SELECT ${model_id}, ${name}, ${sealed}, ${updated_at}
-    WHERE (SELECT count(*) ${others}) < ${room.variables}
-      AND (SELECT coalesce(sum(length(sealed)), 0) ${others}) <= ${room.chars - sealed.length}
-    ON CONFLICT (model_id, name) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`);
+  const saving = db
+    .insert(modelVariables)
+    .select(
+      sql`SELECT ${model_id}, ${name}, ${sealed}, ${updated_at}
+        WHERE (SELECT count(*) ${others}) < ${room.variables}
+          AND (SELECT coalesce(sum(length(sealed)), 0) ${others}) <= ${room.chars - sealed.length}`,
+    )
+    .onConflictDoUpdate({
+      target: [modelVariables.model_id, modelVariables.name],
+      set: { sealed, updated_at },
+    });
+  const result = await withinBytes(db, allowance, saving);
   return result.meta.changes > 0;
 }
 

@@ -1,4 +1,5 @@
-import { and, eq, isNull, sql } from "drizzle-orm";
+import { and, eq, sql } from "drizzle-orm";
+import { type Allowance, withinBytes } from "./account-bytes.ts";
 import type { Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
 import { underWay } from "./models.ts";
@@ -8,38 +9,34 @@ export type VersionRow = typeof versions.$inferSelect;
 
 /**
  * Number and inherited configuration are found by the insert itself, so that two at once cannot
- * have the same number. The highest says how many there are, for rows stay: fails, as `isFull`
- * tells, when it is `max`.
+ * have the same number. Fails, as `isFull` tells, when the model has `max`; as `withinBytes` does.
  */
-export const insertVersion = (
+export async function insertVersion(
   db: Database,
-  row: Omit<VersionRow, "number" | "configuration" | "deleted_at">,
+  row: Omit<VersionRow, "number" | "configuration">,
   configuration: VersionRow["configuration"] | undefined,
   max: number,
-) =>
-  db
+  allowance: Allowance,
+): Promise<VersionRow> {
+  const inserting = db
     .insert(versions)
     .values({
       ...row,
-      number: sql`(SELECT iif(max(number) >= ${max}, NULL, coalesce(max(number), 0) + 1)
-        FROM versions WHERE model_id = ${row.model_id})`,
+      number: sql`iif((SELECT count(*) FROM versions WHERE model_id = ${row.model_id}) >= ${max}, NULL,
+        coalesce((SELECT last_version FROM models WHERE id = ${row.model_id}), 0) + 1)`,
       configuration:
         configuration ??
         sql`coalesce((SELECT configuration FROM versions
-          WHERE model_id = ${row.model_id} AND deleted_at IS NULL
-          ORDER BY number DESC LIMIT 1), '{}')`,
+          WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '{}')`,
     })
-    .returning()
-    .get();
+    .returning();
+  const [inserted] = await withinBytes(db, allowance, inserting);
+  if (!inserted) throw new Error("a version was inserted and is not there");
+  return inserted;
+}
 
 export const findVersion = (db: Database, modelId: string, number: number) =>
-  db
-    .select()
-    .from(versions)
-    .where(
-      and(eq(versions.model_id, modelId), eq(versions.number, number), isNull(versions.deleted_at)),
-    )
-    .get();
+  db.select().from(versions).where(isOne(modelId, number)).get();
 
 /** Newest first. */
 export function listVersions(db: Database, modelId: string, keyset: Keyset) {
@@ -52,7 +49,7 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
       container_image_digest: versions.container_image_digest,
     })
     .from(versions)
-    .where(and(eq(versions.model_id, modelId), isNull(versions.deleted_at), where))
+    .where(and(eq(versions.model_id, modelId), where))
     .orderBy(...order)
     .limit(limit)
     .all();
@@ -65,19 +62,13 @@ export async function deleteVersion(
   db: Database,
   modelId: string,
   number: number,
-  now: number,
 ): Promise<boolean> {
   const deleted = await db
-    .update(versions)
-    .set({ deleted_at: now })
-    .where(
-      and(
-        eq(versions.model_id, modelId),
-        eq(versions.number, number),
-        isNull(versions.deleted_at),
-        sql`NOT EXISTS ${underWay(modelId, number)}`,
-      ),
-    )
+    .delete(versions)
+    .where(and(isOne(modelId, number), sql`NOT EXISTS ${underWay(modelId, number)}`))
     .returning({ number: versions.number });
   return deleted.length > 0;
 }
+
+const isOne = (modelId: string, number: number) =>
+  and(eq(versions.model_id, modelId), eq(versions.number, number));

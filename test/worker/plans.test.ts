@@ -1,18 +1,24 @@
 /** How the database finds the rows of every list: by a range of an index, never by looking at all. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { takeUnswept } from "../../src/storage/account-bytes.ts";
 import {
-  deletePredictions,
   deleteUsage,
   firstPredictions,
-  noteRemoved,
   someModels,
   someUnderWay,
   takeLeaving,
 } from "../../src/storage/account-removal.ts";
 import { allOf, database } from "../../src/storage/database.ts";
 import { syncListings } from "../../src/storage/models.ts";
-import { findUnderWay, takeOverdue } from "../../src/storage/predictions.ts";
+import {
+  deletePredictions,
+  findRemoved,
+  findUnderWay,
+  findUnremoved,
+  noteRemoved,
+  takeOverdue,
+} from "../../src/storage/predictions.ts";
 import { findModelNames, findNamed, insertToken, markTokenUsed } from "../../src/storage/tokens.ts";
 import {
   completeUpload,
@@ -43,6 +49,9 @@ import { Client } from "./support/client.ts";
 import { newClient, newUser, newWorld, operator } from "./support/world.ts";
 
 const nobody = new Client(undefined);
+const ALLOWANCE = { user_id: "nobody", max_bytes: 1 };
+/** Before each write that takes room, and after it. */
+const BYTES = ["SEARCH account_bytes USING PRIMARY KEY (user_id=?)"];
 const db = database(env.DB);
 const { client, username, user_id, model } = await newWorld({ visibility: "public" });
 const { user_id: other } = await newUser();
@@ -237,8 +246,9 @@ describe("uploads", () => {
   test.each<[string, () => Promise<unknown>, string[][]]>([
     [
       "what is pending of an account is counted in the index of what is pending",
-      () => insertUpload(db, row, 1_000),
+      () => insertUpload(db, row, 1_000, ALLOWANCE),
       [
+        BYTES,
         [
           "SCAN CONSTANT ROW",
           "SCALAR SUBQUERY 1",
@@ -246,6 +256,7 @@ describe("uploads", () => {
           // Nothing is there: SQLite looks because parts refer to uploads.
           PARTS,
         ],
+        BYTES,
       ],
     ],
     ["one is found by its id", async () => findUpload(db, "u1"), [[BY_ID]]],
@@ -385,7 +396,7 @@ describe("tokens", () => {
   test.each<[string, () => Promise<unknown>, string[]]>([
     [
       "those of an account are counted in their index",
-      async () => insertToken(db, row, 1_000),
+      async () => insertToken(db, row, 1_000, ALLOWANCE),
       ["SCALAR SUBQUERY 1", "SEARCH tokens USING INDEX tokens_user (user_id=?)"],
     ],
     ["one that is used is found by its id", () => markTokenUsed(db, "t1", 2, 1), [USED]],
@@ -410,7 +421,7 @@ describe("tokens", () => {
       ],
     ],
   ])("%s", async (_, call, plan) => {
-    expect(await plansOf(call)).toEqual([plan]);
+    expect((await plansOf(call)).filter(([step]) => step !== BYTES[0])).toEqual([plan]);
   });
 });
 
@@ -423,6 +434,16 @@ describe("beside the lists", () => {
         "SEARCH predictions USING INDEX predictions_active (checked_at<?)",
       ],
     ]);
+  });
+
+  test("what has had its time is a range of the key of each user", async () => {
+    const range = "SEARCH predictions USING PRIMARY KEY (user_id=? AND id<?)";
+    const [removed = []] = await plansOf(() => findRemoved(db, [user_id], "x", 10));
+    expect(removed.filter((step) => /^(SCAN|SEARCH) predictions/.test(step))).toEqual([range]);
+    expect(await plansOf(async () => findUnremoved(db, user_id, "x", 10))).toEqual([[range]]);
+    expect((await plansOf(() => takeUnswept(db, 1, 10))).flat()).toContain(
+      "SCAN account_bytes USING COVERING INDEX account_bytes_swept",
+    );
   });
 
   // Deleting is rare: an index by model would cost each create a row.

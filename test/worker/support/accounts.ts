@@ -176,7 +176,7 @@ export async function neighbour(world: World) {
   await channel.succeed("theirs");
   await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
   const state = async () => ({
-    rows: (await rowsNaming([other.user_id])).map(([table, { last_used_at, ...row }]) => [
+    rows: (await rowsNaming([other.user_id])).map(([table, { last_used_at, swept_at, ...row }]) => [
       table,
       row,
     ]),
