@@ -8,7 +8,7 @@ import { problemToVendora } from "./errors-vendora.ts";
 import { uncached } from "./middleware/conditional.ts";
 import { filesApart } from "./middleware/files-origin.ts";
 import { saysRate } from "./middleware/rate-limit.ts";
-import { LEFT_OUT_HEADER, PREDICTION_HEADER } from "./middleware/vendora.ts";
+import { LEFT_OUT_HEADER, notServed, PREDICTION_HEADER } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/avatars.ts";
 import { catalogueRoutes } from "./routes/catalogue.ts";
 import { routes } from "./routes/context.ts";
@@ -92,6 +92,8 @@ api.use(
   methodNotAllowed({
     app: api,
     onMethodNotAllowed: (c, methods) => {
+      const unserved = c.req.method === "POST" ? notServed(c.req.path) : undefined;
+      if (unserved) return answerError(unserved, c);
       const allow = methods.join(", ");
       const detail = `${c.req.method} is not for this address, which takes ${allow}.`;
       return answerError(new ProblemError("method_not_allowed", detail, { allow }), c);

@@ -1,6 +1,7 @@
 /** What the calls of the vendora convention have in common, before and after their routes. */
 import { createMiddleware } from "hono/factory";
 import { z } from "zod";
+import { problemToVendora, type VendoraProblem } from "../errors-vendora.ts";
 import type { VendoraCall } from "../protocol/runner.ts";
 import { vendoraModelName } from "../protocol/vendora/chat.ts";
 import type { App } from "../routes/context.ts";
@@ -12,6 +13,21 @@ export const LEFT_OUT_HEADER = "auspex-tools-left-out";
 /** Of a caller's own words. */
 const LISTABLE = /^[\w.-]{1,64}$/;
 const MAX_LISTED = 20;
+
+/** What stands where an id of a response would, and is none: official clients have calls for it. */
+const NOT_SERVED: Record<string, string> = {
+  "/v1/vendora/responses/compact":
+    "Send the whole conversation as 'input', or name a 'previous_response_id'.",
+  "/v1/vendora/responses/input_tokens": "The 'usage' of a response has its tokens.",
+};
+
+/** Of an address that is no other's for this method. */
+export function notServed(path: string): VendoraProblem | undefined {
+  const instead = NOT_SERVED[path];
+  return instead === undefined
+    ? undefined
+    : problemToVendora(404, `POST ${path} is not served here. ${instead}`);
+}
 
 /** Says which prediction an answer is of, also when that is an error. */
 export const namesPrediction = createMiddleware<App>(async (c, next) => {

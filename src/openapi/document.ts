@@ -4,6 +4,7 @@ import type { Handler } from "hono";
 import type { ResourceShape } from "../protocol/user.ts";
 import type { App } from "../routes/context.ts";
 import { headers, sharedAnswers, vendoraAnswers } from "./answers.ts";
+import { withSaidDefaults } from "./defaults.ts";
 import { info, securitySchemes, tags } from "./introduction.ts";
 import { completed } from "./operation.ts";
 import { withSamples } from "./samples.ts";
@@ -53,7 +54,7 @@ export function makeDocument(
     paths: Object.fromEntries(complete),
     webhooks: Object.fromEntries(named),
     components: {
-      schemas,
+      schemas: withSaidDefaults(schemas),
       responses: { ...sharedAnswers, ...ofVendora },
       headers,
       securitySchemes,
@@ -61,8 +62,11 @@ export function makeDocument(
   };
 }
 
+/** No call of the convention is for a part of something. */
+const { 416: _, ...answersOfVendora } = vendoraAnswers;
+
 const ofVendora = Object.fromEntries(
-  Object.entries(vendoraAnswers).map(([status, answer]) => [`Vendora${status}`, answer]),
+  Object.entries(answersOfVendora).map(([status, answer]) => [`Vendora${status}`, answer]),
 );
 
 /** All operations of a document, in its order. */

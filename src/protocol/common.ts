@@ -25,6 +25,9 @@ export const json = z
     id: "Json",
     description: "Any JSON value",
     type: ["string", "number", "boolean", "null", "array", "object"],
+    // Without these, generators of clients take it for an empty list and an empty object.
+    items: {},
+    additionalProperties: {},
   });
 
 /** A record of such values, as it came: `z.record` leaves out a property named `__proto__`. */

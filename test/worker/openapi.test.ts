@@ -70,6 +70,30 @@ test("it says what is posted to webhooks", () => {
   ]);
 });
 
+test("no field of a body has a default: generated clients would have to send it", () => {
+  const bodies = Object.entries(document.components?.schemas ?? {});
+  const fields = [...walk(bodies)].filter(([at]) => !at.includes("/example"));
+  expect(fields.filter(([, value]) => "default" in value)).toEqual([]);
+  const { properties } = schemaNamed(document, "CreatePrediction");
+  expect(properties?.stream).toMatchObject({
+    description: expect.stringMatching(/; `false` when it is left out$/),
+  });
+});
+
+test("any JSON value may be a list or an object of whatever there is", () => {
+  const parts = { items: {}, additionalProperties: {} };
+  expect(schemaNamed(document, "Json")).toMatchObject(parts);
+});
+
+test("everything in it is used", () => {
+  const text = JSON.stringify(document);
+  const { schemas = {}, responses = {}, headers = {} } = document.components ?? {};
+  for (const [kind, parts] of Object.entries({ schemas, responses, headers })) {
+    const names = Object.keys(parts).map((name) => `"#/components/${kind}/${name}"`);
+    expect(names.filter((name) => !text.includes(name))).toEqual([]);
+  }
+});
+
 describe.each(["A", "B"] as const)("shape %s", (shape) => {
   const shown = shapes[shape];
 

@@ -1,6 +1,5 @@
 /** /v1/vendora/responses. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { VendoraProblem } from "../../errors-vendora.ts";
 import { authenticated, creating } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
@@ -180,19 +179,6 @@ const remove = createRoute({
 });
 
 export const responseRoutes = routes();
-
-/** What stands where an id of a response would, and is none: official clients have calls for it. */
-const NOT_SERVED = {
-  compact: "Send the whole conversation as 'input', or name a 'previous_response_id'.",
-  input_tokens: "The 'usage' of a response has its tokens.",
-};
-
-for (const [name, instead] of Object.entries(NOT_SERVED)) {
-  responseRoutes.post(`/vendora/responses/${name}`, () => {
-    const message = `POST /responses/${name} is not served here. ${instead}`;
-    throw new VendoraProblem(404, { message, code: "not_found" });
-  });
-}
 
 responseRoutes.openapi(create, async (c) => {
   const { services, caller, target } = c.var;
