@@ -22,29 +22,39 @@ const reply = (response, status, body) =>
 const chunk = (content) =>
   `data: ${JSON.stringify({ model, choices: [{ index: 0, delta: { content } }] })}\n\n`;
 
+const begin = (response) => response.writeHead(200, { "content-type": "text/event-stream" });
+
+/** As it was asked for: a stream, or in one piece. */
+function answer(response, { stream }, content) {
+  if (!stream) return reply(response, 200, { model, choices: [{ message: { content } }] });
+  begin(response).write(chunk(content));
+  response.end("data: [DONE]\n\n");
+}
+
 const ways = {
   async say(response, { words = [], usage }) {
+    begin(response);
     for (const word of words) response.write(chunk(word));
     if (usage) response.write(`data: ${JSON.stringify({ model, choices: [], usage })}\n\n`);
     response.end("data: [DONE]\n\n");
   },
   async hang(response) {
-    response.write(chunk("waiting"));
+    begin(response).write(chunk("waiting"));
   },
   async deaf(response) {
-    response.write(chunk("waiting"));
+    begin(response).write(chunk("waiting"));
     working.add("for ever");
   },
   async crash(response) {
-    response.write(chunk("last words"));
+    begin(response).write(chunk("last words"));
     process.stdout.write("segmentation fault\n");
     setTimeout(() => process.exit(139), 5);
   },
-  async echo(response, _, body) {
-    reply(response, 200, { model, choices: [{ message: { content: JSON.stringify(body) } }] });
+  async echo(response, body) {
+    answer(response, body, JSON.stringify(body));
   },
   async raw(response, { text }) {
-    response.write(`data: ${text}\n\n`);
+    begin(response).write(`data: ${text}\n\n`);
     response.end("data: [DONE]\n\n");
   },
   async broken(response) {
@@ -54,8 +64,8 @@ const ways = {
     const error = { message: "too hot", type: "BadRequestError", param: "temperature", code: 400 };
     reply(response, 400, { error });
   },
-  async pid(response) {
-    reply(response, 200, { model, choices: [{ message: { content: String(process.pid) } }] });
+  async pid(response, body) {
+    answer(response, body, String(process.pid));
   },
 };
 
@@ -75,7 +85,6 @@ http
     const body = JSON.parse(Buffer.concat(await request.toArray()).toString());
     working.add(response);
     response.on("close", () => working.delete(response));
-    if (body.stream) response.writeHead(200, { "content-type": "text/event-stream" });
-    await ways[body.way](response, body, body);
+    await ways[body.way](response, body);
   })
   .listen(Number(FIXED_PORT), HOST);

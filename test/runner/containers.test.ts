@@ -377,6 +377,22 @@ describe("a container", () => {
     expect(await last.finish).toMatchObject({ status: "succeeded" });
   });
 
+  it("is killed for a run that did not stop once its others have ended, and gets no other", async () => {
+    const limits = { max_concurrency: 3 };
+    const [deaf, other] = [w.run("a", { limits }), w.run("a", { limits })];
+    await w.running(2);
+    w.runs[0]?.end({ container: "killed" });
+    await deaf.finish;
+    const late = w.run("a", { limits });
+    await w.running(3);
+    expect(w.started).toHaveLength(2);
+    w.runs[1]?.end();
+    expect(await other.finish).toMatchObject({ status: "succeeded" });
+    expect(await w.started[0]?.exited).toMatchObject({ description: "was killed" });
+    w.runs[2]?.end();
+    await late.finish;
+  });
+
   it("is killed when its run did not stop", async () => {
     const { finish } = w.run("a");
     await w.running(1);

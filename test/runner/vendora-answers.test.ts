@@ -48,8 +48,14 @@ describe("a request", () => {
       const [{ body } = { body: {} }] = await sent("chat_completions", input);
       expect(body).toEqual({ model: "served", stream: true, stream_options: options });
     }
-    const [{ body } = { body: {} }] = await sent("chat_completions", { stream: false });
-    expect(body).toEqual({ model: "served", stream: false });
+  });
+
+  it("is for a stream also where the caller wants one piece, so that leaving it is noticed", async () => {
+    for (const given of [{ stream: false }, { stream: null }, {}]) {
+      const [{ body } = { body: {} }] = await sent("chat_completions", given);
+      const usage = { include_usage: true };
+      expect(body).toEqual({ model: "served", stream: true, stream_options: usage });
+    }
   });
 
   it("of a response leaves out what the service does itself", async () => {
@@ -58,7 +64,7 @@ describe("a request", () => {
     expect(path).toBe("/v1/responses");
     expect(body).toEqual({ model: "served", input: "hi", store: false, stream: true });
     const [plain] = await sent("responses", { input: "hi", stream: null, background: false });
-    expect(plain?.body).toEqual({ model: "served", input: "hi", store: false, stream: false });
+    expect(plain?.body).toEqual({ model: "served", input: "hi", store: false, stream: true });
   });
 
   it("is not made for a job that does not say by which call it was asked", async () => {

@@ -171,7 +171,7 @@ describe("a cancel", () => {
 
   it("is no work of the model, however long it takes to be heard", async () => {
     const server = await worker((n) => `llamacpp:requests_processing ${n}\n`, 6);
-    const { run } = await connect(server, { cancelGrace: 10_000 });
+    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 30 });
     const { sink, outcome, stop } = run("chat_completions", streaming);
     await sink.first("output");
     const stopped = performance.now();
@@ -179,9 +179,48 @@ describe("a cancel", () => {
     const { finish, container } = await outcome;
     const verified = (performance.now() - stopped) / 1_000;
     expect([finish.status, container]).toEqual(["canceled", "kept"]);
-    // 10 ms, doubled after every look.
+    // 30 ms, doubled after every look, up to four times that.
     expect(verified).toBeGreaterThan(0.3);
     expect(finish.execution_seconds).toBeLessThan(verified);
+  });
+
+  it("looks seldom, and once for all that have left", async () => {
+    const looks: number[] = [];
+    const server = await worker((n) => {
+      looks.push(performance.now());
+      return `llamacpp:requests_processing ${n}\n`;
+    }, 4);
+    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 50 });
+    const runs = Array.from({ length: 8 }, () => run("chat_completions", streaming));
+    await Promise.all(runs.map(({ sink }) => sink.first("output")));
+    for (const { stop } of runs) stop();
+    for (const { outcome } of runs) expect(await outcome).toMatchObject({ container: "kept" });
+    expect(looks).toHaveLength(5);
+    const gaps = looks.slice(1).map((at, n) => at - (looks[n] ?? 0));
+    // Timers are up to a millisecond early.
+    for (const [n, gap] of gaps.entries()) expect(gap).toBeGreaterThan([49, 99, 199, 199][n] ?? 0);
+  });
+
+  it("does not keep a server from noticing it, which only does when it is not asked", async () => {
+    const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
+    let working = 0;
+    let notices: NodeJS.Timeout | undefined;
+    server.answers["/metrics"] = (response) => {
+      clearTimeout(notices);
+      // As llama.cpp does after a second.
+      notices = setTimeout(() => {
+        working = server.open;
+      }, 80);
+      void response.end(`llamacpp:requests_processing ${Math.max(working, server.open)}\n`);
+    };
+    server.answers[CHAT] = () => {
+      working += 1;
+    };
+    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 100 });
+    const { outcome, stop } = run("chat_completions", plain);
+    await until(() => server.open === 1);
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "kept" });
   });
 
   it("ends with a container that ends", async () => {

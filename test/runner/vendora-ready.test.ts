@@ -30,7 +30,7 @@ describe("a server is ready", () => {
     const { run } = await connect(server);
     expect(looks).toBe(4);
     await run("chat_completions", asking).outcome;
-    expect(server.bodies(CHAT)).toEqual([{ ...asking, model: "served" }]);
+    expect(server.bodies(CHAT)).toMatchObject([{ ...asking, model: "served" }]);
   });
 
   it("when it lists its models, where it has no /health", async () => {
@@ -48,7 +48,7 @@ describe("a server is ready", () => {
       });
       const { run } = await connect(server);
       await run("chat_completions", asking).outcome;
-      expect(server.bodies(CHAT)).toEqual([asking]);
+      expect(server.bodies(CHAT)).toMatchObject([asking]);
     },
   );
 

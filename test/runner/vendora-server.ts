@@ -120,6 +120,7 @@ export async function connect(
     readinessPoll: 5,
     exitNotice: 20,
     cancelGrace: 500,
+    releasePoll: 10,
     ...timing,
   };
   const session = await new VendoraInterface(times, large).connect(

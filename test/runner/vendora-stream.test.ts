@@ -175,7 +175,7 @@ describe("a response's stream", () => {
 
 it("is read as a stream or as a value by what it says it is, whatever was asked", async () => {
   const streamed = await chat(events([data(chunk("a")), DONE]), { stream: false });
-  expect(streamed.finish).toMatchObject({ status: "succeeded", output: "items" });
+  expect(streamed.finish).toMatchObject({ status: "succeeded", output: "value" });
   const whole = await chat(json(200, { choices: [] }), { stream: true });
   expect(whole.finish).toMatchObject({ status: "succeeded", output: "value" });
 });

@@ -77,6 +77,8 @@ export class Container {
   /** Failed runs of which it may be dying. */
   #doubts = 0;
   #retired = false;
+  /** Why it is to be killed when its last run has left. */
+  #condemned: Failure | undefined;
   #stopping: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
 
@@ -157,7 +159,8 @@ export class Container {
     }
     if (outcome?.container === "retired" || this.#failures >= MAX_FAILURES) this.#retired = true;
     if (this.#users > 0) return;
-    if (this.isReady && idleSeconds > 0)
+    if (this.#condemned) void this.kill(this.#condemned);
+    else if (this.isReady && idleSeconds > 0)
       this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
     else void this.stop();
   }
@@ -194,6 +197,13 @@ export class Container {
   async kill(reason: Failure): Promise<void> {
     this.#retire(reason);
     await this.#killRunning();
+  }
+
+  /** Kills it for one of its runs: once that is alone in it. Until then it gets no other. */
+  async condemn(reason: Failure): Promise<void> {
+    if (this.#users === 1) return this.kill(reason);
+    this.#retired = true;
+    this.#condemned = reason;
   }
 
   async #live(): Promise<void> {

@@ -49,7 +49,7 @@ export async function runJob(
         outcome = run.outcome;
         signals.abandon.removeEventListener("abort", abandon);
         if (outcome.container === "killed") {
-          await container.kill(internal("another prediction in the container did not stop"));
+          await container.condemn(internal("another prediction in the container did not stop"));
         }
         if (!belongsElsewhere(outcome, container)) return { ...run.finish, setup_seconds };
       } finally {

@@ -38,7 +38,7 @@ export interface Outcome {
   finish: Finish;
   /**
    * What becomes of the container: it is kept for the next run, `retired` (gets no other run,
-   * because it cannot be trusted) or `killed` now (it did not stop).
+   * because it cannot be trusted) or `killed`, because it did not stop: once nobody else is in it.
    */
   container: "kept" | "retired" | "killed";
   /** It failed by what it was asked, and has used nothing. */
@@ -89,6 +89,8 @@ export interface Timing {
   failureWatch: number;
   /** From the cancel of a run to the kill of its container. */
   cancelGrace: number;
+  /** Between two looks whether a server has let go of a request that was closed, at least. */
+  releasePoll: number;
   /** From the polite request to end to the kill. */
   stopGrace: number;
 }
@@ -99,5 +101,6 @@ export const DEFAULT_TIMING: Timing = {
   exitNotice: 2_000,
   failureWatch: 250,
   cancelGrace: 30_000,
+  releasePoll: 1_250,
   stopGrace: 5_000,
 };

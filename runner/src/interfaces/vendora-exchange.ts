@@ -1,17 +1,19 @@
-/** One request to a vendora server and its answer, which becomes outputs. */
+/**
+ * One request to a vendora server and its answer, which becomes outputs. What the caller wants in
+ * one piece is asked for as a stream all the same, where servers stream, and put together here: a
+ * server that only computes does not notice that nobody listens any more.
+ */
 import type { IncomingMessage } from "node:http";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
-import { external, internal } from "../containers/failure.ts";
-import { isObject } from "../json-object.ts";
+import { internal } from "../containers/failure.ts";
 import { keyDemanded } from "./advice.ts";
 import { readBounded } from "./http.ts";
 import type { Run } from "./interface.ts";
-import type { LargeRead } from "./large-reads.ts";
 import type { VendoraParts } from "./vendora.ts";
-import { broken, failureIn, failureOf, ServerFailure, SILENT } from "./vendora-error.ts";
-import { asAsked, bodyOf, chatInput, named, PATHS } from "./vendora-request.ts";
-import { VendoraStream } from "./vendora-stream.ts";
+import { AnswerReader, type Output, parsed } from "./vendora-answer.ts";
+import { broken, failureOf, ServerFailure } from "./vendora-error.ts";
+import { asAsked, bodyOf, chatInput, PATHS } from "./vendora-request.ts";
 
 /** Of the answer to a request that failed. */
 const MAX_ERROR = 1024 ** 2;
@@ -19,12 +21,19 @@ const MAX_ERROR = 1024 ** 2;
 /** What a server says of an endpoint that it does not have. */
 const LACKS = [404, 405, 501];
 
-/** What a response may be that comes in one piece. */
-const ENDED: unknown[] = ["completed", "incomplete", "failed"];
-
 const QUOTES = ["`", "'", '"'];
 
-export type Output = "items" | "value";
+/** How servers say that they do not stream what was asked: vLLM and llama.cpp, TGI, llama.cpp once. */
+const REFUSED = [400, 422, 500];
+
+interface Asked {
+  call: VendoraCall;
+  answer: IncomingMessage;
+  /** The caller wants it in one piece. */
+  whole: boolean;
+  /** What it says, where that has been read already. */
+  refusal?: ServerFailure;
+}
 
 export class VendoraExchange {
   readonly #run: Run;
@@ -43,16 +52,17 @@ export class VendoraExchange {
    * @throws Failure for what it said instead; whatever else the connection ended with, also `end`
    */
   async through(end: AbortSignal): Promise<Output> {
-    const { call, answer } = await this.#ask(end);
+    const asked = await this.#ask(end);
     try {
-      return await this.#read(call, answer, end);
+      return await this.#read(asked, end);
     } catch (error) {
-      const translated = call !== this.#run.call && error instanceof ServerFailure;
+      const translated = asked.call !== this.#run.call && error instanceof ServerFailure;
       throw translated ? asAsked(error, this.#run.input) : error;
     }
   }
 
-  async #read(call: VendoraCall, answer: IncomingMessage, end: AbortSignal): Promise<Output> {
+  async #read({ call, answer, whole, refusal }: Asked, end: AbortSignal): Promise<Output> {
+    if (refusal) throw refusal;
     const status = answer.statusCode ?? 0;
     if (status === 401 || status === 403) {
       answer.destroy();
@@ -62,15 +72,15 @@ export class VendoraExchange {
     const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
     const large = this.#parts.large.of(answer, end);
     try {
-      return await (isStream
-        ? this.#readStream(answer, large, call)
-        : this.#readValue(answer, large));
+      const reader = new AnswerReader(this.#run, answer, large, this.#put);
+      if (!isStream) return await reader.value();
+      return await (whole ? reader.whole(call) : reader.items(call));
     } finally {
       large.done();
     }
   }
 
-  async #ask(end: AbortSignal): Promise<{ call: VendoraCall; answer: IncomingMessage }> {
+  async #ask(end: AbortSignal): Promise<Asked> {
     const { call, input } = this.#run;
     if (call === null) throw internal("the job does not say what it asks of a vendora container");
     if (call !== "responses") return this.#send(call, input, end);
@@ -84,10 +94,20 @@ export class VendoraExchange {
     return this.#send("chat_completions", chatInput(input), end);
   }
 
-  async #send(call: VendoraCall, input: Run["input"], end: AbortSignal) {
+  /** As a stream, unless the server says that it cannot stream this. */
+  async #send(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<Asked> {
+    const whole = call !== "embeddings" && input.stream !== true && input.background !== true;
+    if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
+    const answer = await this.#post(call, { ...input, stream: true }, end);
+    if (!REFUSED.includes(answer.statusCode ?? 0)) return { call, whole, answer };
+    const refusal = await errorOf(answer);
+    if (!isAboutStream(refusal.error)) return { call, whole, answer, refusal };
+    return { call, whole, answer: await this.#post(call, input, end) };
+  }
+
+  #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
     const { client, model } = this.#parts;
-    const body = JSON.stringify(bodyOf(call, input, model));
-    return { call, answer: await client.stream(PATHS[call], body, end) };
+    return client.stream(PATHS[call], JSON.stringify(bodyOf(call, input, model)), end);
   }
 
   /** vLLM answers 404 as well where it does not know the model. */
@@ -97,60 +117,13 @@ export class VendoraExchange {
     const said = typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
     return param === "model" || code === "model_not_found" || said;
   }
-
-  async #readStream(answer: IncomingMessage, large: LargeRead, call: VendoraCall): Promise<Output> {
-    const { limits, model } = this.#run;
-    const stream = new VendoraStream({
-      response: call === "responses",
-      max: limits.output_bytes,
-      model,
-      output: (value) => this.#put(value, "items"),
-    });
-    // Decodes characters that come in two pieces.
-    answer.setEncoding("utf8");
-    for await (const text of answer as AsyncIterable<string>) {
-      stream.feed(text);
-      if (stream.end !== undefined) break;
-      await large.holds(stream.held);
-    }
-    if (stream.end === undefined) throw new Error("its stream has no end");
-    if (stream.end !== "succeeded") throw stream.end;
-    return "items";
-  }
-
-  async #readValue(answer: IncomingMessage, large: LargeRead): Promise<Output> {
-    const { limits, model } = this.#run;
-    const text = await readBounded(answer, limits.output_bytes, (size) => large.holds(size));
-    if (text === undefined) {
-      throw external(`the container's answer is larger than ${limits.output_bytes} bytes`);
-    }
-    const value = parsed(text);
-    if (!isObject(value)) throw broken(`the container answered ${text.slice(0, 200)}`);
-    const isResponse = value.object === "response";
-    const failure = isResponse ? undefined : failureIn(value);
-    if (failure) throw failure;
-    const status = isResponse ? (value.status ?? "completed") : "completed";
-    // Nobody will say what becomes of it: it was to be done when it was answered.
-    if (!ENDED.includes(status)) {
-      throw broken(
-        `the container answered with a response that is '${String(status).slice(0, 50)}'`,
-      );
-    }
-    this.#put(named(value, model), "value");
-    if (status === "failed") throw failureOf(value, 500, SILENT);
-    return "value";
-  }
 }
+
+/** vLLM does not stream a beam search, older versions of llama.cpp no chat with tools. */
+const isAboutStream = ({ message, param }: { message: string; param: string | null }) =>
+  /\bstream/i.test(message) || param?.startsWith("stream") === true;
 
 async function errorOf(answer: IncomingMessage) {
   const text = (await readBounded(answer, MAX_ERROR)) ?? "";
   return failureOf(parsed(text), answer.statusCode ?? 0, text);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -10,7 +10,6 @@ import type { Outcome, Run } from "./interface.ts";
 import type { VendoraParts } from "./vendora.ts";
 import { broken, ServerFailure } from "./vendora-error.ts";
 import { VendoraExchange } from "./vendora-exchange.ts";
-import { letGo } from "./vendora-release.ts";
 import { bodyOf, PATHS } from "./vendora-request.ts";
 
 /** Milliseconds: for the smallest request there is, and for a look. */
@@ -57,12 +56,12 @@ export class VendoraRun {
       this.#output = as;
       sink.output(value);
     });
-    this.#parts.open += 1;
+    this.#parts.open.add(this.#run);
     const begun = performance.now();
     try {
       return await exchange.through(AbortSignal.any([stop, this.#parts.gone]));
     } finally {
-      this.#parts.open -= 1;
+      this.#parts.open.delete(this.#run);
       this.#seconds = (performance.now() - begun) / 1e3;
     }
   }
@@ -95,17 +94,8 @@ export class VendoraRun {
   }
 
   async #stopped(): Promise<Outcome> {
-    const { client, gone, health, timing } = this.#parts;
-    const free = await letGo(
-      {
-        client,
-        health,
-        open: () => this.#parts.open,
-        nudge: () => this.#nudge(),
-        patience: timing.cancelGrace,
-      },
-      gone,
-    );
+    const { gone, release, timing } = this.#parts;
+    const free = await release.seen(() => this.#nudge(), timing.cancelGrace, gone);
     if (gone.aborted) return { finish: this.#canceled, container: "retired" };
     return { finish: this.#canceled, container: free ? "kept" : "killed" };
   }

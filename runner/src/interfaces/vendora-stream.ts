@@ -3,7 +3,6 @@
  * of the model. What comes after the end that the convention marks is not looked at.
  */
 import { createParser } from "eventsource-parser";
-import type { Json } from "../../../src/protocol/common.ts";
 import { external, type Failure } from "../containers/failure.ts";
 import { isObject, type JsonObject } from "../json-object.ts";
 import { failureIn, failureOf, SILENT } from "./vendora-error.ts";
@@ -24,7 +23,7 @@ export interface StreamOptions {
   max: number;
   /** What the model is called in the outputs. */
   model: string;
-  output: (value: Json) => void;
+  output: (value: JsonObject) => void;
 }
 
 export class VendoraStream {

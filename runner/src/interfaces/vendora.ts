@@ -3,6 +3,7 @@ import { ContainerClient } from "./http.ts";
 import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "./interface.ts";
 import { LargeReads } from "./large-reads.ts";
 import { awaitServer } from "./vendora-ready.ts";
+import { Release } from "./vendora-release.ts";
 import { VendoraRun } from "./vendora-run.ts";
 
 export class VendoraInterface implements ServerInterface {
@@ -31,7 +32,15 @@ export class VendoraInterface implements ServerInterface {
       const served = await awaitServer(client, this.#timing, report, end);
       const { gone } = connection;
       const [timing, large] = [this.#timing, this.#large];
-      const parts = { client, gone, timing, large, ...served, open: 0, chatOnly: false };
+      const { health, model } = served;
+      const open = new Set<Run>();
+      const release = new Release({
+        client,
+        health,
+        open: () => open.size,
+        pause: timing.releasePoll,
+      });
+      const parts = { client, gone, timing, large, health, model, open, release, chatOnly: false };
       return new VendoraSession(parts);
     } catch (error) {
       client.close();
@@ -52,8 +61,9 @@ export interface VendoraParts {
   health: string;
   /** What it calls its model; undefined: it does not say, and so does not care. */
   model: string | undefined;
-  /** Requests that it is at work on, for this runner. */
-  open: number;
+  /** What it is at work on, for this runner. */
+  open: Set<Run>;
+  release: Release;
   /** It has no /v1/responses, as a run has found out. */
   chatOnly: boolean;
 }
