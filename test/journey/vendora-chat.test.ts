@@ -74,6 +74,9 @@ describe("plain", () => {
       seed: 7,
       stop: ["\n"],
       user: "u",
+      // The runner's: a server that streams notices when it is left.
+      stream: true,
+      stream_options: { include_usage: true },
     });
     expect(vendora.wire.last.text).toContain(`"model":"${ORACLE}:1"`);
   });

@@ -1,0 +1,141 @@
+/**
+ * A report of a container as it comes. Its large files, which are base64 inside the JSON, go
+ * straight to disk: what is left of it in memory has addresses in their place.
+ */
+import type { IncomingMessage } from "node:http";
+import { createUpload } from "../../../src/protocol/upload.ts";
+import { external } from "../containers/failure.ts";
+
+/** Takes a file; returns what to call it in the report. */
+export type Keep = (content: AsyncIterable<Uint8Array>, mimeType: string) => Promise<string>;
+
+export interface ReportOptions {
+  /** Bytes, without the files that are kept. */
+  max: number;
+  /** Absent: what looks like a file is text. */
+  keep: Keep | undefined;
+  /** Told how much has come, and may hold up what comes after it. */
+  holds: (size: number) => Promise<void>;
+}
+
+const [QUOTE, ESCAPE] = ['"', "\\"].map((character) => character.charCodeAt(0));
+/** Bytes in which a file says what it is, and those of one that stays where it is. */
+const MAX_HEAD = 300;
+const SMALL = 64 * 1024;
+const PREFIX = "data:";
+const HEAD = /^data:([^",\\]+);base64,/i;
+
+/** Undefined, and the connection gone, when there is more than `max`. */
+export async function readReport(
+  message: IncomingMessage,
+  { max, keep, holds }: ReportOptions,
+): Promise<string | undefined> {
+  const source = new Source(message, holds);
+  const parts: Buffer[] = [];
+  let size = 0;
+  const put = (bytes: Buffer) => {
+    size += bytes.length;
+    parts.push(bytes);
+  };
+  try {
+    for (let inside = false; size <= max && (await source.has(1)); ) {
+      const type = inside && keep ? await fileAhead(source) : undefined;
+      if (type && keep) put(Buffer.from(await keep(decoded(source), type)));
+      else inside = inside ? await copyText(source, put, () => size <= max) : copy(source, put);
+    }
+  } finally {
+    if (size > max) message.destroy();
+  }
+  return size > max ? undefined : Buffer.concat(parts).toString();
+}
+
+/** Up to a string's begin; whether there is one. */
+function copy(source: Source, put: (bytes: Buffer) => void): boolean {
+  const at = source.buffer.indexOf(QUOTE ?? 0);
+  put(source.take(at < 0 ? source.buffer.length : at + 1));
+  return at >= 0;
+}
+
+/** The rest of a string with its end, and whether it goes on where `going` has ended it. */
+async function copyText(
+  source: Source,
+  put: (bytes: Buffer) => void,
+  going: () => boolean,
+): Promise<boolean> {
+  for (let escaped = false; going() && (await source.has(1)); ) {
+    const { buffer } = source;
+    for (let at = 0; at < buffer.length; at++) {
+      if (escaped) escaped = false;
+      else if (buffer[at] === ESCAPE) escaped = true;
+      else if (buffer[at] === QUOTE) {
+        put(source.take(at + 1));
+        return false;
+      }
+    }
+    put(source.take(buffer.length));
+  }
+  return true;
+}
+
+/** The media type of a large file that begins here; its head has been taken then. */
+async function fileAhead(source: Source): Promise<string | undefined> {
+  await source.has(PREFIX.length);
+  if (source.buffer.toString("latin1", 0, PREFIX.length).toLowerCase() !== PREFIX) return undefined;
+  await source.has(MAX_HEAD);
+  const [head = "", type] = HEAD.exec(source.buffer.toString("latin1", 0, MAX_HEAD)) ?? [];
+  const mimeType = createUpload.shape.mime_type.safeParse(type);
+  if (!mimeType.success || !(await source.has(SMALL))) return undefined;
+  if (source.buffer.subarray(0, SMALL).includes(QUOTE ?? 0)) return undefined;
+  source.take(head.length);
+  return mimeType.data;
+}
+
+/** The bytes up to the string's end, which stays. */
+async function* decoded(source: Source): AsyncGenerator<Buffer> {
+  for (let ended = false; !ended; ) {
+    // Of four characters each; what is left of less is the last.
+    if (!(await source.has(4))) throw new Error("the report is cut off inside a file");
+    const at = source.buffer.indexOf(QUOTE ?? 0);
+    ended = at >= 0;
+    const text = source.take(ended ? at : source.buffer.length & ~3).toString("latin1");
+    const bytes = Buffer.from(text, "base64");
+    // The decoder passes over what it does not know: only what comes out again is base64.
+    if (bytes.toString("base64") !== text) throw external("a file in the output is not base64");
+    if (bytes.length > 0) yield bytes;
+  }
+}
+
+/** What has come and is not taken yet. */
+class Source {
+  buffer: Buffer = Buffer.alloc(0);
+  readonly #chunks: AsyncIterator<Buffer>;
+  readonly #holds: (size: number) => Promise<void>;
+  #read = 0;
+
+  constructor(message: AsyncIterable<Buffer>, holds: (size: number) => Promise<void>) {
+    this.#chunks = message[Symbol.asyncIterator]();
+    this.#holds = holds;
+  }
+
+  /** Waits until so many bytes are there; false when there are not as many any more. */
+  async has(count: number): Promise<boolean> {
+    const parts = [this.buffer];
+    let size = this.buffer.length;
+    while (size < count) {
+      const { done, value } = await this.#chunks.next();
+      if (done) break;
+      this.#read += value.length;
+      await this.#holds(this.#read);
+      parts.push(value);
+      size += value.length;
+    }
+    if (parts.length > 1) this.buffer = Buffer.concat(parts);
+    return size >= count;
+  }
+
+  take(count: number): Buffer {
+    const taken = this.buffer.subarray(0, count);
+    this.buffer = this.buffer.subarray(count);
+    return taken;
+  }
+}
