@@ -1,10 +1,10 @@
 /** The API: what every request goes through, and the list of route groups. */
-import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { answerError, ProblemError } from "./errors.ts";
 import { problemToVendora } from "./errors-vendora.ts";
+import { bodies } from "./middleware/body.ts";
 import { uncached } from "./middleware/conditional.ts";
 import { filesApart } from "./middleware/files-origin.ts";
 import { saysRate } from "./middleware/rate-limit.ts";
@@ -31,24 +31,9 @@ import { webhookEndpointRoutes } from "./routes/webhook-endpoints.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { servicesOf } from "./services/services.ts";
 
-const MAX_BODY_BYTES = 10 * 1024 * 1024;
-
-/** Parts of files, and large values: they stream through to R2, and are held to a length there. */
-const STREAMED = /^\/v1\/(?:uploads\/[^/]+\/parts\/\d+|runner\/values)$/;
-
 /** Where clients of the vendora convention end up when their base address is not quite right. */
 const BESIDE_VENDORA =
   /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings)(?:\/|$)|^\/vendora(?:\/|$)/;
-
-const limited = bodyLimit({
-  maxSize: MAX_BODY_BYTES,
-  onError: () => {
-    throw new ProblemError(
-      "too_large",
-      "A request body may have 10 MB. Send files with POST /v1/uploads, or by address.",
-    );
-  },
-});
 
 const api = routes()
   .use(requestId({ limitLength: 128 }))
@@ -81,7 +66,7 @@ const api = routes()
       maxAge: 86_400,
     }),
   )
-  .use((c, next) => (STREAMED.test(c.req.path) ? next() : limited(c, next)))
+  .use(bodies)
   .use(async (c, next) => {
     c.set("services", servicesOf(c.env));
     await next();

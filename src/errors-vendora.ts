@@ -32,6 +32,7 @@ const CODES: Record<number, string> = {
   403: "insufficient_permissions",
   404: "not_found",
   405: "method_not_allowed",
+  408: "request_timeout",
   409: "conflict",
   413: "request_too_large",
   415: "unsupported_media_type",

@@ -18,6 +18,7 @@ const PROBLEMS = {
   forbidden: [403, "Not allowed"],
   not_found: [404, "Not found"],
   method_not_allowed: [405, "Method not allowed"],
+  request_timeout: [408, "Request timeout"],
   conflict: [409, "Conflict"],
   session_superseded: [409, "Session superseded"],
   too_large: [413, "Too large"],
@@ -85,7 +86,7 @@ export async function answerError(error: Error, c: Context): Promise<Response> {
   if (error instanceof VendoraProblem) return vendoraResponse(error);
   if (error instanceof ValidationFailure) return validationResponse(error, c);
   if (error instanceof HTTPException && error.status === 400)
-    return validationResponse(malformedJson(await parseErrorOf(c)), c);
+    return answerError(await bodyErrorOf(c), c);
   const problem = problemOf(error, c);
   if (problem) {
     const response = problemResponse(problem.code, problem.message, c);
@@ -103,9 +104,12 @@ export async function answerError(error: Error, c: Context): Promise<Response> {
   );
 }
 
-/** What Hono's validator found is not JSON: it keeps the body, but not what was wrong with it. */
-const parseErrorOf = (c: Context): Promise<unknown> =>
-  c.req.json().then(undefined, (error) => error);
+/** Hono's validator does not say why it could not have the JSON: whether it could not be read, or is none. */
+const bodyErrorOf = (c: Context): Promise<Error> =>
+  c.req.json().then(
+    () => new Error("JSON that was none is some"),
+    (error) => (error instanceof SyntaxError ? malformedJson(error) : error),
+  );
 
 export function problemOf(error: Error, c: Context): ProblemError | undefined {
   if (error instanceof ProblemError) return error;

@@ -40,7 +40,9 @@ export default defineConfig({
         root,
         test: {
           name: "rules",
-          include: ["dashboard", "domain", "protocol"].map((of) => `test/${of}/**/*.test.ts`),
+          include: ["dashboard", "domain", "lib", "middleware", "protocol"].map(
+            (of) => `test/${of}/**/*.test.ts`,
+          ),
           maxWorkers: WORKERS,
         },
       },

@@ -23,7 +23,9 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
   c.set("origin", origin);
   const session = await findSession(c.var.services, origin, c.req.raw.headers);
   c.set("session", session);
-  c.set("viewer", session?.user && viewerIn({ ...session, user: session.user }));
+  const viewer = session?.user && viewerIn({ ...session, user: session.user });
+  c.set("viewer", viewer);
+  if (viewer) c.set("caller", viewer.caller);
   c.set("formToken", session ? await formTokenOf(c, session.id) : "");
   giveCookies(c, session?.cookies ?? []);
   await next();

@@ -1,6 +1,5 @@
 /** The dashboard: what every page goes through, and the list of its rooms. */
 import type { Context, Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { requestId } from "hono/request-id";
 import { matchedRoutes } from "hono/route";
 import { secureHeaders } from "hono/secure-headers";
@@ -8,6 +7,7 @@ import { ValidationFailure } from "../domain/validation.ts";
 import { settings } from "../env.ts";
 import { answerError, ProblemError, problemOf, statusOf } from "../errors.ts";
 import { traceOf } from "../log.ts";
+import { bodies } from "../middleware/body.ts";
 import { uncached } from "../middleware/conditional.ts";
 import { filesApart } from "../middleware/files-origin.ts";
 import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
@@ -31,15 +31,6 @@ import { ErrorPage } from "./ui/error.tsx";
 import { type Kept, KeptFormPage, keptForm } from "./ui/kept-form.tsx";
 import { layout } from "./ui/layout.tsx";
 import { variablePages } from "./variables/routes.tsx";
-
-const MAX_BODY_BYTES = 10 * 1024 * 1024;
-
-const limited = bodyLimit({
-  maxSize: MAX_BODY_BYTES,
-  onError: () => {
-    throw new ProblemError("too_large", "A form may have 10 MB.");
-  },
-});
 
 /** Where scripts and style come from: what users upload has addresses of this origin too. */
 const builtHere = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
@@ -78,7 +69,7 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
     .use(requestId({ limitLength: 128 }))
     .use(uncached)
     .use(protectedPage)
-    .use(limited)
+    .use(bodies)
     .use(async (c, next) => {
       c.set("services", servicesOf(c.env));
       c.set("assets", await assetsOf(c.env));

@@ -27,7 +27,8 @@ export async function formOf({ req }: PageContext): Promise<FormData> {
       "unsupported_media_type",
       "Send a form: this address takes nothing else.",
     );
-  return req.formData().catch(() => {
+  return req.formData().catch((error: unknown) => {
+    if (error instanceof ProblemError) throw error;
     throw new ProblemError("bad_request", "The form is broken off, or is not what it says it is.");
   });
 }

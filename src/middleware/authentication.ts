@@ -88,6 +88,7 @@ export const runnersOnly = createMiddleware<App>(async (c, next) => {
 /** Lets in the operator: without a limit, for scripts set up a whole deployment in one go. */
 export const operatorOnly = createMiddleware<App>(async (c, next) => {
   await identify(c, authenticateOperator);
+  c.set("operator", true);
   await next();
 });
 

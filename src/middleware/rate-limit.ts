@@ -74,7 +74,7 @@ export const limitAddress = (c: Asked) => limitRate(c, "address", networkOf(c));
 export const limitSignIn = (c: Asked) => limitRate(c, "sign_in", networkOf(c));
 
 /** An IPv6 address is one of 2^64 that its owner may use: what counts is the /64. */
-function networkOf({ req }: Asked): string {
+export function networkOf({ req }: Pick<Asked, "req">): string {
   const address = req.header("cf-connecting-ip") ?? "";
   if (!address.includes(":")) return address;
   const [before = "", after] = address.split("::");

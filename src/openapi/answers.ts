@@ -87,6 +87,12 @@ const PROBLEMS: Record<number, ErrorExample> = {
     description: "It is not there, or not yours to see",
     detail: "The model 'demo/story' was not found.",
   },
+  408: {
+    code: "request_timeout",
+    title: "Request timeout",
+    description: "The body came too slowly",
+    detail: "The body came too slowly: 16 kB a second are the least, after 10 s. Try again.",
+  },
   409: {
     code: "conflict",
     title: "Conflict",
@@ -96,7 +102,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
   413: {
     code: "too_large",
     title: "Too large",
-    description: "The body has more than 10 MB",
+    description: "The body has more than 10 MB, or more than 500,000 values",
     detail: "A request body may have 10 MB. Send files by address instead.",
   },
   415: {
@@ -127,7 +133,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
   503: {
     code: "unavailable",
     title: "Temporarily unavailable",
-    description: "The database is busy or restarting: try again",
+    description: "The database is busy or restarting, or too many large bodies come in at once",
     detail: "The database is busy or restarting. Try again in a few seconds.",
   },
 };

@@ -78,8 +78,7 @@ function errorStatuses(
   // Bytes are held to the length of their address, and may be called what they like.
   const isJson =
     requestBody && "content" in requestBody && "application/json" in requestBody.content;
-  if (method !== "get" && (isJson || !requestBody)) statuses.push("413");
-  if (isJson) statuses.push("415");
+  if (isJson) statuses.push("408", "413", "415");
   return statuses.concat(
     ["400", "409", "416", "502", "504"].filter((status) => status in responses),
   );

@@ -19,6 +19,9 @@ export interface App {
     services: Services;
     caller: Caller;
     runner: RunnerCaller;
+    operator: true | undefined;
+    /** Gives back the room of the body: when it is handed on, and something else is waited for. */
+    letBodyGo: (() => void) | undefined;
     /** What a call of vendora is for. */
     target: Target;
     /** The prediction that it has become. */
@@ -56,7 +59,7 @@ export async function bodyOf<Schema extends z.ZodType>(
   schema: Schema,
 ): Promise<z.infer<Schema>> {
   const body: unknown = await req.json().catch((error: unknown) => {
-    throw malformedJson(error);
+    throw error instanceof SyntaxError ? malformedJson(error) : error;
   });
   return checked(schema, body, "body");
 }

@@ -256,6 +256,7 @@ async function begin(
     wait: request.stream ? 0 : (prefer.wait ?? 0),
     cancelAfter: prefer.cancel ? (prefer.wait ?? null) : null,
     idempotencyKey: headers["idempotency-key"],
+    handedOn: c.var.letBodyGo,
   });
   const location = `/v1/predictions/${snapshot.id}`;
   const applied = preferenceApplied(prefer);

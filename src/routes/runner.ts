@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import type { LeaseHolder } from "../domain/lease.ts";
 import { ProblemError } from "../errors.ts";
 import { runnersOnly } from "../middleware/authentication.ts";
+import { MAX_BODY_BYTES } from "../middleware/body-reader.ts";
 import { eventsFrame } from "../protocol/channel.ts";
 import {
   claimRequest,
@@ -55,7 +56,10 @@ export const runnerRoutes = new Hono<App>()
   .post("/files", async (c) => {
     const said = { mime_type: c.req.header("content-type"), name: c.req.query("name") };
     const { name = "file", mime_type } = checked(wholeFile, said, "query");
-    const body = c.req.header("content-length") === "0" ? "" : streamOf(c);
+    const length = Number(c.req.header("content-length"));
+    if (length > MAX_BODY_BYTES)
+      throw new ProblemError("too_large", "Send a file of more than 10 MB in parts.");
+    const body = length === 0 ? "" : streamOf(c);
     return c.json({ url: await storeFile(c.var.services, holderOf(c), { mime_type, name }, body) });
   })
   .post("/uploads", async (c) => {

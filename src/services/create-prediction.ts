@@ -46,6 +46,8 @@ export interface CreateOptions {
    * with, after a connection that was lost.
    */
   follow?: { leave?: Leave };
+  /** Is called when the input is on its way: what follows is waiting. */
+  handedOn?: (() => void) | undefined;
 }
 
 /** What is to run. */
@@ -119,8 +121,8 @@ export async function createOrdered(
   const spec = await specOf(services, caller, target, request, circumstances);
   const beginning = { spec, input: text, wait: options.wait * 1000 };
   return key === undefined
-    ? begin(services, beginning, options.follow)
-    : beginOnce(services, beginning, key);
+    ? begin(services, beginning, options)
+    : beginOnce(services, beginning, key, options);
 }
 
 /** @throws ValidationFailure */
@@ -136,7 +138,7 @@ function checkRetention({ settings }: Services, { retention_seconds }: CreatePre
 async function begin(
   services: Services,
   request: CreateRequest,
-  follow: CreateOptions["follow"],
+  { follow, handedOn }: Pick<CreateOptions, "follow" | "handedOn">,
 ): Promise<Created> {
   const { env, db } = services;
   const { spec } = request;
@@ -150,6 +152,7 @@ async function begin(
   }
   const stub = predictionAt(env, objectId);
   const creating = stub.create(carried(request));
+  handedOn?.();
   // Right behind it, on the same way: it is known from the beginning when whoever asked has gone.
   const following = follow && openStream(stub, { after: 0, ...follow });
   const writing = insertPrediction(db, row).catch(async (error) => {
@@ -185,12 +188,14 @@ async function beginOnce(
   services: Services,
   request: CreateRequest,
   key: string,
+  { handedOn }: Pick<CreateOptions, "handedOn">,
 ): Promise<Created> {
   const { spec, wait } = request;
   const begun = await findOrBegin(services, request, key).catch((error) => {
     throw unavailable(error, "Try again with the same Idempotency-Key: it may have begun.");
   });
   const { stub, objectId, created } = begun;
+  handedOn?.();
   if ("refused" in created) throw refusal(services, created.refused);
   notePlace({ ...rowOf(spec, objectId), id: created.id });
   const waiting = wait > 0 && !created.terminal;

@@ -1,7 +1,6 @@
 /** What pages show of predictions, and running one once more. */
 import { accessToModel } from "../domain/access.ts";
 import { readBeginning } from "../domain/json-beginning.ts";
-import { isDeeper, MAX_LEVELS } from "../domain/json-text.ts";
 import { BEGINNING } from "../domain/page-bounds.ts";
 import { isTerminal } from "../domain/prediction-state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../domain/timeline.ts";
@@ -103,10 +102,8 @@ async function beginningOf({ env }: Services, id: string, { name }: StoredValue)
 /** Of a character that lies on the edge, not all bytes were read. */
 const cleanEnd = (text: string) => text.replace(/\uFFFD$/, "");
 
-function parsed(text: string | null): Json | undefined {
-  const value: Json | undefined = text === null ? undefined : JSON.parse(text);
-  return value === undefined || isDeeper(value, MAX_LEVELS) ? undefined : value;
-}
+const parsed = (text: string | null): Json | undefined =>
+  text === null ? undefined : JSON.parse(text);
 
 const NOTHING_KEPT = {
   dataRemoved: true,

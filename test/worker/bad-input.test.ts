@@ -165,31 +165,29 @@ describe("the body", () => {
     expect(streamed.status).toBe(413);
   });
 
-  // V8 writes most JSON without recursion, but not what has such names in it.
-  describe.each(["🐙", "toJSON", "1"])("nested 20,000 levels deep in %j is said to be", (name) => {
-    const nested = `{"${name}":${"[".repeat(20_000) + "]".repeat(20_000)}}`;
+  describe.each([129, 20_000])("nested %i levels deep is said to be", (levels) => {
+    const nested = `{"a":${"[".repeat(levels - 2) + "]".repeat(levels - 2)}}`;
     const schemas = `{"prediction":{"input":${nested},"output":{}}}`;
     test.each([
-      ["an input", "/predictions", `"model":"${model}","input":${nested}`, ["body"]],
-      [
-        "of a response",
-        "/vendora/responses",
-        `"model":"${model}","input":[${nested}]`,
-        ["body", "input"],
-      ],
+      ["an input", "/predictions", `"model":"${model}","input":${nested}`],
+      ["of a response", "/vendora/responses", `"model":"${model}","input":[${nested}]`],
       [
         "a schema",
         `/models/${model}/versions`,
         `"release_notes":"","container_image_digest":"${DIGEST}","schemas":${schemas}`,
-        ["body", "schemas"],
       ],
-    ])("%s", async (_, path, fields, loc) => {
+    ])("%s", async (_, path, fields) => {
       const headers = { "content-type": "application/json" };
       const init = { method: "POST", body: `{${fields}}`, headers };
       const response = await client.fetch(`/v1${path}`, init);
       expect(response.status).toBe(422);
       expect((await response.json<Refusal>()).detail).toEqual([
-        { type: "recursion_loop", loc, msg: "Input is nested too deep" },
+        {
+          type: "recursion_loop",
+          loc: ["body"],
+          msg: "Input is nested too deep: 128 levels at most",
+          ctx: { max_depth: 128 },
+        },
       ]);
     });
   });

@@ -18,9 +18,9 @@ const largestRow = async (id: string) =>
 const awkward = (length: number) =>
   '€😀"\\é\n\u2028'.repeat(Math.ceil(length / 9)).slice(0, length);
 
-test("an input nested a hundred thousand deep is taken and given as it is", async () => {
+test("an input nested as deep as it may be is taken and given as it is", async () => {
   const { client, model } = await newWorld();
-  const input = `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+  const input = `{"a":${"[".repeat(126)}${"]".repeat(126)}}`;
   const created = await client.post("/v1/predictions", `{"model":"${model}","input":${input}}`);
   expect(created.status).toBe(202);
   await created.text();

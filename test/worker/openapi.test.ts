@@ -231,7 +231,7 @@ describe.each(operations)("$method $path", ({ method, path, operation }) => {
       "429",
       "500",
       "503",
-      ...(bodyOf(operation) ? ["413", "415"] : []),
+      ...(bodyOf(operation) ? ["408", "413", "415"] : []),
     ];
     expect(statuses).toEqual(expect.arrayContaining(expected));
   });

@@ -1,4 +1,5 @@
 /** A run as code: lines to paste into a shell or a file that make the same call of the API. */
+import { readableJson } from "../../domain/json-text.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import { literal } from "./literal.ts";
@@ -41,7 +42,7 @@ const curl = (origin: string, body: Json) =>
     `curl -N ${quoted(`${origin}/v1/predictions`)}`,
     `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
     `-H 'Content-Type: application/json'`,
-    `-d ${quoted(JSON.stringify(body, null, 2))}`,
+    `-d ${quoted(readableJson(body))}`,
   ].join(" \\\n  ");
 
 /** For a shell, whatever is in it. */

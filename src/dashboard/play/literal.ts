@@ -2,13 +2,15 @@
 import type { Json } from "../../protocol/common.ts";
 
 const WIDTH = 80;
+/** Of what is nested deeper all lines begin here: brackets are no megabytes of spaces. */
+const MAX_INDENT = 20;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
 /** @param indent of the line that it begins on */
 export function literal(value: Json, indent = ""): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const [open, close, pad] = Array.isArray(value) ? ["[", "]", ""] : ["{", "}", " "];
-  const inner = `${indent}  `;
+  const inner = indent.length < MAX_INDENT ? `${indent}  ` : indent;
   const parts = Array.isArray(value)
     ? value.map((item) => literal(item, inner))
     : Object.entries(value).map(([name, item]) => `${key(name)}: ${literal(item, inner)}`);

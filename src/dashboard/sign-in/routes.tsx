@@ -160,7 +160,9 @@ export const signInPages = pages()
   .all("/auth/*", async (c) => {
     if (!exposed(c.req.method, c.req.path)) throw notFound("This address");
     await limitAttempts(c);
-    return (await authOf(c.var.services, c.var.origin)).handler(c.req.raw);
+    const sent = c.req.raw.body ? { body: await c.req.arrayBuffer() } : {};
+    const request = new Request(c.req.raw, sent);
+    return (await authOf(c.var.services, c.var.origin)).handler(request);
   });
 
 const whence = (c: PageContext) => ({ origin: c.var.origin, headers: c.req.raw.headers });

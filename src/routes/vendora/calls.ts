@@ -100,17 +100,19 @@ export const callRoutes = routes();
 
 callRoutes.openapi(complete, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
+  const { messages, ...asked } = request;
   const begun = await begin(c, "chat_completions", request, webhook, c.req.valid("header"));
   const { services } = c.var;
-  if (request.stream) return eventsOf(await chatStream(services, begun, request));
+  if (asked.stream) return eventsOf(await chatStream(services, begun, asked));
   return jsonOf(chatCompletion(services, await endOfCall(services, begun)));
 });
 
 callRoutes.openapi(embed, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
+  const { input, ...asked } = request;
   const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
   const ended = await endOfCall(c.var.services, begun);
-  return jsonOf(embeddingList(c.var.services, request, ended));
+  return jsonOf(embeddingList(c.var.services, asked, ended));
 });
 
 async function begin(
@@ -122,7 +124,8 @@ async function begin(
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const order = { call, target, body, webhook, origin, idempotencyKey };
+  const handedOn = c.var.letBodyGo;
+  const order = { call, target, body, webhook, origin, idempotencyKey, handedOn };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.snapshot.id);
   return begun;

@@ -183,14 +183,15 @@ export const responseRoutes = routes();
 responseRoutes.openapi(create, async (c) => {
   const { services, caller, target } = c.var;
   const { webhook, ...request } = c.req.valid("json");
+  const { stream, background } = request;
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const call = { target, webhook, origin, idempotencyKey };
+  const call = { target, webhook, origin, idempotencyKey, handedOn: c.var.letBodyGo };
   const begun = await beginResponse(services, caller, request, call);
   c.set("predictionId", begun.snapshot.id);
   if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
-  if (request.stream) return eventsOf(await responseStream(services, begun));
-  if (request.background) {
+  if (stream) return eventsOf(await responseStream(services, begun));
+  if (background) {
     return Response.json(await begunResponse(services, begun), { status: 202 });
   }
   return jsonOf(await endedResponse(services, begun));

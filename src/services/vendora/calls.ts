@@ -32,6 +32,8 @@ export interface Call {
   background?: boolean;
   retentionSeconds?: number;
   webhook: Webhook | null | undefined;
+  /** Is called when the body is on its way: what follows is waiting. */
+  handedOn?: (() => void) | undefined;
 }
 
 /** Seconds by which the answer comes before the time limit. */
@@ -59,6 +61,7 @@ export async function findCallable(
 
 /** A call whose prediction has begun. */
 export interface BegunCall extends Created {
+  /** Without what it is about: calls are waited for, and that may be megabytes. */
   request: Call["body"];
 }
 
@@ -73,6 +76,7 @@ export async function beginCall(
 ): Promise<BegunCall> {
   checkSupported(call);
   const { target, body, origin, idempotencyKey, background = false, retentionSeconds } = call;
+  const { messages, input, ...rest } = body;
   const request = {
     input: body,
     stream: body.stream === true,
@@ -87,8 +91,9 @@ export async function beginCall(
     wait: 0,
     cancelAfter: background ? null : services.settings.vendoraTimeoutSeconds,
     follow: background ? {} : { leave: "cancel" },
+    handedOn: call.handedOn,
   });
-  return { ...created, request: body };
+  return { ...created, request: rest };
 }
 
 /** A server of the convention refuses by itself what it cannot do; a model of Cog ignores it. */

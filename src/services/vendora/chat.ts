@@ -35,7 +35,7 @@ export function chatCompletion(
 export async function chatStream(
   services: Services,
   begun: Created,
-  request: ChatRequest,
+  request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
 ): Promise<ReadableStream<Uint8Array>> {
   const seconds = services.settings.vendoraTimeoutSeconds;
   const { snapshot } = begun;

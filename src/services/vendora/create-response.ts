@@ -24,7 +24,7 @@ import { writtenStream } from "./streams.ts";
 
 /** A response that has begun. */
 export interface BegunResponse extends Created {
-  /** With all that came before it. */
+  /** Without its input. */
   request: ResponseRequest;
   /** Types of the tools that the model was not given, for its container has none. */
   leftOut: string[];
@@ -44,11 +44,12 @@ export async function beginResponse(
   services: Services,
   caller: Caller,
   asked: ResponseRequest,
-  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook">,
+  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "handedOn">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
   const { request: own, leftOut } = withoutMissing(asked, call.target);
   const request = await withPrevious(services, caller, own);
+  const { input, ...rest } = request;
   const created = await beginCall(services, caller, {
     ...call,
     call: "responses",
@@ -56,7 +57,7 @@ export async function beginResponse(
     background: request.background === true,
     ...(request.store === false && { retentionSeconds: MIN_RETENTION_SECONDS }),
   });
-  return { ...created, request, leftOut };
+  return { ...created, request: rest, leftOut };
 }
 
 function checkResponse(asked: ResponseRequest): void {

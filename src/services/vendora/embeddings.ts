@@ -7,7 +7,7 @@ import { failureOf, translated } from "./failure.ts";
 
 export function embeddingList(
   { settings }: Services,
-  { model, encoding_format }: EmbeddingRequest,
+  { model, encoding_format }: Pick<EmbeddingRequest, "model" | "encoding_format">,
   { prediction, outputs }: EndedCall,
 ): object {
   const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);

@@ -1,0 +1,178 @@
+/**
+ * Reads the body of one request, within bounds that hold while its bytes come in: its length, how
+ * fast it comes, what all bodies of this isolate hold together, and what is in it, which is counted
+ * before anything parses it.
+ */
+import { fault, issueAt, ValidationFailure } from "../domain/validation.ts";
+import { ProblemError } from "../errors.ts";
+import { ByteBudget, NoRoom } from "../lib/byte-budget.ts";
+import { FormScan } from "../lib/form-scan.ts";
+import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
+
+const MIB = 1024 * 1024;
+
+export const MAX_BODY_BYTES = 10 * MIB;
+
+/** Values: token arrays of embeddings are long. */
+export const BODY_BOUNDS: JsonBounds = { depth: 128, values: 500_000 };
+
+/** Those of a form that somebody fills in are tens. */
+const MAX_FIELDS = 10_000;
+
+/** An isolate has 128 MB for all that it does: with one of 10 MiB beside, it holds 24 MiB of bodies. */
+const budget = new ByteBudget({ shared: 14 * MIB, share: 6 * MIB, waiting: 16, patience: 10_000 });
+
+const RETRY_SECONDS = 5;
+
+/** The least that comes, on an average; the first seconds are free. */
+const GRACE_MS = 10_000;
+const LEAST_PER_MS = 16;
+
+/** Who sends a body. */
+export interface Sender {
+  /** Their bodies are counted together. */
+  owner: string;
+  maxBytes: number;
+}
+
+export class BodyReader {
+  readonly #request: Request;
+  readonly #sender: Sender;
+  readonly #held: { owner: string; bytes: number };
+  #size = 0;
+
+  constructor(request: Request, sender: Sender) {
+    this.#request = request;
+    this.#sender = sender;
+    this.#held = { owner: sender.owner, bytes: 0 };
+  }
+
+  /** JSON, which is not parsed. @throws ProblemError, ValidationFailure */
+  async text(): Promise<string> {
+    const decoder = new TextDecoder();
+    const scan = new JsonScan(BODY_BOUNDS);
+    let text = "";
+    for await (const chunk of this.#chunks()) {
+      const passed = scan.feed(chunk);
+      if (passed === "depth") throw tooDeep();
+      if (passed === "values")
+        throw tooLarge(`A request body may have ${BODY_BOUNDS.values} values.`);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  }
+
+  /** A form. @throws ProblemError */
+  async form(): Promise<ArrayBuffer> {
+    const scan = new FormScan(MAX_FIELDS);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of this.#chunks()) {
+      if (!scan.feed(chunk)) throw tooLarge(`A form may have ${MAX_FIELDS} fields.`);
+      chunks.push(chunk);
+    }
+    return new Blob(chunks).arrayBuffer();
+  }
+
+  /** Once nothing is done with it any more. */
+  release = (): void => budget.release(this.#held);
+
+  async *#chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    if (Number(this.#request.headers.get("content-length") ?? 0) > this.#sender.maxBytes)
+      throw this.#tooLarge();
+    const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined =
+      this.#request.body?.getReader();
+    if (!reader) return;
+    const pace = new Pace();
+    let last = 0;
+    try {
+      for (;;) {
+        const { done, value } = await Promise.race([reader.read(), pace.lost]);
+        if (done) return;
+        // What comes in one piece is handed on at once: only what is waited for is held.
+        if (last > 0) await this.#hold(last, pace);
+        last = value.byteLength;
+        this.#size += last;
+        if (this.#size > this.#sender.maxBytes) throw this.#tooLarge();
+        pace.heard(last);
+        yield value;
+      }
+    } finally {
+      pace.end();
+      await reader.cancel();
+    }
+  }
+
+  async #hold(bytes: number, pace: Pace): Promise<void> {
+    // Of a request whose caller has gone nothing is carried out any more.
+    if (this.#held.bytes === 0) this.#request.signal.addEventListener("abort", this.release);
+    try {
+      await pace.without(budget.take(this.#held, bytes));
+    } catch (error) {
+      throw error instanceof NoRoom ? busy() : error;
+    }
+  }
+
+  #tooLarge(): ProblemError {
+    const { maxBytes } = this.#sender;
+    return tooLarge(
+      maxBytes < MAX_BODY_BYTES
+        ? `Without signing in a request body may have ${maxBytes} bytes.`
+        : "A request body may have 10 MB. Send files with POST /v1/uploads, or by address.",
+    );
+  }
+}
+
+/** Whether a body comes fast enough. */
+class Pace {
+  readonly #lost = Promise.withResolvers<never>();
+  #due = Date.now() + GRACE_MS;
+  #timer = setTimeout(() => this.#look(), GRACE_MS);
+
+  /** Fails once it does not. */
+  get lost(): Promise<never> {
+    return this.#lost.promise;
+  }
+
+  heard(bytes: number): void {
+    this.#due += bytes / LEAST_PER_MS;
+  }
+
+  /** That we wait is not their fault. */
+  async without(waiting: Promise<void>): Promise<void> {
+    const begun = Date.now();
+    await waiting;
+    this.#due += Date.now() - begun;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #look(): void {
+    const left = this.#due - Date.now();
+    if (left > 0) this.#timer = setTimeout(() => this.#look(), left);
+    else this.#lost.reject(tooSlow());
+  }
+}
+
+function tooDeep(): ValidationFailure {
+  const ctx = { max_depth: BODY_BOUNDS.depth };
+  const said = fault("recursion_loop", ctx);
+  const msg = `${said.msg}: ${BODY_BOUNDS.depth} levels at most`;
+  return new ValidationFailure([issueAt(["body"], { ...said, msg })]);
+}
+
+const tooLarge = (detail: string) => new ProblemError("too_large", detail);
+
+const tooSlow = () =>
+  new ProblemError(
+    "request_timeout",
+    `The body came too slowly: ${LEAST_PER_MS} kB a second are the least, after ${GRACE_MS / 1_000} s. Try again.`,
+  );
+
+const busy = () =>
+  new ProblemError(
+    "unavailable",
+    `Too many large bodies come in at once. Try again in ${RETRY_SECONDS} seconds, with fewer at a time.`,
+    { "retry-after": String(RETRY_SECONDS) },
+  );

@@ -1,0 +1,127 @@
+/** The bound on bytes that are held: it holds, nobody starves, and nobody waits for ever. */
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ByteBudget, NoRoom, type Room } from "../../src/lib/byte-budget.ts";
+
+const LARGEST = 10;
+const ROOM: Room = { shared: 14, share: 6, waiting: 3, patience: 1_000 };
+
+const someone = (owner: string) => ({ owner, bytes: 0 });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Whether it has been given yet. */
+async function isGiven(taking: Promise<void>): Promise<boolean> {
+  let given = false;
+  taking.then(
+    () => {
+      given = true;
+    },
+    () => {},
+  );
+  await vi.advanceTimersByTimeAsync(0);
+  return given;
+}
+
+describe("bytes that are held", () => {
+  test("are given where there is room, and the largest always has some", async () => {
+    const budget = new ByteBudget(ROOM);
+    const one = someone("a");
+    for (let n = 0; n < LARGEST; n++) await budget.take(one, 1);
+    const others = ["b", "c", "d"].map(someone);
+    for (const other of others) await budget.take(other, 4);
+    expect([one, ...others].map(({ bytes }) => bytes)).toEqual([10, 4, 4, 4]);
+  });
+
+  test("wait for who has begun, and go on when it ends", async () => {
+    const budget = new ByteBudget(ROOM);
+    const [first, second] = [someone("a"), someone("a")];
+    await budget.take(first, 10);
+    await budget.take(second, 6);
+    const more = budget.take(second, 4);
+    expect(await isGiven(more)).toBe(false);
+    budget.release(first);
+    expect(await isGiven(more)).toBe(true);
+    expect(second.bytes).toBe(10);
+  });
+
+  test("of one owner leave room for others", async () => {
+    const budget = new ByteBudget(ROOM);
+    await budget.take(someone("a"), 10);
+    const own = Array.from({ length: 6 }, () => someone("a"));
+    for (const held of own) await budget.take(held, 1);
+    expect(await isGiven(budget.take(someone("a"), 1))).toBe(false);
+    expect(await isGiven(budget.take(someone("b"), 6))).toBe(true);
+  });
+
+  test("are refused after a while, and at once when many of an owner wait", async () => {
+    const budget = new ByteBudget(ROOM);
+    await budget.take(someone("a"), 10);
+    await budget.take(someone("a"), 6);
+    const waiting = Array.from({ length: 3 }, () => budget.take(someone("a"), 1));
+    const outcomes = Promise.allSettled(waiting);
+    await expect(budget.take(someone("a"), 1)).rejects.toThrow(NoRoom);
+    await vi.advanceTimersByTimeAsync(ROOM.patience);
+    expect((await outcomes).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
+    // They are forgotten: nothing is given to who has gone.
+    await expect(isGiven(budget.take(someone("b"), 6))).resolves.toBe(true);
+  });
+
+  test("are given to owners in turn", async () => {
+    const budget = new ByteBudget(ROOM);
+    const order: string[] = [];
+    const run = async (owner: string, name: string) => {
+      const held = someone(owner);
+      await budget.take(held, 10);
+      order.push(name);
+      budget.release(held);
+    };
+    const first = someone("x");
+    await budget.take(first, 10);
+    const runs = [run("a", "a1"), run("a", "a2"), run("a", "a3"), run("b", "b1")];
+    budget.release(first);
+    await Promise.all(runs);
+    expect(order).toEqual(["a1", "b1", "a2", "a3"]);
+  });
+
+  test("are never more than the room, and whoever reads to the end gets there", async () => {
+    const body = fc.record({
+      owner: fc.constantFrom("a", "b", "c", "d"),
+      chunks: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 5 }),
+      pause: fc.integer({ min: 0, max: 20 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(body, { maxLength: 20 }), async (bodies) => {
+        const budget = new ByteBudget({ ...ROOM, waiting: 20, patience: 1_000_000 });
+        const all = bodies.map(({ owner }) => someone(owner));
+        const check = () => {
+          const held = (some: typeof all) => some.reduce((sum, { bytes }) => sum + bytes, 0);
+          expect(held(all)).toBeLessThanOrEqual(ROOM.shared + LARGEST);
+          for (const name of ["a", "b", "c", "d"]) {
+            const own = held(all.filter(({ owner }) => owner === name));
+            expect(own).toBeLessThanOrEqual(ROOM.share + LARGEST);
+          }
+        };
+        const reading = bodies.map(async ({ chunks, pause }, n) => {
+          const held = all[n] ?? someone("");
+          for (const chunk of chunks) {
+            if (held.bytes + chunk > LARGEST) break;
+            await budget.take(held, chunk);
+            check();
+            await new Promise((resolve) => setTimeout(resolve, pause));
+          }
+          budget.release(held);
+        });
+        const done = Promise.all(reading);
+        await vi.runAllTimersAsync();
+        await done;
+        expect(vi.getTimerCount()).toBe(0);
+      }),
+    );
+  });
+});

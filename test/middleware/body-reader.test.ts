@@ -1,0 +1,169 @@
+/** A body as it comes in: how fast, how much of it, and how much of all bodies there is room for. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ValidationFailure } from "../../src/domain/validation.ts";
+import { ProblemError } from "../../src/errors.ts";
+import { BodyReader, MAX_BODY_BYTES } from "../../src/middleware/body-reader.ts";
+
+const MIB = 1024 * 1024;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A body that comes as it is told to. */
+function sent({ owner = "ada", maxBytes = MAX_BODY_BYTES, headers = {} } = {}) {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = writable.getWriter();
+  const leaving = new AbortController();
+  const request = new Request("https://auspex.test", {
+    method: "POST",
+    body: readable,
+    headers,
+    signal: leaving.signal,
+    duplex: "half",
+  });
+  const reader = new BodyReader(request, { owner, maxBytes });
+  return {
+    reader,
+    leave: () => leaving.abort(),
+    /** Spaces, which are JSON as far as they go. */
+    come: (bytes: number, piece = bytes) => {
+      for (let left = bytes; left > 0; left -= piece)
+        writer.write(new Uint8Array(Math.min(piece, left)).fill(32)).catch(() => {});
+      return vi.advanceTimersByTimeAsync(0);
+    },
+    end: () => writer.close().catch(() => {}),
+  };
+}
+
+/** What has become of it so far: the length of its text, why it was refused, or nothing yet. */
+function outcomeOf(reading: Promise<string | ArrayBuffer>) {
+  let outcome: number | string | undefined;
+  reading.then(
+    (read) => {
+      outcome = typeof read === "string" ? read.length : read.byteLength;
+    },
+    (error) => {
+      outcome = error instanceof ProblemError ? error.code : error.constructor.name;
+    },
+  );
+  return async () => {
+    await vi.advanceTimersByTimeAsync(0);
+    return outcome;
+  };
+}
+
+describe("a body", () => {
+  test("that comes in pieces is one text", async () => {
+    const { reader, come, end } = sent();
+    const outcome = outcomeOf(reader.text());
+    for (let n = 0; n < 10; n++) await come(100_000);
+    expect(await outcome()).toBeUndefined();
+    end();
+    expect(await outcome()).toBe(1_000_000);
+    reader.release();
+  });
+
+  test("of more bytes than it may have is refused: as it says so, or as they come", async () => {
+    const said = sent({ headers: { "content-length": String(MAX_BODY_BYTES + 1) } });
+    await expect(said.reader.text()).rejects.toThrow("10 MB");
+    const { reader, come } = sent({ maxBytes: 1_000 });
+    const outcome = outcomeOf(reader.text());
+    await come(1_001);
+    expect(await outcome()).toBe("too_large");
+  });
+
+  test("may bring 16 kB a second at least, after 10 s", async () => {
+    const slow = sent();
+    const fast = sent({ owner: "lewis" });
+    const outcomes = [outcomeOf(slow.reader.text()), outcomeOf(fast.reader.text())];
+    for (let seconds = 0; seconds < 60; seconds++) {
+      await slow.come(10_000);
+      await fast.come(17_000);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    fast.end();
+    expect(await Promise.all(outcomes.map((outcome) => outcome()))).toEqual([
+      "request_timeout",
+      60 * 17_000,
+    ]);
+    slow.reader.release();
+    fast.reader.release();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is a form of so many fields at most, however they are written", async () => {
+    for (const part of ["a=1&", '\r\n--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1']) {
+      const request = new Request("https://auspex.test", {
+        method: "POST",
+        body: part.repeat(10_001),
+      });
+      const form = new BodyReader(request, { owner: "ada", maxBytes: MAX_BODY_BYTES }).form();
+      await expect(form).rejects.toThrow("10000 fields");
+    }
+  });
+
+  test("that is nested too deep is noticed before the rest has come", async () => {
+    const request = new Request("https://auspex.test", { method: "POST", body: "[".repeat(129) });
+    const reader = new BodyReader(request, { owner: "ada", maxBytes: MAX_BODY_BYTES });
+    await expect(reader.text()).rejects.toThrow(ValidationFailure);
+  });
+});
+
+describe("of all bodies", () => {
+  test("those of one account wait for each other, and others do not wait for them", async () => {
+    const own = Array.from({ length: 4 }, () => sent());
+    const outcomes = own.map(({ reader }) => outcomeOf(reader.text()));
+    for (const { come } of own) await come(9 * MIB, MIB);
+    const other = sent({ owner: "lewis" });
+    const otherOutcome = outcomeOf(other.reader.text());
+    await other.come(5 * MIB, MIB);
+    other.end();
+    expect(await otherOutcome()).toBe(5 * MIB);
+    for (const [n, { reader, end }] of own.entries()) {
+      end();
+      expect(await outcomes[n]?.()).toBe(9 * MIB);
+      reader.release();
+    }
+    other.reader.release();
+  });
+
+  test("those for which there is no room in 10 s are told when to come back", async () => {
+    const first = sent();
+    const outcome = outcomeOf(first.reader.text());
+    await first.come(10 * MIB, MIB);
+    first.end();
+    expect(await outcome()).toBe(10 * MIB);
+    const second = sent();
+    const reading = second.reader.text();
+    const secondOutcome = outcomeOf(reading);
+    await second.come(10 * MIB, MIB);
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(await secondOutcome()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await expect(reading).rejects.toMatchObject({
+      code: "unavailable",
+      headers: { "retry-after": "5" },
+    });
+    first.reader.release();
+    second.reader.release();
+  });
+
+  test("those whose senders have gone hold nothing", async () => {
+    for (let n = 0; n < 10; n++) {
+      const { reader, come, leave } = sent();
+      outcomeOf(reader.text());
+      await come(9 * MIB, MIB);
+      leave();
+    }
+    const last = sent();
+    const outcome = outcomeOf(last.reader.text());
+    await last.come(10 * MIB, MIB);
+    last.end();
+    expect(await outcome()).toBe(10 * MIB);
+    last.reader.release();
+  });
+});
