@@ -1,5 +1,6 @@
 /** What a prediction is and what has become of it: what its object keeps. */
 import type { Finish } from "../protocol/channel.ts";
+import type { Egress } from "../protocol/egress.ts";
 import type { Metrics, StoredValue } from "../protocol/event.ts";
 import type { PredictionError, TaskStatus } from "../protocol/prediction.ts";
 import type {
@@ -30,6 +31,8 @@ export interface PredictionSpec {
   /** Opaque, for the runner: what this run may share there. */
   keys: Keys;
   interface: ContainerInterface;
+  /** What its container may reach. */
+  egress: Egress;
   /** What it was asked by, when that is of the vendora convention: its input is the call's body. */
   call: VendoraCall | null;
   /** Sealed: they are opened for the runner that gets the job. */

@@ -15,6 +15,7 @@ import {
   timestamp,
   uuid,
 } from "./common.ts";
+import { egress } from "./egress.ts";
 import { hardwareSummary } from "./hardware.ts";
 import { containerInterface } from "./runner.ts";
 import { owner } from "./user.ts";
@@ -122,8 +123,9 @@ export type Isolation = z.infer<typeof isolation>;
 /** Of a version that does not say. */
 export const DEFAULT_ISOLATION: Isolation = "model";
 
+/** A field that is misspelt is refused: it might have been `egress`. */
 export const configuration = z
-  .object({
+  .strictObject({
     hardware_identifier: z.string().max(63).optional(),
     variable_names: z.array(variableName).max(100).optional().meta({
       description: "The model's variables that its containers get; without those that are not set",
@@ -139,6 +141,7 @@ export const configuration = z
       description: "Runs at a time in one container; 1 by default, 32 for vendora",
     }),
     isolation: isolation.optional(),
+    egress: egress.optional(),
     idle_seconds: z.number().min(0).max(86_400).optional().meta({
       description: "How long a container without work is kept; 300 by default",
     }),

@@ -16,6 +16,7 @@
  */
 import { z } from "zod";
 import { digest, jsonObject, uuid } from "./common.ts";
+import { egress } from "./egress.ts";
 
 /** Rises when a change breaks older runners. */
 export const RUNNER_PROTOCOL = 1;
@@ -141,6 +142,7 @@ export const job = z.object({
   image,
   keys,
   interface: containerInterface,
+  egress,
   /** Null: the input is the model's own, and nobody else's convention. */
   call: vendoraCall.nullable().default(null),
   variables: z.record(z.string(), z.string()),

@@ -1,6 +1,8 @@
 /** Rows into resources: the one place that knows which of the two shapes a deployment serves. */
+
 import { secondsText } from "../domain/resource.ts";
 import type { Category } from "../protocol/category.ts";
+import { DEFAULT_EGRESS } from "../protocol/egress.ts";
 import type { Hardware } from "../protocol/hardware.ts";
 import {
   DEFAULT_ISOLATION,
@@ -42,8 +44,8 @@ const version = (row: VersionRow): Version => ({
   schemas: row.schemas,
   compatibilities: row.compatibilities,
   size: row.size,
-  // Said of every version: callers are to know who else is in the container.
-  configuration: { isolation: DEFAULT_ISOLATION, ...row.configuration },
+  // Said of every version: callers are to know who else is in the container, and whom it reaches.
+  configuration: { isolation: DEFAULT_ISOLATION, egress: DEFAULT_EGRESS, ...row.configuration },
 });
 
 const category = ({ name, slug, description }: CategoryRow): Category => ({

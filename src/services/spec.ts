@@ -2,6 +2,7 @@
 import { keysOf } from "../domain/isolation.ts";
 import type { PredictionSpec, StoredWebhook } from "../domain/prediction-state.ts";
 import { wanted } from "../domain/variables.ts";
+import { DEFAULT_EGRESS } from "../protocol/egress.ts";
 import type { StoredValue } from "../protocol/event.ts";
 import { DEFAULT_ISOLATION } from "../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../protocol/prediction.ts";
@@ -79,6 +80,7 @@ export async function specOf(
       prediction_id: id,
     }),
     interface: spoken,
+    egress: configuration.egress ?? DEFAULT_EGRESS,
     call,
     setup_logs: caller.user_id === model.owner_id,
     variables: wanted(configuration.variable_names, model.variables),

@@ -13,6 +13,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   hardware: "cpu",
   image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
   keys: { container: "c", files: "f" },
+  egress: "public",
   interface: "cog",
   call: null,
   variables: {},

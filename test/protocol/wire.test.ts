@@ -168,6 +168,7 @@ describe("a claim", () => {
       model: { owner: "ada", name: "story", version_number: 1 },
       image: { repository: "registry.example.com/ada/story", digest: `sha256:${"a".repeat(64)}` },
       keys: { container: "c", files: "f" },
+      egress: "public",
       interface: "cog" as const,
       variables: {},
       setup_logs: true,

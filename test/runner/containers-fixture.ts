@@ -81,7 +81,10 @@ export function record(): Recorded {
 const OWNER = "test";
 
 export type JobOptions = Partial<
-  Pick<RunnableJob, "keys" | "model" | "variables" | "setup_logs" | "interface" | "files" | "call">
+  Pick<
+    RunnableJob,
+    "keys" | "model" | "variables" | "setup_logs" | "interface" | "egress" | "files" | "call"
+  >
 > & { limits?: Partial<RunnableJob["limits"]> };
 
 export function makeJob(
@@ -100,6 +103,7 @@ export function makeJob(
     setup_logs: true,
     image,
     keys: { container: "c", files: "f" },
+    egress: "public",
     input,
     files: [],
     ...more,

@@ -7,6 +7,7 @@ import { Door } from "../../runner/src/containers/door.ts";
 import { external } from "../../runner/src/containers/failure.ts";
 import { Fleet } from "../../runner/src/containers/fleet.ts";
 import { type RunParts, runJob } from "../../runner/src/containers/run.ts";
+import { Tunnels } from "../../runner/src/containers/tunnels.ts";
 import type { Engine, Exit, Launch, RunningContainer } from "../../runner/src/engines/engine.ts";
 import { PullProgress } from "../../runner/src/engines/pull-progress.ts";
 import { InputFiles } from "../../runner/src/files/inputs.ts";
@@ -112,7 +113,8 @@ function world(slots: number) {
   const directory = join(tmpdir(), "never-written");
   const inputs = new InputFiles(door, controlPlane, fileOptions(directory));
   const outputs = new OutputFiles(door, controlPlane, silent, { directory, max_file_bytes: 1 });
-  const parts: RunParts = { engine, server, inputs, outputs, timing: DEFAULT_TIMING, log: silent };
+  const files = { inputs, outputs, tunnels: new Tunnels(door) };
+  const parts: RunParts = { engine, server, ...files, timing: DEFAULT_TIMING, log: silent };
   return {
     fleet,
     started,

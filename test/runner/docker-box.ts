@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ControlPlane } from "../../runner/src/client.ts";
 import { createExecutor } from "../../runner/src/containers/create.ts";
+import type { TunnelOptions } from "../../runner/src/containers/tunnels.ts";
 import type { DockerOptions } from "../../runner/src/engines/options.ts";
 import type { Executor } from "../../runner/src/executor.ts";
 import type { Log } from "../../runner/src/log.ts";
@@ -59,7 +60,12 @@ export class DockerBox {
     return image;
   }
 
-  executor(engine: Partial<DockerOptions> = {}, log: Log = silent, containers = 4): Executor {
+  executor(
+    engine: Partial<DockerOptions> = {},
+    log: Log = silent,
+    containers = 4,
+    tunnels: TunnelOptions = {},
+  ): Executor {
     return createExecutor({
       name: this.name,
       slots: containers,
@@ -68,6 +74,7 @@ export class DockerBox {
       files: fileOptions(join(this.folder, "cache")),
       log,
       timing: QUICK,
+      tunnels,
     });
   }
 

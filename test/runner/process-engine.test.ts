@@ -105,7 +105,7 @@ describe("a process group", () => {
   });
 });
 
-const LAUNCH = { interface: "cog", variables: {}, environment: {} } as const;
+const LAUNCH = { interface: "cog", egress: "public", variables: {}, environment: {} } as const;
 
 describe("the engine", () => {
   let box: Box;
@@ -142,6 +142,17 @@ describe("the engine", () => {
     expect(error?.message).toMatch(/exited with code 1:[\s\S]*\.\/model\.mjs[\s\S]*no weights/);
     expect(error?.message).not.toContain(box.directory);
   });
+
+  it.each(["none" as const, ["huggingface.co"]])(
+    "runs nothing that may not reach all: %s",
+    async (egress) => {
+      const { error } = await box.run("hello", {}, { egress }).finish;
+      expect(error?.source).toBe("internal");
+      expect(error?.message).toContain("configuration.egress");
+      expect(error?.message).toContain("--engine docker");
+      expect(box.processes()).toEqual([]);
+    },
+  );
 
   it.each([
     ["eve", "liar"],

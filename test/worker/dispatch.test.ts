@@ -47,7 +47,12 @@ test("without a runner it goes over the queue and waits in the pool", async () =
 
 test("what a job tells its runner", async () => {
   const world = await newWorld({
-    configuration: { max_concurrency: 4, idle_seconds: 9, interface: "vendora" },
+    configuration: {
+      max_concurrency: 4,
+      idle_seconds: 9,
+      interface: "vendora",
+      egress: ["huggingface.co"],
+    },
   });
   await world.waiting({ prompt: "hi" });
   expect(await (await world.runner()).take()).toMatchObject({
@@ -57,6 +62,7 @@ test("what a job tells its runner", async () => {
       digest: expect.stringMatching(/^sha256:/),
     },
     interface: "vendora",
+    egress: ["huggingface.co"],
     variables: {},
     limits: {
       max_concurrency: 4,

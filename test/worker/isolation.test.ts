@@ -89,9 +89,9 @@ describe("callers read it", () => {
   test("of a version that says nothing, too", async () => {
     const { client, model } = await newWorld();
     const { body } = await client.json<Version>("GET", `/v1/models/${model}/versions/1`);
-    expect(body.configuration).toEqual({ isolation: "model" });
+    expect(body.configuration).toEqual({ isolation: "model", egress: "public" });
     const { body: whole } = await client.json<Model>("GET", `/v1/models/${model}`);
-    expect(whole.latest_version?.configuration).toEqual({ isolation: "model" });
+    expect(whole.latest_version?.configuration).toEqual({ isolation: "model", egress: "public" });
   });
 
   test("as it was published, in whatever inherits it", async () => {

@@ -34,7 +34,7 @@ describe("a version", () => {
         vendorb_messages: false,
       },
       size: 0,
-      configuration: { isolation: "model" },
+      configuration: { isolation: "model", egress: "public" },
     });
     expect(await client.ok("GET", `${versionsOf(model)}/1`)).toEqual(made);
     expect(await latestOf(model)).toEqual(made);
@@ -60,6 +60,7 @@ describe("a version", () => {
         timeout_seconds: 60,
         max_concurrency: 4,
         idle_seconds: 0,
+        egress: ["huggingface.co", "*.hf.co:8443"],
       },
     };
     const model = await bare();
@@ -142,15 +143,27 @@ describe("the configuration", () => {
     const model = await bare();
     const configured = async (configuration?: object) =>
       (await publish(client, model, configuration ? { configuration } : {})).configuration;
-    const isolation = "model";
-    expect(await configured({ timeout_seconds: 10 })).toEqual({ isolation, timeout_seconds: 10 });
-    expect(await configured()).toEqual({ isolation, timeout_seconds: 10 });
-    expect(await configured({ idle_seconds: 5 })).toEqual({ isolation, idle_seconds: 5 });
-    expect(await configured()).toEqual({ isolation, idle_seconds: 5 });
+    const told = { isolation: "model", egress: "public" };
+    expect(await configured({ timeout_seconds: 10 })).toEqual({ ...told, timeout_seconds: 10 });
+    expect(await configured()).toEqual({ ...told, timeout_seconds: 10 });
+    expect(await configured({ idle_seconds: 5 })).toEqual({ ...told, idle_seconds: 5 });
+    expect(await configured()).toEqual({ ...told, idle_seconds: 5 });
     for (const number of [4, 3]) await client.ok("DELETE", `${versionsOf(model)}/${number}`);
-    expect(await configured()).toEqual({ isolation, timeout_seconds: 10 });
-    expect(await configured({})).toEqual({ isolation });
-    expect(await configured()).toEqual({ isolation });
+    expect(await configured()).toEqual({ ...told, timeout_seconds: 10 });
+    expect(await configured({})).toEqual(told);
+    expect(await configured()).toEqual(told);
+  });
+
+  test.each([
+    [{ egress: ["10.0.0.1"] }, "egress"],
+    [{ egress: "nowhere" }, "egress"],
+    // Nothing is public because somebody has mistyped that it is not.
+    [{ egres: "none" }, "egres"],
+  ])("%j is refused", async (configuration, word) => {
+    const model = await bare();
+    const { status, body } = await refused(model, { configuration });
+    expect(status).toBe(422);
+    expect(JSON.stringify(body.detail)).toContain(word);
   });
 
   test("reaches the runner, its image too, also when it is inherited", async () => {

@@ -5,6 +5,7 @@
  * idle for its time, when it is retired and the last run has left, or when it is told to.
  */
 import { randomBytes } from "node:crypto";
+import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
 import {
@@ -18,7 +19,9 @@ import type { OutputFiles } from "../files/outputs.ts";
 import type { FileSink } from "../files/sink.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../log.ts";
+import type { Opening } from "./door.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
+import { proxyVariables, type Tunnels } from "./tunnels.ts";
 import { unlessAborted, within } from "./wait.ts";
 
 /** So many failed runs in a row are the container's fault rather than their inputs'. */
@@ -39,6 +42,7 @@ export interface Specification {
   model: Job["model"];
   image: Image;
   interface: ContainerInterface;
+  egress: Egress;
   variables: Record<string, string>;
   maxConcurrency: number;
 }
@@ -47,6 +51,7 @@ export interface ContainerParts {
   engine: Engine;
   server: ServerInterface;
   outputs: OutputFiles;
+  tunnels: Tunnels;
   timing: Timing;
   log: Log;
 }
@@ -65,6 +70,8 @@ export class Container {
   readonly #ready = Promise.withResolvers<Session>();
   readonly #gone = new AbortController();
   readonly #halt = new AbortController();
+  /** Its way out, where its version lists hosts. */
+  #tunnel: Opening | undefined;
   #running: RunningContainer | undefined;
   #session: Session | undefined;
   #setupLogs = "";
@@ -221,12 +228,14 @@ export class Container {
     this.#retired = true;
     clearTimeout(this.#idle);
     this.#session?.close();
+    this.#tunnel?.close();
     await this.files.close();
   }
 
   async #start(): Promise<Session> {
     const { engine, server } = this.#parts;
-    const { image, model, variables, maxConcurrency, interface: kind } = this.#specification;
+    const { image, model, egress, variables, interface: kind } = this.#specification;
+    const { maxConcurrency } = this.#specification;
     const { signal } = this.#halt;
     await engine.pull({ image, model }, (progress) => this.#tell(progress), signal);
     signal.throwIfAborted();
@@ -235,10 +244,11 @@ export class Container {
     const uploadUrl = this.files.url;
     const environment = {
       ...server.environment(maxConcurrency, token),
+      ...this.#way(egress),
       AUSPEX_UPLOAD_URL: uploadUrl,
     };
     const running = await engine.start(
-      { image, model, interface: kind, variables, environment, uploadUrl },
+      { image, model, interface: kind, egress, variables, environment, uploadUrl },
       signal,
     );
     this.#running = running;
@@ -251,6 +261,12 @@ export class Container {
     // The first run did not print it either.
     running.forget();
     return session;
+  }
+
+  #way(egress: Egress): Record<string, string> {
+    if (typeof egress === "string") return {};
+    this.#tunnel = this.#parts.tunnels.open(egress);
+    return proxyVariables(this.#tunnel.url, new URL(this.files.url).hostname);
   }
 
   #tell(progress: SetupProgress): void {

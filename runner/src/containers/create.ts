@@ -17,6 +17,7 @@ import type { Log } from "../log.ts";
 import { Door } from "./door.ts";
 import { Fleet } from "./fleet.ts";
 import { runJob } from "./run.ts";
+import { type TunnelOptions, Tunnels } from "./tunnels.ts";
 
 /** Between two looks at the images on the box, ms; a new one is also looked for after its run. */
 const IMAGES_INTERVAL = 60_000;
@@ -33,6 +34,7 @@ export interface ExecutorOptions {
   files: FileOptions;
   log: Log;
   timing?: Partial<Timing>;
+  tunnels?: TunnelOptions;
 }
 
 export function createExecutor(options: ExecutorOptions): Executor {
@@ -45,6 +47,8 @@ export function createExecutor(options: ExecutorOptions): Executor {
     cog: new CogInterface(new Receiver(door), timing),
     vendora: new VendoraInterface(timing),
   };
+  const open = choice.kind === "process" || choice.sandbox?.egress !== false;
+  const tunnels = new Tunnels(door, { open, ...options.tunnels });
   const fleet = new Fleet(containers);
   const inputs = new InputFiles(door, options.controlPlane, options.files);
   const outputs = new OutputFiles(door, options.controlPlane, log, {
@@ -73,7 +77,15 @@ export function createExecutor(options: ExecutorOptions): Executor {
     warm: () => fleet.warm(),
     images: () => images,
     async run(job, sink, signals) {
-      const parts = { engine, server: servers[job.interface], inputs, outputs, timing, log };
+      const parts = {
+        engine,
+        server: servers[job.interface],
+        inputs,
+        outputs,
+        tunnels,
+        timing,
+        log,
+      };
       const finish = await runJob(fleet, parts, job, sink, signals);
       if (!images.includes(referenceOf(job.image))) void refresh();
       return finish;

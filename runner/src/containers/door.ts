@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { internal } from "./failure.ts";
 
 /**
@@ -26,6 +27,9 @@ export type Handler = (
   rest: string,
 ) => Promise<void>;
 
+/** Answers one CONNECT, whose connection is a tunnel's then, or nobody's. */
+export type TunnelHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
+
 export interface Opening {
   /** Without a slash at its end. */
   url: string;
@@ -34,6 +38,7 @@ export interface Opening {
 
 export class Door {
   readonly #handlers = new Map<string, Handler>();
+  readonly #tunnels = new Map<string, TunnelHandler>();
   readonly #server = createServer(
     { requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT },
     (request, response) => {
@@ -45,6 +50,11 @@ export class Door {
   constructor({ connections, perAddress } = BOUNDS) {
     this.#server.maxConnections = connections;
     const counts = new Map<string | undefined, number>();
+    this.#server.on("connect", (request, socket, head) => {
+      const handler = this.#tunnels.get(userIn(request.headers["proxy-authorization"]));
+      if (handler && socket instanceof Socket) handler(request, socket, head);
+      else socket.destroy();
+    });
     this.#server.on("connection", (socket) => {
       const { remoteAddress: address } = socket;
       const count = (counts.get(address) ?? 0) + 1;
@@ -78,6 +88,17 @@ export class Door {
     return { url: new URL(name, this.#base).href, close: () => this.#handlers.delete(name) };
   }
 
+  /** Its URL is a proxy's, for the one that it is given to. */
+  openTunnel(handler: TunnelHandler): Opening {
+    if (!this.#base) throw internal("the door for containers is not open");
+    const name = randomBytes(18).toString("base64url");
+    this.#tunnels.set(name, handler);
+    const url = new URL(this.#base);
+    // Some programs take no name without a password.
+    [url.username, url.password] = [name, "x"];
+    return { url: url.href.replace(/\/$/, ""), close: () => this.#tunnels.delete(name) };
+  }
+
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = once(this.#server, "close");
@@ -92,6 +113,11 @@ export class Door {
     if (handler) return handler(request, response, rest);
     turnAway(request, response, 404);
   }
+}
+
+function userIn(authorization = ""): string {
+  const [, encoded = ""] = /^basic +(\S+)$/i.exec(authorization) ?? [];
+  return Buffer.from(encoded, "base64").toString().split(":")[0] ?? "";
 }
 
 /** Not read, so that nobody can keep the runner busy: the connection is of no more use. */

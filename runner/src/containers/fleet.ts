@@ -124,6 +124,7 @@ function specify({
   keys,
   model,
   image,
+  egress,
   variables,
   limits,
   interface: server,
@@ -131,7 +132,8 @@ function specify({
   const { max_concurrency: maxConcurrency } = limits;
   const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
   const { container: sharing } = keys;
-  const parts = JSON.stringify([sharing, server, referenceOf(image), maxConcurrency, sorted]);
+  const reference = referenceOf(image);
+  const parts = JSON.stringify([sharing, server, reference, egress, maxConcurrency, sorted]);
   const key = createHash("sha256").update(parts).digest("hex");
-  return { key, sharing, model, image, interface: server, variables, maxConcurrency };
+  return { key, sharing, model, image, interface: server, egress, variables, maxConcurrency };
 }

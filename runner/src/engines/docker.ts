@@ -22,7 +22,7 @@ import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
 import { asksForGpus } from "./gpus.ts";
 import { hasReference, imageFacts } from "./image.ts";
 import { exposedPort, listening } from "./listening.ts";
-import { closeNetwork, type Network, openNetwork } from "./network.ts";
+import { closeNetwork, type Kind, type Network, openNetwork } from "./network.ts";
 import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "./options.ts";
 import { pullImage } from "./pull.ts";
 import { HOST_NAME } from "./sandbox.ts";
@@ -36,6 +36,18 @@ const RUNNER_LABEL = "auspex.runner";
 /** Rules are looked at this often, ms: 15 ms of work, most of it starting iptables. */
 const WATCH_MS = 5_000;
 
+const UNKEPT =
+  "the version says what its containers may reach (configuration.egress), and this runner cannot " +
+  "keep them to it without a firewall: its operator runs it without --firewall off, or the version " +
+  'says "public"';
+
+/**
+ * Where containers that reach nothing ask for names: nobody's address (RFC 5737). Docker's own
+ * resolver may ask from outside of the container, where no rule holds it, and a question can carry
+ * what a container has to tell.
+ */
+const NOWHERE = ["192.0.2.1"];
+
 /** `--await-explicit-shutdown`: the server ends by POST /shutdown, not by a stray SIGTERM. */
 const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
 
@@ -47,7 +59,7 @@ export class DockerEngine implements Engine {
   readonly #sandbox: Sandbox;
   readonly #firewall: NonNullable<DockerOptions["firewall"]>;
   readonly #log: Log;
-  #network: Network | undefined;
+  #networks: Record<Kind, Network> | undefined;
   /** What containers find under HOST_NAME. */
   #hostAddress = "";
   #fence: Fence | undefined;
@@ -84,11 +96,16 @@ export class DockerEngine implements Engine {
     this.#log[advice ? "warn" : "info"](detail, { advice });
     this.#log.info("what one container gets", { ...this.#shares });
     await this.#sweep();
-    const network = await openNetwork(this.#docker, this.#runner);
-    this.#network = network;
-    this.#hostAddress = network.gateway;
-    const port = await this.#listen(listen, network.gateway);
-    await this.#raise(network, port);
+    const networks = {
+      open: await openNetwork(this.#docker, this.#runner, "open"),
+      closed: await openNetwork(this.#docker, this.#runner, "closed"),
+    };
+    this.#networks = networks;
+    // Of this machine, so that containers of both networks reach it.
+    const { gateway } = networks.open;
+    this.#hostAddress = gateway;
+    const port = await this.#listen(listen, gateway);
+    await this.#raise(networks, gateway, port);
     const { disk_bytes: most } = this.#shares;
     if (most > 0) {
       this.#endDiskWatch = watchDisk({
@@ -102,16 +119,18 @@ export class DockerEngine implements Engine {
     return new URL(`http://${HOST_NAME}:${port}`);
   }
 
-  async #raise({ bridge, gateway }: Network, receiverPort: number): Promise<void> {
+  async #raise(networks: Record<Kind, Network>, gateway: string, port: number): Promise<void> {
     if (this.#firewall === "off") {
       this.#log.warn("containers can reach this machine and its private network");
       return;
     }
     const problem = await firewallProblem();
     if (problem !== undefined) throw internal(`${UNFENCED}: ${problem}. ${UNFENCED_ADVICE}`);
-    const { egress } = this.#sandbox;
+    const rules = (kind: Kind, egress: boolean) => {
+      return { bridge: networks[kind].bridge, gateway, receiverPort: port, egress };
+    };
     this.#fence = new Fence({
-      rules: [{ bridge, gateway, receiverPort, egress }],
+      rules: [rules("open", this.#sandbox.egress), rules("closed", false)],
       interval: this.#watchMs,
       onBreach: (reason) => this.#condemnAll(reason),
       log: this.#log,
@@ -150,13 +169,15 @@ export class DockerEngine implements Engine {
   }
 
   async start(
-    { image, variables, environment, uploadUrl, interface: kind }: Launch,
+    { image, variables, environment, uploadUrl, egress, interface: kind }: Launch,
     signal: AbortSignal,
   ): Promise<RunningContainer> {
     const found = await this.#inspect(image);
     if (!found) throw external(`${referenceOf(image)} is not on this machine after the pull`);
-    const [network, shares] = [this.#network, this.#shares];
-    if (!network || !shares) throw internal("the Docker engine is not open");
+    const [networks, shares] = [this.#networks, this.#shares];
+    if (!networks || !shares) throw internal("the Docker engine is not open");
+    const isOpen = egress === "public";
+    if (!isOpen && !this.#fence) throw internal(UNKEPT);
     await this.#fence?.hold();
     const facts = imageFacts(found.Config.Labels ?? {}, found.Config.Env);
     const gpus = asksForGpus(this.#gpus, facts.gpu, this.#info);
@@ -174,7 +195,8 @@ export class DockerEngine implements Engine {
         host: {
           sandbox: this.#sandbox,
           shares,
-          network: network.name,
+          network: networks[isOpen ? "open" : "closed"].name,
+          dns: isOpen ? this.#sandbox.dns : NOWHERE,
           hostAddress: this.#hostAddress,
           port,
           gpus,
@@ -194,10 +216,10 @@ export class DockerEngine implements Engine {
   async close(): Promise<void> {
     this.#endDiskWatch();
     await this.#sweep();
-    if (!this.#network) return;
-    await closeNetwork(this.#docker, this.#network.name);
+    if (!this.#networks) return;
+    for (const { name } of Object.values(this.#networks)) await closeNetwork(this.#docker, name);
     await this.#fence?.lower();
-    this.#network = undefined;
+    this.#networks = undefined;
   }
 
   /** The image by repository and digest together: whoever knows a digest has not yet the image. */

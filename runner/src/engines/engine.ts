@@ -7,6 +7,7 @@
  * 4. `exited` says that it has ended, by itself or by `stop` or `kill`.
  */
 import type { Readable } from "node:stream";
+import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
 import type { Failure } from "../containers/failure.ts";
@@ -22,6 +23,8 @@ export interface Wanted {
 
 export interface Launch extends Wanted {
   interface: ContainerInterface;
+  /** What it may reach; an engine that cannot keep it to that does not start it. */
+  egress: Egress;
   /** The model's own, from whoever published it. */
   variables: Record<string, string>;
   /** What the interface wants, over those; where to listen comes from the engine. */

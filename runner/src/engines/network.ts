@@ -1,4 +1,7 @@
-/** The bridge network of one runner's containers. */
+/**
+ * The bridge networks of one runner's containers: one for those that may reach the internet, and
+ * one for those that may not, or only by the runner.
+ */
 import { createHash } from "node:crypto";
 import type Dockerode from "dockerode";
 import { internal } from "../containers/failure.ts";
@@ -10,10 +13,12 @@ export interface Network {
   gateway: string;
 }
 
+export type Kind = "open" | "closed";
+
 /** Found again by the next life of the runner: the name is made from the runner's. */
-export async function openNetwork(docker: Dockerode, runner: string): Promise<Network> {
-  const name = networkName(runner);
-  const bridge = bridgeName(runner);
+export async function openNetwork(docker: Dockerode, runner: string, kind: Kind): Promise<Network> {
+  const name = networkName(runner, kind);
+  const bridge = bridgeName(name);
   const found = await docker.listNetworks({ filters: { name: [name] } });
   if (!found.some((network) => network.Name === name)) {
     await docker.createNetwork({
@@ -38,8 +43,10 @@ export async function closeNetwork(docker: Dockerode, name: string): Promise<voi
   await ignoring([404], docker.getNetwork(name).remove());
 }
 
-const networkName = (runner: string): string => `auspex-${runner}`;
+/** No two runners have one, whatever they are called. */
+const networkName = (runner: string, kind: Kind): string =>
+  kind === "open" ? `auspex-${runner}` : `auspex.closed-${runner}`;
 
 /** The names of interfaces have at most 15 characters. */
-const bridgeName = (runner: string): string =>
-  `ax-${createHash("sha256").update(runner).digest("hex").slice(0, 10)}`;
+const bridgeName = (network: string): string =>
+  `ax-${createHash("sha256").update(network).digest("hex").slice(0, 10)}`;

@@ -33,6 +33,11 @@ import { Tail } from "./tail.ts";
 export const UNISOLATED =
   "the process engine isolates nothing: every model runs as this user, and can read its files and whatever other models work on. Use it for models that you trust, on laptops and in tests, and --engine docker for all else";
 
+const UNKEPT =
+  "the version says what its containers may reach (configuration.egress), and a model that this " +
+  "runner starts as a process reaches all that its machine does: its operator serves this hardware " +
+  'with --engine docker, or the version says "public"';
+
 const LOOPBACK = "127.0.0.1";
 
 export class ProcessEngine implements Engine {
@@ -76,6 +81,7 @@ export class ProcessEngine implements Engine {
 
   async start(launch: Launch): Promise<RunningContainer> {
     const { variables, environment, interface: kind } = launch;
+    if (launch.egress !== "public") throw internal(UNKEPT);
     const found = await this.#find(launch);
     const { manifest } = found;
     // A model knows its folder by this name, whatever links lead there.

@@ -9,6 +9,8 @@ export interface HostConfigOptions {
   /** Whether the storage driver has a bound of its own. */
   quota: boolean;
   network: string;
+  /** Of those Docker asks on behalf of the container. */
+  dns: readonly string[];
   /** What HOST_NAME means. */
   hostAddress: string;
   port: number;
@@ -19,12 +21,12 @@ export interface HostConfigOptions {
 export const HOST_NAME = "host.docker.internal";
 
 export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
-  const { sandbox, shares, quota, network, hostAddress, port, gpus } = options;
+  const { sandbox, shares, quota, network, dns, hostAddress, port, gpus } = options;
   return {
     NetworkMode: network,
     ExtraHosts: [`${HOST_NAME}:${hostAddress}`],
     PortBindings: { [`${port}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: "" }] },
-    Dns: [...sandbox.dns],
+    Dns: [...dns],
     CapDrop: ["ALL"],
     CapAdd: [...sandbox.capabilities],
     SecurityOpt: ["no-new-privileges"],

@@ -4,7 +4,6 @@
  * redirect anew, with no proxy, no cookie and no credentials.
  */
 import { createHash } from "node:crypto";
-import { lookup as resolveName } from "node:dns/promises";
 import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
@@ -14,6 +13,7 @@ import { retryAfterMs } from "../json-client.ts";
 import { VERSION } from "../version.ts";
 import type { Validators } from "./cache-record.ts";
 import type { Reach } from "./public-address.ts";
+import { permittedLookup, type Resolve, resolve } from "./public-lookup.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -37,15 +37,13 @@ export interface Fetched {
   validators: Validators;
 }
 
-type Resolve = (name: string) => Promise<{ address: string; family: number }[]>;
-
 export class PublicFetch {
   readonly #reach: Reach;
   readonly #resolve: Resolve;
 
-  constructor(reach: Reach, resolve: Resolve = (name) => resolveName(name, { all: true })) {
+  constructor(reach: Reach, look: Resolve = resolve) {
     this.#reach = reach;
-    this.#resolve = resolve;
+    this.#resolve = look;
   }
 
   /**
@@ -118,20 +116,9 @@ export class PublicFetch {
     return promise;
   }
 
-  /** What the connection is made to, so that no second look-up can say something else. */
   #lookup(url: URL): LookupFunction {
-    return (name, { all }, done) => {
-      this.#resolve(name).then(
-        (found) => {
-          const permitted = found.filter((one) => this.#reach.permits(one.address, url.protocol));
-          const [first] = permitted;
-          if (!first) done(notPublic(url), []);
-          else if (all) done(null, permitted);
-          else done(null, first.address, first.family);
-        },
-        (error) => done(unknownName(error) ? notPublic(url) : error, []),
-      );
-    };
+    const permits = (address: string) => this.#reach.permits(address, url.protocol);
+    return permittedLookup(this.#resolve, permits, () => notPublic(url));
   }
 }
 
@@ -147,9 +134,6 @@ const notPublic = ({ protocol, host }: URL): Failure =>
   protocol === "http:"
     ? external(`${host} is not fetched from over http: use an https address`)
     : external(`${host} has no public address`);
-
-const unknownName = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && error.code === "ENOTFOUND";
 
 const refusalOf = ({ host }: URL, status: number, retryAfter: string | undefined) => {
   const message = `${host} answered with status ${status}`;

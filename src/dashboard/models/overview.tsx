@@ -4,6 +4,7 @@ import type { DetailedModelRow } from "../../storage/models.ts";
 import type { Viewer } from "../context.ts";
 import { Markdown } from "../ui/markdown.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
+import { egressText } from "./egress.ts";
 import { Fact } from "./facts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { isolationText } from "./isolation.ts";
@@ -76,6 +77,7 @@ function Facts({ model }: { model: DetailedModelRow }) {
         {latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
       </Fact>
       {latest && <Fact name="Container shared with">{isolationText(latest.configuration)}</Fact>}
+      {latest && <Fact name="Container reaches">{egressText(latest.configuration)}</Fact>}
       {categories.length > 0 && (
         <Fact name="Categories">
           <ul class="tags">

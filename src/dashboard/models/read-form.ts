@@ -34,6 +34,10 @@ export function versionIn(form: FormData): CreateVersion {
     const typed = text(name);
     return typed === undefined ? undefined : Number(typed);
   };
+  const words = (name: string) =>
+    textOf(form, name)
+      .split(/[\s,]+/)
+      .filter(Boolean);
   const flags = textsOf(form, "compatibilities");
   const request = {
     release_notes: textOf(form, "release_notes"),
@@ -52,10 +56,9 @@ export function versionIn(form: FormData): CreateVersion {
       image: text("image"),
       interface: text("interface"),
       hardware_identifier: text("hardware_identifier"),
-      variable_names: textOf(form, "variable_names")
-        .split(/[\s,]+/)
-        .filter(Boolean),
+      variable_names: words("variable_names"),
       isolation: text("isolation"),
+      egress: text("egress") === "hosts" ? words("egress_hosts") : text("egress"),
       timeout_seconds: number("timeout_seconds"),
       max_concurrency: number("max_concurrency"),
       idle_seconds: number("idle_seconds"),

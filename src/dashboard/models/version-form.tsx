@@ -7,6 +7,7 @@ import { Choices, Problem, Select, Submit, TextArea, TextField } from "../ui/fie
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
+import { EGRESSES, egressOf } from "./egress.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";
 import { ISOLATIONS, isolationOf } from "./isolation.ts";
 
@@ -192,6 +193,7 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
         options={[...ISOLATIONS]}
         one
       />
+      <Egress draft={draft} {...egressOf(configuration ?? {})} />
       <TextField
         name="max_concurrency"
         label="Runs at a time in one container"
@@ -229,6 +231,28 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
     </fieldset>
   );
 }
+
+const Egress = ({ draft, choice, hosts }: Pick<Part, "draft"> & ReturnType<typeof egressOf>) => (
+  <>
+    <Choices
+      name="egress"
+      label="What its containers reach"
+      draft={draft}
+      values={[choice]}
+      options={[...EGRESSES]}
+      one
+    />
+    <TextArea
+      name="egress_hosts"
+      label="Hosts"
+      hint="One on each line, as in huggingface.co or *.hf.co, when it is these alone."
+      draft={draft}
+      value={hosts}
+      rows={3}
+      class="code"
+    />
+  </>
+);
 
 const textOf = (count: number | undefined) => (count === undefined ? "" : String(count));
 

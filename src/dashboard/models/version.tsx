@@ -8,6 +8,7 @@ import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
+import { egressText } from "./egress.ts";
 import { Fact } from "./facts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { isolationText } from "./isolation.ts";
@@ -80,6 +81,7 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
         {["Auspex’s own API", ...conventions.map(({ name }) => name)].join(", ")}
       </Fact>
       <Fact name="Container shared with">{isolationText(rest)}</Fact>
+      <Fact name="Container reaches">{egressText(rest)}</Fact>
       {rest.timeout_seconds !== undefined && (
         <Fact name="A run may take">{seconds(rest.timeout_seconds)}</Fact>
       )}

@@ -31,6 +31,7 @@ export function jobOf(
       image: spec.image,
       keys: spec.keys,
       interface: spec.interface,
+      egress: spec.egress,
       call: spec.call,
       variables,
       setup_logs: spec.setup_logs,

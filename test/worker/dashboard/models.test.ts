@@ -301,6 +301,27 @@ describe("a version", () => {
     expect(await said("")).toBe("No other run");
   });
 
+  it("tells everybody whom its container reaches", async () => {
+    const { visitor, path } = await owner();
+    const said = async (page: string) =>
+      textOf((await new Visitor().look(path + page)).html).replace(/\s+/g, " ");
+    const send = (more: object) =>
+      visitor.send(`${path}/versions/new`, { ...NEW_VERSION, ...more });
+    await send({});
+    await send({ egress: "none" });
+    await send({ egress: "hosts", egress_hosts: "huggingface.co\r\n*.hf.co" });
+    expect(await said("/versions/1")).toContain("Container reaches The public internet");
+    expect(await said("/versions/2")).toContain("Container reaches Nothing");
+    expect(await said("/versions/3")).toContain("Container reaches huggingface.co *.hf.co");
+    expect(await said("")).toContain("Container reaches huggingface.co *.hf.co");
+    const { html } = await visitor.look(`${path}/versions/new`);
+    expect(html).toMatch(/value="hosts" checked=""/);
+    expect(html).toContain("huggingface.co\n*.hf.co");
+    const refused = await send({ egress: "hosts", egress_hosts: "https://huggingface.co" });
+    expect(refused.status).toBe(422);
+    expect(textOf(refused.html)).toContain("a host name in small letters");
+  });
+
   it("begins as the one before it was", async () => {
     const { visitor, path } = await owner();
     const isolation = "account";

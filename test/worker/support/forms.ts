@@ -110,6 +110,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     max_concurrency: "integer",
     idle_seconds: "number",
     isolation: "Isolation",
+    egress: "Egress",
   },
   Variable: { name: "string", updated_at: "date-time" },
   Category: { name: "string", slug: "string", description: "string" },

@@ -1,0 +1,11 @@
+/** Whether a version's list of hosts has one. */
+
+const HTTPS = 443;
+
+/** @param host a name in small letters */
+export const listsHost = (list: readonly string[], host: string, port: number): boolean =>
+  list.some((entry) => {
+    const [name = "", named = String(HTTPS)] = entry.split(":");
+    if (Number(named) !== port) return false;
+    return name.startsWith("*.") ? host.endsWith(name.slice(1)) : host === name;
+  });
