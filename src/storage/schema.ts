@@ -15,41 +15,58 @@ import type { Scope } from "../protocol/operator.ts";
 import type { PredictionError, TaskStatus } from "../protocol/prediction.ts";
 import type { WebhookEventName } from "../protocol/webhook.ts";
 
-export const users = sqliteTable("users", {
-  id: text().primaryKey(),
-  username: text().notNull().unique(),
-  name: text().notNull(),
-  avatar_url: text().notNull(),
-  bio: text().notNull().default(""),
-  /** Personal and professional websites. */
-  urls: text({ mode: "json" }).$type<string[]>().notNull().default([]),
-  location: text().notNull().default(""),
-  company: text().notNull().default(""),
-  /** Whether it has proved to hold OPERATOR_TOKEN: it sees the fleet in the dashboard. */
-  operator: integer({ mode: "boolean" }).notNull().default(false),
-  /** The rowid of its search documents. */
-  seq: integer().unique(),
-  created_at: integer().notNull(),
-  updated_at: integer().notNull(),
-  /** When it was given up: from then on it is there for nobody, and the sweep removes what it had. */
-  deleted_at: integer(),
-});
+export const users = sqliteTable(
+  "users",
+  {
+    id: text().primaryKey(),
+    username: text().notNull().unique(),
+    name: text().notNull(),
+    avatar_url: text().notNull(),
+    bio: text().notNull().default(""),
+    /** Personal and professional websites. */
+    urls: text({ mode: "json" }).$type<string[]>().notNull().default([]),
+    location: text().notNull().default(""),
+    company: text().notNull().default(""),
+    /** Fingerprint of the OPERATOR_TOKEN that it has proved to hold: good for as long as that is the one. */
+    operator_proof: text(),
+    /** Since when the operator lets it do nothing. */
+    suspended_at: integer(),
+    /** When a link of an operator's gave it a new password, until its user has read that. */
+    recovered_at: integer(),
+    /** The rowid of its search documents. */
+    seq: integer().unique(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    /** When it was given up: from then on it is there for nobody, and the sweep removes what it had. */
+    deleted_at: integer(),
+  },
+  (t) => [
+    index("users_operators").on(t.operator_proof, t.id).where(sql`operator_proof IS NOT NULL`),
+    index("users_suspended").on(t.suspended_at, t.id).where(sql`suspended_at IS NOT NULL`),
+  ],
+);
 
 /** Who may sign up where not everybody may. */
-export const invitations = sqliteTable("invitations", {
-  id: text().primaryKey(),
-  /** SHA-256 of what its link has. */
-  hash: text().notNull().unique(),
-  /** For whom, in the operator's words. */
-  note: text().notNull(),
-  /** The user that whoever accepts it becomes: one that was made over the API. Null: a new one. */
-  user_id: text().references(() => users.id),
-  /** It gives that user, who could sign in when it was made, a new password; and nothing else does. */
-  recovers: integer({ mode: "boolean" }).notNull(),
-  created_at: integer().notNull(),
-  expires_at: integer().notNull(),
-  accepted_at: integer(),
-});
+export const invitations = sqliteTable(
+  "invitations",
+  {
+    id: text().primaryKey(),
+    /** SHA-256 of what its link has. */
+    hash: text().notNull().unique(),
+    /** For whom, in the operator's words. */
+    note: text().notNull(),
+    /** The user that whoever accepts it becomes: one that was made over the API. Null: a new one. */
+    user_id: text().references(() => users.id),
+    /** It gives that user, who could sign in when it was made, a new password; and nothing else does. */
+    recovers: integer({ mode: "boolean" }).notNull(),
+    /** The operator. */
+    made_by: text(),
+    created_at: integer().notNull(),
+    expires_at: integer().notNull(),
+    accepted_at: integer(),
+  },
+  (t) => [index("invitations_user").on(t.user_id)],
+);
 
 /**
  * Whose a username is, or was: a name that somebody has given up is not given to anybody else,
