@@ -7,6 +7,7 @@ import { sweepAccounts } from "./services/delete-account.ts";
 import { sweepHistory } from "./services/history.ts";
 import { servicesOf } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
+import { sweepSuspended } from "./services/suspension.ts";
 import { sweep } from "./services/sweep.ts";
 import { sweepUploads } from "./services/uploads.ts";
 
@@ -35,6 +36,7 @@ export default {
       sweepUploads(services, now),
       sweepAccounts(services, now),
       sweepSessions(services, now),
+      sweepSuspended(services, now),
     ]);
   },
 } satisfies ExportedHandler<Bindings>;

@@ -6,6 +6,10 @@ import { sameText } from "../domain/secret.ts";
 import { notFound, ProblemError, problemEvent } from "../errors.ts";
 import { errorText } from "../log.ts";
 import { CHECKED_MS, endingStream } from "../middleware/stream-end.ts";
+import { isSuspended, SUSPENDED } from "../services/access.ts";
+import type { Services } from "../services/services.ts";
+import { leave } from "../services/sign-in/enter.ts";
+import { isOperator } from "../services/sign-in/operators.ts";
 import { findSession, goesOn } from "../services/sign-in/sessions.ts";
 import type { Dashboard, Viewer } from "./context.ts";
 import { giveCookies } from "./cookies.ts";
@@ -21,9 +25,16 @@ const FORM_TOKEN_HEADER = "x-form-token";
 export const withSession = createMiddleware<Dashboard>(async (c, next) => {
   const { origin } = new URL(c.req.url);
   c.set("origin", origin);
-  const session = await findSession(c.var.services, origin, c.req.raw.headers);
+  const { services } = c.var;
+  const { headers } = c.req.raw;
+  const session = await findSession(services, origin, headers);
+  if (session?.user && isSuspended(session.user)) {
+    // They are told why, once; then they are nobody.
+    giveCookies(c, await leave(services, { origin, headers }));
+    throw new ProblemError("forbidden", SUSPENDED);
+  }
   c.set("session", session);
-  const viewer = session?.user && viewerIn({ ...session, user: session.user });
+  const viewer = session?.user && (await viewerIn(services, { ...session, user: session.user }));
   c.set("viewer", viewer);
   if (viewer) c.set("caller", viewer.caller);
   c.set("formToken", session ? await formTokenOf(c, session.id) : "");
@@ -107,18 +118,21 @@ export function endingWithSession(c: Context<Dashboard>, stream: Response): Resp
   return endingStream(stream, check) ?? stream;
 }
 
-function viewerIn({
-  id,
-  login,
-  user,
-}: {
-  id: string;
-  login: { email: string };
-  user: Viewer["user"];
-}): Viewer {
+async function viewerIn(
+  services: Services,
+  {
+    id,
+    login,
+    user,
+  }: {
+    id: string;
+    login: { email: string };
+    user: Viewer["user"];
+  },
+): Promise<Viewer> {
   return {
     user,
-    operator: user.operator,
+    operator: await isOperator(services, user),
     email: login.email,
     session_id: id,
     caller: { token_id: id, user_id: user.id, scopes: ["read", "write", "predict"], models: null },

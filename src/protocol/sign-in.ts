@@ -39,6 +39,11 @@ export const operatorProof = z.object({ operator_token: z.string().min(1, "Paste
 
 export const changePassword = z.object({ current: anyPassword, password: newPassword });
 
+/** Unix ms: recoveries that came later than what the page could show stay unread. */
+export const recoveriesRead = z.object({ until: z.coerce.number().int() });
+
+export const suspension = z.object({ username: slug });
+
 export const createInvitation = z.object({
   note: z.string().trim().min(1, "Say whom it is for").max(100),
   /** The user that whoever accepts it becomes, or signs in as anew: empty for a new one. */

@@ -15,6 +15,7 @@ import {
 import { user } from "../protocol/user.ts";
 import { deleteCategory, putCategory as saveCategory } from "../services/categories.ts";
 import { deleteHardware, putHardware as saveHardware } from "../services/hardware.ts";
+import { restore, suspend } from "../services/suspension.ts";
 import {
   createRunnerToken,
   createToken,
@@ -60,6 +61,29 @@ const usernameEnd = createRoute({
     "Anybody may take it then, and name the images below it in the registry: those of its former holder too. Refused with 409 while it is in use.",
   request: { params: oneUser },
   responses: { 200: gone, ...errorAnswers, ...conflictAnswer },
+});
+
+const suspension = createRoute({
+  ...operators,
+  method: "put",
+  path: "/operator/users/{username}/suspension",
+  operationId: "suspendUser",
+  summary: "Suspend an account",
+  description:
+    "Within 10 s its tokens are refused, its sessions and streams end, and what it runs is canceled. Its models and files stay as they are. If it was an operator, it is none any more.",
+  request: { params: oneUser },
+  responses: { 200: gone, ...errorAnswers },
+});
+
+const suspensionEnd = createRoute({
+  ...operators,
+  method: "delete",
+  path: "/operator/users/{username}/suspension",
+  operationId: "restoreUser",
+  summary: "End the suspension of an account",
+  description: "Its tokens work again, and its user can sign in.",
+  request: { params: oneUser },
+  responses: { 200: gone, ...errorAnswers },
 });
 
 const tokens = createRoute({
@@ -179,6 +203,14 @@ export const operatorRoutes = routes()
   })
   .openapi(usernameEnd, async (c) => {
     await releaseUsername(c.var.services, c.req.valid("param").username);
+    return c.json({}, 200);
+  })
+  .openapi(suspension, async (c) => {
+    await suspend(c.var.services, c.req.valid("param").username);
+    return c.json({}, 200);
+  })
+  .openapi(suspensionEnd, async (c) => {
+    await restore(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
   })
   .openapi(tokens, async (c) => {

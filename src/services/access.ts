@@ -38,3 +38,8 @@ async function notFor({ db }: Services, { token_id }: Caller, it: string) {
     `This token ${may}, and not for ${it}. Make one that is, at /tokens.`,
   );
 }
+
+export const isSuspended = ({ suspended_at }: { suspended_at: number | null }): boolean =>
+  suspended_at !== null;
+
+export const SUSPENDED = "This account is suspended. Ask the operator of this deployment why.";

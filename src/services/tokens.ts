@@ -30,6 +30,7 @@ import {
   listRunnerTokens as runnerTokensOf,
   listTokens as tokensOf,
 } from "../storage/tokens.ts";
+import { isSuspended, SUSPENDED } from "./access.ts";
 import { orConflict } from "./conflicts.ts";
 import { unknownHardware } from "./hardware.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
@@ -131,6 +132,7 @@ export async function authenticate(
 ): Promise<Caller> {
   const found = await access.get({ services, asking }, token, within);
   if (!found || !isGood(found)) throw denied();
+  if (isSuspended(found)) throw new ProblemError("unauthenticated", SUSPENDED);
   const { id, user_id, scopes, models } = found;
   return { token_id: id, user_id, scopes, models };
 }

@@ -42,7 +42,9 @@ export const closeAccount = (db: Database, id: string, now: number) =>
         urls: [],
         location: "",
         company: "",
-        operator: false,
+        operator_proof: null,
+        suspended_at: null,
+        recovered_at: null,
         updated_at: now,
         deleted_at: now,
       })

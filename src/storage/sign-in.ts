@@ -1,5 +1,5 @@
 /** Logins, their sessions, and invitations: what better-auth does not write itself. */
-import { and, desc, eq, gt, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { allOf, type Database } from "./database.ts";
 import { invitations, users } from "./schema.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "./sign-in-schema.ts";
@@ -39,7 +39,7 @@ export async function insertLogin(
       .values(user)
       .onConflictDoUpdate({
         target: users.id,
-        set: { operator: sql`operator OR excluded.operator` },
+        set: { operator_proof: sql`coalesce(excluded.operator_proof, operator_proof)` },
       }),
     ...spend(db, invitation, id),
   ]);
@@ -71,6 +71,7 @@ export async function replacePassword(
     passwordOf(db, loginId, ifOpen(loginId, invitation), passwordHash),
     db.delete(sessions).where(eq(sessions.userId, loginId)),
     db.delete(passkeys).where(eq(passkeys.userId, loginId)),
+    db.update(users).set({ recovered_at: Date.now() }).where(eq(users.id, loginId)),
     ...spend(db, invitation, loginId),
   ]);
 }
@@ -124,9 +125,6 @@ export const deleteInvitationsFor = (db: Database, userId: string) =>
 export const findLogin = (db: Database, id: string) =>
   db.select().from(logins).where(eq(logins.id, id)).get();
 
-export const setOperator = (db: Database, userId: string) =>
-  db.update(users).set({ operator: true }).where(eq(users.id, userId));
-
 export const insertInvitation = (db: Database, row: typeof invitations.$inferInsert) =>
   db.insert(invitations).values(row);
 
@@ -160,6 +158,35 @@ export const listInvitations = (db: Database, now: number, limit: number) =>
     .orderBy(desc(invitations.id))
     .limit(limit)
     .all();
+
+/** The links of operators by which a user got a new password, latest first. */
+export const listRecoveries = (db: Database, userId: string, limit: number) =>
+  db
+    .select({
+      id: invitations.id,
+      made_by: users.username,
+      created_at: invitations.created_at,
+      accepted_at: invitations.accepted_at,
+    })
+    .from(invitations)
+    .leftJoin(users, eq(users.id, invitations.made_by))
+    .where(
+      and(
+        eq(invitations.user_id, userId),
+        eq(invitations.recovers, true),
+        isNotNull(invitations.accepted_at),
+      ),
+    )
+    .orderBy(desc(invitations.id))
+    .limit(limit)
+    .all();
+
+/** @param until of recoveries later than that its user has not read yet */
+export const noteRecoveriesRead = (db: Database, userId: string, until: number) =>
+  db
+    .update(users)
+    .set({ recovered_at: null })
+    .where(and(eq(users.id, userId), lte(users.recovered_at, until)));
 
 /** @returns whether there was one that nobody had accepted */
 export async function deleteInvitation(db: Database, id: string): Promise<boolean> {

@@ -29,8 +29,10 @@ export const findToken = (db: Database, hash: string) =>
       expires_at: tokens.expires_at,
       last_used_at: tokens.last_used_at,
       user_id: tokens.user_id,
+      suspended_at: users.suspended_at,
     })
     .from(tokens)
+    .innerJoin(users, eq(users.id, tokens.user_id))
     .where(eq(tokens.hash, hash))
     .get();
 

@@ -57,7 +57,7 @@ test("nothing of it is left, and another account has all that it had", async () 
         urls: "[]",
         location: "",
         company: "",
-        operator: 0,
+        operator_proof: null,
       }),
     ],
     ["usernames", { username: world.username, user_id: world.user_id }],

@@ -64,6 +64,9 @@ async function run(plan: Plan): Promise<void> {
     throw new Error(`not answered, ${line}`, { cause });
   });
   if (received) judge(sent, received, line);
+  // A caller who is suspended would hear nothing more.
+  if (sent.method === "PUT" && sent.url.includes("/suspension"))
+    await ask({ ...sent, method: "DELETE", body: undefined });
 }
 
 function judge(sent: Sent, received: Received, line: string): void {

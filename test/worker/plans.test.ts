@@ -11,6 +11,7 @@ import {
 } from "../../src/storage/account-removal.ts";
 import { allOf, database } from "../../src/storage/database.ts";
 import { syncListings } from "../../src/storage/models.ts";
+import { listOperators, listSuspended } from "../../src/storage/people.ts";
 import {
   deletePredictions,
   findRemoved,
@@ -19,6 +20,7 @@ import {
   noteRemoved,
   takeOverdue,
 } from "../../src/storage/predictions.ts";
+import { listRecoveries } from "../../src/storage/sign-in.ts";
 import { findModelNames, findNamed, insertToken, markTokenUsed } from "../../src/storage/tokens.ts";
 import {
   completeUpload,
@@ -422,6 +424,24 @@ describe("tokens", () => {
     ],
   ])("%s", async (_, call, plan) => {
     expect((await plansOf(call)).filter(([step]) => step !== BYTES[0])).toEqual([plan]);
+  });
+});
+
+describe("people", () => {
+  test("operators, and who is suspended, are ranges of indexes that have nobody else", async () => {
+    const plans = await plansOf(async () => {
+      await listOperators(db, "proof", 10);
+      await listSuspended(db, 0, 10);
+    });
+    expect(plans).toEqual([
+      ["SEARCH users USING INDEX users_operators (operator_proof=?)"],
+      ["SEARCH users USING INDEX users_suspended (suspended_at>?)"],
+    ]);
+  });
+
+  test("by whom somebody was given a new password is looked for among what was for them", async () => {
+    const [plan = []] = await plansOf(async () => listRecoveries(db, user_id, 10));
+    expect(plan[0]).toBe("SEARCH invitations USING INDEX invitations_user (user_id=?)");
   });
 });
 

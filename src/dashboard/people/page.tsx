@@ -1,4 +1,5 @@
 /** Who may come in, and the links that let them. */
+import type { Child } from "hono/jsx";
 import type { Settings } from "../../env.ts";
 import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
@@ -13,6 +14,17 @@ interface Invitation {
   expires_at: number;
 }
 
+export interface Drafts {
+  invitation: Draft;
+  suspension: Draft;
+}
+
+interface Somebody {
+  id: string;
+  username: string;
+  name: string;
+}
+
 const SIGN_UP = {
   open: "Everybody may make an account (SIGN_UP is open).",
   invitation: "New accounts are by invitation (SIGN_UP is invitation).",
@@ -20,14 +32,18 @@ const SIGN_UP = {
 } as const;
 
 export const PeoplePage = ({
-  draft,
+  drafts,
   link,
   invitations,
+  operators,
+  suspended,
   signUp,
 }: {
-  draft: Draft;
+  drafts: Drafts;
   link: string | undefined;
   invitations: Invitation[];
+  operators: Somebody[];
+  suspended: (Somebody & { suspended_at: number | null })[];
   signUp: Settings["signUp"];
 }) => (
   <>
@@ -43,13 +59,19 @@ export const PeoplePage = ({
     <section aria-labelledby="invite-title">
       <h2 id="invite-title">Invite somebody</h2>
       <Form action="/people/invitations" class="narrow">
-        <Problem draft={draft} />
-        <TextField name="note" label="For whom" maxlength={100} required draft={draft} />
+        <Problem draft={drafts.invitation} />
+        <TextField
+          name="note"
+          label="For whom"
+          maxlength={100}
+          required
+          draft={drafts.invitation}
+        />
         <TextField
           name="username"
           label="An existing user"
-          hint="For a user made over the API who is to sign in here, or one who has lost the password."
-          draft={draft}
+          hint="For a user made over the API who is to sign in here, or one who has lost the password: they are told who made the link."
+          draft={drafts.invitation}
         />
         <Submit>Make the invitation</Submit>
       </Form>
@@ -61,6 +83,50 @@ export const PeoplePage = ({
       ) : (
         <List invitations={invitations} />
       )}
+    </section>
+    <section aria-labelledby="operators-title">
+      <h2 id="operators-title">Operators</h2>
+      <p class="hint">
+        Whoever has proved at <a href="/set-up">/set-up</a> to hold the present OPERATOR_TOKEN. With
+        another token all of them have to prove it again.
+      </p>
+      <People
+        label="Operators"
+        people={operators}
+        action={({ id }) => (
+          <Form action={`/people/operators/${id}/demote`}>
+            <Submit kind="quiet">Demote</Submit>
+          </Form>
+        )}
+      />
+    </section>
+    <section aria-labelledby="suspended-title">
+      <h2 id="suspended-title">Suspended accounts</h2>
+      {suspended.length === 0 ? (
+        <p class="hint">There are none.</p>
+      ) : (
+        <People
+          label="Suspended accounts"
+          people={suspended}
+          action={({ username }) => (
+            <Form action={`/people/suspensions/${username}/end`}>
+              <Submit kind="quiet">Give it back</Submit>
+            </Form>
+          )}
+        />
+      )}
+      <Form action="/people/suspensions" class="narrow">
+        <Problem draft={drafts.suspension} />
+        <TextField
+          name="suspend"
+          label="Suspend an account"
+          hint="Within ten seconds its tokens are refused and its sessions and streams end; what it runs is canceled. Models and files stay."
+          autocomplete="off"
+          required
+          draft={drafts.suspension}
+        />
+        <Submit kind="danger">Suspend it</Submit>
+      </Form>
     </section>
   </>
 );
@@ -94,6 +160,39 @@ const List = ({ invitations }: { invitations: Invitation[] }) => (
                 <Submit kind="quiet">Withdraw</Submit>
               </Form>
             </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const People = <Person extends Somebody>({
+  label,
+  people,
+  action,
+}: {
+  label: string;
+  people: Person[];
+  action: (person: Person) => Child;
+}) => (
+  <div class="scroll">
+    <table class="stacks" aria-label={label}>
+      <thead>
+        <tr>
+          <th scope="col">Username</th>
+          <th scope="col">Name</th>
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {people.map((person) => (
+          <tr>
+            <th scope="row">{person.username}</th>
+            <td data-label="Name">{person.name}</td>
+            <td class="end">{action(person)}</td>
           </tr>
         ))}
       </tbody>

@@ -1,7 +1,8 @@
 /** Password, passkeys and sessions of one account. */
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
-import type { Ways } from "../../services/sign-in/security.ts";
+import type { Recovery, Ways } from "../../services/sign-in/security.ts";
 import { AccountTabs } from "../account/tabs.tsx";
+import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -13,14 +14,13 @@ const ADDRESS = "/account/security";
 export const SecurityPage = ({
   draft,
   ways: { providers, passkeys, places },
-  current,
-  email,
+  recoveries,
+  viewer: { user, email, session_id },
 }: {
   draft: Draft;
   ways: Ways;
-  /** The session that asks. */
-  current: string;
-  email: string;
+  recoveries: Recovery[];
+  viewer: Viewer;
 }) => (
   <>
     <h1>Sign-in and security</h1>
@@ -31,7 +31,8 @@ export const SecurityPage = ({
     </p>
     {providers.includes("credential") && <Password draft={draft} />}
     <Passkeys passkeys={passkeys} />
-    <Sessions places={places} current={current} />
+    <Sessions places={places} current={session_id} />
+    {recoveries.length > 0 && <Recoveries recoveries={recoveries} unread={user.recovered_at} />}
   </>
 );
 
@@ -120,5 +121,32 @@ const Sessions = ({ places, current }: { places: Ways["places"]; current: string
     <Form action={`${ADDRESS}/sessions/end`} data-confirm="Sign out everywhere, here too?">
       <Submit kind="danger">Sign out everywhere</Submit>
     </Form>
+  </section>
+);
+
+/** They are an operator's doing, who could have used the link as well as its user. */
+const Recoveries = ({ recoveries, unread }: { recoveries: Recovery[]; unread: number | null }) => (
+  <section id="recoveries" aria-labelledby="recoveries-title">
+    <h2 id="recoveries-title">New passwords by an operator's link</h2>
+    <ul class="rows">
+      {recoveries.map(({ made_by, created_at, accepted_at }) => (
+        <li>
+          <span>
+            Made by {made_by ?? "an operator"} on <Time at={created_at} />
+            <small>used on {accepted_at !== null && <Time at={accepted_at} />}</small>
+          </span>
+        </li>
+      ))}
+    </ul>
+    <p class="hint">
+      If you have not asked for one, change the password, revoke tokens that you do not know, and
+      ask the operators.
+    </p>
+    {unread !== null && (
+      <Form action={`${ADDRESS}/recoveries/read`}>
+        <input type="hidden" name="until" value={String(unread)} />
+        <Submit kind="quiet">I know of it</Submit>
+      </Form>
+    )}
   </section>
 );

@@ -1,10 +1,12 @@
 /** `/account/security`: how one signs in, and where one is signed in. */
-import { changePassword as changePasswordForm } from "../../protocol/sign-in.ts";
+import { changePassword as changePasswordForm, recoveriesRead } from "../../protocol/sign-in.ts";
 import { checked } from "../../routes/context.ts";
 import {
   changePassword,
   endSession,
   endSessions,
+  readRecoveries,
+  recoveriesOf,
   removePasskey,
   waysIn,
 } from "../../services/sign-in/security.ts";
@@ -12,7 +14,7 @@ import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { giveCookies } from "../cookies.ts";
 import { done } from "../flash.ts";
-import { blank, type Draft, fieldsOf, submit } from "../form.ts";
+import { blank, type Draft, fieldsOf, formOf, submit } from "../form.ts";
 import { limitAttempts } from "../sign-in/attempts.ts";
 import { SecurityPage } from "./page.tsx";
 
@@ -49,13 +51,20 @@ export const securityPages = pages()
   .post(`${ADDRESS}/sessions/end`, signedIn, async (c) => {
     await endSessions(c.var.services, viewerOf(c).user.id);
     return done(c, "You are signed out everywhere.", "/sign-in");
+  })
+  .post(`${ADDRESS}/recoveries/read`, signedIn, async (c) => {
+    const { until } = checked(recoveriesRead, fieldsOf(await formOf(c), "until"), "body");
+    await readRecoveries(c.var.services, viewerOf(c).user.id, until);
+    return done(c, "You are not told of it again; it stays listed here.", ADDRESS);
   });
 
 async function show(c: PageContext, draft: Draft) {
   const viewer = viewerOf(c);
-  const ways = await waysIn(c.var.services, viewer.user.id);
-  const page = (
-    <SecurityPage draft={draft} ways={ways} current={viewer.session_id} email={viewer.email} />
-  );
+  const { services } = c.var;
+  const [ways, recoveries] = await Promise.all([
+    waysIn(services, viewer.user.id),
+    recoveriesOf(services, viewer.user.id),
+  ]);
+  const page = <SecurityPage draft={draft} ways={ways} recoveries={recoveries} viewer={viewer} />;
   return c.render(page, { title: "Sign-in and security", scripts: ["passkey"] });
 }

@@ -1,6 +1,7 @@
 /** The forms that let somebody in. */
 import type { PropsWithChildren } from "hono/jsx";
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
+import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
@@ -200,24 +201,18 @@ export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => 
   </Door>
 );
 
-export const SetUpPage = ({
-  draft,
-  signedInAs,
-}: {
-  draft: Draft;
-  signedInAs: { username: string; operator: boolean } | undefined;
-}) => (
+export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | undefined }) => (
   <Door title="Set up this deployment">
-    {signedInAs?.operator ? (
+    {viewer?.operator ? (
       <p>
-        {signedInAs.username} is an operator. Next: <a href="/fleet">add runners</a>,{" "}
+        {viewer.user.username} is an operator. Next: <a href="/fleet">add runners</a>,{" "}
         <a href="/people">invite people</a>.
       </p>
     ) : (
       <>
         <p>
           Whoever holds the deployment's <code>OPERATOR_TOKEN</code> is an operator: they see the
-          fleet and invite people. It is asked for once.
+          fleet and invite people. It is asked for once, and again when it is another.
         </p>
         <Form action="/set-up">
           <Problem draft={draft} />
@@ -230,9 +225,9 @@ export const SetUpPage = ({
             required
             draft={draft}
           />
-          {signedInAs ? (
+          {viewer ? (
             <p>
-              <strong>{signedInAs.username}</strong> becomes an operator.
+              <strong>{viewer.user.username}</strong> becomes an operator.
             </p>
           ) : (
             <>

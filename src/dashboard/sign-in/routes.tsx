@@ -194,7 +194,7 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
     const page = <RecoverPage draft={draft} token={token} username={invited.username} />;
     return c.render(page, { title: "Choose a new password" });
   }
-  const admitted = { invitation, operator: false };
+  const admitted = { invitation, operator_proof: null };
   if (!isAdmitted(services, admitted)) {
     return c.render(<NotOpenPage closed={services.settings.signUp === "closed"} />, { title });
   }
@@ -207,4 +207,4 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
 }
 
 const showSetUp = (c: PageContext, draft: Draft) =>
-  c.render(<SetUpPage draft={draft} signedInAs={c.var.viewer?.user} />, { title: "Set up" });
+  c.render(<SetUpPage draft={draft} viewer={c.var.viewer} />, { title: "Set up" });

@@ -3,6 +3,7 @@ import type { PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
+import { Time } from "./parts.tsx";
 
 export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   const c = useRequestContext<Dashboard>();
@@ -38,12 +39,21 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
               {flash}
             </p>
           )}
+          {viewer?.user.recovered_at != null && <Recovered at={viewer.user.recovered_at} />}
           {children}
         </main>
       </body>
     </html>
   );
 });
+
+/** On every page until its user has read it: whoever has signed in first may not have been them. */
+const Recovered = ({ at }: { at: number }) => (
+  <p class="flash" role="status">
+    On <Time at={at} /> this account got a new password by a link that an operator had made.{" "}
+    <a href="/account/security#recoveries">See who made it</a>.
+  </p>
+);
 
 const PLACES = [
   ["/models", "Models"],

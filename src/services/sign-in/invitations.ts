@@ -24,7 +24,11 @@ const MAX_LISTED = 200;
  * in yet, or one who has lost the password. @returns what its link has, which is shown once.
  * @throws ProblemError not_found
  */
-export async function invite(services: Services, request: CreateInvitation): Promise<string> {
+export async function invite(
+  services: Services,
+  operatorId: string,
+  request: CreateInvitation,
+): Promise<string> {
   const user =
     request.username === undefined ? undefined : await getUser(services, request.username);
   const token = newToken("ausi");
@@ -35,6 +39,7 @@ export async function invite(services: Services, request: CreateInvitation): Pro
     note: request.note,
     user_id: user?.id ?? null,
     recovers: user !== undefined && (await findLogin(services.db, user.id)) !== undefined,
+    made_by: operatorId,
     created_at: now,
     expires_at: now + VALID_MS,
   });

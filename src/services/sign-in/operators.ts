@@ -1,7 +1,22 @@
-/** Who is an operator: whoever has proved, once, to hold OPERATOR_TOKEN. */
-import { setOperator } from "../../storage/sign-in.ts";
+/**
+ * Who is an operator: whoever has proved, once, to hold OPERATOR_TOKEN, for as long as that is the
+ * one. With another token nobody is, until it is proved again.
+ */
+import { operatorProof } from "../../domain/secret.ts";
+import { conflict } from "../../errors.ts";
+import { listOperators, removeOperator, setOperator } from "../../storage/people.ts";
+import type { UserRow } from "../../storage/users.ts";
 import type { Services } from "../services.ts";
 import { authenticateOperator } from "../tokens.ts";
+
+/** More than anybody wants to read. */
+const MAX_LISTED = 200;
+
+/** What is stored with those who are operators now. @throws ProblemError unauthenticated */
+export async function proofOf(services: Services, operatorToken: string): Promise<string> {
+  authenticateOperator(services, operatorToken);
+  return operatorProof(operatorToken);
+}
 
 /** @throws ProblemError unauthenticated */
 export async function proveOperator(
@@ -9,6 +24,27 @@ export async function proveOperator(
   userId: string,
   operatorToken: string,
 ): Promise<void> {
-  authenticateOperator(services, operatorToken);
-  await setOperator(services.db, userId);
+  await setOperator(services.db, userId, await proofOf(services, operatorToken));
+}
+
+export async function isOperator(
+  { settings }: Services,
+  { operator_proof }: UserRow,
+): Promise<boolean> {
+  const token = settings.operatorToken;
+  return (
+    token !== undefined &&
+    operator_proof !== null &&
+    operator_proof === (await operatorProof(token))
+  );
+}
+
+export async function operatorsNow({ db, settings }: Services) {
+  const token = settings.operatorToken;
+  return token === undefined ? [] : listOperators(db, await operatorProof(token), MAX_LISTED);
+}
+
+/** @throws ProblemError conflict for somebody who is none any more */
+export async function demote({ db }: Services, userId: string): Promise<void> {
+  if (!(await removeOperator(db, userId))) throw conflict("They are no operator any more.");
 }

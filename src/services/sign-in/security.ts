@@ -6,6 +6,8 @@ import {
   deletePasskey,
   deleteSession,
   deleteSessions,
+  listRecoveries,
+  noteRecoveriesRead,
   waysOf,
 } from "../../storage/sign-in.ts";
 import type { Services } from "../services.ts";
@@ -56,4 +58,17 @@ export async function endSession({ db }: Services, userId: string, id: string): 
 /** Everywhere, at once. */
 export async function endSessions({ db }: Services, userId: string): Promise<void> {
   await deleteSessions(db, userId);
+}
+
+const MAX_RECOVERIES = 20;
+
+/** When operators gave the account a new password, and who did. */
+export const recoveriesOf = ({ db }: Services, userId: string) =>
+  listRecoveries(db, userId, MAX_RECOVERIES);
+
+export type Recovery = Awaited<ReturnType<typeof recoveriesOf>>[number];
+
+/** Its user has read of them up to that one. */
+export async function readRecoveries({ db }: Services, userId: string, until: number) {
+  await noteRecoveriesRead(db, userId, until);
 }

@@ -13,15 +13,15 @@ import {
 } from "../../storage/sign-in.ts";
 import { findUser, findUserByName } from "../../storage/users.ts";
 import type { Services } from "../services.ts";
-import { authenticateOperator } from "../tokens.ts";
 import { openInvitation } from "./invitations.ts";
 import { hashPassword } from "./library.ts";
+import { proofOf } from "./operators.ts";
 
 /** What somebody who wants an account has to show. */
 export interface Admission {
   invitation: InvitationRow | undefined;
-  /** They have proved to hold OPERATOR_TOKEN. */
-  operator: boolean;
+  /** That they hold OPERATOR_TOKEN. */
+  operator_proof: string | null;
 }
 
 /** @throws ProblemError unauthenticated for a wrong OPERATOR_TOKEN */
@@ -29,15 +29,18 @@ export async function admission(
   services: Services,
   shown: { invitation?: string | undefined; operatorToken?: string | undefined },
 ): Promise<Admission> {
-  if (shown.operatorToken !== undefined) authenticateOperator(services, shown.operatorToken);
+  const { operatorToken } = shown;
   return {
+    operator_proof: operatorToken === undefined ? null : await proofOf(services, operatorToken),
     invitation: await openInvitation(services, shown.invitation),
-    operator: shown.operatorToken !== undefined,
   };
 }
 
-export const isAdmitted = ({ settings }: Services, { invitation, operator }: Admission): boolean =>
-  operator ||
+export const isAdmitted = (
+  { settings }: Services,
+  { invitation, operator_proof }: Admission,
+): boolean =>
+  operator_proof !== null ||
   (invitation !== undefined ? settings.signUp !== "closed" : settings.signUp === "open");
 
 /**
@@ -62,7 +65,7 @@ export async function signUp(
     username: there?.username ?? request.username,
     name: request.name,
     avatar_url: "",
-    operator: admitted.operator,
+    operator_proof: admitted.operator_proof,
     created_at: now,
     updated_at: now,
   };
@@ -73,9 +76,9 @@ export async function signUp(
 }
 
 /** As whom GitHub vouches for: an invitation for a user who is there is not for somebody new. */
-export const asNewcomer = ({ invitation, operator }: Admission): Admission => ({
+export const asNewcomer = ({ invitation, operator_proof }: Admission): Admission => ({
   invitation: invitation?.user_id === null ? invitation : undefined,
-  operator,
+  operator_proof,
 });
 
 /** The user of somebody whom GitHub has vouched for. @throws as signUp */
@@ -118,9 +121,13 @@ const NOT_OPEN =
   "The invitation is not open any more: it was accepted, withdrawn, or is more than seven days old.";
 
 /** A user without a login that this sign-up is for. */
-async function userToBe({ db }: Services, username: string, { invitation, operator }: Admission) {
+async function userToBe(
+  { db }: Services,
+  username: string,
+  { invitation, operator_proof }: Admission,
+) {
   if (invitation && invitation.user_id !== null) return findUser(db, invitation.user_id);
-  const user = operator ? await findUserByName(db, username) : undefined;
+  const user = operator_proof ? await findUserByName(db, username) : undefined;
   return user && !(await findLogin(db, user.id)) ? user : undefined;
 }
 

@@ -128,6 +128,32 @@ describe("an invitation for a user who is there", () => {
     expect(again.status).not.toBe(303);
   });
 
+  it("tells the user who made it, on every page, until they say that they know of it", async () => {
+    const { username, email } = await signedUp();
+    const operator = await signedUpOperator(env.OPERATOR_TOKEN);
+    const fields = { note: "Lost it", username };
+    const { html: shown } = await operator.visitor.send("/people/invitations", fields);
+    const [, invitation = ""] = /invitation=(ausi_\w+)/.exec(shown) ?? [];
+    const password = "another long password";
+    // Whoever has the link: the operator, for all that anybody knows.
+    await new Visitor().send("/sign-up", { invitation, password });
+    const visitor = new Visitor();
+    await visitor.send("/sign-in", { email, password });
+    const told = "this account got a new password by a link that an operator had made";
+    for (const page of ["/tokens", "/models"])
+      expect((await visitor.look(page)).html).toContain(told);
+    const { html } = await visitor.look("/account/security");
+    expect(html).toContain(`Made by ${operator.username} on`);
+    const [, until = ""] = /name="until" value="(\d+)"/.exec(html) ?? [];
+    await visitor.send("/account/security/recoveries/read", { until: String(Number(until) - 1) });
+    expect((await visitor.look("/tokens")).html).toContain(told);
+    await visitor.send("/account/security/recoveries/read", { until });
+    expect((await visitor.look("/tokens")).html).not.toContain(told);
+    expect((await visitor.look("/account/security")).html).toContain(
+      `Made by ${operator.username} on`,
+    );
+  });
+
   it("never becomes a way into an account that somebody has by now", async () => {
     const username = unique("made");
     await operator.post("/v1/operator/users", { username });

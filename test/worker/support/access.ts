@@ -255,6 +255,8 @@ export async function newWebhooks(client: Client, model: string): Promise<Place>
 export const OPERATOR_ENDPOINTS: Record<string, Pick<Endpoint, "body">> = {
   "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
   "DELETE /v1/operator/usernames/:username": {},
+  "PUT /v1/operator/users/:username/suspension": {},
+  "DELETE /v1/operator/users/:username/suspension": {},
   "GET /v1/operator/users/:username/tokens": {},
   "POST /v1/operator/users/:username/tokens": { body: () => ({ name: "laptop" }) },
   "DELETE /v1/operator/tokens/:token_id": {},

@@ -3,11 +3,11 @@ import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
 import { beginUpload, sendParts } from "./files.ts";
-import { type Person, signedInAgain } from "./people.ts";
+import { newOperator, type Person, signedInAgain } from "./people.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { FakeRunner } from "./runner.ts";
 import { eventually } from "./time.ts";
-import { newRunnerToken, operator, unique } from "./world.ts";
+import { newRunnerToken, newUser, operator, unique } from "./world.ts";
 
 /** What the parameters of an address stand for, and what its form is to say. */
 export type Place = Record<string, string>;
@@ -45,6 +45,16 @@ export const newInvitation = async ({ visitor }: Person) => {
   await visitor.send("/people/invitations", { note: "Grace", username: "" });
   return newest("invitations");
 };
+
+export const newOperatorPlace = async (): Promise<Place> => ({ id: (await newOperator()).user_id });
+
+export const newUserPlace = async (): Promise<Place> => ({ username: (await newUser()).username });
+
+export async function newSuspended(): Promise<Place> {
+  const { username } = await newUser();
+  await operator.ok("PUT", `/v1/operator/users/${username}/suspension`);
+  return { username };
+}
 
 export const TOKEN = {
   name: "laptop",

@@ -9,6 +9,7 @@ import {
   newest,
   newHardware,
   newInvitation,
+  newOperatorPlace,
   newPasskey,
   newRun,
   newRunnerPlace,
@@ -16,8 +17,10 @@ import {
   newShownVariable,
   newShownVersion,
   newStoppedRunner,
+  newSuspended,
   newToken,
   newUpload,
+  newUserPlace,
   newVariable,
   newVersion,
   newWholeUpload,
@@ -94,6 +97,13 @@ export const ROOMS: Record<string, Room> = {
     form: () => ({ note: "Grace", username: "" }),
   },
   "POST /people/invitations/:id/withdraw": { ...operators, place: newInvitation },
+  "POST /people/operators/:id/demote": { ...operators, place: newOperatorPlace },
+  "POST /people/suspensions": {
+    ...operators,
+    place: newUserPlace,
+    form: ({ username = "" }) => ({ suspend: username }),
+  },
+  "POST /people/suspensions/:username/end": { ...operators, place: newSuspended },
 
   [`GET ${SECURITY}`]: each,
   [`POST ${SECURITY}/password`]: {
@@ -104,6 +114,7 @@ export const ROOMS: Record<string, Room> = {
   [`POST ${SECURITY}/passkeys/:id/remove`]: { of: "owner", place: newPasskey },
   [`POST ${SECURITY}/sessions/:id/end`]: { of: "owner", place: newSession },
   [`POST ${SECURITY}/sessions/end`]: { ...each, ends: true },
+  [`POST ${SECURITY}/recoveries/read`]: { ...each, idle: true, form: () => ({ until: "0" }) },
 
   "GET /tokens": each,
   "POST /tokens": { ...each, answers: 200, form: () => TOKEN },

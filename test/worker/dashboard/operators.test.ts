@@ -1,0 +1,57 @@
+/** Operators: listed, demoted, and none any more with another OPERATOR_TOKEN. */
+import { env } from "cloudflare:workers";
+import { afterEach, expect, it } from "vitest";
+import { servicesOf } from "../../../src/services/services.ts";
+import { run } from "../support/accounts.ts";
+import { newOperator } from "../support/people.ts";
+import { signedUp, type Visitor } from "../support/visitor.ts";
+
+const { settings } = servicesOf(env);
+
+afterEach(() => {
+  settings.operatorToken = env.OPERATOR_TOKEN;
+});
+
+const isOperator = async (visitor: Visitor) => (await visitor.look("/people")).status === 200;
+
+it("are listed, and nobody else is", async () => {
+  const [one, two] = [await newOperator(), await newOperator()];
+  const other = await signedUp();
+  const { html } = await one.visitor.look("/people");
+  const [, list = ""] = /aria-label="Operators"(.*?)<\/table>/s.exec(html) ?? [];
+  for (const { username } of [one, two]) expect(list).toContain(username);
+  expect(list).not.toContain(other.username);
+});
+
+it("can be demoted, and prove it again", async () => {
+  const [one, two] = [await newOperator(), await newOperator()];
+  expect(await isOperator(two.visitor)).toBe(true);
+  const demote = `/people/operators/${two.user_id}/demote`;
+  expect((await one.visitor.send(demote)).location).toBe("/people");
+  expect(await isOperator(two.visitor)).toBe(false);
+  expect((await two.visitor.look("/fleet")).status).toBe(404);
+  expect((await one.visitor.send(demote)).status).toBe(409);
+  await two.visitor.send("/set-up", { operator_token: env.OPERATOR_TOKEN });
+  expect(await isOperator(two.visitor)).toBe(true);
+});
+
+it("are none any more when OPERATOR_TOKEN is another, until they have proved to hold that", async () => {
+  const { visitor, username } = await newOperator();
+  settings.operatorToken = "another-operator-token";
+  expect(await isOperator(visitor)).toBe(false);
+  expect((await visitor.look("/set-up")).html).toContain("becomes an operator");
+  const old = await visitor.send("/set-up", { operator_token: env.OPERATOR_TOKEN });
+  expect(old.html).toContain("The operator token is wrong");
+  await visitor.send("/set-up", { operator_token: settings.operatorToken });
+  expect((await visitor.look("/people")).html).toContain(username);
+  settings.operatorToken = undefined;
+  expect(await isOperator(visitor)).toBe(false);
+});
+
+it("are stored with nothing that would be good for anything else", async () => {
+  const { user_id } = await newOperator();
+  const [row] = await run("SELECT operator_proof FROM users WHERE id = ?", user_id);
+  expect(row?.operator_proof).toMatch(/^[0-9a-f]{64}$/);
+  const rows = JSON.stringify(await run("SELECT * FROM users"));
+  expect(rows).not.toContain(env.OPERATOR_TOKEN);
+});
