@@ -76,6 +76,8 @@ const variables = z.object({
   MAX_WAITING: count.default(1_000),
   MAX_MODELS: count.default(1_000),
   MAX_VERSIONS: count.default(1_000),
+  MAX_READERS: count.default(100),
+  MAX_STREAMS: count.default(500),
   ACCOUNT_MB: z.coerce.number().positive().default(1_000),
   WAIT_SECONDS: count.default(60),
   VENDORA_TIMEOUT_SECONDS: count.default(600),
@@ -128,6 +130,10 @@ export interface Settings {
   maxModels: number;
   /** Of a model. */
   maxVersions: number;
+  /** Of the stream of one prediction. */
+  maxReaders: number;
+  /** That an account reads at once, in each isolate. */
+  maxStreams: number;
   /** What an account may take of the database. */
   accountBytes: number;
   waitSeconds: number;
@@ -179,6 +185,8 @@ export function settings(env: Bindings): Settings {
       maxWaiting: v.MAX_WAITING,
       maxModels: v.MAX_MODELS,
       maxVersions: v.MAX_VERSIONS,
+      maxReaders: v.MAX_READERS,
+      maxStreams: v.MAX_STREAMS,
       accountBytes: v.ACCOUNT_MB * 1_000_000,
       waitSeconds: v.WAIT_SECONDS,
       vendoraTimeoutSeconds: v.VENDORA_TIMEOUT_SECONDS,

@@ -27,6 +27,7 @@ import {
   removePrediction,
   streamPrediction,
 } from "../services/predictions.ts";
+import { countedReader } from "../services/readers.ts";
 import {
   type App,
   errorAnswers,
@@ -261,7 +262,9 @@ async function begin(
   const location = `/v1/predictions/${snapshot.id}`;
   const applied = preferenceApplied(prefer);
   if (request.stream) {
-    const log = await openLog(stub, snapshot.id, { after: 0, idle: prefer.wait });
+    const log = await countedReader(services, caller.user_id, () =>
+      openLog(stub, snapshot.id, { after: 0, idle: prefer.wait }),
+    );
     return eventStream(log, applied, { location });
   }
   const text = await predictionText(services, snapshot);

@@ -26,6 +26,7 @@ import {
 import { requireAccess } from "./access.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { textOf } from "./prediction-text.ts";
+import { countedReader, tooManyReaders } from "./readers.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -142,17 +143,18 @@ export async function cancelPrediction(
   }
 }
 
-/** @throws ProblemError not_found, also when retention has removed the log */
+/** @throws ProblemError not_found, also when retention has removed the log; too_many_requests */
 export async function streamPrediction(
   services: Services,
   caller: Caller,
   id: string,
   options: StreamOptions,
 ): Promise<Response> {
-  return openLog(await placeOf(services, caller, id), id, options);
+  const stub = await placeOf(services, caller, id);
+  return countedReader(services, caller.user_id, () => openLog(stub, id, options));
 }
 
-/** As of streamPrediction. @throws ProblemError not_found when retention has removed the log */
+/** As of streamPrediction, of nobody's in particular. @throws ProblemError not_found, too_many_requests */
 export async function openLog(
   stub: PredictionStub,
   id: string,
@@ -160,6 +162,9 @@ export async function openLog(
 ): Promise<Response> {
   const response = await openStream(stub, options);
   if (response.status === 404) throw notFound(`The event log of '${id}' is no longer kept. It`);
+  if (response.status === 429) {
+    throw tooManyReaders("This prediction has as many readers as it may. Close some, or poll it.");
+  }
   return response;
 }
 

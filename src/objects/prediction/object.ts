@@ -154,6 +154,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     const after = Number(url.searchParams.get("after") ?? 0);
     if (record.life.terminal && after >= record.log.last)
       return new Response(null, { status: 204 });
+    if (this.#subscribers.size >= settings(this.env).maxReaders)
+      return new Response(null, { status: 429 });
     const gone = () => void this.#cancel(this.#load(), "its caller has left");
     const onLeave = url.searchParams.get("leave") === "cancel" ? gone : undefined;
     // While it was begun: to a stream that nobody takes nothing happens any more.

@@ -42,7 +42,8 @@ export interface StreamOptions extends Limits {
 
 /**
  * The event stream.
- * @returns 204 when there is nothing more and never will be, 404 when the log is gone.
+ * @returns 204 when there is nothing more and never will be, 404 when the log is gone, 429 when it
+ * has as many readers as it may.
  */
 export function openStream(
   stub: PredictionStub,

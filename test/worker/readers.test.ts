@@ -1,0 +1,83 @@
+/** How many may read at once: of one prediction, and with one account. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, test } from "vitest";
+import worker from "../../src/worker.ts";
+import { type Client, ORIGIN } from "./support/client.ts";
+import { eventually } from "./support/time.ts";
+import { newWorld } from "./support/world.ts";
+
+const streams: Response[] = [];
+afterEach(async () => {
+  await Promise.all(streams.splice(0).map((response) => response.body?.cancel()));
+});
+
+/** Where an account may read three streams at once. */
+const bindings = Object.assign({}, env, { MAX_STREAMS: "3" });
+
+async function read({ token }: Client, id: string): Promise<Response> {
+  const request = new Request(`${ORIGIN}/v1/predictions/${id}/stream`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return worker.fetch(request, bindings, createExecutionContext());
+}
+
+async function expectRefusal(response: Response, words: RegExp) {
+  expect(response.headers.get("retry-after")).toBe("15");
+  expect(await response.json()).toMatchObject({
+    status: 429,
+    detail: expect.stringMatching(words),
+  });
+}
+
+test("a prediction has a hundred readers, and one more when one has gone", async () => {
+  const { client, waiting } = await newWorld();
+  const [id, other] = [await waiting(), await waiting()];
+  const open = async (of: string) => {
+    const response = await client.fetch(`/v1/predictions/${of}/stream`);
+    if (response.ok) streams.push(response);
+    return response;
+  };
+  for (let n = 0; n < 100; n++) expect((await open(id)).status).toBe(200);
+  await expectRefusal(await open(id), /This prediction has as many readers/);
+  expect((await open(other)).status).toBe(200);
+  // Whoever reads and leaves says so.
+  await streams.shift()?.body?.cancel();
+  await eventually(async () => expect((await open(id)).status).toBe(200));
+});
+
+test("an account reads so many streams at once, and another its own", async () => {
+  const world = await newWorld();
+  const ids = [await world.waiting(), await world.waiting()];
+  const open = async () => {
+    const response = await read(world.client, ids[streams.length % 2] ?? "");
+    if (response.ok) streams.push(response);
+    return response;
+  };
+  for (let n = 0; n < 3; n++) expect((await open()).status).toBe(200);
+  await expectRefusal(await open(), /You read 3 streams at once.*MAX_STREAMS/);
+  const other = await newWorld();
+  const stranger = await read(other.client, await other.waiting());
+  expect(stranger.status).toBe(200);
+  streams.push(stranger);
+  await streams.shift()?.body?.cancel();
+  await eventually(async () => expect((await open()).status).toBe(200));
+});
+
+test("what could not be opened, and what has ended, counts no longer", async () => {
+  const { client, begun } = await newWorld();
+  for (let n = 0; n < 4; n++) {
+    const missing = await read(client, crypto.randomUUID());
+    expect(missing.status).toBe(404);
+    await missing.body?.cancel();
+  }
+  const { id, channel } = await begun();
+  await channel.succeed("a");
+  for (let n = 0; n < 4; n++) {
+    await eventually(async () => {
+      const response = await read(client, id);
+      const text = await response.text();
+      expect([response.status, text]).toEqual([200, expect.stringContaining("event: done")]);
+    });
+  }
+});
