@@ -23,6 +23,7 @@ export interface Bindings {
   RATE_LIMIT_USER: RateLimit;
   RATE_LIMIT_WRITES: RateLimit;
   RATE_LIMIT_PREDICTIONS: RateLimit;
+  RATE_LIMIT_RECEIVER: RateLimit;
   RATE_LIMIT_SIGN_IN: RateLimit;
   RATE_LIMIT_ACCOUNT: RateLimit;
 }

@@ -63,6 +63,7 @@ export default defineConfig({
                 RATE_LIMIT_USER: { namespace_id: "7306", simple: { limit: 12, period: 10 } },
                 RATE_LIMIT_WRITES: { namespace_id: "7307", simple: { limit: 4, period: 10 } },
                 RATE_LIMIT_PREDICTIONS: { namespace_id: "7303", simple: { limit: 6, period: 10 } },
+                RATE_LIMIT_RECEIVER: { namespace_id: "7308", simple: { limit: 3, period: 10 } },
                 RATE_LIMIT_SIGN_IN: { namespace_id: "7304", simple: { limit: 4, period: 60 } },
                 RATE_LIMIT_ACCOUNT: { namespace_id: "7305", simple: { limit: 8, period: 60 } },
               },

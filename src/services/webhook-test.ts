@@ -5,6 +5,7 @@ import { eventId } from "../domain/webhook/event-id.ts";
 import { signedHeaders } from "../domain/webhook/signature.ts";
 import { signingSecrets } from "../domain/webhook/stored-secret.ts";
 import { ProblemError } from "../errors.ts";
+import { mayPost, PACE_SECONDS } from "../outbound/pace.ts";
 import { post } from "../outbound/post.ts";
 import type { WebhookTest } from "../protocol/webhook-endpoint.ts";
 import type { WebhookPayload } from "../protocol/webhook-payload.ts";
@@ -23,6 +24,13 @@ export async function testEndpoint(
   origin: string,
 ): Promise<WebhookTest> {
   const endpoint = await readEndpoint(services, caller, id);
+  if (!(await mayPost(services.env, endpoint.url))) {
+    throw new ProblemError(
+      "too_many_requests",
+      `The host of this endpoint is posted to very often just now. Wait ${PACE_SECONDS} seconds, then test it again.`,
+      { "retry-after": String(PACE_SECONDS) },
+    );
+  }
   const { secretKeys, webhooks } = services.settings;
   const secrets = await signingSecrets(secretKeys, endpoint).catch(unopened);
   const at = Date.now();

@@ -92,6 +92,12 @@ export function settleTry(
 ): Settled {
   if (delivery.attempts.at(-1) !== attempt || !delivery.under_way) return "late";
   delivery.under_way = false;
+  if (outcome.heldBackMs !== undefined) {
+    delivery.attempts.pop();
+    // What was held back together does not come back together.
+    delivery.next_at = now + Math.ceil(outcome.heldBackMs * (1 + chance));
+    return delivery.state;
+  }
   attempt.duration_ms = now - attempt.at;
   attempt.status = outcome.status;
   attempt.error = outcome.error;

@@ -6,6 +6,8 @@ export interface Outcome {
   error: string | null;
   /** What the receiver asks for (`Retry-After`), ms. */
   retryAfterMs?: number;
+  /** Nothing was posted, since its host was posted to too often: how long it waits, ms. No try, and no failure. */
+  heldBackMs?: number;
   /** No further try would change it: the receiver is gone for good. */
   final?: boolean;
 }

@@ -11,6 +11,7 @@ import { signedHeaders } from "../../domain/webhook/signature.ts";
 import { readSecret, signingSecrets } from "../../domain/webhook/stored-secret.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
+import { mayPost, PACE_SECONDS } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
 import { TimeLimit } from "../../outbound/time-limit.ts";
 import { database } from "../../storage/database.ts";
@@ -93,6 +94,7 @@ export class Courier {
     const { timeoutMs } = this.#settings;
     const address = await within(timeoutMs, this.#addressOf(spec, delivery));
     if ("outcome" in address) return address;
+    if (!(await mayPost(this.#parts.env, address.url))) return HELD_BACK;
     const body = await within(timeoutMs, bodyFor(event));
     const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
     const headers = await signedHeaders(message, address.secrets);
@@ -125,6 +127,10 @@ export class Courier {
     return { firstRetryMs, lostMs: timeoutMs * LOST_FACTOR };
   }
 }
+
+const HELD_BACK: Sent = {
+  outcome: { status: null, error: "held back", heldBackMs: PACE_SECONDS * 1_000 },
+};
 
 const failure = (error: string): Outcome => ({ status: null, error });
 

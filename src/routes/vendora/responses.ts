@@ -3,6 +3,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { authenticated, creating } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
+import { countedReader } from "../../services/readers.ts";
 import {
   beginResponse,
   begunResponse,
@@ -201,7 +202,11 @@ responseRoutes.openapi(get, async (c) => {
   const { services, caller } = c.var;
   const { stream, starting_after } = c.req.valid("query");
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
-  if (stream) return eventsOf(await replayResponse(services, found, starting_after));
+  if (stream) {
+    return countedReader(services, caller.user_id, async () =>
+      eventsOf(await replayResponse(services, found, starting_after)),
+    );
+  }
   return jsonOf(presentResponse(found));
 });
 
