@@ -39,6 +39,8 @@ export interface PredictionSpec {
   variables: Record<string, string>;
   /** Whether its caller is the model's owner, whose the words of the container's start are. */
   setup_logs: boolean;
+  /** Whether the size of its image was not known yet. */
+  measure: boolean;
   limits: Limits;
   /** The files that its input names. */
   files: InputFile[];
@@ -94,6 +96,8 @@ export interface PredictionState {
   execution_seconds: number | null;
   error: PredictionError | null;
   metrics: Metrics | null;
+  /** Of its image, if it was asked for and told. */
+  image_bytes: number | null;
   /** How the `output` events make up the output. */
   output: Finish["output"];
   /** Whether anything of it may lie in R2: what is to be removed there at the end. */
@@ -122,6 +126,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   completed_at: null,
   setup_seconds: null,
   execution_seconds: null,
+  image_bytes: null,
   error: null,
   metrics: null,
   output: "none",

@@ -158,6 +158,7 @@ export class PredictionLife {
     this.state.setup_seconds = result.setup_seconds ?? null;
     this.state.execution_seconds = result.execution_seconds ?? null;
     this.state.output = result.output;
+    if (this.spec.measure) this.state.image_bytes = result.image_bytes ?? null;
     if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
     switch (result.status) {
       case "succeeded":

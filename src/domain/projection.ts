@@ -25,5 +25,6 @@ export const projection = (
   error: state.error,
   metrics: state.metrics,
   data_removed: state.forget_at !== null,
+  image_bytes: state.image_bytes,
   revision,
 });

@@ -31,6 +31,9 @@ export const CLOSE = {
   replaced: 4410,
 } as const;
 
+/** 10 TB: what is said to be larger is a mistake, or a lie. */
+const MAX_IMAGE_BYTES = 1e13;
+
 const seconds = z.number().nonnegative();
 
 export const runError = z.object({
@@ -53,6 +56,8 @@ export const finish = z.object({
   setup_seconds: seconds.optional(),
   /** From the request to the container to its last word; absent when it never ran. */
   execution_seconds: seconds.optional(),
+  /** Of the image, unpacked, as the engine has it: where the job has asked for it. */
+  image_bytes: z.number().int().min(1).max(MAX_IMAGE_BYTES).optional(),
 });
 export type Finish = z.infer<typeof finish>;
 

@@ -191,7 +191,9 @@ export const version = versionSummary
   .extend({
     schemas,
     compatibilities,
-    size: z.int().meta({ description: "Bytes of the image; 0 while it is not known" }),
+    size: z
+      .int()
+      .meta({ description: "Bytes of the image, unpacked; 0 until its first run has ended" }),
     configuration,
   })
   .meta({ id: "Version" });

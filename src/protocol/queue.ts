@@ -39,6 +39,8 @@ export const projectionMessage = z.object({
   error: predictionError.nullable(),
   metrics: metrics.nullable(),
   data_removed: z.boolean(),
+  /** Of its version's image, when it is the first to know. */
+  image_bytes: z.number().int().nullable(),
   /** The id of the last event: rises with every change. */
   revision: z.number().int(),
 });

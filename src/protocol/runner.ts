@@ -148,6 +148,8 @@ export const job = z.object({
   variables: z.record(z.string(), z.string()),
   /** Whether it is the model's owner who reads what the container prints while it starts. */
   setup_logs: z.boolean(),
+  /** Whether the finish is to tell the size of the image: nobody has told it yet. */
+  measure: z.boolean(),
   limits,
   /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */
   input: jsonObject.optional(),

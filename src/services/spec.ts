@@ -82,6 +82,7 @@ export async function specOf(
     interface: spoken,
     egress: configuration.egress ?? DEFAULT_EGRESS,
     call,
+    measure: version.size === 0,
     setup_logs: caller.user_id === model.owner_id,
     variables: wanted(configuration.variable_names, model.variables),
     limits: {

@@ -38,6 +38,7 @@ async function neverBegun(
     status: "failed",
     updated_at: now,
     error: { source: "internal", message: "The prediction could not be created.", detail: null },
+    image_bytes: null,
     revision: row.revision + 1,
   };
 }

@@ -5,6 +5,7 @@ import { allOf, type Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
 import { syncListings } from "./models.ts";
 import { modelCounts, predictions } from "./schema.ts";
+import { fillSize } from "./versions.ts";
 
 export type PredictionRow = typeof predictions.$inferSelect;
 
@@ -53,7 +54,10 @@ export async function projectPredictions(db: Database, rows: ProjectionMessage[]
   const parts = Array.from({ length: Math.ceil(rows.length / ROWS_A_STATEMENT) }, (_, n) =>
     project(db, rows.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT)),
   );
-  if (parts.length > 0) await allOf(db, [...parts, ...syncListings(db)]);
+  const sizes = rows.flatMap(({ model_id, version_number, image_bytes }) =>
+    image_bytes === null ? [] : [fillSize(db, model_id, version_number, image_bytes)],
+  );
+  if (parts.length > 0) await allOf(db, [...parts, ...sizes, ...syncListings(db)]);
 }
 
 export const findPrediction = (db: Database, userId: string, id: string) =>

@@ -57,6 +57,13 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
 
 export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
 
+/** What the first run of it has told of its image; what is known stays. */
+export const fillSize = (db: Database, modelId: string, number: number, size: number) =>
+  db
+    .update(versions)
+    .set({ size })
+    .where(and(eq(versions.model_id, modelId), eq(versions.number, number), eq(versions.size, 0)));
+
 /** Unless a prediction of it is under way. @returns whether it was deleted */
 export async function deleteVersion(
   db: Database,

@@ -18,6 +18,7 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   call: null,
   variables: {},
   setup_logs: false,
+  measure: false,
   limits: { idle_seconds: 300, max_concurrency: 1, output_bytes: 1_000, logs_bytes: 1_000 },
   files: [],
   stored_input: null,

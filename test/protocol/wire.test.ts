@@ -137,6 +137,7 @@ describe("messages", () => {
         "error",
         "metrics",
         "data_removed",
+        "image_bytes",
         "revision",
       ]
     `);
@@ -172,6 +173,7 @@ describe("a claim", () => {
       interface: "cog" as const,
       variables: {},
       setup_logs: true,
+      measure: true,
       files: [
         { at: ["image"] },
         {

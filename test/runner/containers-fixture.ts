@@ -83,7 +83,15 @@ const OWNER = "test";
 export type JobOptions = Partial<
   Pick<
     RunnableJob,
-    "keys" | "model" | "variables" | "setup_logs" | "interface" | "egress" | "files" | "call"
+    | "keys"
+    | "model"
+    | "variables"
+    | "setup_logs"
+    | "measure"
+    | "interface"
+    | "egress"
+    | "files"
+    | "call"
   >
 > & { limits?: Partial<RunnableJob["limits"]> };
 
@@ -101,6 +109,7 @@ export function makeJob(
     call: null,
     variables: {},
     setup_logs: true,
+    measure: false,
     image,
     keys: { container: "c", files: "f" },
     egress: "public",

@@ -68,6 +68,7 @@ function world(slots: number) {
     async pull(_image, report) {
       report({ phase: "pulling", progress: 0.5 });
       await held;
+      return 1_234;
     },
     async start(launch) {
       const container = new FakeContainer(launch);
@@ -512,4 +513,27 @@ it("pull progress is summed up, never falls, and comes four times a second at mo
   add(900, "b", "Pull complete");
   add(1_200, "a", "Pull complete");
   expect(reports.map(({ progress: part }) => part)).toEqual([undefined, 0.5, 0.5, 0.875, 1]);
+});
+
+it.each([
+  [30, 90, "0.1 of 0.1 kB"],
+  [0, 2_300, "0.0 of 2.3 kB"],
+  [400_000, 999_000, "400 of 999 kB"],
+  [400_000, 1_200_000, "0.4 of 1.2 MB"],
+  [4_000_000, 9_870_000, "4.0 of 9.9 MB"],
+  [60_000_000, 8_123_400_000, "60 of 8123 MB"],
+])("tells %i of %i bytes of a pull in their own unit", (current, total, words) => {
+  const messages: (string | undefined)[] = [];
+  const progress = new PullProgress(({ message }) => messages.push(message));
+  progress.add({ id: "a", status: "Downloading", progressDetail: { current, total } });
+  expect(messages).toEqual([`pulling the image: ${words}`]);
+});
+
+it("tells the size of the image to whoever has asked, and to nobody else", async () => {
+  const asked = w.run("a", { measure: true });
+  const unasked = w.run("b");
+  await w.running(2);
+  for (const run of w.runs) run.end();
+  expect(await asked.finish).toMatchObject({ image_bytes: 1_234 });
+  expect(await unasked.finish).not.toHaveProperty("image_bytes");
 });

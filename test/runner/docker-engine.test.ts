@@ -191,8 +191,10 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   });
 
   it("pulls by digest with progress, runs, and uses the container again", async () => {
-    const { sink, finish } = run(images.hello, { name: "Ada" });
+    const { sink, finish } = run(images.hello, { name: "Ada" }, signals(), { measure: true });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
+    // Node alone is larger.
+    expect((await finish).image_bytes).toBeGreaterThan(50_000_000);
     expect(sink.of("output")).toEqual(["Hello, Ada!"]);
     const setup = JSON.stringify(sink.of("setup"));
     expect(setup).toMatch(/pulling.*starting.*ready/);

@@ -28,6 +28,7 @@ export function jobOrder(changes: Partial<Job> = {}): Job {
     call: null,
     variables: {},
     setup_logs: true,
+    measure: false,
     limits: { idle_seconds: 60, max_concurrency: 1, output_bytes: 1_000_000, logs_bytes: 10_000 },
     input: { text: "hi" },
     files: [],

@@ -76,6 +76,7 @@ export class Container {
   #session: Session | undefined;
   #setupLogs = "";
   #phase: SetupProgress | undefined;
+  #imageBytes: number | undefined;
   #users = 0;
   /** Whether runs have overlapped since it was last unused: then its logs are nobody's alone. */
   #shared = false;
@@ -111,6 +112,11 @@ export class Container {
   get model(): string {
     const { owner, name, version_number } = this.#specification.model;
     return `${owner}/${name}:${version_number}`;
+  }
+
+  /** Known once it is pulled. */
+  get imageBytes(): number | undefined {
+    return this.#imageBytes;
   }
 
   get isReady(): boolean {
@@ -237,7 +243,11 @@ export class Container {
     const { image, model, egress, variables, interface: kind } = this.#specification;
     const { maxConcurrency } = this.#specification;
     const { signal } = this.#halt;
-    await engine.pull({ image, model }, (progress) => this.#tell(progress), signal);
+    this.#imageBytes = await engine.pull(
+      { image, model },
+      (progress) => this.#tell(progress),
+      signal,
+    );
     signal.throwIfAborted();
     this.#tell({ phase: "starting" });
     const token = randomBytes(32).toString("base64url");

@@ -51,7 +51,10 @@ export async function runJob(
         if (outcome.container === "killed") {
           await container.condemn(internal("another prediction in the container did not stop"));
         }
-        if (!belongsElsewhere(outcome, container)) return { ...run.finish, setup_seconds };
+        const { imageBytes: image_bytes } = container;
+        const measured = job.measure && image_bytes ? { image_bytes } : {};
+        if (!belongsElsewhere(outcome, container))
+          return { ...run.finish, setup_seconds, ...measured };
       } finally {
         fleet.leave(container, job.limits.idle_seconds, outcome);
       }

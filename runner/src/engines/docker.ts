@@ -163,17 +163,18 @@ export class DockerEngine implements Engine {
     return images.flatMap((image) => image.RepoDigests ?? []);
   }
 
-  async pull({ image }: Wanted, report: ReportProgress, signal: AbortSignal): Promise<void> {
-    if (await this.#inspect(image)) return;
+  async pull({ image }: Wanted, report: ReportProgress, signal: AbortSignal): Promise<number> {
+    const found = await this.#inspect(image);
+    if (found) return found.Size;
     await pullImage(this.#docker, image, report, signal);
+    return (await this.#pulled(image)).Size;
   }
 
   async start(
     { image, variables, environment, uploadUrl, egress, interface: kind }: Launch,
     signal: AbortSignal,
   ): Promise<RunningContainer> {
-    const found = await this.#inspect(image);
-    if (!found) throw external(`${referenceOf(image)} is not on this machine after the pull`);
+    const found = await this.#pulled(image);
     const [networks, shares] = [this.#networks, this.#shares];
     if (!networks || !shares) throw internal("the Docker engine is not open");
     const isOpen = egress === "public";
@@ -220,6 +221,12 @@ export class DockerEngine implements Engine {
     for (const { name } of Object.values(this.#networks)) await closeNetwork(this.#docker, name);
     await this.#fence?.lower();
     this.#networks = undefined;
+  }
+
+  async #pulled(image: Image) {
+    const found = await this.#inspect(image);
+    if (found) return found;
+    throw external(`${referenceOf(image)} is not on this machine after the pull`);
   }
 
   /** The image by repository and digest together: whoever knows a digest has not yet the image. */

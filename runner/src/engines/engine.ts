@@ -76,7 +76,8 @@ export interface Engine {
   open(listen: (host: string) => Promise<number>): Promise<URL>;
   /** `repository@digest` of the images on the box. */
   images(): Promise<string[]>;
-  pull(wanted: Wanted, report: ReportProgress, signal: AbortSignal): Promise<void>;
+  /** @returns the bytes of the image, unpacked */
+  pull(wanted: Wanted, report: ReportProgress, signal: AbortSignal): Promise<number>;
   start(launch: Launch, signal: AbortSignal): Promise<RunningContainer>;
   /** Undoes `open`, once all containers are gone. */
   close(): Promise<void>;

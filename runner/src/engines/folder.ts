@@ -30,6 +30,8 @@ export type Manifest = z.infer<typeof manifest>;
 export interface ModelFolder {
   directory: string;
   digest: string;
+  /** Of the files that the digest is of. */
+  bytes: number;
   manifest: Manifest;
 }
 
@@ -45,15 +47,20 @@ async function filesOf(directory: string, prefix = ""): Promise<string[]> {
   return files;
 }
 
+export const folderDigest = async (directory: string): Promise<string> =>
+  (await measure(directory)).digest;
+
 /** Of paths and contents in the order of the paths, each after its length in bytes. */
-export async function folderDigest(directory: string): Promise<string> {
+async function measure(directory: string): Promise<Pick<ModelFolder, "digest" | "bytes">> {
   const hash = createHash("sha256");
+  let bytes = 0;
   for (const path of (await filesOf(directory)).sort()) {
     const { size } = await stat(join(directory, path));
+    bytes += size;
     hash.update(`${Buffer.byteLength(path)}:${path}${size}:`);
     for await (const chunk of createReadStream(join(directory, path))) hash.update(chunk);
   }
-  return `sha256:${hash.digest("hex")}`;
+  return { digest: `sha256:${hash.digest("hex")}`, bytes };
 }
 
 /** The folders right below `directory` that hold a manifest. */
@@ -72,7 +79,7 @@ async function readModel(directory: string): Promise<ModelFolder | undefined> {
   const path = join(directory, MANIFEST);
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  return { directory, digest: await folderDigest(directory), manifest: parseManifest(text, path) };
+  return { directory, ...(await measure(directory)), manifest: parseManifest(text, path) };
 }
 
 /** The folder of one model, as it is now; undefined when there is none, or none that may be meant. */

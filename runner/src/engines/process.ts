@@ -74,9 +74,10 @@ export class ProcessEngine implements Engine {
     return names;
   }
 
-  async pull(wanted: Wanted): Promise<void> {
-    await this.#find(wanted);
+  async pull(wanted: Wanted): Promise<number> {
+    const { bytes } = await this.#find(wanted);
     this.#used.set(referenceOf(wanted.image), wanted);
+    return bytes;
   }
 
   async start(launch: Launch): Promise<RunningContainer> {

@@ -51,9 +51,17 @@ export class PullProgress {
       return;
     }
     this.#highest = Math.max(this.#highest, (downloaded + extracted) / (2 * total));
-    const message = `pulling the image: ${megabytes(downloaded)} of ${megabytes(total)} MB`;
+    const message = `pulling the image: ${amount(downloaded, total)}`;
     this.#report({ phase: "pulling", message, progress: this.#highest });
   }
 }
 
-const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);
+/** In the unit of the whole. */
+function amount(part: number, total: number): string {
+  const [unit, name] = total < 1e6 ? ([1e3, "kB"] as const) : ([1e6, "MB"] as const);
+  const whole = total / unit >= 10;
+  // What is there is never said to be nothing.
+  const text = (bytes: number) =>
+    whole ? String(Math.round(bytes / unit)) : (Math.ceil(bytes / (unit / 10)) / 10).toFixed(1);
+  return `${text(part)} of ${text(total)} ${name}`;
+}

@@ -35,6 +35,7 @@ export function jobOf(
       call: spec.call,
       variables,
       setup_logs: spec.setup_logs,
+      measure: spec.measure,
       limits: spec.limits,
       files: spec.files,
     },
