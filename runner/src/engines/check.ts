@@ -88,10 +88,17 @@ const VARIABLES: Finding = {
 
 async function checkFirewall(off: boolean): Promise<Finding> {
   const name = "container firewall";
-  if (off) return { ok: true, name, detail: `switched off: ${UNFENCED}` };
+  if (off) {
+    const detail = `switched off: ${UNFENCED}, and versions that limit their egress do not run here`;
+    return { ok: true, name, detail };
+  }
   const problem = await firewallProblem();
   if (problem === undefined) {
-    return { ok: true, name, detail: "containers reach the public internet only" };
+    return {
+      ok: true,
+      name,
+      detail: "containers reach the public internet only, or what their version's egress says",
+    };
   }
   return { ok: false, name, detail: `${UNFENCED}: ${problem}`, advice: UNFENCED_ADVICE };
 }
