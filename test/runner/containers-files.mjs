@@ -66,6 +66,11 @@ const actions = {
     shared[`$$${as}`] = answer?.headers.location;
     run.names[`$${as}.status`] = answer?.statusCode ?? null;
   },
+  /** Goes inside of the output. */
+  inline(run, { text, size, type, as }) {
+    const content = Buffer.alloc(size, text).toString("base64");
+    run.names[`$${as}`] = `data:${type};base64,${content}`;
+  },
   /** Never comes to its end; `cut`: hangs up so many milliseconds later. */
   begin(_run, { name, cut }) {
     const headers = { "content-length": 1_000 };

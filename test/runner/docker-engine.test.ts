@@ -45,18 +45,48 @@ describe("an image", () => {
     const config = JSON.stringify({ build: { gpu: true } });
     const labels = { "run.cog.version": "0.17.0", "run.cog.config": config };
     const none = "none";
-    expect(imageFacts(labels)).toEqual({ cog: true, gpu: "needed" });
-    expect(imageFacts({ "org.cogmodel.version": "0.1" })).toEqual({ cog: true, gpu: none });
-    expect(imageFacts({})).toEqual({ cog: false, gpu: none });
+    expect(imageFacts(labels)).toMatchObject({ cog: true, gpu: "needed" });
+    expect(imageFacts({ "org.cogmodel.version": "0.1" })).toMatchObject({ cog: true, gpu: none });
+    expect(imageFacts({})).toMatchObject({ cog: false, gpu: none });
     const cuda = ["PATH=/bin", "NVIDIA_VISIBLE_DEVICES=all"];
-    expect(imageFacts({}, cuda)).toEqual({ cog: false, gpu: "welcome" });
+    expect(imageFacts({}, cuda)).toMatchObject({ cog: false, gpu: "welcome" });
     for (const value of ["", "none", "void"]) {
       expect(imageFacts({}, [`NVIDIA_VISIBLE_DEVICES=${value}`]).gpu).toBe(none);
     }
     // Cog says it itself, whatever it is built on.
-    expect(imageFacts({ "run.cog.version": "0.17.0" }, cuda)).toEqual({ cog: true, gpu: none });
+    expect(imageFacts({ "run.cog.version": "0.17.0" }, cuda)).toMatchObject({
+      cog: true,
+      gpu: none,
+    });
     expect(() => imageFacts({ "run.cog.weight.a": "x" })).toThrow("managed weights");
     expect(() => imageFacts({ ...labels, "run.cog.config": "{" })).toThrow("run.cog.config");
+  });
+
+  it("says by its labels whether its uploads would lose the order of its files", () => {
+    const file = { type: "string", format: "uri" };
+    const list = { type: "array", items: file };
+    const uploads = (version: string, Output: object, prefix = "run.cog.") => {
+      const schema = JSON.stringify({ components: { schemas: { Output, File: file } } });
+      const labels = { [`${prefix}version`]: version, [`${prefix}openapi_schema`]: schema };
+      return imageFacts(labels).uploads;
+    };
+    for (const version of ["0.17.0", "v0.22.0", "0.17.0-rc.1", "1.0.0"]) {
+      expect(uploads(version, list)).toBe(false);
+      expect(uploads(version, { ...list, items: { $ref: "#/components/schemas/File" } })).toBe(
+        false,
+      );
+      expect(uploads(version, file)).toBe(true);
+      expect(uploads(version, { type: "array", items: { type: "string" } })).toBe(true);
+      expect(uploads(version, { ...list, "x-cog-array-type": "iterator" })).toBe(true);
+    }
+    for (const version of ["0.9.9", "0.16.12", "dev", ""]) {
+      expect(uploads(version, list)).toBe(true);
+    }
+    expect(uploads("0.0.1", list, "org.cogmodel.")).toBe(true);
+    expect(imageFacts({ "run.cog.version": "0.22.0" }).uploads).toBe(true);
+    expect(imageFacts({ "run.cog.version": "0.22.0", "run.cog.openapi_schema": "{" }).uploads).toBe(
+      true,
+    );
   });
 });
 
@@ -147,6 +177,16 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       "cog",
       "containers-files.mjs",
       ["run.cog.version=0.17.0"],
+      [`RUN ${server} && chmod +x ${python}`],
+    );
+    const Output = { type: "array", items: { type: "string", format: "uri" } };
+    await push(
+      "list",
+      "containers-files.mjs",
+      [
+        "run.cog.version=0.22.0",
+        `run.cog.openapi_schema=${JSON.stringify({ components: { schemas: { Output } } })}`,
+      ],
       [`RUN ${server} && chmod +x ${python}`],
     );
     await push("wrong", "containers-liar.mjs", [], ['CMD ["nowhere"]']);
@@ -310,6 +350,25 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
       expect(sink.of("output")).toEqual([[up, { deep: down }]]);
       expect(stored(up)).toMatchObject({ mime_type: "image/png", bytes: Buffer.from("pixels") });
       expect(stored(down)).toMatchObject({ mime_type: "text/csv", bytes: Buffer.from("1,2") });
+    });
+
+    it("come inside of a list, whose order Cog's uploads would lose, in their order", async () => {
+      const names = ["a", "b", "c"];
+      const inline = (as: string, n: number) => ({
+        inline: { text: as, size: 300_000 - 100_000 * n, type: "image/png", as },
+      });
+      const value = ["$argv", ...names.map((name) => `$${name}`)];
+      const { sink, finish } = run(images.list, {
+        steps: [...names.map(inline), { say: { value } }],
+      });
+      expect(await finish).toMatchObject({ status: "succeeded" });
+      const [[argv, ...addresses]] = z
+        .tuple([z.tuple([z.array(z.string())], z.string())])
+        .parse(sink.of("output"));
+      expect(argv).toEqual(["-m", "cog.server.http", "--await-explicit-shutdown=true"]);
+      expect(addresses.map((address) => stored(address)?.bytes.toString("utf8", 0, 1))).toEqual(
+        names,
+      );
     });
 
     it("are only what this run has written, as a file", async () => {

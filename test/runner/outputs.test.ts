@@ -236,6 +236,39 @@ describe("a data URI", () => {
     expect(stored(sink.of("output")[0])?.bytes.equals(picture)).toBe(true);
   });
 
+  it("of a list are in its order, and more than there is room for in a report", async () => {
+    const type = "image/png";
+    const sizes = [30_000_000, 1_000_000, 20_000_000, 100_000, 2_000_000];
+    const files = sizes.map((size, n) => ({ inline: { text: `file ${n}`, size, type, as: n } }));
+    const { sink, finish } = run([...files, { say: { value: sizes.map((_, n) => `$${n}`) } }]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const [addresses] = sink.of("output");
+    expect(addresses).toHaveLength(sizes.length);
+    for (const [n, address] of [addresses].flat().entries()) {
+      const file = Buffer.alloc(sizes[n] ?? 0, `file ${n}`);
+      expect(stored(address)).toMatchObject({ name: "output.png", mime_type: type });
+      expect(stored(address)?.bytes.equals(file)).toBe(true);
+    }
+  }, 60_000);
+
+  it("that is too large fails the run, which says so", async () => {
+    const inline = { text: "x", size: 51_000_000, type: "video/mp4", as: "v" };
+    const { finish } = run([{ inline }, { say: { value: "$v" } }]);
+    const message = "the file output.mp4 is larger than 50000000 bytes";
+    const error = { source: "external", message };
+    expect(await finish).toMatchObject({ status: "failed", output: "none", error });
+  });
+
+  it("that comes again with each report is on the disk once", async () => {
+    // Nine times over it would be more than the container may have there.
+    const inline = { text: "x", size: 12_000_000, type: "video/mp4", as: "v" };
+    const again = Array.from({ length: 3 }, () => ({ say: { value: "$v" } }));
+    const { sink, finish } = run([{ inline }, ...again], { variables: { ITERATOR: "1" } });
+    expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
+    expect(new Set(sink.of("output")).size).toBe(1);
+    expect(sink.of("output")).toHaveLength(3);
+  }, 60_000);
+
   it.each([
     "data:image/png;base64,abc",
     "data:image/png;base64,ab-_",

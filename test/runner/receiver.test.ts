@@ -22,6 +22,8 @@ const expectRun = (receiver: Receiver, name: string): Opening =>
   receiver.expect({
     token: "t",
     maxBytes: 10_000_000,
+    keep: undefined,
+    fail: ({ message }) => void seen.push(`${name} fails: ${message}`),
     report: (body) => void seen.push(`${name}: ${body.trim()}`),
     distrust: (what) => void seen.push(`${name} is not trusted: ${what}`),
   });

@@ -87,7 +87,16 @@ async function runIn(
     const meter = call && new UsageMeter(stored, call, input);
     const sink = meter ?? stored;
     const model = `${owner}/${name}`;
-    const outcome = await session.run({ id, call, model, input, limits, sink, stop });
+    const outcome = await session.run({
+      id,
+      call,
+      model,
+      input,
+      limits,
+      sink,
+      stop,
+      keep: stored.keep,
+    });
     // What was refused has used nothing.
     if (!outcome.refused && !outcome.untaken) meter?.settle();
     return { outcome, finish: await stored.settle(outcome.finish) };

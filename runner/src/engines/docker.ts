@@ -181,6 +181,7 @@ export class DockerEngine implements Engine {
     if (!isOpen && !this.#fence) throw internal(UNKEPT);
     await this.#fence?.hold();
     const facts = imageFacts(found.Config.Labels ?? {}, found.Config.Env);
+    const flags = facts.uploads ? [`--upload-url=${uploadUrl}`] : [];
     const gpus = asksForGpus(this.#gpus, facts.gpu, this.#info);
     const exposed = kind === "vendora" ? exposedPort(found.Config.ExposedPorts) : undefined;
     const port = exposed ?? this.#port;
@@ -188,7 +189,7 @@ export class DockerEngine implements Engine {
       const { container, line } = await this.#creation.create({
         image: found,
         reference: referenceOf(image),
-        command: facts.cog ? [...COG_COMMAND, `--upload-url=${uploadUrl}`] : undefined,
+        command: facts.cog ? [...COG_COMMAND, ...flags] : undefined,
         variables,
         environment: { ...environment, ...listening(kind, "0.0.0.0", port) },
         labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },

@@ -1,6 +1,7 @@
 /** What an image says about how to run it. */
 import { z } from "zod";
 import { external } from "../containers/failure.ts";
+import { listsFiles, openapi, parseAs } from "../interfaces/cog-protocol.ts";
 
 /** `org.cogmodel.` is what Cog wrote before 2022. */
 const PREFIXES = ["run.cog.", "org.cogmodel."];
@@ -12,6 +13,8 @@ const cogConfiguration = z.object({
 export interface ImageFacts {
   /** Built by Cog itself, so that its server takes flags. */
   cog: boolean;
+  /** Whether its server is told where its files go: else they come inside of its outputs. */
+  uploads: boolean;
   /** `welcome`: it takes them where there are any. */
   gpu: GpuWish;
 }
@@ -39,9 +42,24 @@ export function imageFacts(
   const prefix = PREFIXES.find((start) => names.includes(`${start}version`));
   if (prefix === undefined) {
     const wanted = environment.some((one) => GPUS.test(one));
-    return { cog: false, gpu: wanted ? "welcome" : "none" };
+    return { cog: false, uploads: false, gpu: wanted ? "welcome" : "none" };
   }
-  return { cog: true, gpu: needsGpu(labels[`${prefix}config`]) ? "needed" : "none" };
+  return {
+    cog: true,
+    uploads: !losesOrder(labels[`${prefix}version`] ?? "", labels[`${prefix}openapi_schema`] ?? ""),
+    gpu: needsGpu(labels[`${prefix}config`]) ? "needed" : "none",
+  };
+}
+
+/**
+ * From 0.17 on Cog uploads the files of a list side by side, and lists them as the uploads end. Its
+ * names say nothing of the order: inside of the output they have it.
+ */
+function losesOrder(version: string, schema: string): boolean {
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  const sideBySide = Number(major) > 0 || Number(minor) >= 17;
+  const document = parseAs(openapi, schema);
+  return sideBySide && document !== undefined && listsFiles(document);
 }
 
 function needsGpu(text: string | undefined): boolean {

@@ -25,10 +25,11 @@ export function decodeDataUri(text: string): DataFile | undefined {
   const bytes = Buffer.from(content, "base64");
   // The decoder passes over what it does not know: only what comes out again is base64.
   if (bytes.toString("base64") !== content) return undefined;
-  return { name: `output.${extensionOf(mimeType.data)}`, mime_type: mimeType.data, bytes };
+  return { name: nameOf(mimeType.data), mime_type: mimeType.data, bytes };
 }
 
-function extensionOf(mimeType: string): string {
+/** What a file is called of which only the media type is known. */
+export function nameOf(mimeType: string): string {
   const [type = ""] = mimeType.toLowerCase().split(";");
-  return EXTENSIONS[type.trim()] ?? mime.getExtension(type) ?? "bin";
+  return `output.${EXTENSIONS[type.trim()] ?? mime.getExtension(type) ?? "bin"}`;
 }

@@ -12,7 +12,9 @@ import {
 } from "../../../src/protocol/event.ts";
 import { asFailure, external, type Failure, failed, internal } from "../containers/failure.ts";
 import type { Sink } from "../executor.ts";
+import type { Keep } from "../interfaces/report.ts";
 import type { Log } from "../log.ts";
+import { nameOf } from "./outputs-data.ts";
 import { checkDepth, type Draft, draftOf, filled, Pending } from "./outputs-draft.ts";
 import type { References } from "./outputs-references.ts";
 import type { RunFiles } from "./sink.ts";
@@ -23,6 +25,8 @@ const JSON_GROWTH = 6;
 const QUOTES = 2;
 
 export interface StoredOutput extends Sink {
+  /** Takes a file before the output that has it; absent where no text stands for one. */
+  readonly keep: Keep | undefined;
   /** Waits until all is stored. A file that could not be makes of a success a failure. */
   settle(finish: Finish): Promise<Finish>;
   close(): Promise<void>;
@@ -51,6 +55,11 @@ export class OutputQueue implements StoredOutput {
 
   constructor(options: OutputQueueOptions) {
     this.#options = options;
+  }
+
+  get keep(): Keep | undefined {
+    const { files, references } = this.#options;
+    return references && ((content, type) => files.place(content, nameOf(type), type));
   }
 
   setup(progress: SetupProgress): void {

@@ -4,7 +4,7 @@
  * several runs in a container, its owner is whoever has it in the output. It goes when the last of
  * those runs has ended that were there when it came.
  */
-import { randomBytes } from "node:crypto";
+import { createHash, type Hash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { createUpload } from "../../../src/protocol/upload.ts";
@@ -78,6 +78,19 @@ export class FileSink {
     return file;
   }
 
+  /** As though the container had uploaded it. */
+  async place(run: RunFiles, content: Content, name: string, mime_type: string): Promise<string> {
+    const file = await this.#folder.add(content, name, mime_type);
+    return this.#hold(file, new Set(this.#runs.has(run) ? [run] : []));
+  }
+
+  /** It was there already. */
+  async drop(location: string): Promise<void> {
+    const held = this.#held.get(location);
+    this.#held.delete(location);
+    if (held) await this.#folder.remove(held.file);
+  }
+
   /** Waits for what may be this run's. */
   async settle(run: RunFiles): Promise<void> {
     const mine = [...this.#uploads].filter(({ runs }) => runs.has(run));
@@ -142,7 +155,13 @@ export class FileSink {
     const mimeType = createUpload.shape.mime_type.safeParse(request.headers["content-type"]);
     const type = mimeType.data ?? "application/octet-stream";
     const file = await this.#folder.add(content, name, type);
-    const location = `${this.url}/${randomBytes(12).toString("base64url")}/${plainName(name)}`;
+    return this.#hold(file, runs);
+  }
+
+  /** Where nobody is left to claim it, it goes. */
+  async #hold(file: LocalFile, runs: Set<RunFiles>): Promise<string> {
+    const name = plainName(file.name);
+    const location = `${this.url}/${randomBytes(12).toString("base64url")}/${name}`;
     if (runs.size > 0) this.#held.set(location, { file, runs });
     else await this.#folder.remove(file);
     return location;
@@ -160,6 +179,7 @@ export class RunFiles {
   readonly id: string;
   readonly #sink: FileSink;
   readonly #prefix: string;
+  readonly #placed = new Map<string, string>();
   #failure: Failure | undefined;
 
   constructor(id: string, sink: FileSink) {
@@ -194,6 +214,17 @@ export class RunFiles {
     return this.#sink.add(this, content, name, mime_type);
   }
 
+  /** The address of one that came inside a report: the same for the same, for reports repeat them. */
+  async place(content: Content, name: string, mime_type: string): Promise<string> {
+    const hash = createHash("sha256").update(`${mime_type}\n`);
+    const location = await this.#sink.place(this, hashed(content, hash), name, mime_type);
+    const key = hash.digest("hex");
+    const known = this.#placed.get(key);
+    if (known !== undefined) await this.#sink.drop(location);
+    else this.#placed.set(key, location);
+    return known ?? location;
+  }
+
   fail(failure: Failure): void {
     this.#failure ??= failure;
   }
@@ -205,6 +236,13 @@ export class RunFiles {
 
   end(): Promise<void> {
     return this.#sink.end(this);
+  }
+}
+
+async function* hashed(content: Content, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const piece of content) {
+    hash.update(piece);
+    yield piece;
   }
 }
 

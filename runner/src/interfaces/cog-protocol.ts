@@ -50,6 +50,14 @@ export function declaresFiles({ components: { schemas } }: Openapi): boolean {
   return false;
 }
 
+const list = z.object({ type: z.literal("array") });
+
+/** Whether files are put out several at once, and not one after the other. */
+export const listsFiles = (document: Openapi): boolean =>
+  list.safeParse(document.components.schemas.Output).success &&
+  !isIterator(document) &&
+  declaresFiles(document);
+
 const input = z.object({ properties: z.record(z.string(), z.unknown()) });
 
 /** Whether it takes a conversation as chat completions have it, and not as responses do. */

@@ -79,7 +79,9 @@ export class CogRun {
       // Cog up to 0.16 repeats the input in its reports.
       maxBytes:
         JSON_GROWTH * (limits.output_bytes + limits.logs_bytes + inputBytes) + DATA_URIS + SLACK,
+      keep: this.#run.keep,
       report: (body) => this.#report(body),
+      fail: (failure) => this.#fail(failure, "retired"),
       distrust: (what) => this.#distrust(what),
     });
     this.#on(gone, () => this.#fail(gone.reason, "retired", this.#unlessTaken));

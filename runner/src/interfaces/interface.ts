@@ -9,6 +9,7 @@ import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Limits, VendoraCall } from "../../../src/protocol/runner.ts";
 import type { Sink } from "../executor.ts";
+import type { Keep } from "./report.ts";
 
 export interface Connection {
   address: URL;
@@ -30,6 +31,8 @@ export interface Run {
   input: Record<string, Json>;
   limits: Limits;
   sink: Sink;
+  /** Takes a file of the output that comes inside of it; absent where there are none. */
+  keep?: Keep | undefined;
   /** Stop the model. */
   stop: AbortSignal;
 }

@@ -8,9 +8,10 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Door, type Opening, turnAway } from "../containers/door.ts";
+import { Failure } from "../containers/failure.ts";
 import { Turns } from "../turns.ts";
-import { readBounded } from "./http.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "./read-turn.ts";
+import { type Keep, readReport } from "./report.ts";
 
 /** Cog from 0.17 on does not wait for one report before the next. */
 const MAX_WAITING = 16;
@@ -28,7 +29,11 @@ const TIMES: Times = { wait: 5_000, turn: TURN_MS };
 export interface Expected {
   token: string;
   maxBytes: number;
+  /** Where its large files go, which do not count; absent where there are none. */
+  keep: Keep | undefined;
   report(body: string): void;
+  /** A file could not be kept. */
+  fail(failure: Failure): void;
   /** Something came that no honest container sends. */
   distrust(what: string): void;
 }
@@ -62,7 +67,7 @@ export class Receiver {
       count += 1;
       // Without a length it may be anything.
       const length = Number(request.headers["content-length"] ?? run.maxBytes);
-      if (length > run.maxBytes) {
+      if (!run.keep && length > run.maxBytes) {
         turnAway(request, response, 413);
         return run.distrust(TOO_LARGE);
       }
@@ -80,7 +85,8 @@ export class Receiver {
           await this.#read(request, response, run, turn);
         });
       } catch (error) {
-        if (error !== wait.reason) throw error;
+        if (error instanceof Failure) run.fail(error);
+        else if (error !== wait.reason) throw error;
         turnAway(request, response, 503);
       } finally {
         turn.end();
@@ -107,7 +113,11 @@ export class Receiver {
     run: Expected,
     turn: ReadTurn,
   ): Promise<void> {
-    const body = await readBounded(request, run.maxBytes, (size) => turn.holds(size));
+    const body = await readReport(request, {
+      max: run.maxBytes,
+      keep: run.keep,
+      holds: (size) => turn.holds(size),
+    });
     if (body === undefined) return run.distrust(TOO_LARGE);
     // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
     response.writeHead(200).end();

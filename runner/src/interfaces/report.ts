@@ -2,7 +2,7 @@
  * A report of a container as it comes. Its large files, which are base64 inside the JSON, go
  * straight to disk: what is left of it in memory has addresses in their place.
  */
-import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import { createUpload } from "../../../src/protocol/upload.ts";
 import { external } from "../containers/failure.ts";
 
@@ -18,7 +18,8 @@ export interface ReportOptions {
   holds: (size: number) => Promise<void>;
 }
 
-const [QUOTE, ESCAPE] = ['"', "\\"].map((character) => character.charCodeAt(0));
+/** `"` and `\`. */
+const [QUOTE, ESCAPE] = [0x22, 0x5c];
 /** Bytes in which a file says what it is, and those of one that stays where it is. */
 const MAX_HEAD = 300;
 const SMALL = 64 * 1024;
@@ -27,7 +28,7 @@ const HEAD = /^data:([^",\\]+);base64,/i;
 
 /** Undefined, and the connection gone, when there is more than `max`. */
 export async function readReport(
-  message: IncomingMessage,
+  message: Readable,
   { max, keep, holds }: ReportOptions,
 ): Promise<string | undefined> {
   const source = new Source(message, holds);
@@ -51,7 +52,7 @@ export async function readReport(
 
 /** Up to a string's begin; whether there is one. */
 function copy(source: Source, put: (bytes: Buffer) => void): boolean {
-  const at = source.buffer.indexOf(QUOTE ?? 0);
+  const at = source.buffer.indexOf(QUOTE);
   put(source.take(at < 0 ? source.buffer.length : at + 1));
   return at >= 0;
 }
@@ -85,7 +86,7 @@ async function fileAhead(source: Source): Promise<string | undefined> {
   const [head = "", type] = HEAD.exec(source.buffer.toString("latin1", 0, MAX_HEAD)) ?? [];
   const mimeType = createUpload.shape.mime_type.safeParse(type);
   if (!mimeType.success || !(await source.has(SMALL))) return undefined;
-  if (source.buffer.subarray(0, SMALL).includes(QUOTE ?? 0)) return undefined;
+  if (source.buffer.subarray(0, SMALL).includes(QUOTE)) return undefined;
   source.take(head.length);
   return mimeType.data;
 }
@@ -93,10 +94,11 @@ async function fileAhead(source: Source): Promise<string | undefined> {
 /** The bytes up to the string's end, which stays. */
 async function* decoded(source: Source): AsyncGenerator<Buffer> {
   for (let ended = false; !ended; ) {
-    // Of four characters each; what is left of less is the last.
-    if (!(await source.has(4))) throw new Error("the report is cut off inside a file");
-    const at = source.buffer.indexOf(QUOTE ?? 0);
+    // Four characters are three bytes.
+    const isMore = await source.has(4);
+    const at = source.buffer.indexOf(QUOTE);
     ended = at >= 0;
+    if (!ended && !isMore) throw new Error("the report is cut off inside a file");
     const text = source.take(ended ? at : source.buffer.length & ~3).toString("latin1");
     const bytes = Buffer.from(text, "base64");
     // The decoder passes over what it does not know: only what comes out again is base64.
