@@ -40,6 +40,7 @@ export interface AgentOptions {
 /** What claim and telemetry take. */
 const MAX_WARM = 200;
 const MAX_IMAGES = 500;
+const MAX_HEARD = 1_000;
 /** While the control plane is away there is nothing else to do. */
 const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, base: 500, max: 30_000 };
 /** A control plane that forgets every session at once must not be flooded. */
@@ -50,6 +51,8 @@ const RELEASE_MS = 10_000;
 export class Agent {
   readonly #options: AgentOptions;
   readonly #jobs: Jobs;
+  /** Receipts of jobs, for the next claim. */
+  readonly #heard: string[] = [];
   #drained: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
@@ -114,7 +117,10 @@ export class Agent {
     const telemetry = this.#telemetry(session, poller);
     const beats = telemetry.run(over.signal);
     const polls = poller.run(AbortSignal.any([stop, over.signal]));
-    this.#jobs.onFree = () => poller.wake();
+    this.#jobs.onChange = () => {
+      poller.wake();
+      telemetry.wake();
+    };
     try {
       await Promise.race([polls, beats]);
       log.info("draining", { running: this.#jobs.ids.length });
@@ -147,11 +153,22 @@ export class Agent {
     const { runner, controlPlane, executor, log } = this.#options;
     return new Poller({
       free: () => this.#jobs.free,
-      claim: (free, signal) => {
+      claim: async (free, signal) => {
         const warm = distinct(executor.warm().map(({ key }) => key)).slice(0, MAX_WARM);
         const images = executor.images().slice(0, MAX_IMAGES);
-        const request = { runner_id, session, hardware: runner.hardware, free, warm, images };
-        return controlPlane.claim(request, settings.poll_seconds, signal);
+        const heard = this.#heard.slice(0, MAX_HEARD);
+        const request = {
+          runner_id,
+          session,
+          hardware: runner.hardware,
+          free,
+          warm,
+          images,
+          heard,
+        };
+        const jobs = await controlPlane.claim(request, settings.poll_seconds, signal);
+        this.#heard.splice(0, heard.length);
+        return jobs;
       },
       onJob: (order) => this.#start(order, settings),
       log,
@@ -160,7 +177,8 @@ export class Agent {
 
   #start(order: JobOrder, settings: SessionResponse["settings"]): void {
     const { executor, controlPlane, log } = this.#options;
-    this.#jobs.start(new Job({ order, executor, controlPlane, settings, log }));
+    const onHeard = (receipt: string) => void this.#heard.push(receipt);
+    this.#jobs.start(new Job({ order, executor, controlPlane, settings, onHeard, log }));
   }
 
   #telemetry({ runner_id, session, settings }: SessionResponse, poller: Poller): Telemetry {

@@ -37,6 +37,8 @@ export interface ChannelOptions {
   settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds" | "flush_ms">;
   outbox: Outbox;
   onCancel: (reason: string) => void;
+  /** The prediction has heard of this attempt. */
+  onHeard: (receipt: string) => void;
 }
 
 interface Frame {
@@ -170,6 +172,7 @@ export class Channel {
   #receive(frame: DownFrame): void {
     if (this.#over) return;
     this.#contactAt = performance.now();
+    if ("receipt" in frame && frame.receipt !== undefined) this.#options.onHeard(frame.receipt);
     switch (frame.type) {
       case "welcome":
         this.#welcomed(frame.seq);

@@ -18,6 +18,8 @@ export interface JobOptions {
   executor: Executor;
   controlPlane: Pick<ControlPlane, "channel" | "finish" | "input">;
   settings: RunnerSettings;
+  /** Takes the receipt of having been heard at the prediction. */
+  onHeard: (receipt: string) => void;
   log: Log;
 }
 
@@ -51,6 +53,7 @@ export class Job {
       post: (frame, signal) => controlPlane.finish(order.lease, frame, signal),
       settings,
       outbox: this.#reporter,
+      onHeard: options.onHeard,
       onCancel: (reason) => {
         this.#log.info("cancel asked for", { reason });
         this.#cancel.abort();

@@ -7,7 +7,7 @@ export class Jobs {
   readonly #slots: number;
   readonly #running = new Map<Running, Promise<void>>();
   #leaving: string | undefined;
-  #onFree: () => void = () => {};
+  #onChange: () => void = () => {};
 
   constructor(slots: number) {
     this.#slots = slots;
@@ -21,18 +21,19 @@ export class Jobs {
     return Array.from(this.#running.keys(), (job) => job.id);
   }
 
-  /** Who is told that a slot has become free. */
-  set onFree(listener: () => void) {
-    this.#onFree = listener;
+  /** Who is told that a job has come, or that a slot has become free. */
+  set onChange(listener: () => void) {
+    this.#onChange = listener;
   }
 
   start(job: Running): void {
     if (this.#leaving !== undefined) job.release(this.#leaving);
     const run = job.run().then(() => {
       this.#running.delete(job);
-      this.#onFree();
+      this.#onChange();
     });
     this.#running.set(job, run);
+    this.#onChange();
   }
 
   /** From now on jobs that have not begun are handed back; those that have go on. */

@@ -15,20 +15,31 @@ export interface TelemetryOptions {
   log: Log;
 }
 
+/** Between two reports of what runs here at least, however fast that changes. */
+const CHANGED_MS = 5_000;
+
 /** A runner that stops must not be held up by saying so. */
 const LEAVE_TIMEOUT_MS = 2_000;
 
 export class Telemetry {
   readonly #options: TelemetryOptions;
+  #changed = new AbortController();
 
   constructor(options: TelemetryOptions) {
     this.#options = options;
+  }
+
+  /** What runs here has changed: the next report is due, 5 s after the last at the earliest. */
+  wake(): void {
+    this.#changed.abort();
   }
 
   /** Ends with the signal; rejects when the control plane says that it is over. */
   async run(signal: AbortSignal): Promise<void> {
     const { intervalMs, onAnswer, log } = this.#options;
     while (!signal.aborted) {
+      this.#changed = new AbortController();
+      const woken = AbortSignal.any([signal, this.#changed.signal]);
       try {
         onAnswer(await this.#report(this.#options.state(), signal));
       } catch (error) {
@@ -37,7 +48,9 @@ export class Telemetry {
         // The next beat is the retry.
         log.warn("telemetry failed", { error: messageOf(error) });
       }
-      await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
+      const soonest = Math.min(CHANGED_MS, intervalMs);
+      await sleep(soonest, undefined, { signal }).catch(() => undefined);
+      await sleep(intervalMs - soonest, undefined, { signal: woken }).catch(() => undefined);
     }
   }
 

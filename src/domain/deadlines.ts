@@ -28,6 +28,9 @@ const RETURN_SECONDS = 10;
 export const heardBeforeRestart = (saidAt: number, now: number, { lease_seconds }: Patience) =>
   Math.max(saidAt, now - Math.max(0, lease_seconds - RETURN_SECONDS) * 1000);
 
+/** A runner that is alive is heard sooner: then another one is looked for, beside it. */
+const SECOND_MS = 1_000;
+
 /** A dispatch that brought no runner is sent again: after 30 s, doubling up to 10 min. */
 const REDISPATCH_SECONDS = { first: 30, most: 600 };
 
@@ -36,6 +39,7 @@ export type Deadline =
   | { what: "queue"; at: number }
   | { what: "redispatch"; at: number }
   | { what: "connect"; at: number }
+  | { what: "second"; at: number }
   | { what: "lease"; at: number }
   | { what: "token"; at: number }
   | { what: "setup"; at: number }
@@ -98,7 +102,9 @@ function ofLife(
     return found;
   }
   if (channel === null && attempt.started_at === null) {
-    found.push({ what: "connect", at: attempt.opened_at + patience.connect_seconds * 1000 });
+    const { opened_at } = state.second ?? attempt;
+    found.push({ what: "connect", at: opened_at + patience.connect_seconds * 1000 });
+    if (!attempt.seconded) found.push({ what: "second", at: opened_at + SECOND_MS });
     return found;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;

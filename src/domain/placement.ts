@@ -30,12 +30,6 @@ export class Placement<S extends Seat> {
     return this.#seats.get(runnerId);
   }
 
-  /** Of two sessions of one runner the later one holds: ids of sessions rise with time. */
-  superseded(runnerId: string, session: string): boolean {
-    const seat = this.#seats.get(runnerId);
-    return seat !== undefined && seat.session > session;
-  }
-
   seat(seat: S): void {
     this.#seats.set(seat.runner_id, seat);
   }

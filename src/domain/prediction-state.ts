@@ -73,6 +73,8 @@ export interface Attempt {
   runner_id: string | null;
   /** When its runner was last heard, as of its last broken channel; see `grace`. */
   heard_at: number | null;
+  /** True once a second runner was looked for because this one was not heard. */
+  seconded: boolean;
   /** True once it was given time to come back because the object itself had restarted. */
   grace: boolean;
 }
@@ -81,6 +83,8 @@ export interface PredictionState {
   status: TaskStatus;
   updated_at: number;
   attempt: Attempt | null;
+  /** The same job in other hands, when the first were not heard: whoever of the two is heard first has it. */
+  second: Attempt | null;
   /** How many attempts have been opened: the number of the last one. */
   attempts: number;
   /** How many of them began and were lost, and how many were handed back. */
@@ -116,6 +120,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   status: "pending",
   updated_at: spec.created_at,
   attempt: null,
+  second: null,
   attempts: 0,
   lost: 0,
   released: 0,

@@ -82,10 +82,45 @@ export class PredictionLife {
     return this.waiting ? this.#open(secret, now) : null;
   }
 
+  /**
+   * Opens a second attempt beside one whose runner was not heard yet, once; null when none is wanted.
+   * Until one of them is heard both may speak.
+   */
+  openSecond(secret: string, now: number): Attempt | null {
+    const { attempt } = this.state;
+    if (this.terminal || !attempt || attempt.started_at !== null || attempt.seconded) return null;
+    attempt.seconded = true;
+    this.state.second = this.#newAttempt(secret, now);
+    return this.state.second;
+  }
+
+  /** An attempt is heard. @returns the other of two, which is fenced from here on */
+  heard(number: number): Attempt | null {
+    const { attempt, second } = this.state;
+    if (!second || !this.owns(number)) return null;
+    this.state.second = null;
+    if (second.number !== number) return second;
+    this.state.attempt = second;
+    return attempt;
+  }
+
+  /** The attempts that nobody was heard of yet. */
+  get unheard(): Attempt[] {
+    const { attempt, second } = this.state;
+    if (attempt?.started_at !== null) return [];
+    return second ? [attempt, second] : [attempt];
+  }
+
   /** Takes back an attempt whose runner was never heard. It does not count as lost. */
   closeAttempt(number: number, now: number): boolean {
-    const { attempt } = this.state;
-    if (this.terminal || attempt?.number !== number || attempt.started_at !== null) return false;
+    const { attempt, second } = this.state;
+    if (this.terminal || !attempt || attempt.started_at !== null) return false;
+    if (second && (second.number === number || attempt.number === number)) {
+      if (attempt.number === number) this.state.attempt = second;
+      this.state.second = null;
+      return true;
+    }
+    if (attempt.number !== number) return false;
     // Nobody has taken it yet: hand-outs to nobody must not put off the end of the queue time.
     this.#wait(now, this.state.waiting_since);
     return true;
@@ -99,7 +134,13 @@ export class PredictionLife {
 
   /** Whether this is the attempt that may speak for the prediction. */
   owns(number: number): boolean {
-    return !this.terminal && this.state.attempt?.number === number;
+    const { attempt, second } = this.state;
+    return !this.terminal && (attempt?.number === number || second?.number === number);
+  }
+
+  /** The attempt whose output counts: the one that is under way or, between two, none yet. */
+  get current(): number {
+    return this.state.attempt?.number ?? this.state.attempts;
   }
 
   /** The runner of the current attempt is heard for the first time. */
@@ -246,18 +287,22 @@ export class PredictionLife {
   }
 
   #open(secret: string, now: number): Attempt {
-    const number = ++this.state.attempts;
-    this.state.attempt = {
-      number,
+    this.state.attempt = this.#newAttempt(secret, now);
+    return this.state.attempt;
+  }
+
+  #newAttempt(secret: string, now: number): Attempt {
+    return {
+      number: ++this.state.attempts,
       secret,
       opened_at: now,
       started_at: null,
       ready_at: null,
       runner_id: null,
       heard_at: null,
+      seconded: false,
       grace: false,
     };
-    return this.state.attempt;
   }
 
   /** What was begun waits for another runner, and its log says why: the status does not move back. */
@@ -270,6 +315,7 @@ export class PredictionLife {
 
   #wait(now: number, since = now): void {
     this.state.attempt = null;
+    this.state.second = null;
     this.state.waiting_since = since;
     this.state.dispatches = 0;
     this.state.dispatched_at = now;
@@ -278,6 +324,7 @@ export class PredictionLife {
 
   #end(status: TaskStatus, now: number): void {
     this.state.status = status;
+    this.state.second = null;
     this.state.completed_at = now;
     this.state.updated_at = now;
     this.#events.push({ event: "status", data: { status } });

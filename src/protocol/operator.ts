@@ -93,6 +93,10 @@ export const runnerState = z
     engine: z.string(),
     state: presence,
     draining: z.boolean().meta({ description: "Whether it was told to take no more work" }),
+    set_aside_until: timestamp.nullable().meta({
+      description:
+        "It has taken jobs and was never heard of them, and is handed nothing until then; null: it is not set aside",
+    }),
     started_at: timestamp.nullable().meta({ description: "When its process began" }),
     last_seen_at: timestamp.nullable(),
     machine: orNull(machine),

@@ -88,6 +88,8 @@ export const claimRequest = z.object({
   warm: z.array(key).max(200),
   /** Images on the box. */
   images: z.array(imageReference).max(500),
+  /** Receipts since the last claim (channel.ts): who is not heard of its jobs gets no more. */
+  heard: z.array(z.string().max(64)).max(1_000).default([]),
 });
 export type ClaimRequest = z.infer<typeof claimRequest>;
 

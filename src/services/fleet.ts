@@ -81,7 +81,10 @@ export async function drainRunner(
   const row = await findRunner(db, id);
   const presence = row && (await runnerAt(env, id).drain(draining));
   if (!presence) throw unknownRunner(id);
-  return shown(row, presence, await viewOf(services));
+  await poolOf(env, presence.hardware).reconsider(id);
+  const [runner] = await lookAtAll(services, [row]);
+  if (!runner) throw unknownRunner(id);
+  return runner;
 }
 
 /**
@@ -90,13 +93,15 @@ export async function drainRunner(
  */
 export async function removeRunner(services: Services, id: string): Promise<void> {
   const { env, db } = services;
-  if (!(await findRunner(db, id))) throw unknownRunner(id);
+  const row = await findRunner(db, id);
+  if (!row) throw unknownRunner(id);
   const { heardSince } = await viewOf(services);
   const presence = await runnerAt(env, id).remove(heardSince);
   if (presence)
     throw conflict(
       `The runner '${presence.name}' is ${presence.state}: drain it and stop its process first.`,
     );
+  await poolOf(env, row.hardware).reconsider(id);
   // After its object: should this fail, it is listed still and can be removed again.
   await deleteRunner(db, id);
   runnerIds.forget(id);
@@ -138,20 +143,48 @@ async function viewOf({ env, settings }: Services): Promise<View> {
 }
 
 async function lookAtAll(services: Services, rows: RunnerRow[]): Promise<RunnerState[]> {
-  const view = await viewOf(services);
-  return Promise.all(
-    rows.map(async (row) =>
-      shown(row, await answered(runnerAt(services.env, row.id).look(), `runner ${row.id}`), view),
-    ),
+  const { env } = services;
+  const pools = [...new Set(rows.map(({ hardware }) => hardware))];
+  const [view, asides] = await Promise.all([
+    viewOf(services),
+    Promise.all(pools.map((pool) => answered(poolOf(env, pool).aside(), `pool ${pool}`))),
+  ]);
+  const aside = new Map(asides.flatMap((one) => [...(one ?? [])]));
+  const runners = await Promise.all(
+    rows.map(async (row) => {
+      const presence = await answered(runnerAt(env, row.id).look(), `runner ${row.id}`);
+      return { ...shown(row, presence, view), set_aside_until: timeOrNull(aside.get(row.id)) };
+    }),
   );
+  return countedOnce(runners);
 }
+
+/**
+ * A prediction whose runner was lost is said to run at two for a while: it does where that was
+ * said last.
+ */
+function countedOnce(runners: RunnerState[]): RunnerState[] {
+  const latest = new Map<string, RunnerState>();
+  for (const runner of runners)
+    for (const id of runner.running) {
+      const other = latest.get(id);
+      if ((other?.last_seen_at ?? "") <= (runner.last_seen_at ?? "")) latest.set(id, runner);
+    }
+  return runners.map((runner) => ({
+    ...runner,
+    running: runner.running.filter((id) => latest.get(id) === runner),
+  }));
+}
+
+const timeOrNull = (at: number | undefined) =>
+  at === undefined ? null : new Date(at).toISOString();
 
 /** @param presence null: its session was written, but has not begun; undefined: not known now */
 function shown(
   { id, name, hardware }: RunnerRow,
   presence: Presence | null | undefined,
   { latest_version, heardSince }: View,
-): RunnerState {
+): Omit<RunnerState, "set_aside_until"> {
   if (!presence) {
     const state = presence === null ? "offline" : "unknown";
     return { id, name, hardware, latest_version, state, ...NOTHING_KNOWN };

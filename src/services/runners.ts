@@ -92,7 +92,8 @@ export async function claim(
   await ownRunner(services, caller, request.runner_id);
   const { token_id, token_known_at } = caller;
   const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
-  if (!response) throw superseded();
+  if (response.status === 409) throw superseded();
+  if (response.status === 404) throw notFound("The runner's session");
   return response;
 }
 

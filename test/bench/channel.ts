@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { ControlPlane } from "../../runner/src/client.ts";
+import { downFrame } from "../../src/protocol/channel.ts";
 import { hardware } from "../../src/protocol/hardware.ts";
 import { model, version } from "../../src/protocol/model.ts";
 import { newToken } from "../../src/protocol/operator.ts";
@@ -50,17 +51,20 @@ export async function prepareChannel({ deployment, operator, client }: Bed) {
     },
     NEVER,
   );
-  const poll = { runner_id, session, hardware: HARDWARE, free: 1, warm: [], images: [] };
+  const asks = { runner_id, session, hardware: HARDWARE, free: 1, warm: [], images: [] };
+  let heard: string[] = [];
 
   return async (): Promise<OpenPrediction> => {
-    const claimed = controlPlane.claim(poll, settings.poll_seconds, NEVER);
+    const claimed = controlPlane.claim({ ...asks, heard }, settings.poll_seconds, NEVER);
     const body = { model: `${USERNAME}/${name}`, input: {} };
     const { id } = await client.call(predictionWithIO, "POST", "/predictions", { body });
     const [job] = await claimed;
     if (job?.prediction_id !== id) throw new Error("the job that was claimed is another one");
     const { url, headers } = controlPlane.channel(job.lease);
     const socket = new WebSocket(url, { headers });
-    await once(socket, "message");
+    const [welcome]: unknown[] = await once(socket, "message");
+    const frame = downFrame.parse(JSON.parse(String(welcome)));
+    if (frame.type === "welcome" && frame.receipt !== undefined) heard = [frame.receipt];
     return { id, socket };
   };
 }

@@ -71,10 +71,12 @@ describe("while it waits", () => {
 });
 
 describe("while a runner has it", () => {
-  test("5 s to connect, from being handed out", () => {
+  test("5 s to connect, from being handed out; after 1 s a second runner is looked for, once", () => {
     const offered = life();
     offered.openAttempt(SECRET, NOW + 2_000);
-    expect(at(deadlines(offered, null))).toEqual({ connect: 7 });
+    expect(at(deadlines(offered, null))).toEqual({ connect: 7, second: 3 });
+    offered.openSecond(SECRET, NOW + 3_000);
+    expect(at(deadlines(offered, null))).toEqual({ connect: 8 });
   });
 
   test("connected and not heard: lease and setup, no connect", () => {

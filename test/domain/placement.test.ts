@@ -59,17 +59,6 @@ test("nobody without room, however warm, and nobody who may not", () => {
   ).toBe("b");
 });
 
-test("of two sessions of one runner the later holds", () => {
-  const placement = placementOf({
-    ...seat("a", 1),
-    session: "019a0000-0000-7000-8000-000000000005",
-  });
-  expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000004")).toBe(true);
-  expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000005")).toBe(false);
-  expect(placement.superseded("a", "019a0000-0000-7000-8000-000000000006")).toBe(false);
-  expect(placement.superseded("b", "019a0000-0000-7000-8000-000000000004")).toBe(false);
-});
-
 test("a runner has one seat", () => {
   const placement = placementOf(seat("a", 1), seat("a", 5));
   expect([...placement.seats]).toHaveLength(1);

@@ -25,6 +25,8 @@ interface Seen {
   /** The state as it ended. */
   end: PredictionState | undefined;
   attempts: number;
+  /** The last attempt that was heard. */
+  owner: number;
 }
 
 class Step implements fc.Command<Seen, PredictionLife> {
@@ -61,10 +63,19 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (state.attempts < seen.attempts) throw new Error("the number of attempts fell");
     seen.attempts = state.attempts;
     const owners = range(0, state.attempts + 1).filter((number) => life.owns(number));
-    if (owners.length > 1) throw new Error("two attempts own it");
+    // Two may have it in hand, as long as neither was heard.
+    const heard = state.attempt !== null && state.attempt.started_at !== null;
+    if (owners.length > (heard ? 1 : 2)) throw new Error("too many attempts own it");
+    if (owners.length === 2 && state.second === null)
+      throw new Error("two own it without a second");
     if (life.terminal && owners.length > 0) throw new Error("somebody owns what has ended");
-    if (owners[0] !== undefined && owners[0] !== state.attempts)
+    if (owners[0] !== undefined && owners[0] < seen.owner)
       throw new Error("an old attempt owns it");
+    if (heard && owners[0] !== undefined) {
+      // Who was heard once keeps it until it is lost, hands it back or ends it.
+      if (owners[0] !== life.current) throw new Error("the output of another counts");
+      seen.owner = owners[0];
+    }
     if (life.waiting !== (!life.terminal && owners.length === 0))
       throw new Error("waits while somebody has it");
     if ((state.error !== null) !== (state.status === "failed"))
@@ -86,7 +97,9 @@ function taskStatusOf(text: string): TaskStatus {
 const spoken =
   (number: number, act: (life: PredictionLife, now: number) => void) =>
   (life: PredictionLife, now: number) => {
-    if (life.owns(number)) act(life, now);
+    if (!life.owns(number)) return;
+    life.heard(number);
+    act(life, now);
   };
 
 const attempt = fc.integer({ min: 1, max: 6 });
@@ -96,6 +109,7 @@ const result = fc.record<Finish>({
 });
 
 const steps = [
+  fc.constant(new Step("second", (life, now) => void life.openSecond(SECRET, now))),
   fc.constant(new Step("open", (life, now) => void life.openAttempt(SECRET, now))),
   attempt.map((n) => new Step(`close ${n}`, (life, now) => void life.closeAttempt(n, now))),
   attempt.map(
@@ -147,6 +161,7 @@ test("in every order: one owner, one end, no way back", () => {
           terminalEvents: 0,
           end: undefined,
           attempts: 0,
+          owner: 0,
         };
         return { model, real: life };
       }, commands);
@@ -168,6 +183,7 @@ test("in every order: whoever is waited for ends it", () => {
           terminalEvents: 0,
           end: undefined,
           attempts: 0,
+          owner: 0,
         };
         return { model, real: life };
       }, commands);

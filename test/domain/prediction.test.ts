@@ -89,6 +89,65 @@ describe("attempts", () => {
   });
 });
 
+describe("a second attempt", () => {
+  function seconded() {
+    const life = offered();
+    return { life, second: life.openSecond(SECRET, NOW + 1_000) };
+  }
+
+  test("is opened once, beside one that was not heard", () => {
+    const { life, second } = seconded();
+    expect(second?.number).toBe(2);
+    expect([life.owns(1), life.owns(2)]).toEqual([true, true]);
+    expect(life.openSecond(SECRET, NOW + 2_000)).toBeNull();
+    expect(pending().openSecond(SECRET, NOW)).toBeNull();
+    expect(started().openSecond(SECRET, NOW)).toBeNull();
+    expect(ended().openSecond(SECRET, NOW)).toBeNull();
+  });
+
+  test("is the attempt when it is heard first, and the other is fenced", () => {
+    const { life } = seconded();
+    expect(life.heard(2)?.number).toBe(1);
+    expect([life.owns(1), life.owns(2)]).toEqual([false, true]);
+    life.start(NOW + 2_000);
+    expect(life.takeEvents()).toEqual([
+      { event: "status", data: { status: "started", attempt: 2 } },
+    ]);
+    expect(life.heard(1)).toBeNull();
+    expect(life.current).toBe(2);
+  });
+
+  test("is fenced when the first is heard first, whose output is the one that counts", () => {
+    const { life } = seconded();
+    expect(life.heard(1)?.number).toBe(2);
+    expect([life.owns(1), life.owns(2)]).toEqual([true, false]);
+    expect(life.current).toBe(1);
+    life.start(NOW + 2_000);
+    life.lose(false, NOW + 32_000);
+    expect(life.openAttempt(SECRET, NOW)?.number).toBe(3);
+  });
+
+  test("stays when the other is taken back, and goes with the last", () => {
+    for (const [one, other] of [
+      [1, 2],
+      [2, 1],
+    ] as const) {
+      const { life } = seconded();
+      expect(life.closeAttempt(one, NOW + 5_000)).toBe(true);
+      expect([life.owns(one), life.owns(other), life.waiting]).toEqual([false, true, false]);
+      expect(life.closeAttempt(other, NOW + 6_000)).toBe(true);
+      expect(life.waiting).toBe(true);
+    }
+  });
+
+  test("goes with a cancel", () => {
+    const { life } = seconded();
+    life.requestCancel(NOW + 2_000);
+    expect(life.state).toMatchObject({ status: "canceled", second: null });
+    expect(life.owns(2)).toBe(false);
+  });
+});
+
 describe("start", () => {
   test("happens once per attempt and says which", () => {
     const life = offered();

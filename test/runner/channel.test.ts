@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => plane.stop());
 
 function open(changes: Partial<typeof settings> = {}, streams = false) {
-  const onCancel = vi.fn();
+  const [onCancel, onHeard] = [vi.fn(), vi.fn()];
   const reporter: Reporter = new Reporter({
     limits: { output_bytes: 1_000_000, logs_bytes: 1_000_000 },
     onChange: () => channel.notify(),
@@ -33,9 +33,10 @@ function open(changes: Partial<typeof settings> = {}, streams = false) {
     settings: { ...settings, ...changes },
     outbox: reporter,
     onCancel,
+    onHeard,
   });
   channel.open(streams);
-  return { channel, reporter, onCancel };
+  return { channel, reporter, onCancel, onHeard };
 }
 
 const outputs = () => prediction.events.map(({ data }) => data);
@@ -45,6 +46,21 @@ function endsAtOnce(reporter: Reporter): void {
   reporter.output("hello");
   reporter.finish(DONE);
 }
+
+test("the receipt of having been heard is told, by welcome and by the answer to a report", async () => {
+  plane.endpoints.set("/v1/runner/report", () => ({ body: { type: "ack", seq: 1, receipt: "r" } }));
+  const short = open();
+  endsAtOnce(short.reporter);
+  await short.channel.ended;
+  expect(short.onHeard).toHaveBeenCalledExactlyOnceWith("r");
+
+  prediction.onConnect = (socket) =>
+    socket.send(JSON.stringify({ type: "welcome", seq: 0, receipt: "s" }));
+  const long = open({}, true);
+  await vi.waitFor(() => expect(long.onHeard).toHaveBeenCalledWith("s"));
+  long.reporter.finish(DONE);
+  await long.channel.ended;
+});
 
 test("a run that has ended before a channel is worth opening is one request", async () => {
   const { channel, reporter } = open();

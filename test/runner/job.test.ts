@@ -24,6 +24,7 @@ const jobOf = (run: Executor["run"], changes: Partial<JobOrder> = {}) =>
     executor: fakeExecutor(run),
     controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),
     settings,
+    onHeard: () => {},
     log: silentLog,
   });
 

@@ -14,14 +14,16 @@ function fakeJob(id: string) {
 
 test("keeps count of the room, and tells when there is more", async () => {
   const jobs = new Jobs(2);
-  const onFree = vi.fn();
-  jobs.onFree = onFree;
+  const onChange = vi.fn();
+  jobs.onChange = onChange;
   const [a, b] = [fakeJob("a"), fakeJob("b")];
   jobs.start(a);
   jobs.start(b);
   expect([jobs.free, jobs.ids]).toEqual([0, ["a", "b"]]);
+  expect(onChange).toHaveBeenCalledTimes(2);
+  onChange.mockClear();
   a.end();
-  await vi.waitFor(() => expect(onFree).toHaveBeenCalledOnce(), { interval: 1 });
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalledOnce(), { interval: 1 });
   expect([jobs.free, jobs.ids]).toEqual([1, ["b"]]);
   b.end();
   await jobs.idle();

@@ -38,7 +38,12 @@ describe("a runner", () => {
     const started_at = new Date().toISOString();
     const plain = { id: runner.id, name, hardware, version: latest, latest_version: latest };
     const idle = { load: null, running: [], warm: [], last_seen_at: started_at };
-    const state = { state: "ready", draining: false, outdated: false };
+    const state = {
+      state: "ready",
+      draining: false,
+      outdated: false,
+      set_aside_until: null,
+    };
     const fixed = { ...plain, ...state, engine: "process", slots: 3, started_at, machine };
     expect(await shown(runner.id)).toEqual({ ...fixed, ...idle });
     advance(30);

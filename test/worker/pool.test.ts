@@ -65,7 +65,7 @@ test("a runner with room for many gets many, each once", async () => {
   const ids: string[] = [];
   for (let n = 1; n <= 6; n++) ids.push(await world.waiting());
   await lineOf(world, 6);
-  const one = await world.runner();
+  const one = await world.runner(6);
   const got: string[] = [];
   while (got.length < 6)
     got.push(...(await one.claim({ free: 6 - got.length })).map((job) => job.prediction_id));
@@ -148,18 +148,17 @@ describe("a poll whose runner has gone", () => {
 describe("of two processes under one name", () => {
   async function twoSessions() {
     const world = await newWorld();
-    const [older, newer] = [
-      await FakeRunner.begin(world.runnerToken, world.hardware, "twin"),
-      await FakeRunner.begin(world.runnerToken, world.hardware, "twin"),
-    ];
-    expect(newer.id).toBe(older.id);
-    return { world, older, newer };
+    const begin = () => FakeRunner.begin(world.runnerToken, world.hardware, "twin", 2);
+    const older = await begin();
+    return { world, older, begin };
   }
 
   test("the later one holds, and the earlier one is told so", async () => {
-    const { world, older, newer } = await twoSessions();
-    const before = older.claim();
+    const { world, older, begin } = await twoSessions();
+    const before = older.claim({ free: 1 });
     await openPolls(world, 1);
+    const newer = await begin();
+    expect(newer.id).toBe(older.id);
     const polling = newer.take();
     expect(await before).toEqual([]);
     const refused = await older.poll();
@@ -170,13 +169,13 @@ describe("of two processes under one name", () => {
   });
 
   test("what was held for the earlier one goes to the later", async () => {
-    const { world, older, newer } = await twoSessions();
+    const { world, older, begin } = await twoSessions();
     const polling = older.claim({ free: 2 });
     await openPolls(world, 2);
     await world.waiting();
     await polling;
     const id = await world.waiting();
-    expect((await newer.take()).prediction_id).toBe(id);
+    expect((await (await begin()).take()).prediction_id).toBe(id);
   });
 });
 

@@ -1,5 +1,5 @@
 /** What waits for a class of machines, and for how long. */
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { QueueState } from "../../src/protocol/operator.ts";
@@ -53,7 +53,7 @@ test("what finds a runner that waits has not been in line, and says nothing of i
   await waits(world, 1);
   advance(60);
   const one = await world.runner(150);
-  await one.take();
+  await one.connect(await one.take());
   expect((await queueOf(world))?.median_wait_ms).toBe(60_000);
   const polling = one.claim();
   await eventually(async () => expect((await queueOf(world))?.free).toBe(150));
@@ -71,23 +71,6 @@ test("a job that was tried in vain waits since it came", async () => {
   await evictDurableObject(pool(world));
   advance(10);
   expect(await queueOf(world)).toMatchObject({ waiting: 1, oldest_wait_ms: 20_000 });
-});
-
-test("a pool that is older than its times goes on with what it has", async () => {
-  const world = await newWorld();
-  const id = await world.waiting();
-  await waits(world, 1);
-  await runInDurableObject(pool(world), (_, { storage }) => {
-    storage.sql.exec("ALTER TABLE waiting DROP COLUMN since");
-  });
-  await evictDurableObject(pool(world));
-  expect(await queueOf(world)).toMatchObject({ waiting: 1, oldest_wait_ms: null });
-  expect((await (await world.runner()).take()).prediction_id).toBe(id);
-  expect(await queueOf(world)).toMatchObject({ waiting: 0, median_wait_ms: null });
-  await world.waiting();
-  await waits(world, 1);
-  advance(1);
-  expect((await queueOf(world))?.oldest_wait_ms).toBe(1_000);
 });
 
 test("a pool that does not answer keeps the others' numbers from nobody", async () => {

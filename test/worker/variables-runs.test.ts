@@ -61,7 +61,7 @@ describe("a runner is handed those that the version names and the model has", ()
     });
     const { client, model } = world;
     await setVariable(client, model, "HF_TOKEN", SECRET);
-    const runner = await world.runner();
+    const runner = await world.runner(2);
     await client.create({ model: `${model}:1`, input: {} });
     expect((await runner.take()).variables).toEqual({ HF_TOKEN: SECRET });
     const body = { model, input: "Go on", background: true };

@@ -67,14 +67,10 @@ const Class = ({
       {identifier} <small>{name ?? "deleted"}</small>
     </h2>
     <Figures of={identifier} queue={queue} runners={runners} />
-    {runners.length === 0 ? (
-      <p class="problem">
-        {queue.waiting === null
-          ? "What waits for it is not known just now."
-          : "Predictions wait for it, and no runner serves it."}{" "}
-        <a href="/fleet/tokens">Add one</a>
-      </p>
-    ) : (
+    <div data-part={`alert ${identifier}`}>
+      <Alert queue={queue} runners={runners} />
+    </div>
+    {runners.length > 0 && (
       <ul class="runners">
         {runners.map((runner) => (
           <Runner runner={runner} view={view} />
@@ -83,6 +79,27 @@ const Class = ({
     )}
   </section>
 );
+
+/** Whether it gets work. */
+const takesWork = ({ state, draining, set_aside_until }: FleetClass["runners"][number]) =>
+  state === "ready" && !draining && set_aside_until === null;
+
+function Alert({ queue: { waiting }, runners }: Pick<FleetClass, "queue" | "runners">) {
+  if (runners.some(takesWork) || (waiting === 0 && runners.length > 0)) return null;
+  if (waiting === null && runners.length > 0) return null;
+  const why =
+    runners.length === 0
+      ? "no runner serves it."
+      : "none of its runners takes work: each is gone, drains or is set aside.";
+  return (
+    <p class="problem">
+      {waiting === null
+        ? "What waits for it is not known just now."
+        : `Predictions wait for it, and ${why}`}{" "}
+      <a href="/fleet/tokens">Add one</a>
+    </p>
+  );
+}
 
 function Figures({
   of,

@@ -28,6 +28,14 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
       <p class="hint" {...part("facts")}>
         <Facts runner={runner} view={view} />
       </p>
+      <div {...part("aside")}>
+        {runner.set_aside_until !== null && (
+          <p class="hint">
+            It has taken jobs and was not heard of them: nothing is handed to it until{" "}
+            <Time at={runner.set_aside_until} />. Can it reach this deployment with WebSockets?
+          </p>
+        )}
+      </div>
       {runner.outdated && <Update runner={runner} view={view} />}
       {!isGone(runner) && (
         <>
@@ -47,8 +55,9 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
 const isGone = ({ state }: RunnerState) => state === "offline" || state === "stopped";
 
 /** A drain that has not reached the runner yet, or that it has been told to end, says so. */
-const State = ({ runner: { state, draining } }: { runner: RunnerState }) => (
+const State = ({ runner: { state, draining, set_aside_until } }: { runner: RunnerState }) => (
   <>
+    {set_aside_until !== null && <span class="status warning">set aside</span>}
     <span class={`status ${state}`}>{state}</span>
     {draining && state !== "draining" && <span class="status warning">is to drain</span>}
   </>

@@ -5,14 +5,19 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
-import { formatLease, leaseProof } from "../../domain/lease.ts";
+import { Conduct } from "../../domain/conduct.ts";
+import { receiptOf, TOKEN_MS } from "../../domain/lease.ts";
 import { Line } from "../../domain/line.ts";
 import { type Placed, Placement } from "../../domain/placement.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
+import { database } from "../../storage/database.ts";
+import { runnerTokenKnownAt } from "../../storage/known-runner-tokens.ts";
 import type { OfferedJob } from "../prediction/messages.ts";
 import { type PoolClaim, poolClaim } from "./claim.ts";
+import { type KnownRunner, KnownRunners } from "./known-runners.ts";
+import { claimText, type Offer, type Seat } from "./seat.ts";
 import { Waiting } from "./waiting.ts";
 import { Waits } from "./waits.ts";
 
@@ -37,30 +42,13 @@ interface Depth {
 
 export type OfferAnswer = "taken" | "none" | "full";
 
-interface Offer {
-  offered: OfferedJob;
-  waiting: WaitingJob;
-}
-
-interface Seat {
-  runner_id: string;
-  session: string;
-  free: number;
-  warm: ReadonlySet<string>;
-  images: ReadonlySet<string>;
-  /** Answers the open poll; undefined while the runner is between two polls. */
-  answer: ((jobs: OfferedJob[]) => void) | undefined;
-  /** Until when the runner is expected back, unix ms. */
-  until: number;
-  /** What it will be handed when it is. */
-  held: Offer[];
-}
-
 export class PoolObject extends DurableObject<Bindings> {
   readonly #placement = new Placement<Seat>();
   readonly #waiting = new Waiting(this.ctx.storage.sql);
   readonly #line = new Line();
   readonly #waits = new Waits();
+  readonly #conduct = new Conduct();
+  readonly #runners = new KnownRunners(this.env);
   readonly #tries = new Map<string, number>();
   /** What has ended lately: a dispatch of it that is still on its way finds no place in the line. */
   readonly #ended = new LRUCache<string, true>({ max: 10_000 });
@@ -85,6 +73,21 @@ export class PoolObject extends DurableObject<Bindings> {
     if (this.#line.count(waiting.account_id, now) >= settings(this.env).maxWaiting) return "full";
     this.#line.announce(waiting, now);
     return "none";
+  }
+
+  /**
+   * Hands a job to another runner than the one that has this receipt ahead of it, and was not heard
+   * of it: to one whose poll is open, or to nobody.
+   */
+  offerSecond(offered: OfferedJob, waiting: WaitingJob, receipt: string): boolean {
+    const now = Date.now();
+    const holder = this.#conduct.holder(receipt);
+    const seat = this.#placement.pick(
+      waiting,
+      (one) => one.answer !== undefined && one.runner_id !== holder && this.#may(one, now),
+    );
+    if (seat) this.#hand(seat, { offered, waiting });
+    return seat !== undefined;
   }
 
   /** Adds jobs to the line. One that is in it already stays where it is. */
@@ -112,9 +115,41 @@ export class PoolObject extends DurableObject<Bindings> {
     for (const offer of seat.held.splice(0)) this.#replace(offer);
   }
 
+  /** An operator has drained, resumed or removed a runner. */
+  async reconsider(runnerId: string): Promise<void> {
+    this.#runners.forget(runnerId);
+    const seat = this.#placement.get(runnerId);
+    if (!seat) return;
+    const known = await this.#runners.of(seat);
+    if (typeof known === "string") return this.leave(runnerId, seat.session);
+    seat.draining = known.draining;
+    this.#match();
+  }
+
+  /** Its prediction has waited for the runner that was handed this attempt in vain. */
+  unheard(receipt: string): void {
+    const now = Date.now();
+    const runnerId = this.#conduct.missed(receipt, now);
+    const until = runnerId === undefined ? null : this.#conduct.asideUntil(runnerId, now);
+    if (until !== null) setTimeout(() => this.#match(), until - now);
+    this.#spared(runnerId);
+  }
+
+  /** Another runner was heard first: this attempt is not wanted any more. */
+  excuse(receipt: string): void {
+    this.#spared(this.#conduct.excused(receipt));
+  }
+
+  /** The runners that are set aside, and until when, unix ms. */
+  aside(): Map<string, number> {
+    return this.#conduct.aside(Date.now());
+  }
+
   depth(): Depth {
+    const now = Date.now();
     let free = 0;
-    for (const seat of this.#placement.seats) if (seat.answer) free += seat.free;
+    for (const seat of this.#placement.seats)
+      if (seat.answer && this.#may(seat, now)) free += seat.free;
     const since = this.#line.empty ? null : (this.#waiting.first()?.since ?? null);
     return {
       waiting: this.#line.size,
@@ -127,44 +162,63 @@ export class PoolObject extends DurableObject<Bindings> {
   /** A runner's long poll, as a request: its signal tells when the runner has gone. */
   override async fetch(request: Request): Promise<Response> {
     const claim = poolClaim.parse(await request.json());
-    if (this.#placement.superseded(claim.runner_id, claim.session)) {
-      return new Response(null, { status: 409 });
+    const known = await this.#runners.of(claim);
+    if (typeof known === "string") {
+      return new Response(null, { status: known === "superseded" ? 409 : 404 });
     }
-    return new Response(await claimText(await this.#claim(claim, request.signal), claim), {
+    const jobs = await this.#claim(claim, known, request.signal);
+    return new Response(await claimText(jobs, claim), {
       headers: { "content-type": "application/json" },
     });
   }
 
-  #claim(claim: PoolClaim, signal: AbortSignal): Promise<OfferedJob[]> {
+  #claim(claim: PoolClaim, known: KnownRunner, signal: AbortSignal): Promise<OfferedJob[]> {
+    this.#conduct.heard(claim.runner_id, claim.heard);
     return new Promise((resolve) => {
+      // It has gone while its session was looked up.
+      if (signal.aborted) return resolve([]);
+      const now = Date.now();
+      const unheard = this.#conduct.unheard(claim.runner_id, now);
       const before = this.#placement.get(claim.runner_id);
       before?.answer?.([]);
       const seat: Seat = {
         runner_id: claim.runner_id,
         session: claim.session,
-        free: claim.free,
+        hardware: claim.hardware,
+        slots: known.slots,
+        asked: claim.free,
+        // It may say what it likes: what it was not heard of yet takes its slots.
+        free: Math.max(0, Math.min(claim.free, known.slots - unheard)),
         warm: new Set(claim.warm),
         images: new Set(claim.images),
+        draining: known.draining,
         answer: undefined,
         until: 0,
         held: [],
       };
       const timer = setTimeout(() => seat.answer?.([]), POLL_SECONDS * 1000);
+      const unwatch = this.#watch(seat, claim);
       const gone = () => {
         clearTimeout(timer);
+        unwatch();
         seat.answer = undefined;
         if (this.#placement.get(seat.runner_id) === seat) this.#placement.leave(seat.runner_id);
       };
       seat.answer = (jobs) => {
         clearTimeout(timer);
+        unwatch();
         signal.removeEventListener("abort", gone);
         seat.answer = undefined;
-        seat.until = Date.now() + RETURN_MS;
+        const now = Date.now();
+        seat.until = now + RETURN_MS;
+        for (const { lease } of jobs)
+          this.#conduct.handed(seat.runner_id, receiptOf(lease.secret), now);
         resolve(jobs);
       };
       signal.addEventListener("abort", gone);
       this.#placement.seat(seat);
-      const held = before?.session === claim.session ? before.held.splice(0, seat.free) : [];
+      const usable = before?.session === claim.session && this.#may(seat, now);
+      const held = usable ? before.held.splice(0, seat.free) : [];
       const left = before?.held.splice(0) ?? [];
       seat.free -= held.length;
       // Answered first: what it has no room for must not find it with an open poll.
@@ -174,10 +228,38 @@ export class PoolObject extends DurableObject<Bindings> {
     });
   }
 
+  /** A poll lives no longer than the token that it came with. @returns what ends the watch */
+  #watch(seat: Seat, { token_id, token_known_at }: PoolClaim): () => void {
+    const look = async () => {
+      const knownAt = await runnerTokenKnownAt(database(this.env.DB), token_id).catch((error) => {
+        console.warn("runner token not looked up", { error: errorText(error) });
+        return Date.now();
+      });
+      if (!seat.answer) return;
+      if (knownAt === undefined) this.leave(seat.runner_id, seat.session);
+      else timer = setTimeout(look, knownAt + TOKEN_MS - Date.now());
+    };
+    let timer = setTimeout(look, token_known_at + TOKEN_MS - Date.now());
+    return () => clearTimeout(timer);
+  }
+
+  /** Whether it is to get work at all. */
+  #may({ runner_id, draining }: Seat, now: number): boolean {
+    return !draining && this.#conduct.asideUntil(runner_id, now) === null;
+  }
+
+  /** A job that it was not heard of takes its slot no longer. */
+  #spared(runnerId: string | undefined): void {
+    const seat = runnerId === undefined ? undefined : this.#placement.get(runnerId);
+    if (!seat) return;
+    seat.free = Math.min(seat.free + 1, seat.asked);
+    this.#match();
+  }
+
   #pick(job: Placed, now: number): Seat | undefined {
     return (
-      this.#placement.pick(job, (seat) => seat.answer !== undefined) ??
-      this.#placement.pick(job, (seat) => seat.until > now)
+      this.#placement.pick(job, (seat) => seat.answer !== undefined && this.#may(seat, now)) ??
+      this.#placement.pick(job, (seat) => seat.until > now && this.#may(seat, now))
     );
   }
 
@@ -226,7 +308,8 @@ export class PoolObject extends DurableObject<Bindings> {
       seat.free += 1;
       this.#tries.delete(job.object_id);
       const current = this.#placement.get(seat.runner_id) ?? seat;
-      const usable = current.free > 0 && (current.answer || current.until > now);
+      const there = current.answer !== undefined || current.until > now;
+      const usable = current.free > 0 && there && this.#may(current, now);
       const best = usable ? current : this.#pick(job, now);
       // Its row stays: with its place in the line, and since when it waits.
       if (offered && !best) return this.#enqueue(job, offered.job.attempt);
@@ -250,15 +333,4 @@ export class PoolObject extends DurableObject<Bindings> {
       }, RETRY_MS * tries);
     }
   }
-}
-
-/** A ClaimResponse as text: inputs are passed on as they are. */
-async function claimText(jobs: OfferedJob[], { token_id, runner_id }: PoolClaim): Promise<string> {
-  const writing = jobs.map(async ({ job, lease: { objectId, secret }, input }) => {
-    const proof = await leaseProof(secret, token_id, runner_id);
-    const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
-    const text = JSON.stringify({ ...job, lease });
-    return input === undefined ? text : `${text.slice(0, -1)},"input":${input}}`;
-  });
-  return `{"jobs":[${(await Promise.all(writing)).join(",")}]}`;
 }

@@ -6,17 +6,17 @@ export const poolOf = (env: Bindings, hardware: string) => env.POOL.getByName(ha
 
 /**
  * A long poll. @param signal aborts when the runner has gone, so that no job is handed to nobody.
- * @returns a ClaimResponse, or undefined when a later session of the same runner has taken over.
+ * @returns a ClaimResponse; 409 when a later session of the same runner has taken over, 404 when
+ * the runner has no such session for this hardware.
  */
 export async function claimJobs(
   env: Bindings,
   claim: PoolClaim,
   signal: AbortSignal,
-): Promise<Response | undefined> {
-  const response = await poolOf(env, claim.hardware).fetch("https://pool/claim", {
+): Promise<Response> {
+  return poolOf(env, claim.hardware).fetch("https://pool/claim", {
     method: "POST",
     body: JSON.stringify(claim),
     signal,
   });
-  return response.status === 409 ? undefined : response;
 }

@@ -31,11 +31,13 @@ export async function attemptOf(
   holder: LeaseHolder,
 ): Promise<Attempt | undefined> {
   const lease = parseLease(holder.lease);
-  const { attempt } = life.state;
-  if (!lease || !attempt || lease.attempt !== attempt.number) return undefined;
+  const { state } = life;
+  const attempt = [state.attempt, state.second].find((one) => one?.number === lease?.attempt);
+  if (!lease || !attempt) return undefined;
   const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
   // Another may have been opened meanwhile.
-  if (!sameText(lease.proof, proof) || life.state.attempt !== attempt) return undefined;
+  if (!sameText(lease.proof, proof)) return undefined;
+  if (state.attempt !== attempt && state.second !== attempt) return undefined;
   attempt.runner_id = lease.runnerId;
   return attempt;
 }
@@ -60,6 +62,7 @@ export class Attempts {
     const { channels } = this.#effects;
     const { life, log } = record;
     const { number, secret } = attempt;
+    this.#heard(record, number);
     const welcome = { attempt: number, seq: log.seqOf(number), receipt: receiptOf(secret) };
     const response = channels.accept(welcome, holder, Date.now());
     if (attempt.heard_at !== null) {
@@ -72,6 +75,15 @@ export class Attempts {
     if (life.terminal) channels.fence(`the prediction is ${life.state.status}`);
     else if (life.state.cancel_requested_at !== null) this.#effects.tellCancel(record, "canceled");
     return response;
+  }
+
+  /** Of two attempts the first that is heard has the job. */
+  #heard(record: PredictionRecord, number: number): void {
+    const other = record.life.heard(number);
+    if (!other) return;
+    record.save();
+    if (other.number < number) this.#effects.tellUnheard(record, other);
+    else this.#effects.excuse(record, other);
   }
 
   receive(
@@ -100,6 +112,7 @@ export class Attempts {
   ): Promise<Reply> {
     const attempt = record && (await attemptOf(record, holder));
     if (!attempt) return { type: "fenced", reason: "the attempt has ended" };
+    this.#heard(record, attempt.number);
     const reply = this.#take(record, attempt.number, frame) ?? { type: "ack", seq: frame.seq };
     return { ...reply, receipt: receiptOf(attempt.secret) };
   }
@@ -162,6 +175,7 @@ export class Attempts {
 
   #lose(record: PredictionRecord, why: string, now: number): void {
     const { life } = record;
+    if (life.state.attempt) this.#effects.tellLost(record, life.state.attempt);
     life.lose(record.produced, now);
     if (!life.waiting) return this.#effects.commit(record);
     this.#effects.channels.fence(why);

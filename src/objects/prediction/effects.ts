@@ -3,10 +3,13 @@
  * row is projected, its next dispatch sent, its alarm set.
  */
 import type { Deadline } from "../../domain/deadlines.ts";
+import { receiptOf } from "../../domain/lease.ts";
+import type { Attempt } from "../../domain/prediction-state.ts";
 import type { Happening } from "../../domain/webhook/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import { poolOf } from "../pool/stub.ts";
+import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
 import { Courier } from "./courier.ts";
@@ -83,6 +86,28 @@ export class Effects {
   tellCancel({ life }: PredictionRecord, reason: string): void {
     const { attempt } = life.state;
     if (attempt && !life.terminal) this.channels.tell(attempt.number, { type: "cancel", reason });
+  }
+
+  /** Tells the pool of a runner that was handed it and did not come. */
+  tellUnheard({ life }: PredictionRecord, { secret }: Attempt): void {
+    const pool = poolOf(this.#env, life.spec.hardware);
+    this.#ctx.waitUntil(pool.unheard(receiptOf(secret)).catch(() => {}));
+  }
+
+  /** Tells the pool of a runner that was handed it and came second: it did nothing wrong. */
+  excuse({ life }: PredictionRecord, { secret }: Attempt): void {
+    const pool = poolOf(this.#env, life.spec.hardware);
+    this.#ctx.waitUntil(pool.excuse(receiptOf(secret)).catch(() => {}));
+  }
+
+  /** Tells the runner's object that it was lost here: the fleet's page asks that. */
+  tellLost({ life }: PredictionRecord, { runner_id }: Attempt): void {
+    if (runner_id === null) return;
+    this.#ctx.waitUntil(
+      runnerAt(this.#env, runner_id)
+        .lost(life.spec.id)
+        .catch(() => {}),
+    );
   }
 
   /** Asks the dispatch queue for a runner. A message that is lost is sent again by the alarm. */

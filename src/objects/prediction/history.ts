@@ -48,7 +48,7 @@ export function historyOf(record: PredictionRecord): History {
         tail.add(logs);
         setup = progress.phase === "ready" ? null : progress;
       }
-      if (attempt !== state.attempts) continue;
+      if (attempt !== life.current) continue;
       if (one.event === "stored") {
         if (values.length + omitted === 0) first = one.data;
         omitted += 1;

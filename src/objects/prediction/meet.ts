@@ -5,7 +5,7 @@ import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** What takes time to meet, and the end of what is kept, is the object's own. */
-type What = Exclude<Deadline["what"], "retention" | "forget" | "token">;
+type What = Exclude<Deadline["what"], "retention" | "forget" | "token" | "second">;
 
 export function meet(
   record: PredictionRecord,
@@ -15,7 +15,7 @@ export function meet(
   attempts: Attempts,
 ): void {
   const { life } = record;
-  const { spec, state } = life;
+  const { spec } = life;
   switch (what) {
     case "wait":
       life.requestCancel(now);
@@ -24,7 +24,10 @@ export function meet(
     case "redispatch":
       return effects.dispatch(record, now);
     case "connect":
-      if (state.attempt) life.closeAttempt(state.attempt.number, now);
+      for (const attempt of life.unheard) {
+        effects.tellUnheard(record, attempt);
+        life.closeAttempt(attempt.number, now);
+      }
       return effects.dispatch(record, now);
     case "lease":
       return attempts.leaseEnded(record, now);

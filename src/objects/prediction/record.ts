@@ -96,7 +96,7 @@ export class PredictionRecord {
   /** How many outputs the last attempt has made. */
   get outputs(): number {
     const { attempt, outputs } = this.log.totals;
-    return attempt === this.life.state.attempts ? outputs : 0;
+    return attempt === this.life.current ? outputs : 0;
   }
 
   /** Whether output of the current attempt was already seen. */
@@ -119,15 +119,18 @@ export class PredictionRecord {
     const { terminal } = this.life;
     const about = { id, call, created_at, terminal };
     if (data_removed) return { ...about, body: [`${head},"input":null,"output":null}`] };
-    const { attempts, output } = this.life.state;
-    const made = outputOf(output, this.log.outputs(attempts, this.log.last));
+    const made = outputOf(
+      this.life.state.output,
+      this.log.outputs(this.life.current, this.log.last),
+    );
     const body = joined([`${head},"input":`, this.input(), ',"output":', ...made, "}"]);
     return { ...about, body };
   }
 
   /** What is told of it now, as the last event of the log has it. */
   happening(event: WebhookEventName, at: number): Happening {
-    const { attempts: attempt, output } = this.life.state;
+    const { current: attempt } = this.life;
+    const { output } = this.life.state;
     const { outputs } = this;
     return {
       sequence: this.log.last,

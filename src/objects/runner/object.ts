@@ -63,6 +63,15 @@ export class RunnerObject extends createDurable() {
     return next;
   }
 
+  /** The lease of a prediction that ran there has ended: until it says otherwise, it does not. */
+  lost(predictionId: string): Presence | null {
+    const { presence } = this;
+    if (!presence) return null;
+    const running = presence.running.filter((id) => id !== predictionId);
+    this.presence = { ...presence, running };
+    return this.presence;
+  }
+
   drain(draining: boolean): Presence | null {
     return this.presence && this.keep({ ...this.presence, draining });
   }

@@ -33,7 +33,7 @@ const presence: z.ZodType<Presence | null> = z
   })
   .nullable();
 
-type Method = "begin" | "report" | "drain" | "look" | "remove";
+type Method = "begin" | "report" | "lost" | "drain" | "look" | "remove";
 
 export function runnerAt(env: Bindings, runnerId: string) {
   const call = async (method: Method, ...args: unknown[]) => {
@@ -50,6 +50,7 @@ export function runnerAt(env: Bindings, runnerId: string) {
     begin: (session: string, request: SessionRequest) =>
       call("begin", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
+    lost: (predictionId: string) => call("lost", predictionId),
     drain: (draining: boolean) => call("drain", draining),
     look: () => call("look"),
     /** Null when it is gone. */

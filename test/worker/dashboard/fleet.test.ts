@@ -6,7 +6,7 @@ import { pageAt } from "../support/catalogue.ts";
 import { registered, shown } from "../support/fleet.ts";
 import { newOperator, newPerson } from "../support/people.ts";
 import { FakeRunner } from "../support/runner.ts";
-import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, unique } from "../support/world.ts";
 
 const { version, sha256 } = (await assetsOf(env)).runner;
@@ -164,13 +164,39 @@ test("a class that predictions wait for in vain asks for a runner, and says for 
   const text = textOf(partOf(await look(), "section", world.hardware));
   expect(text).toMatch(/Ready 0 Slots 0 Running 0 Waiting 1 Longest wait 1 min 15 s Median wait –/);
   expect(text).toContain("Predictions wait for it, and no runner serves it.");
+  const gone = await world.runner();
+  await gone.tell({ state: "stopped" });
+  expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
+    "Predictions wait for it, and none of its runners takes work",
+  );
   const runner = await world.runner();
+  expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("wait for it");
   await runner.take();
   await eventually(async () =>
     expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
       "Waiting 0 Longest wait – Median wait 1 min 15 s",
     ),
   );
+});
+
+test("what ran at a runner that was killed is counted once, and not there any more", async () => {
+  const world = await newWorld();
+  const { id, runner } = await world.begun();
+  await runner.tell({ running: [id] });
+  const section = async () => textOf(partOf(await look(), "section", world.hardware));
+  expect(await section()).toContain("Running 1");
+  await passes(31, id);
+  await eventually(async () => expect(await section()).toContain("Running 0"));
+  const other = await world.runner();
+  await other.work();
+  await other.tell({ running: [id] });
+  expect(await section()).toContain("Running 1");
+  // One that was only frozen still believes that it has it: where it was said last it runs.
+  advance(1);
+  await runner.tell({ running: [id] });
+  advance(1);
+  await other.tell({ running: [id] });
+  expect(await section()).toContain("Running 1");
 });
 
 describe("a runner token", () => {

@@ -31,6 +31,8 @@ export class FakeRunner {
   readonly session: string;
   readonly hardware: string;
   readonly #slots: number;
+  /** Receipts that its next claim brings. */
+  #heard: string[] = [];
 
   private constructor(
     client: Client,
@@ -72,6 +74,7 @@ export class FakeRunner {
       free: this.#slots,
       warm: [],
       images: [],
+      heard: this.#heard.splice(0),
       ...changes,
     };
     return this.client.fetch("/v1/runner/jobs/claim", {
@@ -110,8 +113,10 @@ export class FakeRunner {
     });
   }
 
-  connect(job: Job): Promise<Channel> {
-    return Channel.open(this.client, job.lease);
+  async connect(job: Job): Promise<Channel> {
+    const channel = await Channel.open(this.client, job.lease);
+    this.#heard.push(channel.receipt);
+    return channel;
   }
 
   /** Takes the next job and is heard for the first time, with the container ready. */
@@ -132,6 +137,7 @@ export class Channel {
   readonly socket: WebSocket;
   /** The sequence number of the last frame that was kept, as it was told when this opened. */
   welcomed = -1;
+  receipt = "";
   readonly closed: Promise<Closed>;
   readonly #frames: DownFrame[] = [];
   #wake: () => void = () => {};
@@ -170,6 +176,7 @@ export class Channel {
     const first = await channel.next();
     if (first.type !== "welcome") throw new Error(`the channel began with ${first.type}`);
     channel.welcomed = first.seq;
+    channel.receipt = first.receipt ?? "";
     channel.#seq = first.seq;
     return channel;
   }
