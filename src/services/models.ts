@@ -53,7 +53,7 @@ async function found(
   use: ModelUse,
 ): Promise<DetailedModelRow> {
   const what = `The model '${owner}/${name}'`;
-  const row = await findModelByName(services.db, owner, name);
+  const row = await findModelByName(services.db, owner, name, caller?.user_id);
   if (!row) throw notFound(what);
   const access = accessToModel(caller, { ...row, owner_id: row.owner.id }, use);
   await requireAccess(services, caller, access, what);
@@ -118,7 +118,7 @@ export async function updateModel(
       allowanceOf(services, caller.user_id),
     );
     await unlessTaken(changes.name ?? name, withinRoom(services, updating));
-    forgetModel(owner, name);
+    forgetModel(caller, owner, name);
   }
   return presented(services, id);
 }
@@ -137,7 +137,7 @@ export async function deleteModel(
       `Predictions of '${owner}/${name}' are under way. Make it private, so that nobody else begins more, and delete it when they have ended.`,
     );
   }
-  forgetModel(owner, name);
+  forgetModel(caller, owner, name);
 }
 
 export interface ModelFilters {

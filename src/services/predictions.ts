@@ -91,7 +91,7 @@ export async function ownPredictions<Item>(
   const wanted = [...new Set(statuses)].sort();
   const filter = {
     statuses: wanted,
-    model: model === undefined ? undefined : await meant(services, model),
+    model: model === undefined ? undefined : await meant(services, caller, model),
     models: caller.models,
   };
   const keyOf = ({ id }: PredictionRow) => [id];
@@ -109,9 +109,9 @@ export async function ownPredictions<Item>(
 }
 
 /** The model that has a name now; of a name that none has any more, those that ran by it. */
-async function meant({ db }: Services, path: string): Promise<MeantModel> {
+async function meant({ db }: Services, { user_id }: Caller, path: string): Promise<MeantModel> {
   const [owner = "", name = ""] = path.split("/");
-  const found = await findModelId(db, owner, name);
+  const found = await findModelId(db, owner, name, user_id);
   return found ? { id: found.id } : { owner, name };
 }
 

@@ -20,15 +20,34 @@ const MAX_CHARS = 10_000_000;
 
 const charsOf = (row: TargetRow | VersionRow) => JSON.stringify(row).length;
 
-const modelRoom = {
-  max: MAX,
-  sized: { max: MAX_CHARS, of: charsOf },
-};
+/** Models that are not private, by `owner/name`. */
+const shown = remembered(
+  { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
+  ({ db }: Services, path: string) => {
+    const [owner = "", name = ""] = path.split("/", 2);
+    return targetOf(db, owner, name, undefined);
+  },
+);
 
-const models = remembered(modelRoom, ({ db }: Services, path: string) => {
-  const [owner = "", name = ""] = path.split("/", 2);
-  return targetOf(db, owner, name);
-});
+/** Private ones, by their owner's id and `owner/name`. */
+const own = remembered(
+  { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
+  ({ db }: Services, key: string) => {
+    const [userId = "", owner = "", name = ""] = key.split("/", 3);
+    return targetOf(db, owner, name, userId);
+  },
+);
+
+const ownKey = ({ user_id }: Caller, path: string) => `${user_id}/${path}`;
+
+/**
+ * Remembered apart, and looked for apart: for somebody else a private model, however well its owner's
+ * isolates know it, takes the look-ups that one takes which is not there.
+ */
+const findModel = async (services: Services, caller: Caller, path: string) =>
+  own.known(ownKey(caller, path)) ??
+  (await shown.get(services, path)) ??
+  (await own.get(services, ownKey(caller, path)));
 
 /** By `model id:number`. */
 const versions = remembered(
@@ -50,7 +69,7 @@ export async function findTarget(
   reference: string,
 ): Promise<Target> {
   const [path = "", number] = reference.split(":", 2);
-  const model = await models.get(services, path);
+  const model = await findModel(services, caller, path);
   const what = `The model '${path}'`;
   if (!model) throw notFound(what);
   await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
@@ -65,10 +84,16 @@ export async function findTarget(
 
 // After a change: this isolate knows it at once, the others within the time that they remember.
 
-export const forgetModel = (owner: string, name: string) => models.forget(`${owner}/${name}`);
+export function forgetModel(caller: Caller, owner: string, name: string): void {
+  shown.forget(`${owner}/${name}`);
+  own.forget(ownKey(caller, `${owner}/${name}`));
+}
 
 export const forgetVersion = (modelId: string, number: number) =>
   versions.forget(`${modelId}:${number}`);
 
 /** After a user has another name: which of the models are theirs is not known here. */
-export const forgetModels = models.forgetAll;
+export function forgetModels(): void {
+  shown.forgetAll();
+  own.forgetAll();
+}

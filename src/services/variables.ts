@@ -65,7 +65,7 @@ export async function setVariable(
       `A model may have ${ROOM.variables} variables, and about 90 KB in all of them together. Delete one that no version wants.`,
     );
   }
-  forgetModel(owner, name);
+  forgetModel(caller, owner, name);
   return present(row);
 }
 
@@ -79,7 +79,7 @@ export async function deleteVariable(
 ): Promise<void> {
   const { id } = await readOwnModel(services, caller, owner, name);
   if (!(await deleteRow(services.db, id, variable))) throw notFound(`The variable '${variable}'`);
-  forgetModel(owner, name);
+  forgetModel(caller, owner, name);
 }
 
 const present = ({ name, updated_at }: VariableSummaryRow): Variable => ({

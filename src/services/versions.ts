@@ -65,7 +65,7 @@ export async function createVersion(
     isFull,
     `A model may have ${max} versions. Delete one that nobody runs any more, or ask the operator to raise MAX_VERSIONS.`,
   );
-  forgetModel(owner, name);
+  forgetModel(caller, owner, name);
   return version;
 }
 
@@ -100,7 +100,7 @@ export async function deleteVersion(
       `Predictions of '${owner}/${name}:${number}' are under way. Publish another version for those to come, and delete it when they have ended.`,
     );
   }
-  forgetModel(owner, name);
+  forgetModel(caller, owner, name);
   forgetVersion(id, number);
 }
 

@@ -42,6 +42,8 @@ export function remembered<Key extends string, Value extends object, Source>(
       else if (before === forgotten) cache.set(key, value);
       return value;
     },
+    /** Without looking it up. */
+    known: (key: Key): Value | undefined => cache.get(key),
     forget(key: Key): void {
       forgotten++;
       cache.delete(key);

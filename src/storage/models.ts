@@ -88,17 +88,32 @@ const detailed = (db: Database) =>
 
 export const findModel = (db: Database, id: string) => detailed(db).where(eq(models.id, id)).get();
 
-export const findModelByName = (db: Database, owner: string, name: string) =>
+/**
+ * Whether somebody may see it, decided where it is looked for: what is hidden costs what is not
+ * there costs.
+ */
+const isSeenBy = (viewerId: string | undefined) =>
+  or(
+    ne(models.visibility, "private"),
+    viewerId === undefined ? undefined : eq(models.owner_id, viewerId),
+  );
+
+export const findModelByName = (
+  db: Database,
+  owner: string,
+  name: string,
+  viewerId: string | undefined,
+) =>
   detailed(db)
-    .where(and(eq(users.username, owner), eq(models.name, name)))
+    .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
     .get();
 
-export const findModelId = (db: Database, owner: string, name: string) =>
+export const findModelId = (db: Database, owner: string, name: string, viewerId: string) =>
   db
     .select({ id: models.id })
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
-    .where(and(eq(users.username, owner), eq(models.name, name)))
+    .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
     .get();
 
 /** Where models are now. @param ids 100 at most */
@@ -118,8 +133,16 @@ export const findModelPlaces = (db: Database, ids: string[]) =>
 
 export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>>;
 
-/** A model with its latest version, as far as predictions need them. */
-export const findTarget = (db: Database, owner: string, name: string) =>
+/**
+ * A model with its latest version, as far as predictions need them.
+ * @param ownerId whose private one it is; undefined: one that is not private
+ */
+export const findTarget = (
+  db: Database,
+  owner: string,
+  name: string,
+  ownerId: string | undefined,
+) =>
   db
     .select({
       id: models.id,
@@ -134,7 +157,15 @@ export const findTarget = (db: Database, owner: string, name: string) =>
     .from(models)
     .innerJoin(users, eq(users.id, models.owner_id))
     .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
-    .where(and(eq(users.username, owner), eq(models.name, name)))
+    .where(
+      and(
+        eq(users.username, owner),
+        eq(models.name, name),
+        ownerId === undefined
+          ? ne(models.visibility, "private")
+          : and(eq(models.visibility, "private"), eq(models.owner_id, ownerId)),
+      ),
+    )
     .get();
 
 export type TargetRow = NonNullable<Awaited<ReturnType<typeof findTarget>>>;
