@@ -80,8 +80,17 @@ export const modelsQuery = (maxPage: number) =>
 /** A JSON Schema, 2020-12. */
 export const jsonSchema = z.record(z.string(), json);
 
+const components = z.object({ schemas: z.record(z.string(), jsonSchema) }).meta({
+  id: "SchemaComponents",
+  description:
+    "What input and output refer to by `#/components/schemas/{name}`, as an OpenAPI document has it: that of a Cog image, at its `/openapi.json`, may be sent as it is.",
+});
+
 const schemasWith = <Flag extends z.ZodType<boolean>>(stream_output: Flag) =>
-  z.object({ prediction: z.object({ input: jsonSchema, output: jsonSchema, stream_output }) });
+  z.object({
+    prediction: z.object({ input: jsonSchema, output: jsonSchema, stream_output }),
+    components: components.optional(),
+  });
 
 const streamOutput = z.boolean().meta({ description: "Whether output comes in parts" });
 

@@ -6,6 +6,7 @@ import { projection } from "../domain/projection.ts";
 import { sha256 } from "../domain/secret.ts";
 import { fault, issueAt, jsonText, type Loc, ValidationFailure } from "../domain/validation.ts";
 import { callOf } from "../domain/vendora/call.ts";
+import { schemaOf } from "../domain/version-schemas.ts";
 import { ProblemError } from "../errors.ts";
 import { errorText } from "../log.ts";
 import type { CreateRequest, CreateResult, Leave } from "../objects/prediction/doors.ts";
@@ -99,7 +100,7 @@ export async function createOrdered(
   { reference, target, call, request }: Order,
   options: CreateOptions,
 ): Promise<Created> {
-  const schema = target.version.schemas.prediction.input;
+  const schema = schemaOf(target.version.schemas, "input");
   if (options.validateInput) validateInput(schema, request.input);
   const { origin, cancelAfter, idempotencyKey: key } = options;
   if (request.webhook) checkWebhook(services, request.webhook);

@@ -1,9 +1,12 @@
 /** What pages show of predictions, and running one once more. */
+
 import { accessToModel } from "../domain/access.ts";
+import type { Keywords } from "../domain/input-form-schema.ts";
 import { readBeginning } from "../domain/json-beginning.ts";
 import { BEGINNING } from "../domain/page-bounds.ts";
 import { isTerminal } from "../domain/prediction-state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../domain/timeline.ts";
+import { rootOf } from "../domain/version-schemas.ts";
 import { conflict, notFound } from "../errors.ts";
 import type { History } from "../objects/prediction/history.ts";
 import type { Json } from "../protocol/common.ts";
@@ -61,7 +64,7 @@ export async function readRun(
     placesOf(services, caller, [row.model_id]),
   ]);
   const model = places.get(row.model_id);
-  const display = displayOf(version?.schemas.prediction.output);
+  const display = version ? displayOf(rootOf(version.schemas, "output")) : "text";
   if (!history) {
     const prediction = services.present.prediction(row, origin);
     return { ...NOTHING_KEPT, model, display, prediction, steps: timeline(NO_MOMENTS, prediction) };
@@ -155,13 +158,8 @@ async function placesOf({ db }: Services, caller: Caller, ids: string[]) {
 }
 
 /** Cog says of an iterator of texts whether they are to be read as one. */
-function displayOf(schema: unknown): Run["display"] {
-  const isList =
-    typeof schema === "object" &&
-    schema !== null &&
-    "x-cog-array-type" in schema &&
-    !("x-cog-array-display" in schema);
-  return isList ? "list" : "text";
+function displayOf(output: Keywords): Run["display"] {
+  return "x-cog-array-type" in output && !("x-cog-array-display" in output) ? "list" : "text";
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Versions of models: publishing, reading and deleting them. */
 import { checkSchema } from "../domain/json-schema.ts";
-import { invalid, jsonText, ValidationFailure } from "../domain/validation.ts";
+import { invalid, jsonText, type Loc, ValidationFailure } from "../domain/validation.ts";
+import { schemaOf } from "../domain/version-schemas.ts";
 import { conflict, notFound } from "../errors.ts";
 import type { Configuration, CreateVersion, Schemas, VersionSummary } from "../protocol/model.ts";
 import { isFull } from "../storage/database.ts";
@@ -127,8 +128,26 @@ function checkSchemas(schemas: Schemas): void {
   if (jsonText(schemas, ["body", "schemas"]).length > SCHEMAS_CHARS) {
     throw invalid(["body", "schemas"], `they may have ${SCHEMAS_CHARS} characters as JSON`);
   }
-  checkSchema(schemas.prediction.input, ["body", "schemas", "prediction", "input"]);
-  checkSchema(schemas.prediction.output, ["body", "schemas", "prediction", "output"]);
+  for (const side of ["input", "output"] as const) {
+    const place: Loc = ["body", "schemas", "prediction", side];
+    try {
+      checkSchema(schemaOf(schemas, side), place);
+    } catch (error) {
+      throw schemas.components ? asSent(error, place) : error;
+    }
+  }
+}
+
+/** What stands beside the schemas is checked as a part of each. */
+function asSent(error: unknown, place: Loc): unknown {
+  if (!(error instanceof ValidationFailure)) return error;
+  return new ValidationFailure(
+    error.issues.map((issue) =>
+      issue.loc[place.length] === "components"
+        ? { ...issue, loc: ["body", "schemas", ...issue.loc.slice(place.length)] }
+        : issue,
+    ),
+  );
 }
 
 /** @throws ValidationFailure */

@@ -1,4 +1,5 @@
 /** How a model is called, with the reader's own address filled in. */
+import { schemaOf } from "../../domain/version-schemas.ts";
 import type { DetailedModelRow } from "../../storage/models.ts";
 import type { Viewer } from "../context.ts";
 import { callsOf } from "../play/calls.ts";
@@ -37,7 +38,7 @@ function Calls({
 }) {
   const name = `${model.owner.username}/${model.name}`;
   const { schemas, compatibilities, number } = version;
-  const input = exampleInput(schemas.prediction.input);
+  const input = exampleInput(schemaOf(schemas, "input"));
   return (
     <>
       <p>

@@ -48,6 +48,7 @@ export function versionIn(form: FormData): CreateVersion {
         output: jsonIn(form, "output"),
         stream_output: form.has("stream_output"),
       },
+      components: text("components") && jsonIn(form, "components"),
     },
     compatibilities: Object.fromEntries(
       COMPATIBILITIES.map(({ flag }) => [flag, flags.includes(flag)]),
@@ -67,7 +68,7 @@ export function versionIn(form: FormData): CreateVersion {
   return checked(createVersion, request, "body");
 }
 
-function jsonIn(form: FormData, name: "input" | "output") {
+function jsonIn(form: FormData, name: "input" | "output" | "components") {
   const read = readJson(textOf(form, name));
   if ("fault" in read) throw invalid(["body", name], read.fault);
   return read.value;
@@ -81,7 +82,8 @@ export async function explained<Done>(make: () => Promise<Done>): Promise<Done> 
     if (!(error instanceof ValidationFailure)) throw error;
     throw new ValidationFailure(
       error.issues.map((issue) => {
-        const [, , , field = "", ...way] = issue.loc;
+        const [, , part, ...place] = issue.loc;
+        const [field = "", ...way] = part === "components" ? [part, ...place] : place;
         return issue.loc[1] === "schemas" && way.length > 0
           ? { ...issue, loc: ["body", field], msg: `${way.join(".")}: ${issue.msg}` }
           : issue;

@@ -118,6 +118,7 @@ const FIRST_INPUT = {
 };
 
 function Schemas({ model, draft }: Part) {
+  const components = model.latest_version?.schemas.components;
   const { input, output, stream_output } = model.latest_version?.schemas.prediction ?? {
     input: FIRST_INPUT,
     output: { type: "string" },
@@ -144,6 +145,15 @@ function Schemas({ model, draft }: Part) {
         value={JSON.stringify(output, null, 2)}
         rows={4}
         required
+        class="code"
+      />
+      <TextArea
+        name="components"
+        label="Components"
+        hint="What both refer to by #/components/schemas/…: components of the image’s /openapi.json, as they are there. Most need none."
+        draft={draft}
+        value={components && JSON.stringify(components, null, 2)}
+        rows={4}
         class="code"
       />
       <Choices

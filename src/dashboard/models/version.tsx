@@ -1,4 +1,5 @@
 /** One version: what it is, what it takes and gives, how it runs. */
+import { schemaOf } from "../../domain/version-schemas.ts";
 import { DEFAULT_HARDWARE } from "../../services/spec.ts";
 import type { DetailedModelRow } from "../../storage/models.ts";
 import type { VersionRow } from "../../storage/versions.ts";
@@ -49,8 +50,8 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         </Fact>
         <Configuration model={model} version={version} />
       </dl>
-      <SchemaView title="Input" schema={schemas.prediction.input} />
-      <SchemaView title="Output" schema={schemas.prediction.output} />
+      <SchemaView title="Input" schema={schemaOf(schemas, "input")} />
+      <SchemaView title="Output" schema={schemaOf(schemas, "output")} />
       <p class="hint">
         {schemas.prediction.stream_output
           ? "Output comes in parts, as they are made."

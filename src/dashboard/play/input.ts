@@ -1,4 +1,5 @@
 /** What the form of a playground holds: the fields of a version, or the whole input as JSON. */
+
 import { type Field, type FieldKind, fieldsOf } from "../../domain/input-form.ts";
 import {
   type Filled,
@@ -9,8 +10,9 @@ import {
   readingOf,
 } from "../../domain/input-form-values.ts";
 import { readableJson } from "../../domain/json-text.ts";
+import { schemaOf } from "../../domain/version-schemas.ts";
 import type { Json } from "../../protocol/common.ts";
-import type { Compatibilities } from "../../protocol/model.ts";
+import type { Compatibilities, Schemas } from "../../protocol/model.ts";
 import { textOf } from "../form.ts";
 import { controlName, RAW } from "./names.ts";
 
@@ -25,13 +27,13 @@ export interface PlayForm {
 }
 
 interface Version {
-  schemas: { prediction: { input: { [keyword: string]: Json } } };
+  schemas: Schemas;
   compatibilities: Compatibilities;
 }
 
 /** A server of the vendora convention may say nothing of what it takes: the convention does. */
 export function playFields({ schemas, compatibilities }: Version): Field[] {
-  const fields = fieldsOf(schemas.prediction.input);
+  const fields = fieldsOf(schemaOf(schemas, "input"));
   if (fields.length > 0) return fields;
   if (compatibilities.vendora_chat_completions) return fieldsOf(CHAT);
   return compatibilities.vendora_embeddings ? fieldsOf(EMBEDDINGS) : [];

@@ -1,6 +1,8 @@
 /** The playground's page, put together from what it is asked to show. */
+
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { pageShape } from "../../domain/json-schema-shape.ts";
+import { schemaOf } from "../../domain/version-schemas.ts";
 import { ProblemError } from "../../errors.ts";
 import { readModel } from "../../services/models.ts";
 import { listVersions, readVersion } from "../../services/versions.ts";
@@ -56,7 +58,7 @@ export async function show(c: PageContext, play: Shown, status: ContentfulStatus
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
   // One that was published when less was checked may have a schema that cannot be used.
-  const shape = pageShape.safeParse(version.schemas.prediction.input).data;
+  const shape = pageShape.safeParse(schemaOf(version.schemas, "input")).data;
   c.status(status);
   return c.render(
     <PlayPage play={{ ...play, versions, shape }} viewer={viewer} origin={origin} />,

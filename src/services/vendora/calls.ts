@@ -1,6 +1,8 @@
 /** A call of the vendora convention: its model, the prediction that it is, and the wait for its end. */
+
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import { unsupportedIn } from "../../domain/vendora/unsupported.ts";
+import { rootOf } from "../../domain/version-schemas.ts";
 import { ProblemError } from "../../errors.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { Snapshot } from "../../objects/prediction/record.ts";
@@ -99,7 +101,7 @@ export async function beginCall(
 /** A server of the convention refuses by itself what it cannot do; a model of Cog ignores it. */
 function checkSupported({ call, target: { version }, body }: Call): void {
   if (version.configuration.interface === "vendora") return;
-  const unsupported = unsupportedIn(call, body, version.schemas.prediction.input);
+  const unsupported = unsupportedIn(call, body, rootOf(version.schemas, "input"));
   if (!unsupported) return;
   const { param, property } = unsupported;
   const message = `'${param}' is not supported: the input schema of '${body.model}' does not have '${property}'. Leave it out, or call a model that has it.`;

@@ -1,9 +1,11 @@
 /** Creating responses: what came before them, and the three ways to wait for one. */
+
 import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/validation.ts";
 import { withoutHosted } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
+import { rootOf } from "../../domain/version-schemas.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import {
@@ -78,7 +80,7 @@ function checkResponse(asked: ResponseRequest): void {
 
 /** @throws VendoraProblem unsupported_parameter for a tool that has to be used and is not there */
 function withoutMissing(asked: ResponseRequest, { version }: Call["target"]) {
-  const hosted = withoutHosted(asked, version.schemas.prediction.input);
+  const hosted = withoutHosted(asked, rootOf(version.schemas, "input"));
   const { request, leftOut, demanded } = hosted;
   if (demanded === undefined) return { request: { ...asked, ...request }, leftOut };
   const message = `The container of '${asked.model}' has no tool of type '${demanded.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;

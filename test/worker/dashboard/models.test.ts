@@ -288,6 +288,22 @@ describe("a version", () => {
     expect(calls).toContain(`${ORIGIN}/v1/vendora`);
   });
 
+  it("is published with components that its schemas refer to", async () => {
+    const { visitor, path } = await owner();
+    const input = JSON.stringify({ $ref: "#/components/schemas/Input" });
+    const components = JSON.stringify({ schemas: { Input: INPUT.components.schemas.Size } });
+    const wrong = '{"schemas": {"Input": {"type": "text"}}}';
+    const send = (fields: object) =>
+      visitor.send(`${path}/versions/new`, { ...NEW_VERSION, input, ...fields });
+    const refused = await send({ components: wrong });
+    expect(refused.status).toBe(422);
+    expect(issueOf(refused.html, "components")).toContain("schemas.Input.type: ");
+    expect((await send({ components })).location).toBe(`${path}/versions/1`);
+    const { html } = await visitor.look(`${path}/versions/new`);
+    expect(html).toContain("#/components/schemas/Input");
+    expect(html).toContain("How big");
+  });
+
   it("tells everybody whose runs share its container", async () => {
     const { visitor, path } = await owner();
     const said = async (page: string) =>

@@ -93,7 +93,7 @@ export const FORMS: Record<string, Record<string, string>> = {
     size: "integer",
     configuration: "Configuration",
   },
-  Schemas: { prediction: "object" },
+  Schemas: { prediction: "object", components: "SchemaComponents" },
   Compatibilities: {
     vendora_chat_completions: "boolean",
     vendora_images_generations: "boolean",
@@ -208,6 +208,7 @@ export const ENUMS = {
 /** Fields that an answer may lack; all others are always there. */
 export const OPTIONAL: Record<string, string[]> = {
   Metrics: Object.keys(FORMS.Metrics ?? {}),
+  Schemas: ["components"],
   Configuration: Object.keys(FORMS.Configuration ?? {}),
   ValidationIssue: ["input", "ctx"],
   Webhook: ["secret", "events"],
