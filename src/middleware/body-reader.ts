@@ -20,13 +20,13 @@ export const BODY_BOUNDS: JsonBounds = { depth: 128, values: 500_000 };
 const MAX_FIELDS = 10_000;
 
 /** An isolate has 128 MB for all that it does: with one of 10 MiB beside, it holds 24 MiB of bodies. */
-const budget = new ByteBudget({ shared: 14 * MIB, share: 6 * MIB, waiting: 16, patience: 10_000 });
+const budget = new ByteBudget({ shared: 14 * MIB, share: 10 * MIB, waiting: 16, patience: 10_000 });
 
 const RETRY_SECONDS = 5;
 
-/** The least that comes, on an average; the first seconds are free. */
-const GRACE_MS = 10_000;
-const LEAST_PER_MS = 16;
+/** In so long so much comes at least, or all that is left: 16 kB a second. */
+const PACE_MS = 10_000;
+const LEAST_PER_PACE = 160_000;
 
 /** Who sends a body. */
 export interface Sender {
@@ -86,7 +86,7 @@ export class BodyReader {
     let last = 0;
     try {
       for (;;) {
-        const { done, value } = await Promise.race([reader.read(), pace.lost]);
+        const { done, value } = await Promise.race([reader.read().catch(brokenOff), pace.lost]);
         if (done) return;
         // What comes in one piece is handed on at once: only what is waited for is held.
         if (last > 0) await this.#hold(last, pace);
@@ -98,7 +98,7 @@ export class BodyReader {
       }
     } finally {
       pace.end();
-      await reader.cancel();
+      await reader.cancel().catch(() => {});
     }
   }
 
@@ -122,11 +122,13 @@ export class BodyReader {
   }
 }
 
-/** Whether a body comes fast enough. */
+/** Whether a body comes fast enough: what came fast once may not stop for that. */
 class Pace {
   readonly #lost = Promise.withResolvers<never>();
-  #due = Date.now() + GRACE_MS;
-  #timer = setTimeout(() => this.#look(), GRACE_MS);
+  #timer = setTimeout(() => this.#look(), PACE_MS);
+  #came = 0;
+  #isOurs = false;
+  #wasOurs = false;
 
   /** Fails once it does not. */
   get lost(): Promise<never> {
@@ -134,14 +136,14 @@ class Pace {
   }
 
   heard(bytes: number): void {
-    this.#due += bytes / LEAST_PER_MS;
+    this.#came += bytes;
   }
 
   /** That we wait is not their fault. */
   async without(waiting: Promise<void>): Promise<void> {
-    const begun = Date.now();
+    this.#isOurs = true;
     await waiting;
-    this.#due += Date.now() - begun;
+    this.#isOurs = false;
   }
 
   end(): void {
@@ -149,9 +151,11 @@ class Pace {
   }
 
   #look(): void {
-    const left = this.#due - Date.now();
-    if (left > 0) this.#timer = setTimeout(() => this.#look(), left);
-    else this.#lost.reject(tooSlow());
+    const isTheirs = !this.#isOurs && !this.#wasOurs;
+    if (isTheirs && this.#came < LEAST_PER_PACE) this.#lost.reject(tooSlow());
+    this.#wasOurs = this.#isOurs;
+    this.#came = 0;
+    this.#timer = setTimeout(() => this.#look(), PACE_MS);
   }
 }
 
@@ -162,12 +166,17 @@ function tooDeep(): ValidationFailure {
   return new ValidationFailure([issueAt(["body"], { ...said, msg })]);
 }
 
+/** There is nobody to be told, and nothing for the log. */
+function brokenOff(): never {
+  throw new ProblemError("bad_request", "The body broke off before its end.");
+}
+
 const tooLarge = (detail: string) => new ProblemError("too_large", detail);
 
 const tooSlow = () =>
   new ProblemError(
     "request_timeout",
-    `The body came too slowly: ${LEAST_PER_MS} kB a second are the least, after ${GRACE_MS / 1_000} s. Try again.`,
+    `The body came too slowly: ${LEAST_PER_PACE / 1_000} kB in ${PACE_MS / 1_000} s are the least. Try again.`,
   );
 
 const busy = () =>

@@ -91,7 +91,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
     code: "request_timeout",
     title: "Request timeout",
     description: "The body came too slowly",
-    detail: "The body came too slowly: 16 kB a second are the least, after 10 s. Try again.",
+    detail: "The body came too slowly: 160 kB in 10 s are the least. Try again.",
   },
   409: {
     code: "conflict",
