@@ -30,8 +30,7 @@ export class Patterns {
     this.#names ??= namesIn(this.#input);
     for (const [pattern, below] of Object.entries(patternProperties)) {
       for (const name of this.#names) {
-        // All names: what schemaShape puts where they cannot be told.
-        if (pattern !== "" && !this.#trials.fits(pattern, name)) continue;
+        if (!this.#trials.fits(pattern, name)) continue;
         const own = properties.get(name);
         properties.set(name, own === undefined ? below : both(own, below));
       }

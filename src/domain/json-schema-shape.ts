@@ -15,8 +15,8 @@ const MAX_TRIED_CHARS = 10_000;
 const count = z.int().min(0);
 const names = z.array(z.string());
 
-/** The validator does not look into `false`, so its visits could not be counted; they can here. */
-const boolean = z.boolean().transform((all) => all || { not: true });
+/** The validator does not look into these, so its visits could not be counted; here they can. */
+const boolean = z.boolean().transform((all) => (all ? {} : { not: true }));
 
 const type = z.enum(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
@@ -86,8 +86,11 @@ function shapeOf(isTried: (pattern: string) => boolean): z.ZodType<Part> {
   return part;
 }
 
+/** A text that is longer: looked at no further than that, as `minLength` would. */
+const LONG = `[^]{${MAX_TRIED_CHARS + 1}}`;
+
 /** Where the service has files, uploads and those of predictions: it knows them by their paths alone. */
-const OWN_FILE = "^/v1/(uploads|files)/";
+const OWN_FILE = "/v1/(uploads|files)/";
 
 /**
  * Parts that leave out a pattern that is never tried, so that all fits there. What asks for
@@ -102,17 +105,21 @@ function bounded(keywords: BoundedKeywords, isTried: (pattern: string) => boolea
   const tried = pattern !== undefined && isTried(pattern);
   if (tried)
     costly.push({
-      if: { minLength: MAX_TRIED_CHARS + 1 },
+      if: { pattern: `^${LONG}` },
       else: { format: formatOfPattern(pattern) },
     });
   if (uniqueItems) costly.push({ if: { minItems: MAX_COMPARED_ITEMS + 1 }, else: { uniqueItems } });
   // The validator's own `url`, which is of no draft, takes exponential time.
   if (format === "uri" || format === "url")
-    costly.push({ if: { pattern: OWN_FILE }, else: { format: "uri" } });
+    costly.push({ if: { pattern: `^(?:${OWN_FILE}|${LONG})` }, else: { format: "uri" } });
   else if (format !== undefined && !isFormatOfPattern(format)) rest.format = format;
   const named = patternProperties && Object.keys(patternProperties).every(isTried);
   // Where one is not tried, which names are known cannot be told: then all are.
-  if (patternProperties) rest.patternProperties = named ? patternProperties : { "": true };
+  if (named) rest.patternProperties = patternProperties;
+  else if (patternProperties) {
+    rest.additionalProperties = {};
+    delete rest.unevaluatedProperties;
+  }
   const isLoose = Object.values(rest).some(hasLoosened);
   if (isLoose) loosen(rest);
   const allOf = [...(rest.allOf ?? []), ...costly];
