@@ -68,6 +68,17 @@ export const invitations = sqliteTable(
   (t) => [index("invitations_user").on(t.user_id)],
 );
 
+/** How many accounts were tried, by day (UTC) and by whom: counted to be bounded. */
+export const signUpTries = sqliteTable(
+  "sign_up_tries",
+  {
+    day: text().notNull(),
+    by: text().notNull(),
+    tries: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.day, t.by] })],
+);
+
 /**
  * Whose a username is, or was: a name that somebody has given up is not given to anybody else,
  * since the images in the registry below it are still theirs.
