@@ -5,6 +5,7 @@ import type { Bindings } from "./env.ts";
 import { dispatch, project } from "./queue/consumer.ts";
 import { sweepAccounts } from "./services/delete-account.ts";
 import { sweepHistory } from "./services/history.ts";
+import { sweepSealed } from "./services/reseal.ts";
 import { servicesOf } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
 import { sweepSuspended } from "./services/suspension.ts";
@@ -37,6 +38,7 @@ export default {
       sweepAccounts(services, now),
       sweepSessions(services, now),
       sweepSuspended(services, now),
+      sweepSealed(services),
     ]);
   },
 } satisfies ExportedHandler<Bindings>;

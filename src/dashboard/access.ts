@@ -9,8 +9,9 @@ import { CHECKED_MS, endingStream } from "../middleware/stream-end.ts";
 import { isSuspended, SUSPENDED } from "../services/access.ts";
 import type { Services } from "../services/services.ts";
 import { leave } from "../services/sign-in/enter.ts";
+import { withNewestSignature } from "../services/sign-in/older-cookie.ts";
 import { isOperator } from "../services/sign-in/operators.ts";
-import { findSession, goesOn } from "../services/sign-in/sessions.ts";
+import { findSession, goesOn, type Session } from "../services/sign-in/sessions.ts";
 import type { Dashboard, Viewer } from "./context.ts";
 import { giveCookies } from "./cookies.ts";
 import { formOf, isForm } from "./form.ts";
@@ -26,6 +27,9 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
   const { origin } = new URL(c.req.url);
   c.set("origin", origin);
   const { services } = c.var;
+  const renewed = await withNewestSignature(services.settings.secretKeys, c.req.raw.headers);
+  // Whatever else looks at the request finds the cookie as it is now.
+  if (renewed) c.req.raw = new Request(c.req.raw, { headers: renewed.headers });
   const { headers } = c.req.raw;
   const session = await findSession(services, origin, headers);
   if (session?.user && isSuspended(session.user)) {
@@ -34,10 +38,12 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
     throw new ProblemError("forbidden", SUSPENDED);
   }
   c.set("session", session);
-  const viewer = session?.user && (await viewerIn(services, { ...session, user: session.user }));
+  const viewer = session?.user && (await viewerIn(services, session, session.user));
   c.set("viewer", viewer);
   if (viewer) c.set("caller", viewer.caller);
-  c.set("formToken", session ? await formTokenOf(c, session.id) : "");
+  const [newest = ""] = services.settings.secretKeys;
+  c.set("formToken", session ? await formTokenOf(newest, session.id) : "");
+  if (session && renewed) giveCookies(c, [renewed.cookie]);
   giveCookies(c, session?.cookies ?? []);
   await next();
 });
@@ -49,12 +55,12 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
  */
 export const ownForms = createMiddleware<Dashboard>(async (c, next) => {
   if (!SAFE.has(c.req.method)) {
-    const { origin, session, formToken } = c.var;
+    const { origin, session } = c.var;
     const site = c.req.header("sec-fetch-site") ?? "same-origin";
     if (c.req.header("origin") !== origin || site !== "same-origin") {
       throw new ProblemError("forbidden", `This form can only be sent from ${origin} itself.`);
     }
-    if (session && !sameText(await sentToken(c), formToken)) {
+    if (session && !(await isOwnForm(c, session.id))) {
       throw new NoSession(
         "forbidden",
         "This form is of an earlier session. Go back, load the page again and send it once more.",
@@ -120,34 +126,38 @@ export function endingWithSession(c: Context<Dashboard>, stream: Response): Resp
 
 async function viewerIn(
   services: Services,
-  {
-    id,
-    login,
-    user,
-  }: {
-    id: string;
-    login: { email: string };
-    user: Viewer["user"];
-  },
+  session: Session,
+  user: Viewer["user"],
 ): Promise<Viewer> {
+  const { id, login } = session;
   return {
     user,
     operator: await isOperator(services, user),
     email: login.email,
     session_id: id,
+    session,
     caller: { token_id: id, user_id: user.id, scopes: ["read", "write", "predict"], models: null },
   };
 }
 
 /** Of one session, and worth nothing without its cookie. */
-async function formTokenOf(c: Context<Dashboard>, sessionId: string): Promise<string> {
-  const [secret = ""] = c.var.services.settings.secretKeys;
+async function formTokenOf(secret: string, sessionId: string): Promise<string> {
   const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, [
     "sign",
   ]);
   return hex(await crypto.subtle.sign("HMAC", key, encoder.encode(`form ${sessionId}`)));
+}
+
+/** Also a form that was served while an older SECRET_KEY was the newest. */
+async function isOwnForm(c: Context<Dashboard>, sessionId: string): Promise<boolean> {
+  const { secretKeys } = c.var.services.settings;
+  const [sent, ...tokens] = await Promise.all([
+    sentToken(c),
+    ...secretKeys.map((secret) => formTokenOf(secret, sessionId)),
+  ]);
+  return tokens.some((token) => sameText(sent, token));
 }
 
 async function sentToken(c: Context<Dashboard>): Promise<string> {

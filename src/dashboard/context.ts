@@ -12,6 +12,7 @@ export interface Viewer {
   operator: boolean;
   email: string;
   session_id: string;
+  session: Session;
   /** As services know who asks. */
   caller: Caller;
 }

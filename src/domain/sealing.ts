@@ -67,6 +67,10 @@ export async function unseal(
   });
 }
 
+/** What every text begins with that this key has sealed. */
+export const keyMark = async (purpose: Purpose, secret: string): Promise<string> =>
+  `v1.${(await keyOf(purpose, secret)).id}.`;
+
 async function opened({ key }: DerivedKey, place: string, content: string): Promise<string> {
   const bytes = decodeBase64Url(content);
   const [nonce, ciphertext] = [bytes.slice(0, NONCE_BYTES), bytes.slice(NONCE_BYTES)];

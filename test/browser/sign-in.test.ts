@@ -178,7 +178,7 @@ describe("where sign-up is by invitation", () => {
     await operator.page.getByLabel("For whom").fill("Grace, of the navy");
     await operator.page.getByRole("button", { name: "Make the invitation" }).click();
     const link = await operator.page
-      .locator("code", { hasText: "/sign-up?invitation=" })
+      .locator("code", { hasText: "/sign-up#invitation=" })
       .innerText();
     await operator.look();
 
@@ -187,14 +187,20 @@ describe("where sign-up is by invitation", () => {
     expect(await uninvited.page.getByRole("textbox").count()).toBe(0);
 
     const guest = await site.visitor();
-    await guest.open(link.replace(site.url, ""));
+    await guest.page.goto(link);
     await guest.page.getByText("Grace, of the navy").waitFor();
+    await guest.look();
     await fillAccount(guest, "grace");
     await guest.page.getByRole("button", { name: "Make the account" }).click();
     await guest.arrives("/");
     await guest.page.getByText("grace").waitFor();
 
-    await uninvited.open(link.replace(site.url, ""));
+    // The page is open already: it is not loaded for the link, and opens it all the same.
+    const answered = uninvited.page.waitForResponse((one) => one.url() === `${site.url}/sign-up`);
+    await uninvited.page.goto(link);
+    expect((await answered).status()).toBe(200);
+    await uninvited.page.getByText("New accounts here are by invitation").waitFor();
+    expect(uninvited.page.url()).toBe(`${site.url}/sign-up`);
     expect(await uninvited.page.getByRole("textbox").count()).toBe(0);
   });
 });

@@ -4,7 +4,15 @@ import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { AccountTabs } from "./tabs.tsx";
 
-export const DeletePage = ({ username, draft }: { username: string; draft: Draft }) => (
+export const DeletePage = ({
+  username,
+  withPassword,
+  draft,
+}: {
+  username: string;
+  withPassword: boolean;
+  draft: Draft;
+}) => (
   <>
     <h1>Delete your account</h1>
     <AccountTabs current="/account/delete" />
@@ -40,6 +48,18 @@ export const DeletePage = ({ username, draft }: { username: string; draft: Draft
         required
         draft={draft}
       />
+      {withPassword ? (
+        <TextField
+          name="password"
+          label="Your password"
+          type="password"
+          autocomplete="current-password"
+          required
+          draft={draft}
+        />
+      ) : (
+        <p class="hint">You must have signed in within the last 15 minutes.</p>
+      )}
       <Submit kind="danger">Delete my account for good</Submit>
     </Form>
   </>

@@ -4,6 +4,7 @@ import { updateUser } from "../../protocol/user.ts";
 import { checked } from "../../routes/context.ts";
 import { removeAvatar, setAvatar } from "../../services/avatars.ts";
 import { deleteAccount } from "../../services/delete-account.ts";
+import { confirm, hasPassword } from "../../services/sign-in/confirm.ts";
 import { leave } from "../../services/sign-in/enter.ts";
 import { ownUsage } from "../../services/usage.ts";
 import { updateOwnUser } from "../../services/users.ts";
@@ -11,6 +12,7 @@ import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";
 import { blank, type Draft, fieldsOf, submit, textOf } from "../form.ts";
+import { limitAttempts } from "../sign-in/attempts.ts";
 import { DeletePage } from "./delete.tsx";
 import { type Drafts, ProfilePage } from "./profile.tsx";
 import { PERIODS, UsagePage } from "./usage.tsx";
@@ -48,17 +50,19 @@ export const accountPages = pages()
   })
   .get("/account/delete", signedIn, (c) => showDelete(c, blank))
   .post("/account/delete", signedIn, async (c) => {
-    const { user, caller } = viewerOf(c);
+    const { user, caller, session, session_id } = viewerOf(c);
+    const whence = { origin: c.var.origin, headers: c.req.raw.headers };
     const { draft, status } = await submit(c, async (form) => {
       if (textOf(form, "username").trim() !== user.username)
         throw invalid(["body", "username"], `Your username is ${user.username}.`);
+      await limitAttempts(c, session_id);
+      await confirm(c.var.services, session, whence, textOf(form, "password"));
       await deleteAccount(c.var.services, caller);
     });
     if (draft) {
       c.status(status);
       return showDelete(c, draft);
     }
-    const whence = { origin: c.var.origin, headers: c.req.raw.headers };
     for (const cookie of await leave(c.var.services, whence))
       c.header("set-cookie", cookie, { append: true });
     return done(c, "Your account is deleted. What it had is being removed.", "/");
@@ -78,7 +82,9 @@ const showProfile = (c: PageContext, drafts: Partial<Drafts>) =>
     { title: "Profile", scripts: ["account"] },
   );
 
-const showDelete = (c: PageContext, draft: Draft) =>
-  c.render(<DeletePage username={viewerOf(c).user.username} draft={draft} />, {
-    title: "Delete your account",
-  });
+async function showDelete(c: PageContext, draft: Draft) {
+  const { user } = viewerOf(c);
+  const withPassword = await hasPassword(c.var.services, user.id);
+  const page = <DeletePage username={user.username} withPassword={withPassword} draft={draft} />;
+  return c.render(page, { title: "Delete your account" });
+}

@@ -29,7 +29,7 @@ export const peoplePages = pages()
       c.status(status);
       return show(c, { invitation: draft });
     }
-    return show(c, {}, `${c.var.origin}/sign-up?invitation=${token}`);
+    return show(c, {}, `${c.var.origin}/sign-up#invitation=${token}`);
   })
   .post("/people/invitations/:id/withdraw", operatorsOnly, async (c) => {
     await withdrawInvitation(c.var.services, c.req.param("id"));

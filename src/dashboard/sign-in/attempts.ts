@@ -1,5 +1,6 @@
 /** How often somebody may try to get in. */
-import { limitRate, limitSignIn } from "../../middleware/rate-limit.ts";
+import { limitRate, limitSignIn, networkOf } from "../../middleware/rate-limit.ts";
+import { countAccountTried } from "../../services/sign-in/tries.ts";
 import type { PageContext } from "../context.ts";
 
 /**
@@ -12,4 +13,15 @@ import type { PageContext } from "../context.ts";
 export async function limitAttempts(c: PageContext, tried?: string): Promise<void> {
   await limitSignIn(c);
   if (tried !== undefined) await limitRate(c, "account", tried);
+}
+
+/**
+ * A sign-up tells whether there is an account with an address: it is for few a day, of a network, or
+ * of whoever has an invitation.
+ * @throws ProblemError too_many_requests
+ */
+export async function limitAccountsTried(c: PageContext, invitationId?: string): Promise<void> {
+  const { services } = c.var;
+  if (!services.settings.rateLimits) return;
+  await countAccountTried(services, invitationId ?? networkOf(c));
 }

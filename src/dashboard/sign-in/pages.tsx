@@ -2,7 +2,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
 import type { Viewer } from "../context.ts";
-import type { Draft } from "../form.ts";
+import { blank, type Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 
@@ -125,7 +125,7 @@ export const SignUpPage = ({
   invitation: { token: string; note: string; username: string | undefined } | undefined;
 }) => (
   <Door title="Make an account">
-    {invitation && <p>You are invited: {invitation.note}.</p>}
+    {invitation ? <p>You are invited: {invitation.note}.</p> : <Invited />}
     <Form action="/sign-up">
       <Problem draft={draft} />
       {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
@@ -177,6 +177,28 @@ export const RecoverPage = ({
   </Door>
 );
 
+/** What the link of an invitation has behind its `#`: client code sends it on, or whoever has none. */
+const Invited = () => (
+  <>
+    <Form action="/sign-up/invitation" data-invitation hidden>
+      <input type="hidden" name="invitation" />
+    </Form>
+    <noscript>
+      <Form action="/sign-up/invitation">
+        <TextField
+          name="invitation"
+          label="Invitation"
+          autocomplete="off"
+          hint="What your link has behind #invitation="
+          required
+          draft={blank}
+        />
+        <Submit kind="quiet">Open the invitation</Submit>
+      </Form>
+    </noscript>
+  </>
+);
+
 export const NotOpenPage = ({ closed }: { closed: boolean }) => (
   <Door title="Make an account">
     <p>
@@ -184,6 +206,7 @@ export const NotOpenPage = ({ closed }: { closed: boolean }) => (
         ? "This deployment takes no new accounts."
         : "New accounts here are by invitation: open the link that an operator gave you. It works once, for seven days."}
     </p>
+    <Invited />
     <p>
       <a href="/sign-in">Sign in</a>
     </p>

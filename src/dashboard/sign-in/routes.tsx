@@ -14,12 +14,13 @@ import {
   signUp as makeAccount,
   nameLogin,
   recover,
+  requireAdmitted,
 } from "../../services/sign-in/sign-up.ts";
 import { type PageContext, pages } from "../context.ts";
 import { giveCookies, remember } from "../cookies.ts";
 import { done } from "../flash.ts";
 import { blank, type Draft, fieldsOf, formOf, submit, textOf } from "../form.ts";
-import { limitAttempts } from "./attempts.ts";
+import { limitAccountsTried, limitAttempts } from "./attempts.ts";
 import { nextPath } from "./next.ts";
 import {
   NotOpenPage,
@@ -64,11 +65,14 @@ export const signInPages = pages()
   })
   .get("/sign-up", async (c) => {
     if (c.var.session) return c.redirect("/", 303);
-    const token = c.req.query("invitation");
-    // So that it is there when GitHub sends them back.
-    if (token !== undefined)
-      remember(c, INVITATION_COOKIE, token.slice(0, MAX_TOKEN), INVITATION_SECONDS);
-    return showSignUp(c, blank, token);
+    return showSignUp(c, blank, getCookie(c, INVITATION_COOKIE));
+  })
+  .post("/sign-up/invitation", async (c) => {
+    await limitAttempts(c);
+    const token = textOf(await formOf(c), "invitation").slice(0, MAX_TOKEN);
+    // It is there when GitHub sends them back, too.
+    remember(c, INVITATION_COOKIE, token, INVITATION_SECONDS);
+    return c.redirect("/sign-up", 303);
   })
   .post("/sign-up", async (c) => {
     const form = await formOf(c);
@@ -81,6 +85,7 @@ export const signInPages = pages()
     } = await submit(c, async () => {
       await limitAttempts(c);
       const admitted = await admission(services, { invitation: token });
+      requireAdmitted(services, admitted);
       const { invitation } = admitted;
       if (invitation?.recovers) {
         const { password } = checked(recovery, fieldsOf(form, "password"), "body");
@@ -91,6 +96,7 @@ export const signInPages = pages()
         fieldsOf(form, "username", "name", "email", "password"),
         "body",
       );
+      await limitAccountsTried(c, invitation?.id);
       await makeAccount(services, request, admitted);
       return { email: request.email, recovered: false };
     });
@@ -196,14 +202,18 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
   }
   const admitted = { invitation, operator_proof: null };
   if (!isAdmitted(services, admitted)) {
-    return c.render(<NotOpenPage closed={services.settings.signUp === "closed"} />, { title });
+    const closed = services.settings.signUp === "closed";
+    return c.render(<NotOpenPage closed={closed} />, { title, scripts: ["invitation"] });
   }
   const shown =
     invitation && token !== undefined
       ? { token, note: invitation.note, username: invited?.username }
       : undefined;
   const github = !!services.settings.github && invited === undefined;
-  return c.render(<SignUpPage draft={draft} github={github} invitation={shown} />, { title });
+  return c.render(<SignUpPage draft={draft} github={github} invitation={shown} />, {
+    title,
+    scripts: ["invitation"],
+  });
 }
 
 const showSetUp = (c: PageContext, draft: Draft) =>

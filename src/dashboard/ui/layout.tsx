@@ -133,6 +133,8 @@ export function Form({
   class?: string;
   id?: string;
   enctype?: "multipart/form-data";
+  hidden?: boolean;
+  "data-invitation"?: boolean;
   /** Asked before it is sent, where there is client code. */
   "data-confirm"?: string;
 }>) {

@@ -41,6 +41,16 @@ export const storedForEndpoint = async <Secret extends Named>(
     ? one
     : { ...one, ...(await storedSecret(secrets, placeOf(endpointId, one.id), one.secret)) };
 
+/** The same secret, sealed with the newest key. @throws Unopened */
+export const resealedForEndpoint = async <Secret extends Named>(
+  secrets: readonly string[],
+  endpointId: string,
+  one: Secret,
+): Promise<Secret> => {
+  const secret = await readSecret(secrets, placeOf(endpointId, one.id), one);
+  return storedForEndpoint(secrets, endpointId, { ...one, secret, sealed: false });
+};
+
 /** What an endpoint signs with. @throws Unopened */
 export const signingSecrets = (
   secrets: readonly string[],

@@ -15,11 +15,10 @@ import {
   verifications,
 } from "../../storage/sign-in-schema.ts";
 import type { Services } from "../services.ts";
-import { INVITATION_COOKIE } from "./library.ts";
+import { FRESH_SECONDS, INVITATION_COOKIE, SESSION_SECONDS } from "./library.ts";
 import { admission, asNewcomer, isAdmitted } from "./sign-up.ts";
 
 const DAY_SECONDS = 86_400;
-const SESSION_DAYS = 30;
 
 export type Auth = ReturnType<typeof makeAuth>;
 
@@ -61,10 +60,9 @@ export function makeAuth(services: Services, origin: string) {
       encryptOAuthTokens: true,
     },
     session: {
-      expiresIn: SESSION_DAYS * DAY_SECONDS,
+      expiresIn: SESSION_SECONDS,
       updateAge: DAY_SECONDS,
-      // Who has only a cookie that was left somewhere adds no passkey (client/passkey.ts says so).
-      freshAge: 15 * 60,
+      freshAge: FRESH_SECONDS,
     },
     // Where GitHub sends somebody whose question is not this browser's: better-auth's page is closed.
     onAPIError: { errorURL: `${origin}/sign-in` },

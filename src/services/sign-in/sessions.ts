@@ -8,6 +8,8 @@ import { authOf } from "./library.ts";
 
 export interface Session {
   id: string;
+  /** When they signed in, unix ms. */
+  created_at: number;
   login: { id: string; email: string; name: string };
   /** Absent: signed in, but with no user yet (somebody new whom GitHub has vouched for). */
   user: UserRow | undefined;
@@ -31,6 +33,7 @@ export async function findSession(
   const { session, user: login } = response;
   return {
     id: session.id,
+    created_at: session.createdAt.getTime(),
     login: { id: login.id, email: login.email, name: login.name },
     user: await findUser(services.db, login.id),
     cookies: answered.getSetCookie(),

@@ -43,6 +43,11 @@ export const isAdmitted = (
   operator_proof !== null ||
   (invitation !== undefined ? settings.signUp !== "closed" : settings.signUp === "open");
 
+/** Before anything else of a sign-up is looked at. @throws ProblemError forbidden */
+export function requireAdmitted(services: Services, admitted: Admission): void {
+  if (!isAdmitted(services, admitted) && !admitted.invitation?.recovers) throw refusal(services);
+}
+
 /**
  * An account with a password. Whose invitation names a user becomes that user, and the operator may
  * take one that nobody signs in as: they can make tokens for it as well.

@@ -1,7 +1,9 @@
-/** What nobody can sign in with any more. */
+/** What nobody can sign in with any more, and attempts that count no longer. */
 import { deleteExpired } from "../../storage/sign-in.ts";
 import type { Services } from "../services.ts";
+import { sweepTries } from "./tries.ts";
 
-export async function sweepSessions({ db }: Services, now: number): Promise<void> {
-  await deleteExpired(db, new Date(now));
+export async function sweepSessions(services: Services, now: number): Promise<void> {
+  await deleteExpired(services.db, new Date(now));
+  await sweepTries(services, now);
 }

@@ -2,9 +2,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { User } from "../../../src/protocol/user.ts";
+import { run } from "../support/accounts.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { keysBelow } from "../support/files.ts";
-import { signedUp, type Visitor } from "../support/visitor.ts";
+import { PASSWORD, signedUp, type Visitor } from "../support/visitor.ts";
 import { newClient, unique } from "../support/world.ts";
 
 const nobody = new Client(undefined);
@@ -254,12 +255,43 @@ describe("deleting the account", () => {
     expect((await visitor.look("/account")).status).toBe(200);
   });
 
+  it("needs the password", async () => {
+    const { visitor, username } = await signedUp();
+    expect((await visitor.look("/account/delete")).html).toContain("Your password");
+    for (const password of ["", "not the password"]) {
+      const { status, html } = await visitor.send("/account/delete", { username, password });
+      expect(status).toBe(422);
+      expect(html).toContain("this is not your password");
+    }
+    await profileOf(username);
+  });
+
+  it("needs a sign-in of the last 15 minutes where there is no password", async () => {
+    const { visitor, username, email } = await signedUp();
+    const loginId = "(SELECT id FROM logins WHERE email = ?)";
+    await run(`DELETE FROM credentials WHERE user_id = ${loginId}`, email);
+    const age = (minutes: number) =>
+      run(
+        `UPDATE sessions SET created_at = ? WHERE user_id = ${loginId}`,
+        Date.now() - minutes * 60_000,
+        email,
+      );
+    expect((await visitor.look("/account/delete")).html).not.toContain("Your password");
+    await age(15);
+    const old = await visitor.send("/account/delete", { username });
+    expect([old.status, old.html]).toEqual([403, expect.stringContaining("last 15 minutes")]);
+    await profileOf(username);
+    await age(14);
+    expect((await visitor.send("/account/delete", { username })).location).toBe("/");
+  });
+
   it("ends everything at once: session, tokens, profile, and signing in", async () => {
     const { visitor, username, email } = await signedUp();
     const client = await newClient(username);
     await visitor.look("/account/delete");
     const cookies = new Map(visitor.cookies);
-    const { location, headers } = await visitor.send("/account/delete", { username });
+    const fields = { username, password: PASSWORD };
+    const { location, headers } = await visitor.send("/account/delete", fields);
     expect(location).toBe("/");
     expect(headers.getSetCookie().join()).toMatch(/session_token=;[^,]*Max-Age=0/);
     expect((await visitor.look("/")).html).toContain("Your account is deleted");

@@ -20,10 +20,17 @@ async function invite(fields: { note: string; username?: string }): Promise<stri
   const [, link] = /<code>(https:[^<]+)<\/code>/.exec(html) ?? [];
   expect(link, html).toBeDefined();
   expect((await visitor.look("/people")).html).not.toContain(String(link));
-  return new URL(String(link)).search;
+  const { pathname, search, hash } = new URL(String(link));
+  // What a request has is in logs.
+  expect([pathname, search]).toEqual(["/sign-up", ""]);
+  return new URLSearchParams(hash.slice(1)).get("invitation") ?? expect.fail("no token");
 }
 
-const tokenIn = (search: string) => new URLSearchParams(search).get("invitation") ?? "";
+/** As client code does with the link of an invitation. */
+async function opened(visitor: Visitor, invitation: string) {
+  const { location } = await visitor.send("/sign-up/invitation", { invitation });
+  return visitor.look(location ?? "");
+}
 
 beforeEach(() => {
   settings.signUp = "invitation";
@@ -45,14 +52,34 @@ describe("where sign-up is by invitation", () => {
     expect(madeUp.status).toBe(403);
   });
 
+  it("the invitation is looked at before anything else, and says nothing of accounts", async () => {
+    settings.signUp = "open";
+    const { email, username } = await signedUp();
+    settings.signUp = "invitation";
+    const prepare = vi.spyOn(env.DB, "prepare");
+    const told = await Promise.all(
+      [newcomer(), { ...newcomer(), email }, { ...newcomer(), username }, { email: "none" }].map(
+        async (form) => {
+          const { status, html } = await new Visitor().send("/sign-up", form);
+          return [status, /class="problem"[^>]*>(.*?)</s.exec(html)?.[1], html.length > 0];
+        },
+      ),
+    );
+    expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(1);
+    expect(told[0]?.[0]).toBe(403);
+    const asked = prepare.mock.calls.map(([sql]) => sql).join();
+    prepare.mockRestore();
+    expect(asked).not.toMatch(/logins|credentials|users/);
+  });
+
   it("one invitation makes one account", async () => {
     settings.signUp = "open";
-    const search = await invite({ note: "Ben of the lab" });
+    const token = await invite({ note: "Ben of the lab" });
     settings.signUp = "invitation";
     const visitor = new Visitor();
-    const { html } = await visitor.look(`/sign-up${search}`);
+    const { html } = await opened(visitor, token);
     expect(html).toContain("You are invited: Ben of the lab.");
-    const invitation = tokenIn(search);
+    const invitation = token;
     expect((await visitor.send("/sign-up", { ...newcomer(), invitation })).status).toBe(303);
     const again = await new Visitor().send("/sign-up", { ...newcomer(), invitation });
     expect(again.status).toBe(403);
@@ -60,7 +87,7 @@ describe("where sign-up is by invitation", () => {
 
   it("of two at once, one comes in", async () => {
     settings.signUp = "open";
-    const invitation = tokenIn(await invite({ note: "Ben" }));
+    const invitation = await invite({ note: "Ben" });
     settings.signUp = "invitation";
     const answers = await Promise.all(
       [newcomer(), newcomer()].map((form) =>
@@ -74,10 +101,10 @@ describe("where sign-up is by invitation", () => {
 
   it("it ends after seven days", async () => {
     settings.signUp = "open";
-    const search = await invite({ note: "Ben" });
+    const token = await invite({ note: "Ben" });
     settings.signUp = "invitation";
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 7 * 86_400_000 + 1_000 });
-    expect((await new Visitor().look(`/sign-up${search}`)).html).not.toContain("You are invited");
+    expect((await opened(new Visitor(), token)).html).not.toContain("You are invited");
   });
 
   it("it can be withdrawn", async () => {
@@ -85,12 +112,12 @@ describe("where sign-up is by invitation", () => {
     const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
     const note = unique("Ben");
     const { html } = await visitor.send("/people/invitations", { note });
-    const [, search = ""] = /<code>https:[^<]+(\?[^<]+)<\/code>/.exec(html) ?? [];
+    const [, token = ""] = /#invitation=(ausi_\w+)<\/code>/.exec(html) ?? [];
     const [, action = ""] = new RegExp(`${note}</th>.*?action="([^"]+)"`).exec(html) ?? [];
     expect((await visitor.send(action)).location).toBe("/people");
     expect((await visitor.send(action)).status).toBe(409);
     settings.signUp = "invitation";
-    expect((await new Visitor().look(`/sign-up${search}`)).html).not.toContain("You are invited");
+    expect((await opened(new Visitor(), token)).html).not.toContain("You are invited");
   });
 });
 
@@ -102,21 +129,21 @@ describe("an invitation for a user who is there", () => {
   it("makes whoever accepts it that user", async () => {
     const username = unique("made");
     await operator.post("/v1/operator/users", { username });
-    const search = await invite({ note: "Made", username });
+    const token = await invite({ note: "Made", username });
     const visitor = new Visitor();
-    expect((await visitor.look(`/sign-up${search}`)).html).toContain(username);
-    const form = { ...newcomer(), username: "ignored-name", invitation: tokenIn(search) };
+    expect((await opened(visitor, token)).html).toContain(username);
+    const form = { ...newcomer(), username: "ignored-name", invitation: token };
     expect((await visitor.send("/sign-up", form)).status).toBe(303);
     expect((await visitor.look("/")).html).toContain(username);
   });
 
   it("gives one who has lost the password a new one, and signs out whoever had the old", async () => {
     const { visitor: before, username, email } = await signedUp();
-    const search = await invite({ note: "Lost it", username });
+    const token = await invite({ note: "Lost it", username });
     const visitor = new Visitor();
-    expect((await visitor.look(`/sign-up${search}`)).html).toContain("Choose a new password");
+    expect((await opened(visitor, token)).html).toContain("Choose a new password");
     const password = "another long password";
-    const invitation = tokenIn(search);
+    const invitation = token;
     expect((await visitor.send("/sign-up", { invitation, password })).location).toBe("/tokens");
     expect((await visitor.look("/tokens")).html).toContain("Access tokens still work");
     expect((await visitor.look("/")).html).toContain(username);
@@ -158,8 +185,8 @@ describe("an invitation for a user who is there", () => {
     const username = unique("made");
     await operator.post("/v1/operator/users", { username });
     const [first, second] = [
-      tokenIn(await invite({ note: "Lost", username })),
-      tokenIn(await invite({ note: "Again", username })),
+      await invite({ note: "Lost", username }),
+      await invite({ note: "Again", username }),
     ];
     const form = { ...newcomer(), invitation: second };
     const owner = new Visitor();
@@ -175,16 +202,16 @@ describe("an invitation for a user who is there", () => {
 
   it("is not good any more once the password is changed by its owner", async () => {
     const { visitor, username } = await signedUp();
-    const search = await invite({ note: "Lost it", username });
+    const token = await invite({ note: "Lost it", username });
     const password = "another long password";
     await visitor.send("/account/security/password", { current: PASSWORD, password });
-    const late = await new Visitor().send("/sign-up", { invitation: tokenIn(search), password });
+    const late = await new Visitor().send("/sign-up", { invitation: token, password });
     expect(late.location).toBeUndefined();
   });
 
   it("is not for somebody new whom GitHub vouches for", async () => {
     const { username } = await signedUp();
-    const token = tokenIn(await invite({ note: "Lost it", username }));
+    const token = await invite({ note: "Lost it", username });
     const services = servicesOf(env);
     const admitted = await admission(services, { invitation: token });
     settings.signUp = "invitation";

@@ -84,6 +84,13 @@ export const ROOMS: Record<string, Room> = {
       return { username, name: "", email: `${username}@example.com`, password: PASSWORD };
     },
   },
+  // What it says is remembered by the browser alone.
+  "POST /sign-up/invitation": {
+    ...open,
+    idle: true,
+    nobody: 303,
+    form: () => ({ invitation: "x" }),
+  },
   "GET /welcome": { of: "everybody", nobody: 303, answers: 303 },
   "POST /welcome": { ...open, idle: true },
   "GET /set-up": open,
@@ -129,7 +136,11 @@ export const ROOMS: Record<string, Room> = {
   "POST /account/avatar/remove": { ...each, place: newAvatar },
   "GET /account/usage": each,
   "GET /account/delete": each,
-  "POST /account/delete": { ...each, ends: true, form: (_, { username }) => ({ username }) },
+  "POST /account/delete": {
+    ...each,
+    ends: true,
+    form: (_, { username }) => ({ username, password: PASSWORD }),
+  },
 
   "GET /models": open,
   "GET /models/new": each,

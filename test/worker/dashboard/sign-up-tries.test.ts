@@ -1,0 +1,56 @@
+/** How many addresses somebody who signs up may try: each answer tells whether there is an account. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { servicesOf } from "../../../src/services/services.ts";
+import { sweepSessions } from "../../../src/services/sign-in/sweep.ts";
+import { countAccountTried } from "../../../src/services/sign-in/tries.ts";
+import { run } from "../support/accounts.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
+import { unique } from "../support/world.ts";
+
+const services = servicesOf(env);
+
+beforeEach(stopClock);
+afterEach(() => {
+  services.settings.rateLimits = false;
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const newcomer = () => {
+  const username = unique("tia");
+  return { username, name: "Tia", email: `${username}@example.com`, password: PASSWORD };
+};
+
+it("20 a day of one network, whatever becomes of them; others and the next day are free", async () => {
+  const { email } = await signedUp();
+  services.settings.rateLimits = true;
+  // Beside the limit by the minute, which is not what this is about.
+  for (const limit of [env.RATE_LIMIT_SIGN_IN, env.RATE_LIMIT_ADDRESS])
+    vi.spyOn(limit, "limit").mockResolvedValue({ success: true });
+  const network = `2001:db8:${(Math.random() * 65_535) | 0}:1`;
+  const send = (form: Record<string, string>, address = `${network}::1`) =>
+    new Visitor().send("/sign-up", form, { "cf-connecting-ip": address });
+  expect((await send({ ...newcomer(), email })).html).toContain("there is an account with it");
+  for (let n = 1; n < 20; n++) await countAccountTried(services, network);
+  const refused = await Promise.all([
+    send({ ...newcomer(), email }, `${network}::2`),
+    send(newcomer()),
+  ]);
+  for (const { status, html } of refused) {
+    expect(status).toBe(429);
+    expect(html).toContain("20 accounts were tried from here today");
+    expect(html).not.toContain("there is an account");
+  }
+  expect((await send(newcomer(), "198.51.100.7")).status).toBe(303);
+  advance(86_400);
+  expect((await send(newcomer())).status).toBe(303);
+});
+
+it("what is kept of a network is no address, and goes with its day", async () => {
+  await countAccountTried(services, "203.0.113.9");
+  expect(JSON.stringify(await run("SELECT * FROM sign_up_tries"))).not.toContain("203.0.113");
+  await sweepSessions(services, Date.now() + 2 * 86_400_000);
+  expect(await run("SELECT * FROM sign_up_tries")).toEqual([]);
+});
