@@ -145,6 +145,22 @@ describe("an object that was restarted, and the channel with it", () => {
     expect(await client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b"] });
   });
 
+  test("also when a channel had broken before and was replaced in time", async () => {
+    const { client, id, job, runner, channel } = await withoutTimers(begun);
+    const again = await runner.connect(job);
+    // Only now it is seen that the first is gone.
+    channel.socket.close(1000);
+    await channel.closed;
+    await again.output("a");
+    await passes(29, id);
+    await again.output("b");
+    await evictDurableObject(await objectOf(id), { webSockets: "close" });
+    await passes(9, id);
+    expect(await client.status(id)).toBe("started");
+    await (await runner.connect(job)).succeed("c");
+    expect(await client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b", "c"] });
+  });
+
   test("and no longer", async () => {
     const { client, id, channel } = await withoutTimers(begun);
     await channel.output("a");

@@ -134,10 +134,12 @@ export class Attempts {
     return { type: "ack", seq: frame.seq };
   }
 
-  /** A channel broke: the lease goes on for a while from here. */
+  /** A channel broke: the lease goes on for a while from here, unless another took over before. */
   disconnected(record: PredictionRecord | undefined, socket: WebSocket): void {
+    const { channels } = this.#effects;
     const attempt = record?.life.state.attempt;
-    if (!record?.life.owns(this.#effects.channels.attemptOf(socket)) || !attempt) return;
+    if (!record?.life.owns(channels.attemptOf(socket)) || !attempt) return;
+    if (channels.isReplaced(socket)) return;
     attempt.heard_at = Date.now();
     record.save();
   }

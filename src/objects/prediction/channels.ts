@@ -48,6 +48,11 @@ export class Channels {
     return attached(socket).attempt;
   }
 
+  /** Whether its attempt has another channel by now. */
+  isReplaced(socket: WebSocket): boolean {
+    return this.#of(this.attemptOf(socket)).some((other) => other !== socket);
+  }
+
   heard(now: number): void {
     this.#frameAt = now;
   }
