@@ -218,3 +218,34 @@ test("what was cancelled while it waited is skipped, without a turn lost", async
   expect((await (await world.runner()).take()).prediction_id).toBe(ids[1]);
   await lineOf(world, 0);
 });
+
+test("what is cancelled between two hands waits for nobody", async () => {
+  const world = await newWorld();
+  const one = await world.runner(2);
+  const polling = one.take();
+  await openPolls(world, 2);
+  await world.waiting();
+  await polling;
+  // Held for the runner that is about to be back, which says goodbye instead.
+  const id = await world.waiting();
+  await one.tell({ state: "draining" });
+  await lineOf(world, 1);
+  expect(await world.client.cancel(id)).toBe(202);
+  await lineOf(world, 0);
+});
+
+test("what is cancelled while it is held for a runner is not put into line", async () => {
+  const world = await newWorld();
+  const one = await world.runner(2);
+  const polling = one.take();
+  await openPolls(world, 2);
+  await world.waiting();
+  await polling;
+  const id = await world.waiting();
+  expect(await world.client.cancel(id)).toBe(202);
+  await eventually(async () => expect(await world.client.status(id)).toBe("canceled"));
+  await one.tell({ state: "draining" });
+  const next = await world.waiting();
+  await lineOf(world, 1);
+  expect((await (await world.runner()).take()).prediction_id).toBe(next);
+});

@@ -50,7 +50,7 @@ export class PoolObject extends DurableObject<Bindings> {
   readonly #conduct = new Conduct();
   readonly #runners = new KnownRunners(this.env);
   readonly #tries = new Map<string, number>();
-  /** What has ended lately: a dispatch of it that is still on its way finds no place in the line. */
+  /** What has ended lately: a dispatch that is still on its way, or an offer, finds no place in the line. */
   readonly #ended = new LRUCache<string, true>({ max: 10_000 });
 
   constructor(ctx: DurableObjectState, env: Bindings) {
@@ -92,7 +92,7 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** Adds jobs to the line. One that is in it already stays where it is. */
   enqueue(jobs: WaitingJob[]): void {
-    for (const job of jobs) if (!this.#ended.has(job.object_id)) this.#enqueue(job);
+    for (const job of jobs) this.#enqueue(job);
     this.#match();
   }
 
@@ -280,7 +280,7 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   #enqueue(job: WaitingJob, unplaced?: number): void {
-    if (this.#line.has(job)) return;
+    if (this.#line.has(job) || this.#ended.has(job.object_id)) return;
     this.#waiting.add(job, unplaced);
     this.#line.add(job);
   }

@@ -80,7 +80,8 @@ export class Effects {
     this.waiters.release();
     this.#ctx.waitUntil(this.#projectEnd(record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
-    if (life.state.dispatches > 0 && !life.state.attempt) this.#withdraw(record);
+    const { attempt, dispatches } = life.state;
+    if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
   }
 
   tellCancel({ life }: PredictionRecord, reason: string): void {
@@ -173,7 +174,7 @@ export class Effects {
     }, STARTED_PROJECTION_MS);
   }
 
-  /** Takes it out of the pool's line, where it may still stand. */
+  /** Takes it out of the pool's line, where it may still stand, or come to: nobody was heard of it. */
   #withdraw({ life }: PredictionRecord): void {
     const pool = poolOf(this.#env, life.spec.hardware);
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));
