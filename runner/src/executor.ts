@@ -28,6 +28,13 @@ export interface RunnableJob extends Omit<Job, "input"> {
   input: Record<string, Json>;
 }
 
+/**
+ * What its container knows a run by. The attempt before may still be there, when its runner was
+ * silent for a while and was then given the job again.
+ */
+export const runIdOf = ({ prediction_id, attempt }: RunnableJob): string =>
+  attempt === 1 ? prediction_id : `${prediction_id}-${attempt}`;
+
 export interface RunSignals {
   /** Stop the model; when it has not stopped 30 s later, its container is killed. */
   cancel: AbortSignal;

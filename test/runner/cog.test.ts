@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Box, openBox, QUICK, signals } from "./containers-fixture.ts";
 
@@ -249,6 +250,21 @@ describe("cancel and abandon", () => {
     stop.abortAbandon();
     expect(await first.finish).toMatchObject({ status: "canceled" });
     expect(await second.finish).toMatchObject({ status: "succeeded" });
+  });
+
+  it("spares the next attempt of the same prediction, which has come here again", async () => {
+    const stop = signals();
+    const of = { prediction_id: randomUUID(), limits: { max_concurrency: 8 } };
+    const input = { max_tokens: 100, delay_ms: 5, seed: 1 };
+    const endless = { ...input, delay_ms: 200, max_tokens: 2_000 };
+    const lost = box.run("story", endless, { ...of, attempt: 1 }, stop);
+    await lost.sink.first("output");
+    const next = box.run("story", input, { ...of, attempt: 2 });
+    await next.sink.first("output");
+    stop.abortAbandon();
+    expect(await lost.finish).toMatchObject({ status: "canceled" });
+    expect(await next.finish).toMatchObject({ status: "succeeded" });
+    expect(next.sink.of("output")).toHaveLength(100);
   });
 
   it("fails what runs when the runner stops", async () => {

@@ -83,6 +83,8 @@ const OWNER = "test";
 export type JobOptions = Partial<
   Pick<
     RunnableJob,
+    | "prediction_id"
+    | "attempt"
     | "keys"
     | "model"
     | "variables"

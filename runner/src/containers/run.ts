@@ -1,7 +1,7 @@
 /** One job: a container for it, its files, the run in it, and what becomes of the container. */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { RunnableJob, RunSignals, Sink } from "../executor.ts";
+import { type RunnableJob, type RunSignals, runIdOf, type Sink } from "../executor.ts";
 import type { InputFiles } from "../files/inputs.ts";
 import type { OutputFiles, OutputRun } from "../files/outputs.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
@@ -80,7 +80,7 @@ async function runIn(
   run: Omit<OutputRun, "declaresFiles">,
 ): Promise<{ outcome: Outcome; finish: Finish }> {
   const { input, stop } = run;
-  const { prediction_id: id, call, limits, model: named } = run.job;
+  const { call, limits, model: named } = run.job;
   const { owner, name } = named;
   const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
   try {
@@ -88,7 +88,7 @@ async function runIn(
     const sink = meter ?? stored;
     const model = `${owner}/${name}`;
     const outcome = await session.run({
-      id,
+      id: runIdOf(run.job),
       call,
       model,
       input,

@@ -2,7 +2,7 @@
 import type { FileStore } from "../client.ts";
 import type { Container } from "../containers/container.ts";
 import type { Door } from "../containers/door.ts";
-import type { RunnableJob, Sink } from "../executor.ts";
+import { type RunnableJob, runIdOf, type Sink } from "../executor.ts";
 import type { Log } from "../log.ts";
 import { ScratchFolders } from "../scratch.ts";
 import { OutputQueue, type StoredOutput } from "./outputs-queue.ts";
@@ -65,7 +65,7 @@ export class OutputFiles {
     const log = this.#log;
     const over = new AbortController();
     const end = AbortSignal.any([stop, over.signal]);
-    const files = container.files.begin(job.prediction_id);
+    const files = container.files.begin(runIdOf(job));
     const store = new OutputStore({ files: this.#files, lease: job.lease, stop: end });
     const read = declaresFiles ? (path: string) => container.read(path) : undefined;
     const inputs = namesIn(job, input);
