@@ -8,6 +8,8 @@ export type RunnerState = Omit<TelemetryRequest, "load">;
 
 export interface TelemetryOptions {
   intervalMs: number;
+  /** Between two reports of what runs here at least, however fast that changes: 5 s by default. */
+  changedMs?: number;
   state: () => RunnerState;
   load: () => Promise<Load>;
   report: (telemetry: TelemetryRequest, signal: AbortSignal) => Promise<TelemetryResponse>;
@@ -15,7 +17,6 @@ export interface TelemetryOptions {
   log: Log;
 }
 
-/** Between two reports of what runs here at least, however fast that changes. */
 const CHANGED_MS = 5_000;
 
 /** A runner that stops must not be held up by saying so. */
@@ -29,14 +30,15 @@ export class Telemetry {
     this.#options = options;
   }
 
-  /** What runs here has changed: the next report is due, 5 s after the last at the earliest. */
+  /** What runs here has changed: the next report is due, but not at once after the last. */
   wake(): void {
     this.#changed.abort();
   }
 
   /** Ends with the signal; rejects when the control plane says that it is over. */
   async run(signal: AbortSignal): Promise<void> {
-    const { intervalMs, onAnswer, log } = this.#options;
+    const { intervalMs, changedMs = CHANGED_MS, onAnswer, log } = this.#options;
+    const soonest = Math.min(changedMs, intervalMs);
     while (!signal.aborted) {
       this.#changed = new AbortController();
       const woken = AbortSignal.any([signal, this.#changed.signal]);
@@ -48,7 +50,6 @@ export class Telemetry {
         // The next beat is the retry.
         log.warn("telemetry failed", { error: messageOf(error) });
       }
-      const soonest = Math.min(CHANGED_MS, intervalMs);
       await sleep(soonest, undefined, { signal }).catch(() => undefined);
       await sleep(intervalMs - soonest, undefined, { signal: woken }).catch(() => undefined);
     }

@@ -174,6 +174,25 @@ test("a session that is unknown is begun again", async () => {
   await it.run;
 });
 
+test("the receipt of a job comes with the next claim, once it was taken", async () => {
+  const heard: string[][] = [];
+  plane.endpoints.set("/v1/runner/report", () => ({ body: { type: "ack", seq: 1, receipt: "r" } }));
+  plane.endpoints.set("/v1/runner/jobs/claim", async (body) => {
+    heard.push(claimRequest.parse(body).heard);
+    // The second is refused: what it brought comes again.
+    if (heard.length === 2) return { status: 503 };
+    if (heard.length === 4) await new Promise<void>((resolve) => (wake = resolve));
+    return { body: { jobs: queue.splice(0, 1) } };
+  });
+  give();
+  const it = agent(async () => DONE, 1);
+  await vi.waitFor(() => expect(heard).toHaveLength(4), { interval: 1 });
+  expect(heard).toEqual([[], ["r"], ["r"], []]);
+  wake();
+  it.stop.abort();
+  await it.run;
+});
+
 test("a drain that the operator orders stops the polls until it is lifted", async () => {
   let draining = true;
   plane.endpoints.set("/v1/runner/sessions", () => ({

@@ -6,18 +6,17 @@
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
 import { Conduct } from "../../domain/conduct.ts";
-import { receiptOf, TOKEN_MS } from "../../domain/lease.ts";
+import { receiptOf } from "../../domain/lease.ts";
 import { Line } from "../../domain/line.ts";
 import { type Placed, Placement } from "../../domain/placement.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
-import { database } from "../../storage/database.ts";
-import { runnerTokenKnownAt } from "../../storage/known-runner-tokens.ts";
 import type { OfferedJob } from "../prediction/messages.ts";
 import { type PoolClaim, poolClaim } from "./claim.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
 import { claimText, type Offer, type Seat } from "./seat.ts";
+import { watchToken } from "./token.ts";
 import { Waiting } from "./waiting.ts";
 import { Waits } from "./waits.ts";
 
@@ -197,7 +196,7 @@ export class PoolObject extends DurableObject<Bindings> {
         held: [],
       };
       const timer = setTimeout(() => seat.answer?.([]), POLL_SECONDS * 1000);
-      const unwatch = this.#watch(seat, claim);
+      const unwatch = watchToken(this.env, claim, () => this.leave(seat.runner_id, seat.session));
       const gone = () => {
         clearTimeout(timer);
         unwatch();
@@ -226,21 +225,6 @@ export class PoolObject extends DurableObject<Bindings> {
       for (const offer of left) this.#replace(offer);
       if (held.length === 0) this.#match();
     });
-  }
-
-  /** A poll lives no longer than the token that it came with. @returns what ends the watch */
-  #watch(seat: Seat, { token_id, token_known_at }: PoolClaim): () => void {
-    const look = async () => {
-      const knownAt = await runnerTokenKnownAt(database(this.env.DB), token_id).catch((error) => {
-        console.warn("runner token not looked up", { error: errorText(error) });
-        return Date.now();
-      });
-      if (!seat.answer) return;
-      if (knownAt === undefined) this.leave(seat.runner_id, seat.session);
-      else timer = setTimeout(look, knownAt + TOKEN_MS - Date.now());
-    };
-    let timer = setTimeout(look, token_known_at + TOKEN_MS - Date.now());
-    return () => clearTimeout(timer);
   }
 
   /** Whether it is to get work at all. */

@@ -4,7 +4,7 @@
  * time's (its one alarm). What may happen is in domain/prediction.ts, what follows in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
-import { type LeaseHolder, newSecret, receiptOf } from "../../domain/lease.ts";
+import { type LeaseHolder, newSecret } from "../../domain/lease.ts";
 import { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import { type Bindings, settings } from "../../env.ts";
@@ -29,6 +29,7 @@ import type { Piece } from "./log.ts";
 import { meet } from "./meet.ts";
 import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.ts";
 import { PredictionRecord, type Snapshot } from "./record.ts";
+import { offerSecond } from "./second.ts";
 import { HOLDER_HEADER } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 import { openVariables, UNOPENED } from "./variables.ts";
@@ -249,7 +250,8 @@ export class PredictionObject extends DurableObject<Bindings> {
       for (; due && this.#record; due = this.#effects.alarm.due(record, now)) {
         if (due.what === "retention") await this.#purge(record, now);
         else if (due.what === "forget") await this.#forget(record);
-        else if (due.what === "second") await this.#offerSecond(record);
+        else if (due.what === "second")
+          await offerSecond(record, this.#effects, this.env, this.ctx.id.toString());
         else if (due.what === "token") await this.#attempts.vouch(record, this.#tokenKnownAt);
         else meet(record, due.what, now, this.#effects, this.#attempts);
       }
@@ -312,35 +314,6 @@ export class PredictionObject extends DurableObject<Bindings> {
     if (dispatched) this.#effects.sendDispatch(this.#record);
     if (!offered) this.#failUnopened(this.#record);
     return true;
-  }
-
-  /**
-   * The runner that was handed it is not heard: another that has room is handed it as well. The
-   * attempt is there before it is offered, so that whoever takes it finds it.
-   */
-  async #offerSecond(record: PredictionRecord): Promise<void> {
-    const { life } = record;
-    const { spec } = life;
-    const variables = await openVariables(this.env, spec);
-    const [first] = life.unheard;
-    // It may have come meanwhile.
-    if (!first || this.#effects.channels.open(first.number)) return;
-    const second = life.openSecond(newSecret(), Date.now());
-    if (!second) return;
-    record.save();
-    const objectId = this.ctx.id.toString();
-    const taken =
-      variables !== undefined &&
-      (await poolOf(this.env, spec.hardware)
-        .offerSecond(
-          jobOf(spec, second, objectId, record.input(), variables),
-          waitingJobOf(spec, objectId),
-          receiptOf(first.secret),
-        )
-        .catch(() => false));
-    if (taken || !life.closeAttempt(second.number, Date.now())) return;
-    if (life.waiting) this.#effects.dispatch(record, Date.now());
-    else record.save();
   }
 
   readonly #tokenKnownAt = (id: string) => runnerTokenKnownAt(database(this.env.DB), id);
