@@ -106,7 +106,9 @@ async function main(): Promise<void> {
     models: { owner: USERNAME, folder: EXAMPLES },
     stateFolder: join(STATE_FOLDER, "runner"),
     environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
-    onLine: (line) => /warn|error/i.test(line) && say(`runner: ${line}`),
+    // That models are not isolated here is said at the end, and not into the first story.
+    onLine: (line) =>
+      /warn|error/i.test(line) && !line.includes("isolates nothing") && say(`runner: ${line}`),
   });
   runner.process.once("exit", (code) => {
     if (stopping) return;

@@ -45,7 +45,8 @@ export function showUsage({
   picture: Picture;
 }): void {
   say(`
-Auspex is up: the control plane in workerd, a runner with seven example models.
+Auspex is up: the control plane in workerd, a runner with seven example models. They run as
+processes of yours, and nothing isolates them: that is for trying things out.
 
   dashboard  ${url.replace("127.0.0.1", "localhost")}   (${login.email}, password ${login.password})
   token      ${token}
