@@ -251,25 +251,33 @@ async function begin(
   });
   // On a stream the wait is an idle limit: whoever leaves it never stops the work.
   const prefer = { ...asked, cancel: asked.cancel && !request.stream };
-  const { snapshot, stub } = await createPrediction(services, caller, reference, request, {
+  const options = {
     origin: new URL(c.req.url).origin,
     validateInput: headers["validate-input"] === "true",
     wait: request.stream ? 0 : (prefer.wait ?? 0),
     cancelAfter: prefer.cancel ? (prefer.wait ?? null) : null,
     idempotencyKey: headers["idempotency-key"],
     handedOn: c.var.letBodyGo,
-  });
-  const location = `/v1/predictions/${snapshot.id}`;
+  };
   const applied = preferenceApplied(prefer);
   if (request.stream) {
-    const log = await countedReader(services, caller.user_id, () =>
-      openLog(stub, snapshot.id, { after: 0, idle: prefer.wait }),
-    );
-    return eventStream(log, applied, { location });
+    // Counted before it is created: who is refused has begun nothing.
+    return countedReader(services, caller.user_id, async () => {
+      const { snapshot, stub } = await createPrediction(
+        services,
+        caller,
+        reference,
+        request,
+        options,
+      );
+      const log = await openLog(stub, snapshot.id, { after: 0, idle: prefer.wait });
+      return eventStream(log, applied, { location: `/v1/predictions/${snapshot.id}` });
+    });
   }
+  const { snapshot } = await createPrediction(services, caller, reference, request, options);
   const text = await predictionText(services, snapshot);
   const response = jsonText(text, snapshot.terminal ? 200 : 202);
-  response.headers.set("location", location);
+  response.headers.set("location", `/v1/predictions/${snapshot.id}`);
   if (applied) response.headers.set("preference-applied", applied);
   return response;
 }

@@ -5,6 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import worker from "../../src/worker.ts";
 import { type Client, ORIGIN } from "./support/client.ts";
 import { eventually } from "./support/time.ts";
+import { answer, chunk, MESSAGES, newVendora } from "./support/vendora.ts";
 import { newWorld } from "./support/world.ts";
 
 const streams: Response[] = [];
@@ -18,6 +19,15 @@ const bindings = Object.assign({}, env, { MAX_STREAMS: "3" });
 async function read({ token }: Client, id: string): Promise<Response> {
   const request = new Request(`${ORIGIN}/v1/predictions/${id}/stream`, {
     headers: { authorization: `Bearer ${token}` },
+  });
+  return worker.fetch(request, bindings, createExecutionContext());
+}
+
+async function post({ token }: Client, path: string, body: object): Promise<Response> {
+  const request = new Request(`${ORIGIN}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...body, stream: true }),
   });
   return worker.fetch(request, bindings, createExecutionContext());
 }
@@ -80,4 +90,42 @@ test("what could not be opened, and what has ended, counts no longer", async () 
       expect([response.status, text]).toEqual([200, expect.stringContaining("event: done")]);
     });
   }
+});
+
+test("a stream that is refused creates nothing, whatever it is asked by", async () => {
+  const { client, model } = await newVendora();
+  for (let n = 0; n < 3; n++) {
+    const response = await post(client, "/v1/predictions", { model, input: {} });
+    expect(response.status).toBe(200);
+    streams.push(response);
+  }
+  const refused = async (path: string, body: object) => {
+    const response = await post(client, path, { model, ...body });
+    expect([response.status, await response.text()]).toEqual([
+      429,
+      expect.stringMatching(/You read 3 streams at once/),
+    ]);
+  };
+  await refused("/v1/predictions", { input: {} });
+  await refused("/v1/vendora/chat/completions", { messages: MESSAGES });
+  await refused("/v1/vendora/responses", { input: "Go on" });
+  const list = await client.fetch("/v1/predictions");
+  expect((await list.json<{ items: object[] }>()).items).toHaveLength(3);
+});
+
+test("streams of the vendora convention count, from the call on to their end", async () => {
+  const { client, model, fleet } = await newVendora();
+  const chat = () => post(client, "/v1/vendora/chat/completions", { model, messages: MESSAGES });
+  const calls = [
+    chat(),
+    chat(),
+    post(client, "/v1/vendora/responses", { model, input: "Go" }),
+    chat(),
+  ];
+  // Nobody answers them yet: the only one that has an answer is the one that is refused.
+  expect((await Promise.race(calls)).status).toBe(429);
+  for (let n = 0; n < 3; n++) await answer(fleet, chunk({ content: "Yes" }, "stop"));
+  for (const response of await Promise.all(calls)) await response.text();
+  const [last] = await Promise.all([chat(), answer(fleet, chunk({ content: "Yes" }, "stop"))]);
+  expect([last.status, await last.text()]).toEqual([200, expect.stringContaining("Yes")]);
 });

@@ -6,6 +6,7 @@ import { calls, namesPrediction } from "../../middleware/vendora.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
 import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
+import { countedReader } from "../../services/readers.ts";
 import { beginCall, type Call, endOfCall } from "../../services/vendora/calls.ts";
 import { chatCompletion, chatStream } from "../../services/vendora/chat.ts";
 import { embeddingList } from "../../services/vendora/embeddings.ts";
@@ -101,9 +102,14 @@ export const callRoutes = routes();
 callRoutes.openapi(complete, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
   const { messages, ...asked } = request;
-  const begun = await begin(c, "chat_completions", request, webhook, c.req.valid("header"));
-  const { services } = c.var;
-  if (asked.stream) return eventsOf(await chatStream(services, begun, asked));
+  const { services, caller } = c.var;
+  const headers = c.req.valid("header");
+  const beginning = () => begin(c, "chat_completions", request, webhook, headers);
+  if (asked.stream)
+    return countedReader(services, caller.user_id, async () =>
+      eventsOf(await chatStream(services, await beginning(), asked)),
+    );
+  const begun = await beginning();
   return jsonOf(chatCompletion(services, await endOfCall(services, begun)));
 });
 

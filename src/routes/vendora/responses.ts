@@ -188,10 +188,17 @@ responseRoutes.openapi(create, async (c) => {
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
   const call = { target, webhook, origin, idempotencyKey, handedOn: c.var.letBodyGo };
-  const begun = await beginResponse(services, caller, request, call);
-  c.set("predictionId", begun.snapshot.id);
-  if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
-  if (stream) return eventsOf(await responseStream(services, begun));
+  const beginning = async () => {
+    const begun = await beginResponse(services, caller, request, call);
+    c.set("predictionId", begun.snapshot.id);
+    if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
+    return begun;
+  };
+  if (stream)
+    return countedReader(services, caller.user_id, async () =>
+      eventsOf(await responseStream(services, await beginning())),
+    );
+  const begun = await beginning();
   if (background) {
     return Response.json(await begunResponse(services, begun), { status: 202 });
   }
