@@ -33,6 +33,8 @@ export interface Sender {
   /** Their bodies are counted together. */
   owner: string;
   maxBytes: number;
+  /** Of JSON. */
+  bounds: JsonBounds;
 }
 
 export class BodyReader {
@@ -50,13 +52,13 @@ export class BodyReader {
   /** JSON, which is not parsed. @throws ProblemError, ValidationFailure */
   async text(): Promise<string> {
     const decoder = new TextDecoder();
-    const scan = new JsonScan(BODY_BOUNDS);
+    const { bounds } = this.#sender;
+    const scan = new JsonScan(bounds);
     let text = "";
     for await (const chunk of this.#chunks()) {
       const passed = scan.feed(chunk);
-      if (passed === "depth") throw tooDeep();
-      if (passed === "values")
-        throw tooLarge(`A request body may have ${BODY_BOUNDS.values} values.`);
+      if (passed === "depth") throw tooDeep(bounds.depth);
+      if (passed === "values") throw tooLarge(`A request body may have ${bounds.values} values.`);
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();
@@ -159,10 +161,10 @@ class Pace {
   }
 }
 
-function tooDeep(): ValidationFailure {
-  const ctx = { max_depth: BODY_BOUNDS.depth };
+function tooDeep(levels: number): ValidationFailure {
+  const ctx = { max_depth: levels };
   const said = fault("recursion_loop", ctx);
-  const msg = `${said.msg}: ${BODY_BOUNDS.depth} levels at most`;
+  const msg = `${said.msg}: ${levels} levels at most`;
   return new ValidationFailure([issueAt(["body"], { ...said, msg })]);
 }
 

@@ -4,8 +4,9 @@
  */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import { FRAME_BOUNDS } from "../protocol/channel.ts";
 import type { App } from "../routes/context.ts";
-import { BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
+import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { networkOf } from "./rate-limit.ts";
 
 /** Who signs in or makes an account fills in a few fields. */
@@ -44,7 +45,8 @@ export const bodies = createMiddleware<App>(async (c, next) => {
 function senderOf(c: Context<App>): Sender {
   const { caller, runner, operator } = c.var;
   const owner = caller?.user_id ?? runner?.token_id ?? (operator && "operator");
+  const bounds = runner ? FRAME_BOUNDS : BODY_BOUNDS;
   return owner === undefined
-    ? { owner: networkOf(c), maxBytes: STRANGER_BYTES }
-    : { owner, maxBytes: MAX_BODY_BYTES };
+    ? { owner: networkOf(c), maxBytes: STRANGER_BYTES, bounds }
+    : { owner, maxBytes: MAX_BODY_BYTES, bounds };
 }

@@ -18,6 +18,15 @@ import { z } from "zod";
 import { json } from "./common.ts";
 import { reportedEvents } from "./event.ts";
 
+/** Of a frame: what a body may have, and the levels that a value of a container is wrapped in. */
+export const FRAME_BOUNDS = { depth: 136, values: 500_000 };
+
+/**
+ * Of what containers answer: a batch of embeddings has a thousand times a thousand numbers. It is
+ * no more than JSON.parse does in half a second.
+ */
+export const OUTPUT_BOUNDS = { depth: 128, values: 2_000_000 };
+
 export const PING = "ping";
 export const PONG = "pong";
 

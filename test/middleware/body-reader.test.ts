@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ValidationFailure } from "../../src/domain/validation.ts";
 import { ProblemError } from "../../src/errors.ts";
-import { BodyReader, MAX_BODY_BYTES } from "../../src/middleware/body-reader.ts";
+import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES } from "../../src/middleware/body-reader.ts";
 
 const MIB = 1024 * 1024;
+const ADA = { owner: "ada", maxBytes: MAX_BODY_BYTES, bounds: BODY_BOUNDS };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -25,7 +26,7 @@ function sent({ owner = "ada", maxBytes = MAX_BODY_BYTES, headers = {} } = {}) {
     signal: leaving.signal,
     duplex: "half",
   });
-  const reader = new BodyReader(request, { owner, maxBytes });
+  const reader = new BodyReader(request, { ...ADA, owner, maxBytes });
   return {
     reader,
     leave: () => leaving.abort(),
@@ -105,14 +106,14 @@ describe("a body", () => {
         method: "POST",
         body: part.repeat(10_001),
       });
-      const form = new BodyReader(request, { owner: "ada", maxBytes: MAX_BODY_BYTES }).form();
+      const form = new BodyReader(request, ADA).form();
       await expect(form).rejects.toThrow("10000 fields");
     }
   });
 
   test("that is nested too deep is noticed before the rest has come", async () => {
     const request = new Request("https://auspex.test", { method: "POST", body: "[".repeat(129) });
-    const reader = new BodyReader(request, { owner: "ada", maxBytes: MAX_BODY_BYTES });
+    const reader = new BodyReader(request, ADA);
     await expect(reader.text()).rejects.toThrow(ValidationFailure);
   });
 });

@@ -119,6 +119,8 @@ describe("a container that lies", () => {
   it.each([
     ["wrongId", "external", "another prediction's state"],
     ["garbage", "external", "not the state of a prediction"],
+    ["deep", "external", "128 levels"],
+    ["many", "external", "2000000 values"],
     ["huge", "external", "larger than the limits"],
     ["hangUp", "external", "did not take the prediction"],
     ["silent", "internal", "idle and has not reported"],

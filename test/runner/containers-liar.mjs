@@ -46,6 +46,12 @@ const modes = {
   async garbage(_id, url) {
     await post(url, "<html>");
   },
+  async deep(id, url) {
+    await post(url, `{"id":"${id}","status":"succeeded","output":${"[".repeat(9_000_000)}`);
+  },
+  async many(id, url) {
+    await post(url, `{"id":"${id}","status":"succeeded","output":[${"[],".repeat(3_000_000)}1]}`);
+  },
   async huge(id, url) {
     await post(url, { id, status: "succeeded", output: "x".repeat(70_000_000) });
   },

@@ -229,6 +229,23 @@ describe("an error", () => {
     expect(await chat(answer)).toMatchObject({ finish: { status: "failed" }, excused: false });
   });
 
+  const raw =
+    (text: string, type = "application/json"): Answer =>
+    (response) =>
+      void response.writeHead(200, { "content-type": type }).end(text);
+
+  it.each<[string, Answer]>([
+    ["in one piece", raw("[".repeat(90_000))],
+    [
+      "in one event",
+      raw(`data: {"a":${"[".repeat(200)}${"]".repeat(200)}}\n\n`, "text/event-stream"),
+    ],
+  ])("is what is nested too deep to be looked at, %s", async (_, answer) => {
+    const { finish } = await chat(answer);
+    const message = "the container answered with more than 128 levels of lists and objects";
+    expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
+  });
+
   it("is what another protocol is", async () => {
     const { finish, container, excused } = await chat(switching);
     const message = "the container answered in another protocol than HTTP";

@@ -1,6 +1,7 @@
 /** What requests bring: bounded while it comes in, at every door, before anything parses it. */
 import { exports } from "cloudflare:workers";
 import { beforeAll, describe, expect, test } from "vitest";
+import { parsedLog } from "../../src/services/vendora/parsed-log.ts";
 import { Client, ORIGIN, type Refusal } from "./support/client.ts";
 import { newWorld } from "./support/world.ts";
 
@@ -66,6 +67,12 @@ describe("JSON at every door", () => {
     expect(created.status).toBe(202);
     await client.fetch(`/v1/predictions/${created.body.id}/cancel`, { method: "POST" });
   });
+});
+
+test("what a runner has stored is counted before calls parse it", () => {
+  expect(parsedLog('{"embedding":[0.5]}')).toEqual({ embedding: [0.5] });
+  for (const text of ["[".repeat(9_000_000), `[${"[],".repeat(3_000_000)}1]`])
+    expect(() => parsedLog(text)).toThrow(/too many values, or too many levels/);
 });
 
 describe("a body", () => {

@@ -13,6 +13,7 @@ import { sleep } from "../containers/wait.ts";
 import { reasonOf } from "../error.ts";
 import { backoff } from "../retry.ts";
 import { keyDemanded, tooMany } from "./advice.ts";
+import { excessOf } from "./bounded-json.ts";
 import type { SessionParts } from "./cog.ts";
 import { type Health, health, invalid, parseAs, type State, state } from "./cog-protocol.ts";
 import { outlives } from "./cog-survival.ts";
@@ -174,7 +175,10 @@ export class CogRun {
     const reported = parseAs(state, body);
     this.#taken = true;
     if (this.#over.signal.aborted) return;
-    if (!reported) {
+    const excess = reported ? undefined : excessOf(body);
+    if (excess) {
+      this.#fail(excess, "retired");
+    } else if (!reported) {
       this.#distrust("something that is not the state of a prediction");
     } else if (reported.id !== this.#run.id) {
       this.#distrust("another prediction's state");

@@ -8,8 +8,9 @@ import {
 } from "../../../src/domain/vendora/whole-answer.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
-import { external, type Failure } from "../containers/failure.ts";
+import { external, Failure } from "../containers/failure.ts";
 import { isObject, type JsonObject } from "../json-object.ts";
+import { parseJson } from "./bounded-json.ts";
 import { readBounded } from "./http.ts";
 import type { Run } from "./interface.ts";
 import type { LargeRead } from "./large-reads.ts";
@@ -137,8 +138,9 @@ function take(whole: WholeAnswer, event: JsonObject): void {
 
 export function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof Failure) throw error;
     return undefined;
   }
 }

@@ -3,8 +3,9 @@
  * of the model. What comes after the end that the convention marks is not looked at.
  */
 import { createParser } from "eventsource-parser";
-import { external, type Failure } from "../containers/failure.ts";
+import { external, Failure } from "../containers/failure.ts";
 import { isObject, type JsonObject } from "../json-object.ts";
+import { parseJson } from "./bounded-json.ts";
 import { failureIn, failureOf, SILENT } from "./vendora-error.ts";
 import { named } from "./vendora-request.ts";
 
@@ -76,7 +77,8 @@ export class VendoraStream {
       return;
     }
     const value = parse(data);
-    if (value) this.#event(value);
+    if (value instanceof Failure) this.#close(value);
+    else if (value) this.#event(value);
     else this.#close(external(`the container sent an event that is no JSON object: ${head(data)}`));
   }
 
@@ -90,12 +92,12 @@ export class VendoraStream {
   }
 }
 
-function parse(data: string): JsonObject | undefined {
+function parse(data: string): JsonObject | Failure | undefined {
   try {
-    const value: unknown = JSON.parse(data);
+    const value = parseJson(data);
     return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof Failure ? error : undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 /** A value as a tree: its first level, and below that texts, of which client code makes branches. */
 import type { Child } from "hono/jsx";
-import { isDeeper, MAX_LEVELS, readableJson } from "../../domain/json-text.ts";
+import { readableJson } from "../../domain/json-text.ts";
 import { MAX_FOLDED_CHARS } from "../../domain/page-bounds.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Branch, isBranch, paged, sizeText } from "./branch.ts";
@@ -98,9 +98,8 @@ function Folded({
   );
 }
 
-/** undefined for what is too large, or too deep. */
+/** undefined for what is too large. */
 function foldedText(value: Branch): string | undefined {
-  if (isDeeper(value, MAX_LEVELS)) return undefined;
   return [readableJson(value), JSON.stringify(value)].find(
     ({ length }) => length <= MAX_FOLDED_CHARS,
   );

@@ -3,11 +3,13 @@ import { heardBeforeRestart, type Patience } from "../../domain/deadlines.ts";
 import { type LeaseHolder, leaseProof, parseLease, receiptOf } from "../../domain/lease.ts";
 import type { Attempt } from "../../domain/prediction-state.ts";
 import { sameText } from "../../domain/secret.ts";
+import { passedBound } from "../../lib/json-scan.ts";
 import { errorText } from "../../log.ts";
 import {
   CLOSE,
   type DownFrame,
   type EventsFrame,
+  FRAME_BOUNDS,
   type UpFrame,
   upFrame,
 } from "../../protocol/channel.ts";
@@ -24,6 +26,7 @@ const TOLERANCE = 1.1;
 
 const TOO_MUCH = "The runner sent more than a prediction may have.";
 const TOO_DEEP = "The runner sent a value that is nested too deep to be kept.";
+const TOO_MANY = "The runner sent more values than a frame may have.";
 
 /** The attempt that a lease names, when it is its holder's: also one that has ended. */
 export async function attemptOf(
@@ -91,6 +94,8 @@ export class Attempts {
     socket: WebSocket,
     message: string | ArrayBuffer,
   ): void {
+    const passed = typeof message === "string" && passedBound(message, FRAME_BOUNDS);
+    if (passed) return this.#refuse(record, socket, passed === "depth" ? TOO_DEEP : TOO_MANY);
     const frame = parseFrame(message);
     if (!frame) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");
     const reply = this.#take(record, this.#effects.channels.attemptOf(socket), frame);
@@ -132,6 +137,15 @@ export class Attempts {
     }
     this.#report(record, frame, attempt, now);
     return { type: "ack", seq: frame.seq };
+  }
+
+  /** Ends a run whose frame is not even looked at: sent again, it would be no better. */
+  #refuse(record: PredictionRecord | undefined, socket: WebSocket, why: string): void {
+    if (record?.life.owns(this.#effects.channels.attemptOf(socket))) {
+      record.life.fail("internal", why, Date.now());
+      this.#effects.commit(record);
+    }
+    fence(socket, why);
   }
 
   /** A channel broke: the lease goes on for a while from here, unless another took over before. */

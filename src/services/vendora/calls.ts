@@ -22,6 +22,7 @@ import { findTarget, type Target } from "../targets.ts";
 import type { Caller } from "../tokens.ts";
 import { timedOut } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
+import { parsedLog } from "./parsed-log.ts";
 
 export interface Call {
   call: VendoraCall;
@@ -155,7 +156,8 @@ export async function contentOf(
   services: Services,
   { id, body }: Snapshot,
 ): Promise<PredictionWithIO> {
-  return predictionWithIO.parse(await new Response(textOf(services, id, body)).json());
+  const text = await new Response(textOf(services, id, body)).text();
+  return predictionWithIO.parse(parsedLog(text));
 }
 
 /** As the convention counts time. @param at unix time, ms, or a timestamp */

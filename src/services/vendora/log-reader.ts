@@ -5,10 +5,12 @@
 import { createParser } from "eventsource-parser";
 import type { LogEntry } from "../../domain/vendora/translation.ts";
 import { ProblemError } from "../../errors.ts";
+import { VendoraProblem } from "../../errors-vendora.ts";
 import type { Leave } from "../../objects/prediction/doors.ts";
 import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
 import { openLog } from "../predictions.ts";
 import type { Services } from "../services.ts";
+import { parsedLog } from "./parsed-log.ts";
 
 export interface NumberedEntry extends LogEntry {
   id: string;
@@ -85,7 +87,8 @@ export class LogReader {
         const { done = true, value } = (await reader?.read()) ?? {};
         if (!done && value) return this.#took(this.#read(value));
       } catch (error) {
-        if (error instanceof ProblemError || tries === MAX_TRIES) throw error;
+        const isFinal = error instanceof ProblemError || error instanceof VendoraProblem;
+        if (isFinal || tries === MAX_TRIES) throw error;
       }
       this.#reader = undefined;
       this.#read = readerOfEvents();
@@ -113,7 +116,7 @@ function readerOfEvents(): (bytes: Uint8Array) => NumberedEntry[] {
   const entries: NumberedEntry[] = [];
   const parser = createParser({
     onEvent: ({ id = "", event = "", data }) => {
-      entries.push({ id, event, data: JSON.parse(data) });
+      entries.push({ id, event, data: parsedLog(data) });
     },
   });
   return (bytes) => {

@@ -1,0 +1,21 @@
+/** JSON of containers, counted before it is parsed: a runner works for others beside them. */
+import { passedBound } from "../../../src/lib/json-scan.ts";
+import { OUTPUT_BOUNDS } from "../../../src/protocol/channel.ts";
+import { external, type Failure } from "../containers/failure.ts";
+
+const { depth, values } = OUTPUT_BOUNDS;
+
+/** What is not even to be parsed; undefined for what may be. */
+export function excessOf(text: string): Failure | undefined {
+  const passed = passedBound(text, OUTPUT_BOUNDS);
+  if (!passed) return undefined;
+  const most = passed === "depth" ? `${depth} levels of lists and objects` : `${values} values`;
+  return external(`the container answered with more than ${most}`);
+}
+
+/** @throws SyntaxError; Failure for what is too much */
+export function parseJson(text: string): unknown {
+  const excess = excessOf(text);
+  if (excess) throw excess;
+  return JSON.parse(text);
+}
