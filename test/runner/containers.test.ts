@@ -60,7 +60,11 @@ class FakeContainer implements RunningContainer {
 /** Runs end when the test says so; a start that is `held` waits for its release. */
 function world(slots: number) {
   const started: FakeContainer[] = [];
-  const runs: { container: FakeContainer; end: (outcome?: Partial<Outcome>) => void }[] = [];
+  const runs: {
+    container: FakeContainer;
+    end: (outcome?: Partial<Outcome>) => void;
+    fail: (reason: unknown) => void;
+  }[] = [];
   let held: Promise<void> | undefined;
   const engine: Engine = {
     open: async () => new URL("http://127.0.0.1:9"),
@@ -87,7 +91,7 @@ function world(slots: number) {
         declaresFiles: false,
         endsByClosing: false,
         run({ stop }) {
-          const { promise, resolve } = Promise.withResolvers<Outcome>();
+          const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
           const end = (outcome: Partial<Outcome> = {}) =>
             resolve({
               finish: { status: "succeeded", output: "none" },
@@ -99,7 +103,7 @@ function world(slots: number) {
           stop.addEventListener("abort", () =>
             end({ finish: { status: "canceled", output: "none" } }),
           );
-          runs.push({ container, end });
+          runs.push({ container, end, fail: reject });
           return promise;
         },
         shutdown: async () => {},
@@ -269,6 +273,28 @@ describe("a container", () => {
     await busy[0]?.finish;
     await w.running(3);
     expect(waiting.sink.events).not.toEqual([]);
+  });
+
+  it("outlives what is over in it, whatever the end: nobody who is left suffers", async () => {
+    const limits = { max_concurrency: 2 };
+    const staying = w.run("a", { limits });
+    const ends = [
+      () => w.runs[1]?.fail(external("its file cannot be had")),
+      () => w.runs[2]?.end(),
+    ];
+    for (const [index, end] of ends.entries()) {
+      const stop = signals();
+      const leaving = w.run("a", { limits }, stop);
+      await w.running(index + 2);
+      end();
+      await leaving.finish;
+      // As a job does that has told its prediction the end.
+      stop.abortAbandon();
+    }
+    await vi.advanceTimersByTimeAsync(1_000);
+    w.runs[0]?.end();
+    expect(await staying.finish).toMatchObject({ status: "succeeded" });
+    expect(w.started).toHaveLength(1);
   });
 
   it("is gone after a crash, and the next job gets a new one", async () => {

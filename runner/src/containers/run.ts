@@ -39,15 +39,15 @@ export async function runJob(
     for (;;) {
       let outcome: Outcome | undefined;
       const container = await fleet.join(job, parts, wait);
+      const left = new AbortController();
       try {
         const session = await container.session(tell, wait);
         const setup_seconds = (performance.now() - claimed) / 1_000;
         const abandon = () => session.endsByClosing || void abandonIn(container);
-        signals.abandon.addEventListener("abort", abandon, { once: true });
+        signals.abandon.addEventListener("abort", abandon, { signal: left.signal });
         const { input } = await inputs;
         const run = await runIn(session, parts.outputs, { job, input, container, sink, stop });
         outcome = run.outcome;
-        signals.abandon.removeEventListener("abort", abandon);
         if (outcome.container === "killed") {
           await container.condemn(internal("another prediction in the container did not stop"));
         }
@@ -56,6 +56,8 @@ export async function runJob(
         if (!belongsElsewhere(outcome, container))
           return { ...run.finish, setup_seconds, ...measured };
       } finally {
+        // However it has ended: from here on the container is others'.
+        left.abort("left");
         fleet.leave(container, job.limits.idle_seconds, outcome);
       }
     }
