@@ -89,7 +89,7 @@ export const claimRequest = z.object({
   /** Images on the box. */
   images: z.array(imageReference).max(500),
   /** Receipts since the last claim (channel.ts): who is not heard of its jobs gets no more. */
-  heard: z.array(z.string().max(64)).max(1_000).default([]),
+  heard: z.array(z.string().max(64)).max(1_000),
 });
 export type ClaimRequest = z.infer<typeof claimRequest>;
 

@@ -145,7 +145,8 @@ describe("messages", () => {
 });
 
 describe("a claim", () => {
-  const claim = { runner_id: id, session: id, hardware: "cpu", free: 1, warm: [], images: [] };
+  const asked = { runner_id: id, session: id, hardware: "cpu", free: 1 };
+  const claim = { ...asked, warm: [], images: [], heard: [] };
 
   test("is the least that a runner says", () => {
     expect(claimRequest.parse(claim)).toEqual(claim);
@@ -157,6 +158,8 @@ describe("a claim", () => {
     { ...claim, runner_id: "me" },
     { ...claim, hardware: "" },
     { ...claim, warm: Array.from({ length: 201 }, () => "x") },
+    { ...claim, heard: Array.from({ length: 1_001 }, () => "x") },
+    { ...claim, heard: ["x".repeat(65)] },
   ])("refused: %j", (bad) => {
     expect(claimRequest.safeParse(bad).success).toBe(false);
   });
