@@ -8,7 +8,7 @@ export interface Totals {
   /** The last attempt that reported, and the sequence number of its last frame. */
   attempt: number;
   seq: number;
-  /** What it has reported: `output` events, their bytes, and those of its logs. */
+  /** What it has reported: `output` events, their bytes with those of metrics, and those of its logs. */
   outputs: number;
   output_bytes: number;
   logs_bytes: number;
@@ -16,6 +16,9 @@ export interface Totals {
 
 const NOTHING_REPORTED = { outputs: 0, output_bytes: 0, logs_bytes: 0 };
 const NOTHING: Totals = { attempt: 0, seq: 0, ...NOTHING_REPORTED };
+
+/** What an output takes that says nothing: its runner counts as much. */
+const ENVELOPE = '{"event":"output","data":}'.length;
 
 /** An event whose data is text once and for all: it is stored, counted and sent as that. */
 export interface Line {
@@ -128,8 +131,9 @@ export class EventLog {
     for (const { event, size } of lines) {
       if (event === "output" || event === "stored") {
         next.outputs += 1;
-        next.output_bytes += size;
-      } else if (event === "logs" || event === "setup") next.logs_bytes += size;
+        next.output_bytes += ENVELOPE + size;
+      } else if (event === "metrics") next.output_bytes += size;
+      else if (event === "logs" || event === "setup") next.logs_bytes += size;
     }
     return next;
   }
