@@ -13,6 +13,9 @@ const MIB = 1024 * 1024;
 
 export const MAX_BODY_BYTES = 10 * MIB;
 
+/** Read in one: no more than a connection holds by itself. Most creates are so. */
+const SMALL_BYTES = 16 * 1024;
+
 /** Values: token arrays of embeddings are long. */
 export const BODY_BOUNDS: JsonBounds = { depth: 128, values: 500_000 };
 
@@ -79,8 +82,9 @@ export class BodyReader {
   release = (): void => budget.release(this.#held);
 
   async *#chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    if (Number(this.#request.headers.get("content-length") ?? 0) > this.#sender.maxBytes)
-      throw this.#tooLarge();
+    const said = this.#request.headers.get("content-length");
+    if (Number(said) > this.#sender.maxBytes) throw this.#tooLarge();
+    if (said !== null && Number(said) <= SMALL_BYTES) return yield this.#whole();
     const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined =
       this.#request.body?.getReader();
     if (!reader) return;
@@ -102,6 +106,13 @@ export class BodyReader {
       pace.end();
       await reader.cancel().catch(() => {});
     }
+  }
+
+  async #whole(): Promise<Uint8Array<ArrayBuffer>> {
+    const pace = new Pace();
+    const reading = this.#request.arrayBuffer().catch(brokenOff);
+    const bytes = await Promise.race([reading, pace.lost]).finally(() => pace.end());
+    return new Uint8Array(bytes);
   }
 
   async #hold(bytes: number, pace: Pace): Promise<void> {

@@ -100,6 +100,23 @@ describe("a body", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("that is small comes within 10 s", async () => {
+    const [slow, fast] = [10_000, 10_000].map((length) =>
+      sent({ headers: { "content-length": String(length) } }),
+    );
+    if (!slow || !fast) return expect.fail();
+    const outcomes = [slow, fast].map(({ reader }) => outcomeOf(reader.text()));
+    await slow.come(9_999, 1_000);
+    await fast.come(10_000, 1_000);
+    fast.end();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await Promise.all(outcomes.map((outcome) => outcome()))).toEqual([
+      "request_timeout",
+      10_000,
+    ]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test("is a form of so many fields at most, however they are written", async () => {
     for (const part of ["a=1&", '\r\n--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1']) {
       const request = new Request("https://auspex.test", {
