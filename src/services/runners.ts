@@ -17,8 +17,10 @@ import {
   type TelemetryResponse,
 } from "../protocol/runner.ts";
 import { remembered } from "../storage/cache.ts";
+import { isFull } from "../storage/database.ts";
 import { findRunner, saveRunner } from "../storage/runners.ts";
 import { assetsOf } from "./assets.ts";
+import { orConflict } from "./conflicts.ts";
 import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";
 import type { RunnerCaller } from "./tokens.ts";
@@ -26,6 +28,8 @@ import type { RunnerCaller } from "./tokens.ts";
 /** So many pings fit into a lease: two may be lost. */
 const PINGS = 3;
 const FLUSH_MS = 30;
+/** Of one token: each has a row and an object, and a record of its own at its pool. */
+const MAX_RUNNERS = 1_000;
 
 const superseded = () =>
   new ProblemError(
@@ -40,7 +44,7 @@ export const runnerIds = remembered({ max: 10_000 }, ({ db }: Services, id: stri
 
 /**
  * @param origin of this deployment, as the runner calls it
- * @throws ProblemError outdated_runner, forbidden
+ * @throws ProblemError outdated_runner, forbidden, conflict
  */
 export async function beginSession(
   { env, db, settings }: Services,
@@ -57,14 +61,19 @@ export async function beginSession(
   }
   mayServe(caller, request.hardware);
   const now = Date.now();
-  const { id } = await saveRunner(db, {
+  const row = {
     id: uuid(),
     token_id: caller.token_id,
     name: request.name,
     hardware: request.hardware,
     created_at: now,
     updated_at: now,
-  });
+  };
+  const { id } = await orConflict(
+    saveRunner(db, row, MAX_RUNNERS),
+    isFull,
+    `A runner token may have ${MAX_RUNNERS} runners. Have an operator remove those that are gone, or make another token.`,
+  );
   const session = uuid();
   await runnerAt(env, id).begin(session, request);
   return {

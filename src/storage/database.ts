@@ -24,7 +24,10 @@ export const isDuplicate = (error: unknown): boolean =>
  * it finds for itself is NULL, and so two at once cannot both have the last place.
  */
 export const isFull = (error: unknown): boolean =>
-  hasFailed(error, /NOT NULL constraint failed: (models\.id|versions\.number|tokens\.id)\b/);
+  hasFailed(
+    error,
+    /NOT NULL constraint failed: (models\.id|versions\.number|tokens\.id|runners\.id)\b/,
+  );
 
 /** Whether a constraint on one of these columns has refused a write: `logins.email`. */
 export const failedOn = (

@@ -1,21 +1,28 @@
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
 import { runners } from "./schema.ts";
 
 export type RunnerRow = typeof runners.$inferSelect;
 
-/** The runner of that name under its token: the same one at each start. */
-export const saveRunner = (db: Database, row: typeof runners.$inferInsert) =>
-  db
+/**
+ * The runner of that name under its token: the same one at each start. Fails, as `isFull` tells,
+ * when it is a new one and its token has `max`.
+ */
+export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: number) {
+  const { token_id } = row;
+  const known = sql`EXISTS(SELECT 1 FROM runners WHERE token_id = ${token_id} AND name = ${row.name})`;
+  const count = sql`(SELECT count(*) FROM runners WHERE token_id = ${token_id})`;
+  return db
     .insert(runners)
-    .values(row)
+    .values({ ...row, id: sql`iif(${known} OR ${count} < ${max}, ${row.id}, NULL)` })
     .onConflictDoUpdate({
       target: [runners.token_id, runners.name],
       set: { hardware: row.hardware, updated_at: row.updated_at },
     })
     .returning({ id: runners.id })
     .get();
+}
 
 export const findRunner = (db: Database, id: string) =>
   db.select().from(runners).where(eq(runners.id, id)).get();

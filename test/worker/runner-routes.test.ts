@@ -116,6 +116,43 @@ describe("a session", () => {
   });
 });
 
+describe("a token with a thousand runners", () => {
+  const fill = (id: string) =>
+    env.DB.prepare(
+      `INSERT INTO runners (id, token_id, name, hardware, created_at, updated_at)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 998)
+       SELECT token_id || i, token_id, 'full ' || i, hardware, 0, 0 FROM runners, n WHERE id = ?`,
+    )
+      .bind(id)
+      .run();
+
+  test("has no more, and is told what to do; those that it has begin as ever", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await fill(runner.id);
+    const begin = (of: string) =>
+      runner.client.refused("/v1/runner/sessions", sessionBody(hardware, of));
+    const answers = await Promise.all(["a", "b", "c"].map(begin));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
+    expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({
+      type: "urn:auspex:conflict",
+      detail: expect.stringContaining("remove those that are gone"),
+    });
+    expect((await FakeRunner.begin(token, hardware, name)).id).toBe(runner.id);
+    const other = await newRunnerToken(hardware);
+    await FakeRunner.begin(other, hardware, name);
+  });
+
+  test("has room again for each that is removed", async () => {
+    const { runner, token, hardware } = await registered();
+    await fill(runner.id);
+    await FakeRunner.begin(token, hardware, "last");
+    await expect(FakeRunner.begin(token, hardware, "new")).rejects.toThrow("409");
+    advance(91);
+    await operator.ok("DELETE", `/v1/operator/runners/${runner.id}`);
+    await FakeRunner.begin(token, hardware, "new");
+  });
+});
+
 describe("a drain", () => {
   test("reaches the runner with its next report, until it is taken back", async () => {
     const { runner } = await registered();
