@@ -76,10 +76,10 @@ describe("a run in a server", () => {
 
   it("says nothing that is nested without end, and harms no other by it", async () => {
     const pid = await serverPid();
-    for (const depth of [1_001, 4_300, 40_000]) {
+    for (const depth of [128, 4_300, 40_000]) {
       const text = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
       const { sink, finish } = ask("raw", { text });
-      const message = "the output is nested deeper than 1000 levels";
+      const message = "the container answered with more than 128 levels of lists and objects";
       const error = { source: "external", message };
       expect(await finish).toMatchObject({ status: "failed", output: "none", error });
       expect(sink.of("output")).toEqual([]);

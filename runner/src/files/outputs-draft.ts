@@ -1,9 +1,5 @@
 /** An output value whose files are still on their way: what stands in it where they belong. */
 import type { Json } from "../../../src/protocol/common.ts";
-import { external } from "../containers/failure.ts";
-
-/** Far above what a model means, far below what the stack takes. */
-const MAX_DEPTH = 1_000;
 
 /** In the place of a string that stands for a file. */
 export class Pending {
@@ -21,34 +17,20 @@ export type Draft = Json | Pending | Draft[] | { [key: string]: Draft };
 
 /**
  * The value with what `recognise` makes of its strings; the value itself when that is the same.
- * @throws Failure for one that is nested without end
+ * @param value no deeper than what is taken from a container (interfaces/bounded-json.ts)
  */
-export function draftOf(
-  value: Json,
-  recognise: (text: string) => Pending | string,
-  depth = 0,
-): Draft {
+export function draftOf(value: Json, recognise: (text: string) => Pending | string): Draft {
   if (typeof value === "string") return recognise(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth > MAX_DEPTH) throw tooDeep();
   let changed = false;
   const inner = (part: Json) => {
-    const draft = draftOf(part, recognise, depth + 1);
+    const draft = draftOf(part, recognise);
     changed ||= draft !== part;
     return draft;
   };
   const draft = Array.isArray(value) ? value.map(inner) : mapped(value, inner);
   return changed ? draft : value;
 }
-
-/** @throws Failure for a value that is nested without end: its JSON would be too much for the stack */
-export function checkDepth(value: Json, depth = 0): void {
-  if (typeof value !== "object" || value === null) return;
-  if (depth > MAX_DEPTH) throw tooDeep();
-  for (const part of Object.values(value)) checkDepth(part, depth + 1);
-}
-
-const tooDeep = () => external(`the output is nested deeper than ${MAX_DEPTH} levels`);
 
 /** The value with the addresses in it. */
 export function filled(draft: Draft, addresses: Map<Pending, string>): Json {

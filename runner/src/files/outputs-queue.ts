@@ -15,7 +15,7 @@ import type { Sink } from "../executor.ts";
 import type { Keep } from "../interfaces/report.ts";
 import type { Log } from "../log.ts";
 import { nameOf } from "./outputs-data.ts";
-import { checkDepth, type Draft, draftOf, filled, Pending } from "./outputs-draft.ts";
+import { type Draft, draftOf, filled, Pending } from "./outputs-draft.ts";
 import type { References } from "./outputs-references.ts";
 import type { RunFiles } from "./sink.ts";
 import type { OutputStore } from "./store.ts";
@@ -124,10 +124,7 @@ export class OutputQueue implements StoredOutput {
   #draft(said: Json): { draft: Draft; pending: Pending[] } {
     const { references } = this.#options;
     const pending: Pending[] = [];
-    if (!references) {
-      checkDepth(said);
-      return { draft: said, pending };
-    }
+    if (!references) return { draft: said, pending };
     const draft = draftOf(said, (text) => {
       const one = references.recognise(text);
       if (one instanceof Pending) pending.push(one);

@@ -6,6 +6,7 @@ import type { Finish } from "../../../src/protocol/channel.ts";
 import { Failure, failed, internal } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
 import { reasonOf } from "../error.ts";
+import { Excess } from "./bounded-json.ts";
 import type { Outcome, Run } from "./interface.ts";
 import type { VendoraParts } from "./vendora.ts";
 import { broken, ServerFailure } from "./vendora-error.ts";
@@ -80,8 +81,9 @@ export class VendoraRun {
   async #failed(failure: Failure): Promise<Outcome> {
     const finish = failed(failure, this.#output);
     if (this.#parts.gone.aborted) return { finish, container: "retired" };
-    const said = failure instanceof ServerFailure;
-    const refused = said && failure.isRefusal && this.#output === "none";
+    const isError = failure instanceof ServerFailure;
+    const said = isError || failure instanceof Excess;
+    const refused = isError && failure.isRefusal && this.#output === "none";
     // What one caller asks for, as a grammar that it cannot parse, may be 500 too.
     const excused = refused || (said && (await this.#isWell()));
     return { finish, container: "kept", refused, excused };
