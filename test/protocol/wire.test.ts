@@ -149,7 +149,7 @@ describe("a claim", () => {
   const claim = { ...asked, warm: [], images: [], heard: [] };
 
   test("is the least that a runner says", () => {
-    expect(claimRequest.parse(claim)).toEqual(claim);
+    expect(claimRequest.parse(claim)).toEqual({ ...claim, heard: [] });
   });
 
   test.each([
