@@ -77,6 +77,8 @@ export interface Attempt {
   seconded: boolean;
   /** True once it was given time to come back because the object itself had restarted. */
   grace: boolean;
+  /** How many files and values it has begun to store. */
+  stored: number;
 }
 
 export interface PredictionState {

@@ -25,6 +25,14 @@ import { presentPrediction } from "./resource.ts";
 /** Attempts that may be lost after they had begun, before the prediction is given up. */
 export const MAX_LOST = 3;
 
+/**
+ * Files and values that one attempt may store. A runner lets a run have 10,000 files; those that it
+ * sends again count again.
+ */
+export const MAX_STORED = 20_000;
+/** What an object that is evicted forgets of that count is less. */
+const STORED_STEP = 100;
+
 /** Times it may be handed back: a fleet that is restarted box by box may well do so some times. */
 export const MAX_RELEASED = 10;
 
@@ -161,11 +169,16 @@ export class PredictionLife {
     return true;
   }
 
-  /** Something of it is about to be written to R2. Answers whether that is new. */
-  store(): boolean {
-    if (this.state.stored) return false;
+  /**
+   * Something of an attempt is about to be written to R2.
+   * @returns whether that must be kept: the first of all, because its data is to be removed one
+   * day, and the count every so often
+   */
+  store(attempt: Attempt): boolean {
+    const first = !this.state.stored;
     this.state.stored = true;
-    return true;
+    attempt.stored += 1;
+    return first || attempt.stored % STORED_STEP === 0;
   }
 
   /**
@@ -302,6 +315,7 @@ export class PredictionLife {
       heard_at: null,
       seconded: false,
       grace: false,
+      stored: 0,
     };
   }
 

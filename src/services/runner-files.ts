@@ -2,6 +2,7 @@
 import { v7 as uuid } from "uuid";
 import { safeName } from "../domain/file-name.ts";
 import type { LeaseHolder } from "../domain/lease.ts";
+import { MAX_STORED } from "../domain/prediction.ts";
 import { notFound, ProblemError } from "../errors.ts";
 import type { StoringPrediction } from "../objects/prediction/doors.ts";
 import type { CreateUpload } from "../protocol/upload.ts";
@@ -35,14 +36,17 @@ export async function readInputFile(
   return fileResponse(services, key, request);
 }
 
-/** @returns the file's address @throws ProblemError not_found when the attempt has ended */
+/**
+ * @returns the file's address
+ * @throws ProblemError not_found when the attempt has ended, too_large when it has stored enough
+ */
 export async function storeFile(
   services: Services,
   holder: LeaseHolder,
   facts: FileFacts,
   body: ReadableStream | "",
 ): Promise<string> {
-  const prediction = await storing(services, holder);
+  const prediction = await beginStoring(services, holder);
   const key = newKey(prediction, facts.name);
   await putFile(services.env.FILES, key, body, facts);
   await requireStill(services, holder, key);
@@ -56,7 +60,7 @@ export async function storeValue(
   body: ReadableStream,
   size: number,
 ): Promise<string> {
-  const { id, output_bytes } = await storing(services, holder);
+  const { id, output_bytes } = await beginStoring(services, holder);
   if (size > output_bytes) {
     throw new ProblemError("too_large", `The output may have ${output_bytes} bytes in all.`);
   }
@@ -67,14 +71,14 @@ export async function storeValue(
   return name;
 }
 
-/** @throws ProblemError not_found ValidationFailure */
+/** @throws ProblemError not_found, too_large; ValidationFailure */
 export async function beginRunnerUpload(
   services: Services,
   holder: LeaseHolder,
   request: CreateUpload,
   origin: string,
 ) {
-  const prediction = await storing(services, holder);
+  const prediction = await beginStoring(services, holder);
   const row = await beginUpload(
     services,
     uuid(),
@@ -97,7 +101,8 @@ export async function completeRunnerUpload(
   id: string,
   etags: string[],
 ): Promise<string> {
-  const prediction = await storing(services, holder);
+  const prediction = await leased(services.env, holder).storing(holder);
+  if (!prediction) throw noAttempt();
   const row = await findUpload(services.db, id);
   if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
   if (row.completed_at === null) {
@@ -109,15 +114,21 @@ export async function completeRunnerUpload(
   return addressOf(services, prediction, row.key);
 }
 
-async function storing({ env }: Services, holder: LeaseHolder): Promise<StoringPrediction> {
+async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<StoringPrediction> {
   const prediction = await leased(env, holder).store(holder);
   if (!prediction) throw noAttempt();
+  if (prediction === "full") {
+    throw new ProblemError(
+      "too_large",
+      `A run may store ${MAX_STORED} files and values. Put out fewer, or several in an archive.`,
+    );
+  }
   return prediction;
 }
 
 /** What was written while the attempt ended may have missed the removal of everything else. */
 async function requireStill(services: Services, holder: LeaseHolder, key: string): Promise<void> {
-  if (await leased(services.env, holder).store(holder)) return;
+  if (await leased(services.env, holder).storing(holder)) return;
   await deleteFile(services.env.FILES, key);
   throw noAttempt();
 }

@@ -78,7 +78,8 @@ export async function beginUpload(
     expires_at: now + settings.uploadSeconds * 1000,
     removed_at: null,
   };
-  // What a model makes is not held up by what its user has left undone.
+  // What a model makes is not held up by what its user has left undone. Its attempt is bounded
+  // by its prediction (MAX_STORED).
   const bounded = prediction_id === null;
   const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
   const allowance = allowanceOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);

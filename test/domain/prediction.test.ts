@@ -46,6 +46,17 @@ test("it begins pending, and its first event carries the resource", () => {
 });
 
 describe("attempts", () => {
+  test("count what they store each for itself, and keep the first and every hundredth", () => {
+    const life = started();
+    const first = life.state.attempt;
+    if (!first) throw new Error("no attempt");
+    const kept = Array.from({ length: 250 }, () => life.store(first));
+    expect(kept.flatMap((one, n) => (one ? [n + 1] : []))).toEqual([1, 100, 200]);
+    life.lose(false, NOW + 3);
+    const next = life.openAttempt(SECRET, NOW + 4);
+    expect(next?.stored).toBe(0);
+  });
+
   test("are numbered from 1, one at a time", () => {
     const life = pending();
     expect(life.openAttempt(SECRET, NOW)?.number).toBe(1);

@@ -5,7 +5,7 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { type LeaseHolder, newSecret } from "../../domain/lease.ts";
-import { PredictionLife } from "../../domain/prediction.ts";
+import { MAX_STORED, PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
@@ -193,28 +193,33 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   /** The input of the attempt that a lease names. */
   async input(holder: LeaseHolder): Promise<{ id: string; input: Piece } | undefined> {
-    const record = await this.#leased(holder);
+    const { record } = (await this.#leased(holder)) ?? {};
     if (!record) return undefined;
     return { id: record.life.spec.id, input: record.input() };
   }
 
   /** Whether the attempt that a lease names may read this file: its input names it. */
   async mayRead(holder: LeaseHolder, key: string): Promise<boolean> {
-    const record = await this.#leased(holder);
+    const { record } = (await this.#leased(holder)) ?? {};
     return record?.life.spec.files.some(({ stored }) => stored?.key === key) ?? false;
   }
 
   /**
-   * Lets the attempt that a lease names write to R2 below this prediction's id.
-   * @returns undefined when the attempt has ended: what it has written then is to go again.
+   * Lets the attempt that a lease names write one thing more to R2, below this prediction's id.
+   * @returns undefined when the attempt has ended
    */
-  async store(holder: LeaseHolder): Promise<StoringPrediction | undefined> {
-    const record = await this.#leased(holder);
-    if (!record) return undefined;
-    if (record.life.store()) record.save();
-    const { id, account_id, url, limits, timeout_seconds, retention_seconds } = record.life.spec;
-    const keep_seconds = timeout_seconds + retention_seconds;
-    return { id, account_id, url, output_bytes: limits.output_bytes, keep_seconds };
+  async store(holder: LeaseHolder): Promise<StoringPrediction | "full" | undefined> {
+    const { record, attempt } = (await this.#leased(holder)) ?? {};
+    if (!record || !attempt) return undefined;
+    if (attempt.stored >= MAX_STORED) return "full";
+    if (record.life.store(attempt)) record.save();
+    return storingOf(record);
+  }
+
+  /** @returns undefined when the attempt has ended: what it was writing is to go again. */
+  async storing(holder: LeaseHolder): Promise<StoringPrediction | undefined> {
+    const { record } = (await this.#leased(holder)) ?? {};
+    return record && storingOf(record);
   }
 
   /** A run's only frame, when it has ended before a channel was worth opening. */
@@ -358,11 +363,11 @@ export class PredictionObject extends DurableObject<Bindings> {
     return found;
   }
 
-  /** The record, when a lease names the attempt that is under way. */
-  async #leased(holder: LeaseHolder): Promise<PredictionRecord | undefined> {
+  /** The attempt that a lease names, when it is under way. */
+  async #leased(holder: LeaseHolder) {
     const record = await this.#begun();
     const attempt = record && (await attemptOf(record, holder));
-    return attempt && record.life.owns(attempt.number) ? record : undefined;
+    return attempt && record.life.owns(attempt.number) ? { record, attempt } : undefined;
   }
 
   /** The record, for whoever may come while it is being begun. */
@@ -375,4 +380,10 @@ export class PredictionObject extends DurableObject<Bindings> {
     this.#record ??= PredictionRecord.load(this.ctx.storage.sql);
     return this.#record;
   }
+}
+
+function storingOf({ life }: PredictionRecord): StoringPrediction {
+  const { id, account_id, url, limits, timeout_seconds, retention_seconds } = life.spec;
+  const keep_seconds = timeout_seconds + retention_seconds;
+  return { id, account_id, url, output_bytes: limits.output_bytes, keep_seconds };
 }
