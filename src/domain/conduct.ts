@@ -24,6 +24,13 @@ interface Record {
   until: number;
 }
 
+const blank = (): Omit<Record, "unheard"> => ({
+  weight: 0,
+  missedAt: Number.NEGATIVE_INFINITY,
+  rests: 0,
+  until: 0,
+});
+
 export class Conduct {
   readonly #records = new Map<string, Record>();
   readonly #holders = new Map<string, string>();
@@ -66,6 +73,14 @@ export class Conduct {
     return this.#settle(receipt);
   }
 
+  /** An operator says that it is all right, or takes it away: nothing is held against it any more. */
+  pardon(runnerId: string): void {
+    const record = this.#records.get(runnerId);
+    if (!record) return;
+    Object.assign(record, blank());
+    this.#tidy(runnerId, record);
+  }
+
   /** Who was given it, as long as it is unheard. */
   holder(receipt: string): string | undefined {
     return this.#holders.get(receipt);
@@ -104,8 +119,7 @@ export class Conduct {
   #of(runnerId: string): Record {
     let record = this.#records.get(runnerId);
     if (!record) {
-      const never = Number.NEGATIVE_INFINITY;
-      record = { unheard: new Map(), weight: 0, missedAt: never, rests: 0, until: 0 };
+      record = { unheard: new Map(), ...blank() };
       this.#records.set(runnerId, record);
     }
     return record;

@@ -25,7 +25,8 @@ const drain = createRoute({
   path: "/operator/runners/{runner_id}/{action}",
   operationId: "drainRunner",
   summary: "Drain a runner, or let it take work again",
-  description: "While it drains, what runs goes on and nothing new begins.",
+  description:
+    "While it drains, what runs goes on and nothing new begins. To resume one that is set aside ends that too.",
   request: {
     params: z.object({ runner_id, action: z.enum(["drain", "resume"]) }),
   },

@@ -81,7 +81,7 @@ export async function drainRunner(
   const row = await findRunner(db, id);
   const presence = row && (await runnerAt(env, id).drain(draining));
   if (!presence) throw unknownRunner(id);
-  await poolOf(env, presence.hardware).reconsider(id);
+  await poolOf(env, presence.hardware).reconsider(id, !draining);
   const [runner] = await lookAtAll(services, [row]);
   if (!runner) throw unknownRunner(id);
   return runner;
@@ -101,7 +101,7 @@ export async function removeRunner(services: Services, id: string): Promise<void
     throw conflict(
       `The runner '${presence.name}' is ${presence.state}: drain it and stop its process first.`,
     );
-  await poolOf(env, row.hardware).reconsider(id);
+  await poolOf(env, row.hardware).reconsider(id, true);
   // After its object: should this fail, it is listed still and can be removed again.
   await deleteRunner(db, id);
   runnerIds.forget(id);

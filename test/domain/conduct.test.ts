@@ -67,6 +67,23 @@ describe("a runner that takes and never works", () => {
     expect((conduct.asideUntil("r", now) ?? 0) - now).toBe(10_000);
   });
 
+  test("is pardoned by an operator: as if it had never been, and what it has is unheard still", () => {
+    const conduct = new Conduct();
+    let now = misses(conduct, 3, NOW);
+    now = misses(conduct, 1, conduct.asideUntil("r", now) ?? now);
+    expect(conduct.asideUntil("r", now)).not.toBeNull();
+    conduct.handed("r", "held", now);
+    conduct.pardon("r");
+    conduct.pardon("nobody");
+    expect(conduct.asideUntil("r", now)).toBeNull();
+    expect(conduct.unheard("r", now)).toBe(1);
+    conduct.heard("r", ["held"]);
+    now = misses(conduct, 2, now);
+    expect(conduct.asideUntil("r", now)).toBeNull();
+    now = misses(conduct, 1, now);
+    expect((conduct.asideUntil("r", now) ?? 0) - now).toBe(10_000);
+  });
+
   test("does not get away with working on every other one", () => {
     const conduct = new Conduct();
     let now = NOW;

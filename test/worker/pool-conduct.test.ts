@@ -2,9 +2,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { RunnerState } from "../../src/protocol/operator.ts";
 import { claimResponse } from "../../src/protocol/runner.ts";
+import { setAside } from "./support/fleet.ts";
 import type { FakeRunner } from "./support/runner.ts";
-import { advance, eventually, passes, pause, startClock, stopClock } from "./support/time.ts";
+import { advance, eventually, pause, startClock, stopClock } from "./support/time.ts";
 import { newWorld, operator, type World } from "./support/world.ts";
 
 beforeEach(stopClock);
@@ -120,16 +122,7 @@ describe("who is not heard of its jobs", () => {
 
   test("is set aside after a few, and who asks is told so", async () => {
     const world = await newWorld();
-    const idle = await world.runner();
-    for (let n = 0; n < 3; n++) {
-      const id = await world.waiting();
-      const job = await idle.take();
-      expect(job.prediction_id).toBe(id);
-      await passes(5.1, id);
-      // Nobody else is there: it goes back into the line, and out of it again.
-      await world.client.cancel(id);
-      await waiting(world, 0);
-    }
+    const idle = await setAside(world);
     const polling = idle.claim();
     await world.waiting();
     await waiting(world, 1);
@@ -144,5 +137,19 @@ describe("who is not heard of its jobs", () => {
     advance(10.1);
     const id = await world.waiting();
     expect((await idle.take()).prediction_id).toBe(id);
+  });
+
+  test("gets work again at once when its operator resumes it, not when it is drained", async () => {
+    const world = await newWorld();
+    const idle = await setAside(world);
+    const polling = idle.claim();
+    const id = await world.waiting();
+    await waiting(world, 1);
+    const path = `/v1/operator/runners/${idle.id}`;
+    const drained = await operator.ok<RunnerState>("POST", `${path}/drain`);
+    expect(drained.set_aside_until).not.toBeNull();
+    const resumed = await operator.ok<RunnerState>("POST", `${path}/resume`);
+    expect(resumed.set_aside_until).toBeNull();
+    expect((await polling).map((job) => job.prediction_id)).toEqual([id]);
   });
 });

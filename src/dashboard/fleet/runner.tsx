@@ -64,22 +64,21 @@ const State = ({ runner: { state, draining, set_aside_until } }: { runner: Runne
 );
 
 function Actions({ runner }: { runner: RunnerState }) {
-  const { id, name, draining } = runner;
+  const { id, name, draining, set_aside_until } = runner;
   const gone = isGone(runner);
-  const verb = draining ? "resume" : "drain";
+  // One that is set aside may be either.
+  const verbs: ("Resume" | "Drain")[] = [];
+  if (draining || set_aside_until !== null) verbs.push("Resume");
+  if (!draining && !gone) verbs.push("Drain");
   return (
     <div class="runner-actions">
-      {(draining || !gone) && (
-        <Form action={`/fleet/runners/${id}/${verb}`}>
-          <button
-            type="submit"
-            class="quiet"
-            aria-label={`${draining ? "Resume" : "Drain"} ${name}`}
-          >
-            {draining ? "Resume" : "Drain"}
+      {verbs.map((verb) => (
+        <Form action={`/fleet/runners/${id}/${verb.toLowerCase()}`}>
+          <button type="submit" class="quiet" aria-label={`${verb} ${name}`}>
+            {verb}
           </button>
         </Form>
-      )}
+      ))}
       {gone && (
         <Form
           action={`/fleet/runners/${id}/remove`}

@@ -114,9 +114,13 @@ export class PoolObject extends DurableObject<Bindings> {
     for (const offer of seat.held.splice(0)) this.#replace(offer);
   }
 
-  /** An operator has drained, resumed or removed a runner. */
-  async reconsider(runnerId: string): Promise<void> {
+  /**
+   * An operator has drained, resumed or removed a runner.
+   * @param pardoned resumed or removed: nothing is held against it any more
+   */
+  async reconsider(runnerId: string, pardoned: boolean): Promise<void> {
     this.#runners.forget(runnerId);
+    if (pardoned) this.#conduct.pardon(runnerId);
     const seat = this.#placement.get(runnerId);
     if (!seat) return;
     const known = await this.#runners.of(seat);

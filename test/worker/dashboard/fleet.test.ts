@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { assetsOf } from "../../../src/services/assets.ts";
 import { pageAt } from "../support/catalogue.ts";
-import { registered, shown } from "../support/fleet.ts";
+import { registered, setAside, shown } from "../support/fleet.ts";
 import { newOperator, newPerson } from "../support/people.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
@@ -49,6 +49,15 @@ test("a fleet of none says how to begin", async () => {
 });
 
 describe("a runner", () => {
+  test("that is set aside can be resumed, or drained", async () => {
+    const { id } = await setAside(await newWorld());
+    const part = partOf(await look(), "li", id);
+    expect(textOf(part)).toMatch(/set aside .* Resume Drain/);
+    expect((await visitor.send(`/fleet/runners/${id}/resume`)).status).toBe(303);
+    const after = partOf(await look(), "li", id);
+    expect(textOf(after)).not.toMatch(/set aside|Resume/);
+  });
+
   test("with all that is known of it", async () => {
     const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
     const machine = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };

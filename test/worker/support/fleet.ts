@@ -1,9 +1,12 @@
 /** Runners as an operator has them. */
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
 import type { RunnerState } from "../../../src/protocol/operator.ts";
 import type { SessionRequest } from "../../../src/protocol/runner.ts";
 import { pageAt } from "./catalogue.ts";
 import { FakeRunner } from "./runner.ts";
-import { newRunnerToken, operator, unique } from "./world.ts";
+import { eventually, passes } from "./time.ts";
+import { newRunnerToken, operator, unique, type World } from "./world.ts";
 
 /** A runner with room for three, on hardware of its own. */
 export async function registered(
@@ -25,4 +28,21 @@ export async function registered(
 export async function shown(id: string): Promise<RunnerState | undefined> {
   const { items } = await pageAt<RunnerState>(operator, "/v1/operator/runners?page_size=50");
   return items.find((item) => item.id === id);
+}
+
+/** A runner that has taken three jobs and was heard of none. */
+export async function setAside(world: World): Promise<FakeRunner> {
+  const idle = await world.runner();
+  for (let n = 0; n < 3; n++) {
+    const id = await world.waiting();
+    const job = await idle.take();
+    expect(job.prediction_id).toBe(id);
+    await passes(5.1, id);
+    // Nobody else is there: it goes back into the line, and out of it again.
+    await world.client.cancel(id);
+    await eventually(async () =>
+      expect((await env.POOL.getByName(world.hardware).depth()).waiting).toBe(0),
+    );
+  }
+  return idle;
 }
