@@ -56,6 +56,8 @@ export class Release {
     const over = AbortSignal.any([gone, AbortSignal.timeout(patience)]);
     if (this.#waiting === 0) this.#idle = new AbortController();
     this.#waiting += 1;
+    // Who waits for less than two looks would give it up after one that came too soon.
+    this.#pause = Math.min(this.#pause, patience / 4);
     try {
       const nudgeAt = performance.now() + Math.min(FRESH_MS, patience / 4);
       return await unlessAborted(this.#isFree(nudge, nudgeAt, over), over);
