@@ -9,8 +9,8 @@ import { USERNAME, World } from "./support/world.ts";
 const ORACLE = `${USERNAME}/oracle`;
 /** Of a machine with two busy cores. */
 const PATIENCE = { timeout: 10_000 };
-/** From leaving to the end of a model that stops when it is told to, ms: the server is looked at once in 1.25 s. */
-const SOON = 5_000;
+/** From leaving to the end of a model that stops when it is told to, ms. */
+const SOON = 1_000;
 
 let world: World;
 /** Who stays, and asks the container what it has seen. */
