@@ -60,10 +60,7 @@ const shutOut = (db: Database, id: string) => [
   db.delete(logins).where(eq(logins.id, id)),
 ];
 
-/**
- * From now on they have had their time, and the sweep of uploads removes them. Deleting an account is
- * rare: an index of uploads by their user would cost each of them a row.
- */
+/** From now on they have had their time, and the sweep of uploads removes them. */
 const expireUploads = (db: Database, id: string, now: number) => [
   db
     .update(uploads)

@@ -403,7 +403,7 @@ export const uploads = sqliteTable(
     removed_at: integer(),
   },
   (t) => [
-    index("uploads_expires").on(t.expires_at),
+    index("uploads_expires").on(t.user_id, t.expires_at),
     index("uploads_pending")
       .on(t.user_id)
       .where(sql`completed_at IS NULL AND prediction_id IS NULL`),
