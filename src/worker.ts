@@ -10,7 +10,7 @@ import { servicesOf } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
 import { sweepSuspended } from "./services/suspension.ts";
 import { sweep } from "./services/sweep.ts";
-import { sweepUploads } from "./services/uploads.ts";
+import { sweepUploads } from "./services/sweep-uploads.ts";
 
 export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";

@@ -5,15 +5,13 @@ import { safeName } from "../domain/file-name.ts";
 import { largestUpload, partSizeOf } from "../domain/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../domain/validation.ts";
 import { conflict, notFound, ProblemError } from "../errors.ts";
-import { errorText } from "../log.ts";
 import type { SignedQuery } from "../protocol/file.ts";
 import type { CreateUpload } from "../protocol/upload.ts";
 import { remembered } from "../storage/cache.ts";
 import { abortMultipart, beginMultipart, deleteFile, fileKey, putPart } from "../storage/files.ts";
 import {
   claimUpload,
-  deleteUpload as deleteRow,
-  findExpired,
+  deleteUploads,
   findOwnUploads,
   findUpload,
   insertUpload,
@@ -29,7 +27,7 @@ import type { Caller } from "./tokens.ts";
 /** Of one account: R2 keeps what has arrived of each. */
 const MAX_PENDING = 1_000;
 
-const rows = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findUpload(db, id));
+const known = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findUpload(db, id));
 
 /** Where an upload goes, and whose it is. */
 export interface Destination {
@@ -154,11 +152,11 @@ export async function receivePart(
       `Part ${number} has exactly ${length} bytes; this request ${said}.`,
     );
   }
-  const row = await rows.get(services, id);
+  const row = await known.get(services, id);
   if (!row) throw notFound(`The upload '${id}'`);
   const part = row.completed_at === null && (await putPart(services.env.FILES, row, number, body));
   if (!part) {
-    rows.forget(id);
+    known.forget(id);
     throw conflict("This upload takes no more parts: it is completed, or was deleted.");
   }
   await savePart(services.db, { upload_id: id, part_number: number, etag: part.etag });
@@ -170,39 +168,33 @@ export async function receivePart(
  * @throws ProblemError not_found, conflict when it changes at the same time
  */
 export async function deleteUpload(services: Services, caller: Caller, id: string): Promise<void> {
-  if (await removeUpload(services, await getUpload(services, caller, id))) return;
-  throw conflict("The upload was completed or used at this very moment. Try again.");
+  const row = await getUpload(services, caller, id);
+  if (!(await claimUpload(services.db, row, Date.now()))) {
+    throw conflict("The upload was completed or used at this very moment. Try again.");
+  }
+  const [failure] = await removeClaimed(services, [row]);
+  if (failure !== undefined) throw failure;
 }
 
 /**
- * The file goes before the row, so that nothing stays that nobody knows of.
- * @returns false when it is not as the row has it any more
+ * Removes what is out of everybody's sight, as it was then. The files go before the rows, so that
+ * nothing stays that nobody knows of.
+ * @returns why some of them are still there
  */
-async function removeUpload({ env, db }: Services, row: UploadRow): Promise<boolean> {
-  if (!(await claimUpload(db, row, Date.now()))) return false;
-  const pending = row.completed_at === null;
-  if (pending) await abortMultipart(env.FILES, row);
+export async function removeClaimed({ env, db }: Services, rows: UploadRow[]): Promise<unknown[]> {
+  const aborts = await Promise.allSettled(
+    rows.map(async (row) => row.completed_at === null && (await abortMultipart(env.FILES, row))),
+  );
+  const removed = rows.filter((_, n) => aborts[n]?.status === "fulfilled");
   // Of a pending one nobody has the file's address, though it may be complete. A runner's that is
   // completed belongs to the prediction.
-  if (pending || row.prediction_id === null) await deleteFile(env.FILES, row.key);
-  await deleteRow(db, row.id);
-  rows.forget(row.id);
-  return true;
-}
-
-const SWEPT_AT_A_TIME = 50;
-
-/** Removes what has had its time: pending ones that were abandoned, files that nobody uses. */
-export async function sweepUploads(services: Services, now: number): Promise<void> {
-  const expired = await findExpired(services.db, now, SWEPT_AT_A_TIME);
-  const removals = await Promise.allSettled(expired.map((row) => removeUpload(services, row)));
-  // One that fails must not hold up the others; its time has still come at the next sweep.
-  for (const removal of removals) {
-    if (removal.status === "rejected") {
-      console.error("upload not removed", { error: errorText(removal.reason) });
-    }
-  }
+  const files = removed.filter((row) => row.completed_at === null || row.prediction_id === null);
+  if (files.length > 0) await deleteFile(env.FILES, ...files.map(({ key }) => key));
+  const ids = removed.map(({ id }) => id);
+  if (ids.length > 0) await deleteUploads(db, ids);
+  for (const id of ids) known.forget(id);
+  return aborts.flatMap((abort) => (abort.status === "rejected" ? [abort.reason] : []));
 }
 
 /** After a change: this isolate knows it at once, the others when R2 tells them. */
-export const forgetUpload = rows.forget;
+export const forgetUpload = known.forget;

@@ -45,7 +45,8 @@ export const headFile = (bucket: R2Bucket, key: string) => bucket.head(key);
 export const getFile = (bucket: R2Bucket, key: string, options?: R2GetOptions) =>
   bucket.get(key, options);
 
-export const deleteFile = (bucket: R2Bucket, key: string) => bucket.delete(key);
+/** @param keys 1,000 at most */
+export const deleteFile = (bucket: R2Bucket, ...keys: string[]) => bucket.delete(keys);
 
 /** All that belongs to an upload or a prediction. */
 export async function deleteAll(bucket: R2Bucket, source: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNotNull, isNull, lte, sql } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { type Allowance, withinBytes } from "./account-bytes.ts";
 import { allOf, type Database } from "./database.ts";
 import { uploadParts, uploads } from "./schema.ts";
@@ -16,7 +16,8 @@ export async function insertUpload(
   maxPending: number,
   allowance: Allowance,
 ): Promise<boolean> {
-  const pending = sql`(SELECT count(*) FROM ${uploads}
+  // Left to itself SQLite would go through all uploads of the account.
+  const pending = sql`(SELECT count(*) FROM ${uploads} INDEXED BY uploads_pending
     WHERE ${uploads.user_id} = ${row.user_id} AND ${uploads.completed_at} IS NULL
       AND ${uploads.prediction_id} IS NULL)`;
   const { id, user_id, prediction_id, token_id, key, multipart_id } = row;
@@ -108,15 +109,46 @@ export const claimUpload = (db: Database, row: UploadRow, now: number) =>
     .returning({ id: uploads.id })
     .get();
 
-export const deleteUpload = (db: Database, id: string) =>
-  db.delete(uploads).where(eq(uploads.id, id));
+export const deleteUploads = (db: Database, ids: string[]) =>
+  db.delete(uploads).where(isOneOf(ids));
 
-/** The first of those that have had their time, those included whose removal broke off. */
-export const findExpired = (db: Database, now: number, limit: number) =>
+/** By one parameter: a statement may have a hundred. */
+const isOneOf = (ids: string[]) =>
+  sql`${uploads.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+
+/**
+ * Some accounts with uploads that have had their time, in no order, so that none comes first again
+ * and again. Takes two looks into the index for each account that has uploads.
+ */
+export const someExpired = (db: Database, now: number, limit: number) =>
+  db.all<{ user_id: string }>(sql`
+    WITH RECURSIVE holders (user_id) AS (
+      SELECT min(user_id) FROM uploads
+      UNION ALL
+      SELECT (SELECT min(user_id) FROM uploads WHERE user_id > holders.user_id)
+      FROM holders WHERE user_id IS NOT NULL)
+    SELECT user_id FROM holders
+    WHERE EXISTS (SELECT 1 FROM uploads
+      WHERE uploads.user_id = holders.user_id AND expires_at <= ${now})
+    ORDER BY random() LIMIT ${limit}`);
+
+/**
+ * Takes the first of each account that have had their time out of everybody's sight, those included
+ * whose removal broke off: their time comes again, in case this one does.
+ */
+export const takeExpired = (
+  db: Database,
+  { users, each, now, again }: { users: string[]; each: number; now: number; again: number },
+) =>
   db
-    .select()
-    .from(uploads)
-    .where(lte(uploads.expires_at, now))
-    .orderBy(uploads.expires_at)
-    .limit(limit)
+    .update(uploads)
+    .set({ removed_at: now, expires_at: again })
+    .where(
+      sql`${uploads.id} IN (
+        SELECT one.id FROM json_each(${JSON.stringify(users)}) AS account
+        JOIN uploads AS one ON one.id IN (
+          SELECT id FROM uploads WHERE user_id = account.value AND expires_at <= ${now}
+          ORDER BY expires_at LIMIT ${each}))`,
+    )
+    .returning()
     .all();

@@ -24,13 +24,14 @@ import { listRecoveries } from "../../src/storage/sign-in.ts";
 import { findModelNames, findNamed, insertToken, markTokenUsed } from "../../src/storage/tokens.ts";
 import {
   completeUpload,
-  deleteUpload,
-  findExpired,
+  deleteUploads,
   findOwnUploads,
   findUpload,
   insertUpload,
   keepUploads,
   listParts,
+  someExpired,
+  takeExpired,
 } from "../../src/storage/uploads.ts";
 import { findMostUsed, listUsage } from "../../src/storage/usage.ts";
 import {
@@ -227,6 +228,8 @@ const plansOf = async (call: () => Promise<unknown>) =>
 
 describe("uploads", () => {
   const BY_ID = "SEARCH uploads USING INDEX sqlite_autoindex_uploads_1 (id=?)";
+  const BY_ID_ALONE = BY_ID.replace("USING", "USING COVERING");
+  const EXPIRES = "SEARCH uploads USING COVERING INDEX uploads_expires";
   const PARTS = "SEARCH upload_parts USING PRIMARY KEY (upload_id=?)";
   const row = {
     id: "new",
@@ -266,11 +269,42 @@ describe("uploads", () => {
     ["its parts are a range, in order", async () => listParts(db, "u1"), [[PARTS]]],
     ["completed", () => completeUpload(db, "u1", 1, 2), [[BY_ID], [PARTS]]],
     ["kept for longer", async () => keepUploads(db, ["u1", "u2"], 5), [[BY_ID]]],
-    ["deleted, with its parts", async () => deleteUpload(db, "u1"), [[BY_ID, PARTS]]],
     [
-      "those that have had their time are the first of an index",
-      async () => findExpired(db, 100, 50),
-      [["SEARCH uploads USING INDEX uploads_expires (expires_at<?)"]],
+      "deleted, with their parts",
+      async () => deleteUploads(db, ["u1", "u2"]),
+      [[BY_ID_ALONE, "LIST SUBQUERY 1", "SCAN json_each VIRTUAL TABLE INDEX 1:", PARTS]],
+    ],
+    [
+      "accounts with some that have had their time are found by two looks each",
+      () => someExpired(db, 100, 50),
+      [
+        [
+          "CO-ROUTINE holders",
+          "SETUP",
+          EXPIRES,
+          "RECURSIVE STEP",
+          "SCAN holders",
+          "CORRELATED SCALAR SUBQUERY 2",
+          `${EXPIRES} (user_id>?)`,
+          "SCAN holders",
+          "SEARCH uploads EXISTS USING COVERING INDEX uploads_expires (user_id=? AND expires_at<?)",
+          "USE TEMP B-TREE FOR ORDER BY",
+        ],
+      ],
+    ],
+    [
+      "those of an account that have had their time are the first of an index",
+      () => takeExpired(db, { users: [user_id, other], each: 5, now: 100, again: 200 }),
+      [
+        [
+          BY_ID_ALONE,
+          "LIST SUBQUERY 2",
+          "SCAN account VIRTUAL TABLE INDEX 1:",
+          "SEARCH one USING COVERING INDEX sqlite_autoindex_uploads_1 (id=?)",
+          "CORRELATED LIST SUBQUERY 1",
+          "SEARCH uploads USING INDEX uploads_expires (user_id=? AND expires_at<?)",
+        ],
+      ],
     ],
   ])("%s", async (_, call, plans) => {
     expect(await plansOf(call)).toEqual(plans);

@@ -315,15 +315,65 @@ describe("the sweep", () => {
     expect(await swept(id)).toBe(true);
   });
 
-  test("of more than it takes at a time goes on with the next", async () => {
+  const left = (userId: string) =>
+    env.DB.prepare("SELECT count(*) AS n FROM uploads WHERE user_id = ?")
+      .bind(userId)
+      .first<number>("n");
+
+  const deleteAll = (userId: string) =>
+    env.DB.prepare("DELETE FROM uploads WHERE user_id = ?").bind(userId).run();
+
+  /** Turns one upload of an account into so many, oldest first. */
+  const multiply = (id: string, times: number) =>
+    env.DB.prepare(
+      `INSERT INTO uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
+       SELECT uploads.id || value, user_id, uploads.key || value, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at - value
+       FROM uploads, json_each(?) WHERE uploads.id = ?`,
+    )
+      .bind(JSON.stringify([...Array(times).keys()]), id)
+      .run();
+
+  test("goes on while there is more", async () => {
     const { user_id, client: many } = await newUser();
     await Promise.all(Array.from({ length: 60 }, () => beginUpload(many, 1)));
-    const left = () =>
-      env.DB.prepare("SELECT count(*) AS n FROM uploads WHERE user_id = ?")
-        .bind(user_id)
-        .first<number>("n");
     advance(2 * DAY);
-    for (let times = 0; times < 4 && (await left()) !== 0; times++) await sweep();
-    expect(await left()).toBe(0);
+    await sweep();
+    expect(await left(user_id)).toBe(0);
+  });
+
+  test("has a turn for everybody, whatever one account has left, and however early", async () => {
+    const [many, few] = [await newUser(), await newUser()];
+    const { id } = await uploaded(many.client);
+    await multiply(id, 5_000);
+    advance(1);
+    const one = await uploaded(few.client);
+    advance(31 * DAY);
+    expect(await swept(one.id)).toBe(true);
+    expect(await keysBelow(one.id)).toEqual([]);
+    // It has a bound all the same, and the next one goes on from there.
+    const rest = (await left(many.user_id)) ?? 0;
+    expect(rest).toBeGreaterThan(0);
+    await sweep();
+    expect((await left(many.user_id)) ?? 0).toBeLessThan(rest);
+    await deleteAll(many.user_id);
+  });
+
+  test("is not held up by any number that R2 refuses, and tries them again later", async () => {
+    const [many, few] = [await newUser(), await newUser()];
+    const { id } = await beginUpload(many.client, 1);
+    await env.DB.prepare("UPDATE uploads SET multipart_id = 'not one of R2' WHERE id = ?")
+      .bind(id)
+      .run();
+    await multiply(id, 300);
+    const [theirs, own] = [await beginUpload(few.client, 1), await beginUpload(many.client, 1)];
+    advance(DAY + 1);
+    expect([await swept(theirs.id), await uploadRow(own.id)]).toEqual([true, null]);
+    const refused = vi.spyOn(env.FILES, "resumeMultipartUpload");
+    await sweep();
+    expect(refused).not.toHaveBeenCalled();
+    advance(3_600);
+    await sweep();
+    expect(refused).toHaveBeenCalledTimes(301);
+    await deleteAll(many.user_id);
   });
 });
