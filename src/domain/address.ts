@@ -6,7 +6,7 @@ import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 
 /** What an address allows; the first item says which kind it is, so that none passes for another. */
 export type Grant =
-  | ["part", uploadId: string, number: number, length: number]
+  | ["part", uploadId: string, number: number, length: number, holder: string | null]
   | ["file", key: string];
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };

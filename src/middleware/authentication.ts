@@ -74,7 +74,13 @@ function grantedTo({ req }: Context<App>): { grant: Grant; source: string } {
   return upload_id === undefined
     ? { grant: ["file", fileKey(source_id, file_name)], source: source_id }
     : {
-        grant: ["part", upload_id, Number(part_number), Number(req.query("size"))],
+        grant: [
+          "part",
+          upload_id,
+          Number(part_number),
+          Number(req.query("size")),
+          req.query("holder") ?? null,
+        ],
         source: upload_id,
       };
 }

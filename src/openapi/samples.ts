@@ -33,11 +33,12 @@ const versionSummary = {
 };
 
 const UPLOAD = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
+const TOKEN = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d60";
 const SIGNED = "expires=1795310130&signature=Jv3c0yWm1xPq8sT5uZ7aB9dE2fG4hK6nL-oR_iQwXkY";
 const ETAGS = ['"9b2cf535f27731c974343645a3985328"', '"1f3870be274f6c49b3e31a0c6728957f"'];
 
 const partAddress = (number: number, size: number) =>
-  `https://auspex.example.com/v1/uploads/${UPLOAD}/parts/${number}?size=${size}&${SIGNED}`;
+  `https://auspex.example.com/v1/uploads/${UPLOAD}/parts/${number}?size=${size}&holder=${TOKEN}&${SIGNED}`;
 
 const machine = { name: "NVIDIA L40S", gpus: 1, cpus: 16, ram_per_gpu_gb: 48, ram_gb: 128 };
 

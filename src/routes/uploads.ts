@@ -80,7 +80,7 @@ const put = createRoute({
   tags,
   summary: "Send a part of a file",
   description:
-    "The addresses are those in `urls` of the upload: signed, so that they need no token, and good for one part of exactly that many bytes. The body is the bytes of the part, with its `Content-Length`. A part may be sent again: the last one counts.",
+    "The addresses are those in `urls` of the upload: signed, so that they need no token, and good for one part of exactly that many bytes, as long as the token that they were given to is. The body is the bytes of the part, with its `Content-Length`. A part may be sent again: the last one counts.",
   middleware: signedOrAnybody,
   request: {
     params: oneUpload.extend({ part_number: integerText(1, MAX_PARTS) }),
@@ -88,6 +88,10 @@ const put = createRoute({
       size: integerText(1, 999_999_999_999_999).meta({
         description: "Bytes in the part",
         example: 16_777_216,
+      }),
+      holder: z.string().max(64).optional().meta({
+        description: "Id of the token, or the session, that the address was given to",
+        example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d60",
       }),
     }),
     body: {
@@ -109,7 +113,9 @@ const put = createRoute({
     },
     ...errorAnswers,
     400: problemAnswer("The body has not the length that the address is for"),
-    403: problemAnswer("The address has expired, or is not as it was given"),
+    403: problemAnswer(
+      "The address has expired, or is not as it was given, or whoever it was given to may send nothing any more",
+    ),
     409: problemAnswer("The upload is completed or deleted"),
   },
 });
@@ -151,20 +157,20 @@ export const uploadRoutes = routes()
   .openapi(create, async (c) => {
     const { services, caller } = c.var;
     const row = await createUpload(services, caller, c.req.valid("json"));
-    return c.json(await presentUpload(services, row, new URL(c.req.url).origin), 200);
+    return c.json(await presentUpload(services, caller, row, new URL(c.req.url).origin), 200);
   })
   .openapi(get, async (c) => {
     const { services, caller } = c.var;
     const row = await getUpload(services, caller, c.req.valid("param").upload_id);
-    return c.json(await presentUpload(services, row, new URL(c.req.url).origin), 200);
+    return c.json(await presentUpload(services, caller, row, new URL(c.req.url).origin), 200);
   })
   .openapi(put, async (c) => {
     const { upload_id: id, part_number: number } = c.req.valid("param");
-    const { size: length, ...query } = c.req.valid("query");
+    const { size: length, holder = null, ...query } = c.req.valid("query");
     const said = c.req.header("content-length");
     const sent = said === undefined ? undefined : Number(said);
     const body = c.req.raw.body;
-    const part = { id, number, length };
+    const part = { id, number, length, holder };
     const etag = await receivePart(c.var.services, part, query, { body, sent });
     return c.json({}, 200, { etag });
   })
@@ -172,7 +178,7 @@ export const uploadRoutes = routes()
     const { services, caller } = c.var;
     const { etags } = c.req.valid("json");
     const row = await completeUpload(services, caller, c.req.valid("param").upload_id, etags);
-    return c.json(await presentUpload(services, row, new URL(c.req.url).origin), 200);
+    return c.json(await presentUpload(services, caller, row, new URL(c.req.url).origin), 200);
   })
   .openapi(remove, async (c) => {
     await deleteUpload(c.var.services, c.var.caller, c.req.valid("param").upload_id);

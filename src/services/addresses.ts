@@ -10,17 +10,28 @@ import type { Services } from "./services.ts";
 /** How long the address of an upload's file is good for. */
 export const ADDRESS_SECONDS = 86_400;
 
+/** One part of an upload, for whom it is to be sent by. */
+export interface Part {
+  id: string;
+  number: number;
+  /** Bytes. */
+  length: number;
+  /** The token, or the session, that the address is given to: it is good no longer. Null: a runner. */
+  holder: string | null;
+}
+
 /** The address of one part of an upload. @param expires unix ms */
 export async function partAddress(
   services: Services,
   origin: string,
-  { id, number, length }: { id: string; number: number; length: number },
+  { id, number, length, holder }: Part,
   expires: number,
 ): Promise<string> {
   const seconds = Math.floor(expires / 1000);
-  const grant: Grant = ["part", id, number, length];
+  const grant: Grant = ["part", id, number, length, holder];
   const signature = await signGrant(await signingKey(services), grant, seconds);
-  const query = `size=${length}&expires=${seconds}&signature=${signature}`;
+  const whose = holder === null ? "" : `holder=${encodeURIComponent(holder)}&`;
+  const query = `size=${length}&${whose}expires=${seconds}&signature=${signature}`;
   return `${origin}/v1/uploads/${id}/parts/${number}?${query}`;
 }
 

@@ -4,9 +4,11 @@ import { partLength, type Upload } from "../protocol/upload.ts";
 import { listParts, type UploadRow } from "../storage/uploads.ts";
 import { ADDRESS_SECONDS, fileAddress, partAddress } from "./addresses.ts";
 import type { Services } from "./services.ts";
+import type { Caller } from "./tokens.ts";
 
 export async function presentUpload(
   services: Services,
+  { token_id }: Pick<Caller, "token_id">,
   row: UploadRow,
   origin: string,
 ): Promise<Upload> {
@@ -15,7 +17,7 @@ export async function presentUpload(
   const until = Math.min(expires_at, Date.now() + ADDRESS_SECONDS * 1000);
   const [parts, urls, fileUrl] = await Promise.all([
     pending ? listParts(services.db, id) : [],
-    pending ? partAddresses(services, row, origin) : [],
+    pending ? partAddresses(services, row, origin, token_id) : [],
     pending ? null : fileAddress(services, origin, key, until),
   ]);
   return {
@@ -34,16 +36,17 @@ export async function presentUpload(
   };
 }
 
-/** In order; good for as long as the upload is waited for. */
+/** In order; good for as long as the upload is waited for, and its holder may send it. */
 export const partAddresses = (
   services: Services,
   { id, size, part_size, expires_at }: UploadRow,
   origin: string,
+  holder: string | null,
 ): Promise<string[]> =>
   Promise.all(
     Array.from({ length: partCount(size, part_size) }, (_, n) => {
       const number = n + 1;
       const length = partLength(size, part_size, number);
-      return partAddress(services, origin, { id, number, length }, expires_at);
+      return partAddress(services, origin, { id, number, length, holder }, expires_at);
     }),
   );

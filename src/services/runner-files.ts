@@ -90,7 +90,7 @@ export async function beginRunnerUpload(
     },
     request,
   );
-  const urls = await partAddresses(services, row, origin);
+  const urls = await partAddresses(services, row, origin, null);
   return { id: row.id, part_size: row.part_size, urls };
 }
 

@@ -28,8 +28,8 @@ export async function sweepUploads(services: Services, now: number): Promise<voi
     const again = now + AGAIN_MS;
     const taken = await takeExpired(services.db, { users, each, now, again });
     const failures = await removeClaimed(services, taken).catch((error: unknown) => [error]);
-    for (const failure of failures) {
-      console.error("upload not removed", { error: errorText(failure) });
-    }
+    if (failures.length === 0) continue;
+    const error = errorText(failures[0]);
+    console.error("uploads not removed", { count: failures.length, error });
   }
 }

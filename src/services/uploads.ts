@@ -9,17 +9,18 @@ import type { SignedQuery } from "../protocol/file.ts";
 import type { CreateUpload } from "../protocol/upload.ts";
 import { remembered } from "../storage/cache.ts";
 import { abortMultipart, beginMultipart, deleteFile, fileKey, putPart } from "../storage/files.ts";
+import { findHolder } from "../storage/tokens.ts";
 import {
   claimUpload,
   deleteUploads,
   findOwnUploads,
-  findUpload,
+  findReceiving,
   insertUpload,
   savePart,
   type UploadRow,
 } from "../storage/uploads.ts";
-import { requireAccess } from "./access.ts";
-import { requireGrant } from "./addresses.ts";
+import { isSuspended, requireAccess, SUSPENDED } from "./access.ts";
+import { type Part, requireGrant } from "./addresses.ts";
 import { allowanceOf, withinRoom } from "./room.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
@@ -27,7 +28,8 @@ import type { Caller } from "./tokens.ts";
 /** Of one account: R2 keeps what has arrived of each. */
 const MAX_PENDING = 1_000;
 
-const known = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findUpload(db, id));
+const known = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findReceiving(db, id));
+const holders = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findHolder(db, id));
 
 /** Where an upload goes, and whose it is. */
 export interface Destination {
@@ -124,13 +126,6 @@ export async function getUpload(
   return row;
 }
 
-export interface Part {
-  id: string;
-  number: number;
-  /** Bytes, as the address has it. */
-  length: number;
-}
-
 /**
  * Streams one part through to R2. It may come again: the last one counts.
  * @param body exactly as long as its header says, or it would not get here
@@ -139,11 +134,11 @@ export interface Part {
  */
 export async function receivePart(
   services: Services,
-  { id, number, length }: Part,
+  { id, number, length, holder }: Part,
   query: SignedQuery,
   { body, sent }: { body: ReadableStream | null; sent: number | undefined },
 ): Promise<string> {
-  await requireGrant(services, ["part", id, number, length], query);
+  await requireGrant(services, ["part", id, number, length, holder], query);
   if (sent !== length || !body) {
     const said =
       sent === undefined ? "does not say how many it has (Content-Length)" : `has ${sent}`;
@@ -152,8 +147,9 @@ export async function receivePart(
       `Part ${number} has exactly ${length} bytes; this request ${said}.`,
     );
   }
-  const row = await known.get(services, id);
+  const [row] = await Promise.all([known.get(services, id), requireHolder(services, holder)]);
   if (!row) throw notFound(`The upload '${id}'`);
+  if (isSuspended(row)) throw new ProblemError("forbidden", SUSPENDED);
   const part = row.completed_at === null && (await putPart(services.env.FILES, row, number, body));
   if (!part) {
     known.forget(id);
@@ -161,6 +157,17 @@ export async function receivePart(
   }
   await savePart(services.db, { upload_id: id, part_number: number, etag: part.etag });
   return `"${part.etag}"`;
+}
+
+/** @throws ProblemError forbidden once the token, or the session, of an address is none any more */
+async function requireHolder(services: Services, holder: string | null): Promise<void> {
+  if (holder === null) return;
+  const found = await holders.get(services, holder);
+  if (found && (found.expires_at === null || found.expires_at > Date.now())) return;
+  throw new ProblemError(
+    "forbidden",
+    "What this address was given to, a token or a session, has ended. GET /v1/uploads/{id} with another has new ones.",
+  );
 }
 
 /**

@@ -36,6 +36,14 @@ export const findToken = (db: Database, hash: string) =>
     .where(eq(tokens.hash, hash))
     .get();
 
+/** When a token, or a session, ends by itself: of one that is there. */
+export async function findHolder(db: Database, id: string) {
+  const [row] = await db.all<{ expires_at: number | null }>(sql`
+    SELECT expires_at FROM tokens WHERE id = ${id}
+    UNION ALL SELECT expires_at FROM sessions WHERE id = ${id}`);
+  return row;
+}
+
 export const findRunnerToken = (db: Database, hash: string) =>
   db
     .select({

@@ -1,7 +1,7 @@
-import { and, eq, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { type Allowance, withinBytes } from "./account-bytes.ts";
 import { allOf, type Database } from "./database.ts";
-import { uploadParts, uploads } from "./schema.ts";
+import { uploadParts, uploads, users } from "./schema.ts";
 
 export type UploadRow = typeof uploads.$inferSelect;
 export type UploadPartRow = typeof uploadParts.$inferSelect;
@@ -34,6 +34,15 @@ export const findUpload = (db: Database, id: string) =>
     .select()
     .from(uploads)
     .where(and(eq(uploads.id, id), isNull(uploads.removed_at)))
+    .get();
+
+/** One that takes parts, with what its account may, while that is there. */
+export const findReceiving = (db: Database, id: string) =>
+  db
+    .select({ ...getTableColumns(uploads), suspended_at: users.suspended_at })
+    .from(uploads)
+    .innerJoin(users, eq(users.id, uploads.user_id))
+    .where(and(eq(uploads.id, id), isNull(uploads.removed_at), isNull(users.deleted_at)))
     .get();
 
 /** An account's own. */

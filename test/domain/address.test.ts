@@ -6,7 +6,7 @@ import { addressKey, type Grant, isSigned, signGrant } from "../../src/domain/ad
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const OTHER = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5f";
 const EXPIRES = 1_800_000_000;
-const PART: Grant = ["part", ID, 3, 16_777_216];
+const PART: Grant = ["part", ID, 3, 16_777_216, OTHER];
 
 const key = await addressKey(new Uint8Array(32).fill(15));
 
@@ -18,11 +18,17 @@ test("a signature is 43 characters of base64url, the same each time", async () =
 });
 
 test.each<[string, Grant, number]>([
-  ["another upload", ["part", OTHER, 3, 16_777_216], EXPIRES],
-  ["another part", ["part", ID, 4, 16_777_216], EXPIRES],
-  ["another length", ["part", ID, 3, 16_777_217], EXPIRES],
+  ["another upload", ["part", OTHER, 3, 16_777_216, OTHER], EXPIRES],
+  ["another part", ["part", ID, 4, 16_777_216, OTHER], EXPIRES],
+  ["another length", ["part", ID, 3, 16_777_217, OTHER], EXPIRES],
+  ["another holder", ["part", ID, 3, 16_777_216, ID], EXPIRES],
+  ["no holder", ["part", ID, 3, 16_777_216, null], EXPIRES],
   ["a later end", PART, EXPIRES + 1],
-  ["a digit that has wandered from one number to the next", ["part", ID, 31, 6_777_216], EXPIRES],
+  [
+    "a digit that has wandered from one number to the next",
+    ["part", ID, 31, 6_777_216, OTHER],
+    EXPIRES,
+  ],
   ["a file", ["file", ID], EXPIRES],
   ["a file whose name looks like a part", ["file", `${ID},3,16777216`], EXPIRES],
 ])("is not good for %s", async (_, grant, expires) => {

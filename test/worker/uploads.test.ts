@@ -199,6 +199,8 @@ describe("parts", () => {
       address.replace(id, other.id),
       address.replace("/parts/1?", "/parts/2?"),
       query("size", "4"),
+      query("holder", crypto.randomUUID()),
+      changed((one) => one.searchParams.delete("holder")),
       query("expires", String(Number(searchParams.get("expires")) + 1)),
       query("signature", `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`),
       query("signature", new URL(other.urls[0] ?? "").searchParams.get("signature") ?? ""),

@@ -31,4 +31,4 @@ export const uploadPages = pages()
   });
 
 const show = async (c: PageContext, row: UploadRow) =>
-  c.json(await presentUpload(c.var.services, row, c.var.origin));
+  c.json(await presentUpload(c.var.services, viewerOf(c).caller, row, c.var.origin));
