@@ -48,7 +48,13 @@ export const statusOf = ({ code }: ProblemError): ContentfulStatusCode => PROBLE
 
 export const conflict = (detail: string) => new ProblemError("conflict", detail);
 
-export const notFound = (what: string) => new ProblemError("not_found", `${what} was not found.`);
+/** Of what may be there all the same, for somebody else. */
+export const notSeen = (what: string) =>
+  new ProblemError("not_found", `${what} was not found: it is not there, or not yours to see.`);
+
+/** @param next what whoever asked for it can do now, where there is something */
+export const notFound = (what: string, next = "") =>
+  new ProblemError("not_found", `${what} was not found.${next && ` ${next}`}`);
 
 function problemResponse(code: ProblemCode, detail: string, c: Context): Response {
   const [status] = PROBLEMS[code];

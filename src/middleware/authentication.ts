@@ -194,13 +194,13 @@ function allOf(scopes: Scope[]) {
 }
 
 const forbidden = (what: string) =>
-  new ProblemError("forbidden", `This needs a token with ${what}.`);
+  new ProblemError("forbidden", `This needs a token with ${what}. Make one at /tokens.`);
 
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];
   if (token) return token;
   throw new ProblemError(
     "unauthenticated",
-    "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'.",
+    "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'. Access tokens are made at /tokens.",
   );
 }

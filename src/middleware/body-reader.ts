@@ -61,7 +61,7 @@ export class BodyReader {
     for await (const chunk of this.#chunks()) {
       const passed = scan.feed(chunk);
       if (passed === "depth") throw tooDeep(bounds.depth);
-      if (passed === "values") throw tooLarge(`A request body may have ${bounds.values} values.`);
+      if (passed === "values") throw tooManyValues(bounds.values);
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();
@@ -130,7 +130,7 @@ export class BodyReader {
     return tooLarge(
       maxBytes < MAX_BODY_BYTES
         ? `Without signing in a request body may have ${maxBytes} bytes.`
-        : "A request body may have 10 MB. Send files with POST /v1/uploads, or by address.",
+        : "A request body may have 10 MiB at most. Send files with POST /v1/uploads, or by address.",
     );
   }
 }
@@ -183,6 +183,11 @@ function tooDeep(levels: number): ValidationFailure {
 function brokenOff(): never {
   throw new ProblemError("bad_request", "The body broke off before its end.");
 }
+
+const tooManyValues = (most: number) =>
+  tooLarge(
+    `A request body may have ${most.toLocaleString("en")} values at most. Send large data as a file.`,
+  );
 
 const tooLarge = (detail: string) => new ProblemError("too_large", detail);
 

@@ -3,7 +3,7 @@
  * was given out before leads there. What users upload is then of another origin than the pages.
  */
 import { createMiddleware } from "hono/factory";
-import { notFound } from "../errors.ts";
+import { ProblemError } from "../errors.ts";
 import type { App } from "../routes/context.ts";
 
 const FILE = /^\/v1\/files\/[^/]+\/[^/]+$/;
@@ -18,7 +18,7 @@ export const filesApart = createMiddleware<App>(async (c, next) => {
     if (isFile && c.req.query("signature") !== undefined)
       return c.redirect(`${filesOrigin}${pathname}${search}`, 307);
   } else if (!isFile && !(FILE.test(pathname) && c.req.method === "OPTIONS")) {
-    throw notFound("This address, which has files and nothing else,");
+    throw new ProblemError("not_found", "This address has files and nothing else.");
   }
   await next();
 });

@@ -73,19 +73,20 @@ const PROBLEMS: Record<number, ErrorExample> = {
     code: "unauthenticated",
     title: "Authentication required",
     description: "No token where one is needed, or a bad one",
-    detail: "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'.",
+    detail:
+      "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'. Access tokens are made at /tokens.",
   },
   403: {
     code: "forbidden",
     title: "Not allowed",
     description: "The token may not do this",
-    detail: "This needs a token with the scope write.",
+    detail: "This needs a token with the scope write. Make one at /tokens.",
   },
   404: {
     code: "not_found",
     title: "Not found",
     description: "It is not there, or not yours to see",
-    detail: "The model 'demo/story' was not found.",
+    detail: "The prediction '01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e' was not found.",
   },
   408: {
     code: "request_timeout",
@@ -102,8 +103,9 @@ const PROBLEMS: Record<number, ErrorExample> = {
   413: {
     code: "too_large",
     title: "Too large",
-    description: "The body has more than 10 MB, or more than 500,000 values",
-    detail: "A request body may have 10 MB. Send files by address instead.",
+    description: "The body has more than 10 MiB, or more than 500,000 values",
+    detail:
+      "A request body may have 10 MiB at most. Send files with POST /v1/uploads, or by address.",
   },
   415: {
     code: "unsupported_media_type",

@@ -10,7 +10,7 @@ export const signedQuery = z.object({
   }),
   signature: z
     .string()
-    .regex(/^[\w-]{43}$/, "43 characters of base64url")
+    .regex(/^[\w-]{43}$/, "the address is not as it was given: use it unchanged")
     .meta({
       description: "Holds for everything in the address: use it unchanged",
       example: "Jv3c0yWm1xPq8sT5uZ7aB9dE2fG4hK6nL-oR_iQwXkY",

@@ -1,6 +1,6 @@
 /** Holds callers to what they may touch, in words (domain/access.ts decides it). */
 import { type Access, accessToAccount } from "../domain/access.ts";
-import { notFound, ProblemError } from "../errors.ts";
+import { notSeen, ProblemError } from "../errors.ts";
 import { findModelNames } from "../storage/tokens.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
@@ -16,7 +16,7 @@ export async function requireAccess(
   what: string,
 ): Promise<void> {
   if (access === "granted") return;
-  if (access === "hidden" || !caller) throw notFound(what);
+  if (access === "hidden" || !caller) throw notSeen(what);
   const it = what.charAt(0).toLowerCase() + what.slice(1);
   throw access === "for its owner"
     ? new ProblemError("forbidden", `Only its owner may change ${it}, or see its variables.`)

@@ -242,7 +242,7 @@ function refusal({ settings }: Services, reason: "conflict" | "full"): ProblemEr
   if (reason === "conflict") {
     return new ProblemError(
       "conflict",
-      "This Idempotency-Key was used with another request in the last 24 hours.",
+      "This Idempotency-Key was used with another request in the last 24 hours. Give each request one of its own.",
     );
   }
   return new ProblemError(

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { accessToModel, type ModelUse } from "../domain/access.ts";
 import { merge } from "../domain/merge.ts";
 import { ValidationFailure } from "../domain/validation.ts";
-import { conflict, notFound } from "../errors.ts";
+import { conflict, notFound, notSeen } from "../errors.ts";
 import type { CreateModel, Model, ModelItem, ModelSort, UpdateModel } from "../protocol/model.ts";
 import { isDuplicate, isFull } from "../storage/database.ts";
 import { ascends, type Direction } from "../storage/keyset.ts";
@@ -54,7 +54,7 @@ async function found(
 ): Promise<DetailedModelRow> {
   const what = `The model '${owner}/${name}'`;
   const row = await findModelByName(services.db, owner, name, caller?.user_id);
-  if (!row) throw notFound(what);
+  if (!row) throw notSeen(what);
   const access = accessToModel(caller, { ...row, owner_id: row.owner.id }, use);
   await requireAccess(services, caller, access, what);
   return row;

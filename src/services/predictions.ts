@@ -3,7 +3,7 @@
 import { accessToRun } from "../domain/access.ts";
 import { merge } from "../domain/merge.ts";
 import { sha256 } from "../domain/secret.ts";
-import { conflict, notFound } from "../errors.ts";
+import { conflict, notSeen, ProblemError } from "../errors.ts";
 import type { Snapshot } from "../objects/prediction/record.ts";
 import {
   openStream,
@@ -161,7 +161,10 @@ export async function openLog(
   options: StreamOptions,
 ): Promise<Response> {
   const response = await openStream(stub, options);
-  if (response.status === 404) throw notFound(`The event log of '${id}' is no longer kept. It`);
+  if (response.status === 404) {
+    const detail = `The events of the prediction '${id}' are no longer kept.`;
+    throw new ProblemError("not_found", detail);
+  }
   if (response.status === 429) {
     throw tooManyReaders("This prediction has as many readers as it may. Close some, or poll it.");
   }
@@ -175,7 +178,7 @@ export async function findRun(
   id: string,
 ): Promise<PredictionRow> {
   const row = await findPrediction(services.db, caller.user_id, id);
-  if (!row) throw notFound(`The prediction '${id}'`);
+  if (!row) throw notSeen(`The prediction '${id}'`);
   notePlace(row);
   await requireRun(services, caller, row);
   return row;

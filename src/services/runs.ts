@@ -7,7 +7,7 @@ import { BEGINNING } from "../domain/page-bounds.ts";
 import { isTerminal } from "../domain/prediction-state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../domain/timeline.ts";
 import { rootOf } from "../domain/version-schemas.ts";
-import { conflict, notFound } from "../errors.ts";
+import { conflict, notSeen } from "../errors.ts";
 import type { History } from "../objects/prediction/history.ts";
 import type { Json } from "../protocol/common.ts";
 import type { StoredValue } from "../protocol/event.ts";
@@ -178,7 +178,7 @@ export async function retryPrediction(
   const asked = await (await placeOf(services, caller, id)).asked();
   if (!asked) throw conflict("Its input is removed: it cannot be run again.");
   const model = await findModel(services.db, row.model_id);
-  if (!model) throw notFound(`The model '${row.model_owner}/${row.model_name}'`);
+  if (!model) throw notSeen(`The model '${row.model_owner}/${row.model_name}'`);
   const reference = `${model.owner.username}/${model.name}:${row.version_number}`;
   const target = await findTarget(services, caller, reference);
   const { call, stream, retention_seconds } = asked;

@@ -1,6 +1,6 @@
 /** What a prediction is to run on: the one look-up of the hot path, remembered in the isolate. */
 import { accessToModel } from "../domain/access.ts";
-import { notFound } from "../errors.ts";
+import { notFound, notSeen, ProblemError } from "../errors.ts";
 import { remembered } from "../storage/cache.ts";
 import { type TargetRow, findTarget as targetOf } from "../storage/models.ts";
 import { findVersion, type VersionRow } from "../storage/versions.ts";
@@ -71,16 +71,24 @@ export async function findTarget(
   const [path = "", number] = reference.split(":", 2);
   const model = await findModel(services, caller, path);
   const what = `The model '${path}'`;
-  if (!model) throw notFound(what);
+  if (!model) throw notSeen(what);
   await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
   const version =
     number === undefined
       ? model.latest_version
       : await versions.get(services, `${model.id}:${number}`);
   if (version) return { model, version };
-  if (number !== undefined) throw notFound(`The version '${reference}'`);
-  throw notFound(`A version of '${path}': publish one with POST /v1/models/${path}/versions. It`);
+  if (number !== undefined) throw noVersion(path, number);
+  const detail = `The model '${path}' has no version yet: its owner publishes one with POST /v1/models/${path}/versions.`;
+  throw new ProblemError("not_found", detail);
 }
+
+/** @param path `owner/name` */
+export const noVersion = (path: string, number: number | string) =>
+  notFound(
+    `The version '${path}:${number}'`,
+    `GET /v1/models/${path}/versions lists what there is.`,
+  );
 
 // After a change: this isolate knows it at once, the others within the time that they remember.
 

@@ -117,7 +117,7 @@ function noteUse(
 const denied = () =>
   new ProblemError(
     "unauthenticated",
-    "The access token in the header 'Authorization' is unknown, expired or revoked.",
+    "The access token in the header 'Authorization' is unknown, expired or revoked. Make another at /tokens.",
   );
 
 /**
@@ -162,7 +162,10 @@ export function authenticateOperator({ settings }: Services, token: string): voi
     );
   }
   if (!sameText(token, settings.operatorToken)) {
-    throw new ProblemError("unauthenticated", "The operator token is wrong.");
+    throw new ProblemError(
+      "unauthenticated",
+      "The operator token is wrong: this takes the deployment's OPERATOR_TOKEN.",
+    );
   }
 }
 

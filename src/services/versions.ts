@@ -2,7 +2,7 @@
 import { checkSchema } from "../domain/json-schema.ts";
 import { invalid, jsonText, type Loc, ValidationFailure } from "../domain/validation.ts";
 import { schemaOf } from "../domain/version-schemas.ts";
-import { conflict, notFound } from "../errors.ts";
+import { conflict } from "../errors.ts";
 import type { Configuration, CreateVersion, Schemas, VersionSummary } from "../protocol/model.ts";
 import { isFull } from "../storage/database.ts";
 import {
@@ -19,7 +19,7 @@ import { type Page, type PageRequest, page } from "./pages.ts";
 import { allowanceOf, withinRoom } from "./room.ts";
 import { settleUnderWay } from "./rows.ts";
 import type { Services } from "./services.ts";
-import { forgetModel, forgetVersion } from "./targets.ts";
+import { forgetModel, forgetVersion, noVersion } from "./targets.ts";
 import type { Caller } from "./tokens.ts";
 import { imagePathOf } from "./users.ts";
 
@@ -80,7 +80,7 @@ export async function readVersion(
 ): Promise<ReadVersion> {
   const { id, visibility } = await readModel(services, caller, owner, name);
   const version = await findVersion(services.db, id, number);
-  if (!version) throw notFound(`The version '${owner}/${name}:${number}'`);
+  if (!version) throw noVersion(`${owner}/${name}`, number);
   return { version, shared: visibility !== "private" };
 }
 
@@ -93,8 +93,7 @@ export async function deleteVersion(
   number: number,
 ): Promise<void> {
   const { id } = await readOwnModel(services, caller, owner, name);
-  if (!(await findVersion(services.db, id, number)))
-    throw notFound(`The version '${owner}/${name}:${number}'`);
+  if (!(await findVersion(services.db, id, number))) throw noVersion(`${owner}/${name}`, number);
   await settleUnderWay(services, id, number);
   if (!(await deleteRow(services.db, id, number))) {
     throw conflict(

@@ -153,7 +153,7 @@ describe("the body", () => {
     ]);
   });
 
-  test("over 10 MB is a 413, with and without a length", async () => {
+  test("over 10 MiB is a 413, with and without a length", async () => {
     const body = JSON.stringify({ model, input: { text: "x".repeat(10 * 1024 * 1024) } });
     expectProblem(await create(body), 413, "too_large");
     const bytes = new TextEncoder().encode(body);

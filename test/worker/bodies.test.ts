@@ -52,7 +52,7 @@ describe("JSON at every door", () => {
       const answer = await client.post(path, attack);
       expect([path, answer.status]).toEqual([path, 413]);
       const text = await answer.text();
-      expect(text).toContain("500000 values");
+      expect(text).toContain("500,000 values");
       const isVendora = path.startsWith("/v1/vendora");
       expect(JSON.parse(text)).toMatchObject(
         isVendora ? { error: { code: "request_too_large" } } : { type: "urn:auspex:too_large" },

@@ -51,7 +51,7 @@ const UserFields = ({
       name="username"
       label="Username"
       autocomplete="off"
-      hint="Your models are at username/model. Small letters, digits and hyphens."
+      hint="Your models are at username/model. Lower-case letters and digits, with '.', '_' or '-' between them."
       value={username}
       required
       draft={draft}

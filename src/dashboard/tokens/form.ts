@@ -7,7 +7,11 @@ const DAY_MS = 86_400_000;
 
 export const SCOPES: { value: Scope; label: string; hint: string }[] = [
   { value: "predict", label: "predict", hint: "Run models, cancel runs, upload files for them." },
-  { value: "read", label: "read", hint: "Read what is yours: predictions, private models, usage." },
+  {
+    value: "read",
+    label: "read",
+    hint: "Read what is yours: predictions, private models, your profile.",
+  },
   { value: "write", label: "write", hint: "Change what is yours: models, versions, your profile." },
 ];
 

@@ -39,6 +39,9 @@ export interface Call {
   handedOn?: (() => void) | undefined;
 }
 
+/** What whoever knows the names of OpenAI's models does next. */
+export const LISTED = "Models are named owner/name here: GET /v1/vendora/models lists them.";
+
 /** Seconds by which the answer comes before the time limit. */
 const MARGIN = 5;
 
@@ -54,11 +57,11 @@ export async function findCallable(
 ): Promise<Target> {
   const target = await findTarget(services, caller, model).catch((error: unknown) => {
     if (!(error instanceof ProblemError && error.code === "not_found")) throw error;
-    const message = `The model '${model}' does not exist or you do not have access to it.`;
+    const message = `The model '${model}' does not exist or you do not have access to it. ${LISTED}`;
     throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
   });
   if (target.version.compatibilities[COMPATIBILITY[call]]) return target;
-  const message = `Version ${target.version.number} of '${model}' has no ${COMPATIBILITY[call]} among its compatibilities: its owner can publish one that has.`;
+  const message = `Version ${target.version.number} of '${model}' has no ${COMPATIBILITY[call]} among its compatibilities. Run it with POST /v1/predictions, or call another: GET /v1/vendora/models lists them.`;
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 

@@ -8,7 +8,7 @@ import { listCallable } from "../../storage/models.ts";
 import type { Services } from "../services.ts";
 import { findTarget } from "../targets.ts";
 import type { Caller } from "../tokens.ts";
-import { secondsOf } from "./calls.ts";
+import { LISTED, secondsOf } from "./calls.ts";
 
 /** The list has no pages: more than these nobody picks from. */
 const MAX_LISTED = 1_000;
@@ -39,7 +39,7 @@ export async function readVendoraModel(
     const { owner, name } = target.model;
     return { ...present({ owner, name, created_at: target.version.created_at }), id: reference };
   }
-  const message = `The model '${reference.slice(0, 200)}' does not exist, is not yours to see, or has no vendora compatibility.`;
+  const message = `The model '${reference.slice(0, 200)}' does not exist, is not yours to see, or has no vendora compatibility. ${LISTED}`;
   throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
 }
 
