@@ -4,6 +4,7 @@
  */
 import { TOKEN_MS } from "./lease.ts";
 import type { PredictionLife } from "./prediction.ts";
+import type { Attempt } from "./prediction-state.ts";
 
 /** How long a runner is waited for. */
 export interface Patience {
@@ -40,6 +41,7 @@ export type Deadline =
   | { what: "redispatch"; at: number }
   | { what: "connect"; at: number }
   | { what: "second"; at: number }
+  | { what: "missed"; at: number }
   | { what: "lease"; at: number }
   | { what: "token"; at: number }
   | { what: "setup"; at: number }
@@ -72,9 +74,12 @@ export function deadlines(
   patience: Patience,
   owed: Owed = NOTHING_OWED,
 ): Deadline[] {
+  const [dismissed] = life.state.dismissed;
   const own = ofLife(life, channel, patience);
-  // Webhooks outlive the data: what is still to be delivered is not forgotten before.
-  const found = owed.pending ? own.filter(({ what }) => what !== "forget") : own;
+  // Both outlive the data: while there is something to be delivered, or somebody to come, nothing
+  // is forgotten.
+  const found = owed.pending || dismissed ? own.filter(({ what }) => what !== "forget") : own;
+  if (dismissed) found.push({ what: "missed", at: connectBy(dismissed, patience) });
   // First, so that whatever else cannot be done just now keeps nobody from being told.
   return owed.at < NEVER ? [{ what: "webhooks", at: owed.at }, ...found] : found;
 }
@@ -102,9 +107,9 @@ function ofLife(
     return found;
   }
   if (channel === null && attempt.started_at === null) {
-    const { opened_at } = state.second ?? attempt;
-    found.push({ what: "connect", at: opened_at + patience.connect_seconds * 1000 });
-    if (!attempt.seconded) found.push({ what: "second", at: opened_at + SECOND_MS });
+    const last = state.second ?? attempt;
+    found.push({ what: "connect", at: connectBy(last, patience) });
+    if (!attempt.seconded) found.push({ what: "second", at: last.opened_at + SECOND_MS });
     return found;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;
@@ -121,6 +126,9 @@ function ofLife(
   );
   return found;
 }
+
+const connectBy = ({ opened_at }: Attempt, { connect_seconds }: Patience) =>
+  opened_at + connect_seconds * 1000;
 
 const redispatchSeconds = (dispatches: number) =>
   Math.min(REDISPATCH_SECONDS.first * 2 ** Math.max(0, dispatches - 1), REDISPATCH_SECONDS.most);

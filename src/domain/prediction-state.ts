@@ -65,7 +65,9 @@ export interface Attempt {
   number: number;
   secret: string;
   opened_at: number;
-  /** When its runner was first heard; null while it has only been handed out. */
+  /** What was heard of its runner: nothing yet, something, or its last word. */
+  word: "none" | "some" | "last";
+  /** When it began; null while it has only been handed out. */
   started_at: number | null;
   /** When its container was ready for the model to run. */
   ready_at: number | null;
@@ -87,6 +89,11 @@ export interface PredictionState {
   attempt: Attempt | null;
   /** The same job in other hands, when the first were not heard: whoever of the two is heard first has it. */
   second: Attempt | null;
+  /**
+   * Attempts that are not wanted any more and of which nothing was heard, oldest first. Until their
+   * time to connect is over they are waited for: a runner that comes second does nothing wrong.
+   */
+  dismissed: Attempt[];
   /** How many attempts have been opened: the number of the last one. */
   attempts: number;
   /** How many of them began and were lost, and how many were handed back. */
@@ -123,6 +130,7 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   updated_at: spec.created_at,
   attempt: null,
   second: null,
+  dismissed: [],
   attempts: 0,
   lost: 0,
   released: 0,

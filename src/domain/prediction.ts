@@ -8,7 +8,8 @@
  *
  * Terminal states never move and no status moves back. Each hand-out to a runner is an attempt
  * with a number that only rises; whoever speaks for another attempt than the current one is
- * fenced.
+ * fenced. Whatever takes an attempt from its runner, but for its own last word, leaves one of two
+ * things to be done: one that was heard is lost, and one that was not is dismissed.
  */
 import type { Finish } from "../protocol/channel.ts";
 import type { LogEvent, Metrics } from "../protocol/event.ts";
@@ -49,6 +50,7 @@ export class PredictionLife {
   readonly spec: PredictionSpec;
   readonly state: PredictionState;
   #events: LogEvent[] = [];
+  #lost: Attempt[] = [];
 
   constructor(spec: PredictionSpec, state: PredictionState) {
     this.spec = spec;
@@ -85,6 +87,13 @@ export class PredictionLife {
     return events;
   }
 
+  /** The attempts that were taken from runners that had been heard, since the last call. */
+  takeLost(): Attempt[] {
+    const lost = this.#lost;
+    this.#lost = [];
+    return lost;
+  }
+
   /** Opens the next attempt, or answers null when none is wanted: finished, or already at work. */
   openAttempt(secret: string, now: number): Attempt | null {
     return this.waiting ? this.#open(secret, now) : null;
@@ -102,24 +111,41 @@ export class PredictionLife {
     return this.state.second;
   }
 
-  /** An attempt is heard. @returns the other of two, which is fenced from here on */
-  heard(number: number): Attempt | null {
+  /**
+   * An attempt is heard. Of two the other is not wanted any more.
+   * @returns whether that must be kept
+   */
+  heard(number: number): boolean {
     const { attempt, second } = this.state;
-    if (!second || !this.owns(number)) return null;
+    const [one, other] = second?.number === number ? [second, attempt] : [attempt, second];
+    if (this.terminal || one?.number !== number) return false;
+    if (one.word === "none") one.word = "some";
+    if (!other) return false;
+    this.state.attempt = one;
     this.state.second = null;
-    if (second.number !== number) return second;
-    this.state.attempt = second;
-    return attempt;
+    this.#dismiss(other);
+    return true;
   }
 
-  /** The attempts that nobody was heard of yet. */
-  get unheard(): Attempt[] {
-    const { attempt, second } = this.state;
-    if (attempt?.started_at !== null) return [];
-    return second ? [attempt, second] : [attempt];
+  /** The attempts whose runners may come: those that it has had last, and those that were dismissed. */
+  get expected(): Attempt[] {
+    const { attempt, second, dismissed } = this.state;
+    return [attempt, second, ...dismissed].filter((one) => one !== null);
   }
 
-  /** Takes back an attempt whose runner was never heard. It does not count as lost. */
+  /** The runner of an attempt has come. @returns whether it was dismissed: then it is not wanted */
+  excuse(number: number): boolean {
+    const { dismissed } = this.state;
+    this.state.dismissed = dismissed.filter((one) => one.number !== number);
+    return this.state.dismissed.length < dismissed.length;
+  }
+
+  /** The oldest that was dismissed has been waited for in vain. */
+  miss(): Attempt | undefined {
+    return this.state.dismissed.shift();
+  }
+
+  /** Takes back an attempt that was handed to nobody. It does not count as lost. */
   closeAttempt(number: number, now: number): boolean {
     const { attempt, second } = this.state;
     if (this.terminal || !attempt || attempt.started_at !== null) return false;
@@ -129,9 +155,16 @@ export class PredictionLife {
       return true;
     }
     if (attempt.number !== number) return false;
-    // Nobody has taken it yet: hand-outs to nobody must not put off the end of the queue time.
+    // Hand-outs to nobody must not put off the end of the queue time.
     this.#wait(now, this.state.waiting_since);
     return true;
+  }
+
+  /** Whoever was handed it has not come in time. It does not count as lost, and waits as before. */
+  giveUp(now: number): void {
+    if (this.terminal || this.state.attempt?.started_at !== null) return;
+    this.#letGo();
+    this.#wait(now, this.state.waiting_since);
   }
 
   /** A dispatch is on its way. */
@@ -156,6 +189,7 @@ export class PredictionLife {
     const { attempt } = this.state;
     if (this.terminal || !attempt || attempt.started_at !== null) return;
     attempt.started_at = now;
+    attempt.word = "some";
     this.state.status = "started";
     this.state.updated_at = now;
     this.#events.push({ event: "status", data: { status: "started", attempt: attempt.number } });
@@ -209,6 +243,7 @@ export class PredictionLife {
   /** The runner's last word. Once a cancel is recorded the end is `canceled`, whatever came of the run. */
   finish(result: Finish, now: number): void {
     if (this.terminal) return;
+    this.#lastWord();
     this.state.setup_seconds = result.setup_seconds ?? null;
     this.state.execution_seconds = result.execution_seconds ?? null;
     this.state.output = result.output;
@@ -237,6 +272,7 @@ export class PredictionLife {
   /** The runner hands the job back. `produced`: output of it was already seen. */
   release(produced: boolean, now: number): void {
     if (this.terminal) return;
+    this.#lastWord();
     this.state.released += 1;
     if (this.state.cancel_requested_at !== null) return this.#end("canceled", now);
     if (produced) {
@@ -309,6 +345,7 @@ export class PredictionLife {
       number: ++this.state.attempts,
       secret,
       opened_at: now,
+      word: "none",
       started_at: null,
       ready_at: null,
       runner_id: null,
@@ -322,9 +359,25 @@ export class PredictionLife {
   /** What was begun waits for another runner, and its log says why: the status does not move back. */
   #again(why: "lost" | "returned", now: number): void {
     const { attempt, status } = this.state;
+    this.#letGo();
     this.#wait(now);
     if (!attempt || attempt.started_at === null) return;
     this.#events.push({ event: "status", data: { status, [why]: attempt.number } });
+  }
+
+  /** Its runner knows that it has it no more. */
+  #lastWord(): void {
+    if (this.state.attempt) this.state.attempt.word = "last";
+  }
+
+  #letGo(): void {
+    const { attempt, second } = this.state;
+    for (const one of [attempt, second]) if (one) this.#dismiss(one);
+  }
+
+  #dismiss(attempt: Attempt): void {
+    if (attempt.word === "none") this.state.dismissed.push(attempt);
+    if (attempt.word === "some") this.#lost.push(attempt);
   }
 
   #wait(now: number, since = now): void {
@@ -337,6 +390,7 @@ export class PredictionLife {
   }
 
   #end(status: TaskStatus, now: number): void {
+    this.#letGo();
     this.state.status = status;
     this.state.second = null;
     this.state.completed_at = now;

@@ -122,6 +122,36 @@ test("once it has ended only retention is left", () => {
   expect(at(deadlines(ended, NOW))).toEqual({ retention: 86_405 });
 });
 
+describe("of an attempt that was dismissed", () => {
+  function outrun() {
+    const offered = life();
+    offered.openAttempt(SECRET, NOW);
+    offered.openSecond(SECRET, NOW + 1_000);
+    offered.heard(2);
+    return offered;
+  }
+
+  test("its time to connect is what it was, also when the prediction has ended", () => {
+    const offered = outrun();
+    expect(at(deadlines(offered, NOW + 2_000))).toMatchObject({ missed: 5 });
+    offered.start(NOW + 2_000);
+    offered.finish({ status: "succeeded", output: "none" }, NOW + 3_000);
+    expect(at(deadlines(offered, null))).toEqual({ missed: 5, retention: 86_403 });
+  });
+
+  test("nothing is forgotten before it has come, or was missed", () => {
+    const [coming, missed] = [outrun(), outrun()];
+    for (const one of [coming, missed]) {
+      one.requestCancel(NOW + 2_000);
+      one.removeData(NOW + 3_000);
+      expect(at(deadlines(one, null))).toEqual({ missed: 5 });
+    }
+    coming.excuse(1);
+    missed.miss();
+    for (const one of [coming, missed]) expect(at(deadlines(one, null))).toEqual({ forget: 3 });
+  });
+});
+
 test("the earliest is the alarm", () => {
   expect(
     earliest([

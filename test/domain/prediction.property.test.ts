@@ -27,13 +27,17 @@ interface Seen {
   attempts: number;
   /** The last attempt that was heard. */
   owner: number;
+  /** What became of attempts that nobody is waited for any more. */
+  settled: Map<number, string>;
 }
+
+type Act = (life: PredictionLife, now: number, settle: (n: number, how: string) => void) => void;
 
 class Step implements fc.Command<Seen, PredictionLife> {
   readonly #name: string;
-  readonly #act: (life: PredictionLife, now: number) => void;
+  readonly #act: Act;
 
-  constructor(name: string, act: (life: PredictionLife, now: number) => void) {
+  constructor(name: string, act: Act) {
     this.#name = name;
     this.#act = act;
   }
@@ -43,8 +47,19 @@ class Step implements fc.Command<Seen, PredictionLife> {
 
   run(seen: Seen, life: PredictionLife): void {
     seen.now += 1_000;
-    this.#act(life, seen.now);
+    const settle = (number: number, how: string) => {
+      if (seen.settled.has(number)) throw new Error(`${number} is ${how} after all`);
+      seen.settled.set(number, how);
+    };
+    this.#act(life, seen.now, settle);
     const { state } = life;
+    for (const { number } of life.takeLost()) settle(number, "lost");
+    for (const number of range(1, state.attempts)) {
+      const dismissed = state.dismissed.some((one) => one.number === number);
+      const places = [life.owns(number), dismissed, seen.settled.has(number)];
+      if (places.filter(Boolean).length !== 1)
+        throw new Error(`what became of ${number} is not one thing`);
+    }
     for (const { event, data } of life.takeEvents()) {
       if (event !== "status") continue;
       if (RANK[state.status] < RANK[seen.status]) throw new Error("the status moved back");
@@ -53,12 +68,14 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (RANK[state.status] < RANK[seen.status]) throw new Error("the status moved back");
     seen.status = state.status;
     if (seen.terminalEvents !== (life.terminal ? 1 : 0)) throw new Error("not one terminal event");
-    if (seen.end && JSON.stringify(seen.end) !== JSON.stringify(state))
+    // Who is waited for is no part of the end.
+    const kept = { ...state, dismissed: [] };
+    if (seen.end && JSON.stringify(seen.end) !== JSON.stringify(kept))
       throw new Error("a terminal state moved");
     seen.canceled ||= state.cancel_requested_at !== null;
     if (life.terminal && seen.canceled && state.status !== "canceled")
       throw new Error("a cancel was accepted, and it ended otherwise");
-    if (life.terminal) seen.end ??= structuredClone(state);
+    if (life.terminal) seen.end ??= structuredClone(kept);
     if (state.lost > MAX_LOST) throw new Error("more attempts lost than there may be");
     if (state.attempts < seen.attempts) throw new Error("the number of attempts fell");
     seen.attempts = state.attempts;
@@ -95,11 +112,12 @@ function taskStatusOf(text: string): TaskStatus {
 
 /** Only the owner may speak: what the object asks before it lets a runner's word through. */
 const spoken =
-  (number: number, act: (life: PredictionLife, now: number) => void) =>
-  (life: PredictionLife, now: number) => {
+  (number: number, act: (life: PredictionLife, now: number) => void, last = false): Act =>
+  (life, now, settle) => {
     if (!life.owns(number)) return;
     life.heard(number);
     act(life, now);
+    if (last) settle(number, "over by its own word");
   };
 
 const attempt = fc.integer({ min: 1, max: 6 });
@@ -111,7 +129,25 @@ const result = fc.record<Finish>({
 const steps = [
   fc.constant(new Step("second", (life, now) => void life.openSecond(SECRET, now))),
   fc.constant(new Step("open", (life, now) => void life.openAttempt(SECRET, now))),
-  attempt.map((n) => new Step(`close ${n}`, (life, now) => void life.closeAttempt(n, now))),
+  attempt.map(
+    (n) =>
+      new Step(`close ${n}`, (life, now, settle) => {
+        if (life.closeAttempt(n, now)) settle(n, "taken back");
+      }),
+  ),
+  attempt.map(
+    (n) =>
+      new Step(`come ${n}`, (life, _, settle) => {
+        if (life.excuse(n)) settle(n, "excused");
+      }),
+  ),
+  fc.constant(
+    new Step("miss", (life, _, settle) => {
+      const missed = life.miss();
+      if (missed) settle(missed.number, "missed");
+    }),
+  ),
+  fc.constant(new Step("give up", (life, now) => life.giveUp(now))),
   attempt.map(
     (n) =>
       new Step(
@@ -130,14 +166,14 @@ const steps = [
     ([n, produced]) =>
       new Step(
         `release ${n} ${produced}`,
-        spoken(n, (life, now) => life.release(produced, now)),
+        spoken(n, (life, now) => life.release(produced, now), true),
       ),
   ),
   fc.tuple(attempt, result).map(
     ([n, finish]) =>
       new Step(
         `finish ${n} ${finish.status}`,
-        spoken(n, (life, now) => life.finish(finish, now)),
+        spoken(n, (life, now) => life.finish(finish, now), true),
       ),
   ),
   fc
@@ -162,6 +198,7 @@ test("in every order: one owner, one end, no way back", () => {
           end: undefined,
           attempts: 0,
           owner: 0,
+          settled: new Map(),
         };
         return { model, real: life };
       }, commands);
@@ -184,6 +221,7 @@ test("in every order: whoever is waited for ends it", () => {
           end: undefined,
           attempts: 0,
           owner: 0,
+          settled: new Map(),
         };
         return { model, real: life };
       }, commands);

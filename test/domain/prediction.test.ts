@@ -29,6 +29,9 @@ function ended() {
   return life;
 }
 
+const dismissed = ({ state }: PredictionLife) => state.dismissed.map(({ number }) => number);
+const lost = (life: PredictionLife) => life.takeLost().map(({ number }) => number);
+
 const names = (life: PredictionLife) =>
   life.takeEvents().map(({ event, data }) => {
     const status = typeof data === "object" && data !== null && "status" in data ? data.status : "";
@@ -118,19 +121,21 @@ describe("a second attempt", () => {
 
   test("is the attempt when it is heard first, and the other is fenced", () => {
     const { life } = seconded();
-    expect(life.heard(2)?.number).toBe(1);
+    expect(life.heard(2)).toBe(true);
+    expect(dismissed(life)).toEqual([1]);
     expect([life.owns(1), life.owns(2)]).toEqual([false, true]);
     life.start(NOW + 2_000);
     expect(life.takeEvents()).toEqual([
       { event: "status", data: { status: "started", attempt: 2 } },
     ]);
-    expect(life.heard(1)).toBeNull();
+    expect(life.heard(1)).toBe(false);
     expect(life.current).toBe(2);
   });
 
   test("is fenced when the first is heard first, whose output is the one that counts", () => {
     const { life } = seconded();
-    expect(life.heard(1)?.number).toBe(2);
+    expect(life.heard(1)).toBe(true);
+    expect(dismissed(life)).toEqual([2]);
     expect([life.owns(1), life.owns(2)]).toEqual([true, false]);
     expect(life.current).toBe(1);
     life.start(NOW + 2_000);
@@ -156,6 +161,84 @@ describe("a second attempt", () => {
     life.requestCancel(NOW + 2_000);
     expect(life.state).toMatchObject({ status: "canceled", second: null });
     expect(life.owns(2)).toBe(false);
+  });
+});
+
+describe("an attempt that is taken from its runner", () => {
+  const ways: [string, (life: PredictionLife) => unknown][] = [
+    ["a cancel", (life) => life.requestCancel(NOW + 9)],
+    ["a deadline", (life) => life.fail("external", "too late", NOW + 9)],
+    ["the end of its lease", (life) => life.lose(false, NOW + 9)],
+    ["its third loss", (life) => life.lose(true, NOW + 9)],
+    ["giving up on whoever was handed it", (life) => life.giveUp(NOW + 9)],
+  ];
+
+  test.each(ways)(
+    "by %s is dismissed when it was not heard: both, when there are two",
+    (_, end) => {
+      const life = offered();
+      life.openSecond(SECRET, NOW + 3);
+      end(life);
+      expect(dismissed(life)).toEqual([1, 2]);
+      expect(lost(life)).toEqual([]);
+      expect(life.expected.map(({ number }) => number)).toEqual(expect.arrayContaining([1, 2]));
+    },
+  );
+
+  test.each(ways)("by %s is lost when it was heard, and had not begun", (_, end) => {
+    const life = offered();
+    expect(life.heard(1)).toBe(false);
+    end(life);
+    expect(dismissed(life)).toEqual([]);
+    expect(lost(life)).toEqual([1]);
+    expect(lost(life)).toEqual([]);
+  });
+
+  test("when a cancel is enforced, a deadline ends it or it is lost, is lost", () => {
+    const begun: [string, (life: PredictionLife) => void][] = [
+      ["enforced", (life) => life.enforceCancel(NOW + 9)],
+      ["failed", (life) => life.fail("external", "too late", NOW + 9)],
+      ["lost", (life) => life.lose(true, NOW + 9)],
+    ];
+    for (const [, end] of begun) {
+      const life = started();
+      life.requestCancel(NOW + 3);
+      end(life);
+      expect(lost(life)).toEqual([1]);
+    }
+  });
+
+  test("not when its runner has had the last word", () => {
+    const last: ((life: PredictionLife) => void)[] = [
+      (life) => life.finish({ status: "succeeded", output: "none" }, NOW + 9),
+      (life) => life.finish({ status: "failed", output: "none" }, NOW + 9),
+      (life) => life.release(false, NOW + 9),
+      (life) => life.release(true, NOW + 9),
+    ];
+    for (const say of last) {
+      const life = started();
+      say(life);
+      expect([lost(life), dismissed(life)]).toEqual([[], []]);
+    }
+  });
+
+  test("not when nobody was handed it", () => {
+    const life = offered();
+    life.openSecond(SECRET, NOW + 3);
+    life.closeAttempt(2, NOW + 4);
+    life.closeAttempt(1, NOW + 4);
+    expect([lost(life), dismissed(life)]).toEqual([[], []]);
+  });
+
+  test("is excused when it comes, and missed when it does not, the oldest first", () => {
+    const life = offered();
+    life.openSecond(SECRET, NOW + 3);
+    life.requestCancel(NOW + 4);
+    expect(life.excuse(3)).toBe(false);
+    expect(life.miss()?.number).toBe(1);
+    expect(life.excuse(1)).toBe(false);
+    expect(life.excuse(2)).toBe(true);
+    expect(life.miss()).toBeUndefined();
   });
 });
 

@@ -34,13 +34,11 @@ export async function attemptOf(
   holder: LeaseHolder,
 ): Promise<Attempt | undefined> {
   const lease = parseLease(holder.lease);
-  const { state } = life;
-  const attempt = [state.attempt, state.second].find((one) => one?.number === lease?.attempt);
+  const attempt = life.expected.find(({ number }) => number === lease?.attempt);
   if (!lease || !attempt) return undefined;
   const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
   // Another may have been opened meanwhile.
-  if (!sameText(lease.proof, proof)) return undefined;
-  if (state.attempt !== attempt && state.second !== attempt) return undefined;
+  if (!sameText(lease.proof, proof) || !life.expected.includes(attempt)) return undefined;
   attempt.runner_id = lease.runnerId;
   return attempt;
 }
@@ -61,11 +59,12 @@ export class Attempts {
 
   async connect(record: PredictionRecord | undefined, holder: LeaseHolder): Promise<Response> {
     const attempt = record && (await attemptOf(record, holder));
-    if (!attempt) return new Response("The attempt has ended.", { status: 409 });
+    if (!attempt || !this.#hear(record, attempt)) {
+      return new Response("The attempt has ended.", { status: 409 });
+    }
     const { channels } = this.#effects;
     const { life, log } = record;
     const { number, secret } = attempt;
-    this.#heard(record, number);
     const welcome = { attempt: number, seq: log.seqOf(number), receipt: receiptOf(secret) };
     const response = channels.accept(welcome, holder, Date.now());
     if (attempt.heard_at !== null) {
@@ -80,13 +79,16 @@ export class Attempts {
     return response;
   }
 
-  /** Of two attempts the first that is heard has the job. */
-  #heard(record: PredictionRecord, number: number): void {
-    const other = record.life.heard(number);
-    if (!other) return;
-    record.save();
-    if (other.number < number) this.#effects.tellUnheard(record, other);
-    else this.#effects.excuse(record, other);
+  /**
+   * The runner of an attempt has come: of two the first has the job.
+   * @returns whether it is heard out: also when the prediction has ended with it, which it is told
+   */
+  #hear(record: PredictionRecord, attempt: Attempt): boolean {
+    const { life } = record;
+    const dismissed = life.excuse(attempt.number);
+    if (dismissed) this.#effects.excuse(record, attempt);
+    if (dismissed || life.heard(attempt.number)) this.#effects.commit(record);
+    return !dismissed || life.state.attempt === attempt;
   }
 
   receive(
@@ -116,8 +118,9 @@ export class Attempts {
     frame: EventsFrame,
   ): Promise<Reply> {
     const attempt = record && (await attemptOf(record, holder));
-    if (!attempt) return { type: "fenced", reason: "the attempt has ended" };
-    this.#heard(record, attempt.number);
+    if (!attempt || !this.#hear(record, attempt)) {
+      return { type: "fenced", reason: "the attempt has ended" };
+    }
     const reply = this.#take(record, attempt.number, frame) ?? { type: "ack", seq: frame.seq };
     return { ...reply, receipt: receiptOf(attempt.secret) };
   }
@@ -191,7 +194,6 @@ export class Attempts {
 
   #lose(record: PredictionRecord, why: string, now: number): void {
     const { life } = record;
-    if (life.state.attempt) this.#effects.tellLost(record, life.state.attempt);
     life.lose(record.produced, now);
     if (!life.waiting) return this.#effects.commit(record);
     this.#effects.channels.fence(why);

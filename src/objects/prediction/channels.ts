@@ -48,6 +48,11 @@ export class Channels {
     return attached(socket).attempt;
   }
 
+  /** The attempts that have an open channel. */
+  get attempts(): number[] {
+    return this.#open.map((socket) => this.attemptOf(socket));
+  }
+
   /** Whether its attempt has another channel by now. */
   isReplaced(socket: WebSocket): boolean {
     return this.#of(this.attemptOf(socket)).some((other) => other !== socket);
@@ -83,9 +88,11 @@ export class Channels {
   }
 
   #of(attempt: number): WebSocket[] {
-    return this.#ctx
-      .getWebSockets()
-      .filter((s) => s.readyState === WebSocket.OPEN && this.attemptOf(s) === attempt);
+    return this.#open.filter((socket) => this.attemptOf(socket) === attempt);
+  }
+
+  get #open(): WebSocket[] {
+    return this.#ctx.getWebSockets().filter((s) => s.readyState === WebSocket.OPEN);
   }
 }
 

@@ -75,6 +75,7 @@ export class Effects {
     }
     record.saveOutbox();
     this.alarm.arm(record);
+    for (const attempt of life.takeLost()) this.#tellLost(record, attempt);
     if (all.length > 0) this.#subscribers.publish(encoded);
     if (!ended) return;
     this.waiters.release();
@@ -95,20 +96,10 @@ export class Effects {
     this.#ctx.waitUntil(pool.unheard(receiptOf(secret)).catch(() => {}));
   }
 
-  /** Tells the pool of a runner that was handed it and came second: it did nothing wrong. */
+  /** Tells the pool of a runner that was handed it and came when it was not wanted any more. */
   excuse({ life }: PredictionRecord, { secret }: Attempt): void {
     const pool = poolOf(this.#env, life.spec.hardware);
     this.#ctx.waitUntil(pool.excuse(receiptOf(secret)).catch(() => {}));
-  }
-
-  /** Tells the runner's object that it was lost here: the fleet's page asks that. */
-  tellLost({ life }: PredictionRecord, { runner_id }: Attempt): void {
-    if (runner_id === null) return;
-    this.#ctx.waitUntil(
-      runnerAt(this.#env, runner_id)
-        .lost(life.spec.id)
-        .catch(() => {}),
-    );
   }
 
   /** Asks the dispatch queue for a runner. A message that is lost is sent again by the alarm. */
@@ -172,6 +163,16 @@ export class Effects {
       if (record.life.state.status !== "started") return;
       this.#ctx.waitUntil(this.project(record).catch(() => {}));
     }, STARTED_PROJECTION_MS);
+  }
+
+  /** Tells the runner's object that the run is not its any more: the fleet's page asks that. */
+  #tellLost({ life }: PredictionRecord, { runner_id }: Attempt): void {
+    if (runner_id === null) return;
+    this.#ctx.waitUntil(
+      runnerAt(this.#env, runner_id)
+        .lost(life.spec.id)
+        .catch(() => {}),
+    );
   }
 
   /** Takes it out of the pool's line, where it may still stand, or come to: nobody was heard of it. */

@@ -24,11 +24,13 @@ export function meet(
     case "redispatch":
       return effects.dispatch(record, now);
     case "connect":
-      for (const attempt of life.unheard) {
-        effects.tellUnheard(record, attempt);
-        life.closeAttempt(attempt.number, now);
-      }
+      life.giveUp(now);
       return effects.dispatch(record, now);
+    case "missed": {
+      const attempt = life.miss();
+      if (attempt) effects.tellUnheard(record, attempt);
+      break;
+    }
     case "lease":
       return attempts.leaseEnded(record, now);
     case "queue":

@@ -335,7 +335,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     await this.#effects.project(record, true);
     this.#subscribers.abort(new Error("The data of the prediction has been removed."));
     const forgetAt = record.life.forgetAt(now);
-    if (forgetAt <= now && !record.outbox?.pending) return this.#forget(record);
+    if (forgetAt <= now && !record.unsettled) return this.#forget(record);
     record.removeData(forgetAt);
     this.#effects.alarm.arm(record);
   }
@@ -344,7 +344,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     const { spec, state } = record.life;
     if (state.stored) await deleteAll(this.env.FILES, spec.id);
     // Somebody has asked for a webhook once more, meanwhile.
-    if (record.outbox?.pending) return this.#effects.alarm.arm(record);
+    if (record.unsettled) return this.#effects.alarm.arm(record);
     this.#record = undefined;
     this.#beginning = undefined;
     this.#effects.alarm.disarmed();
@@ -377,7 +377,10 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   #load(): PredictionRecord | undefined {
-    this.#record ??= PredictionRecord.load(this.ctx.storage.sql);
+    if (this.#record) return this.#record;
+    this.#record = PredictionRecord.load(this.ctx.storage.sql);
+    // Who has only connected is not written down as heard.
+    for (const attempt of this.#effects.channels.attempts) this.#record?.life.heard(attempt);
     return this.#record;
   }
 }

@@ -157,6 +157,11 @@ export class PredictionRecord {
     return outbox && { at: Math.min(outbox.dueAt(), this.outputAt), pending: outbox.pending };
   }
 
+  /** Whether somebody is still to be told of it, or to come: it is not forgotten before. */
+  get unsettled(): boolean {
+    return this.outbox?.pending === true || this.life.state.dismissed.length > 0;
+  }
+
   /** The output as it was when something happened: not to be asked for when it is large. */
   outputThen({ attempt, output, sequence }: Happening): Piece[] {
     if (output === "value") return outputOf(output, this.log.outputs(attempt, sequence));

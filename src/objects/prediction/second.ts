@@ -17,7 +17,7 @@ export async function offerSecond(
   const { life } = record;
   const { spec } = life;
   const variables = await openVariables(env, spec);
-  const [first] = life.unheard;
+  const { attempt: first } = life.state;
   // It may have come meanwhile.
   if (!first || effects.channels.open(first.number)) return;
   const second = life.openSecond(newSecret(), Date.now());
