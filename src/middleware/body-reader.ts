@@ -3,7 +3,7 @@
  * fast it comes, what all bodies of this isolate hold together, and what is in it, which is counted
  * before anything parses it.
  */
-import { fault, issueAt, ValidationFailure } from "../domain/validation.ts";
+import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/validation.ts";
 import { ProblemError } from "../errors.ts";
 import { ByteBudget, NoRoom } from "../lib/byte-budget.ts";
 import { FormScan } from "../lib/form-scan.ts";
@@ -54,7 +54,8 @@ export class BodyReader {
 
   /** JSON, which is not parsed. @throws ProblemError, ValidationFailure */
   async text(): Promise<string> {
-    const decoder = new TextDecoder();
+    // What is no UTF-8 would reach the model with other characters in it than were meant.
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
     const { bounds } = this.#sender;
     const scan = new JsonScan(bounds);
     let text = "";
@@ -62,9 +63,9 @@ export class BodyReader {
       const passed = scan.feed(chunk);
       if (passed === "depth") throw tooDeep(bounds.depth);
       if (passed === "values") throw tooManyValues(bounds.values);
-      text += decoder.decode(chunk, { stream: true });
+      text += decoded(() => decoder.decode(chunk, { stream: true }));
     }
-    return text + decoder.decode();
+    return text + decoded(() => decoder.decode());
   }
 
   /** A form. @throws ProblemError */
@@ -82,6 +83,7 @@ export class BodyReader {
   release = (): void => budget.release(this.#held);
 
   async *#chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    this.#requirePlain();
     const said = this.#request.headers.get("content-length");
     if (Number(said) > this.#sender.maxBytes) throw this.#tooLarge();
     if (said !== null && Number(said) <= SMALL_BYTES) return yield this.#whole();
@@ -108,6 +110,13 @@ export class BodyReader {
     }
   }
 
+  #requirePlain(): void {
+    const encoding = this.#request.headers.get("content-encoding") ?? "identity";
+    if (encoding === "identity") return;
+    const detail = `Send the body uncompressed, not '${encoding.slice(0, 100)}'.`;
+    throw new ProblemError("unsupported_media_type", detail);
+  }
+
   async #whole(): Promise<Uint8Array<ArrayBuffer>> {
     const pace = new Pace();
     const reading = this.#request.arrayBuffer().catch(brokenOff);
@@ -132,6 +141,14 @@ export class BodyReader {
         ? `Without signing in a request body may have ${maxBytes} bytes.`
         : "A request body may have 10 MiB at most. Send files with POST /v1/uploads, or by address.",
     );
+  }
+}
+
+function decoded(decode: () => string): string {
+  try {
+    return decode();
+  } catch {
+    throw malformedJson(new Error("it is not UTF-8"));
   }
 }
 

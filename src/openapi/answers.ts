@@ -110,7 +110,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
   415: {
     code: "unsupported_media_type",
     title: "Unsupported media type",
-    description: "The body is not sent as JSON",
+    description: "The body is not sent as JSON, or is compressed",
     detail: "Send JSON and say so: 'Content-Type: application/json', not 'text/plain'.",
   },
   416: {

@@ -192,6 +192,46 @@ describe("the body", () => {
     });
   });
 
+  test.each([
+    ["in one piece", 0],
+    ["in many", 100_000],
+  ])("that is no UTF-8 is not guessed at: %s", async (_, padding) => {
+    const text = JSON.stringify({ model, input: { text: "é".padEnd(padding, " ") } });
+    const body = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    const headers = { "content-type": "application/json" };
+    const response = await client.fetch("/v1/predictions", { method: "POST", headers, body });
+    expect(response.status).toBe(422);
+    expect((await response.json<Refusal>()).detail).toEqual([
+      {
+        type: "json_invalid",
+        loc: ["body"],
+        msg: "The body is not valid JSON: it is not UTF-8",
+        ctx: { error: "it is not UTF-8" },
+      },
+    ]);
+  });
+
+  test("that ends within a character is no UTF-8", async () => {
+    const response = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: new Uint8Array([0x22, 0xc3]),
+    });
+    expect(response.status).toBe(422);
+    expect(JSON.stringify(await response.json())).toContain("it is not UTF-8");
+  });
+
+  test("that is compressed is a 415, and says so", async () => {
+    const body = new Blob([JSON.stringify({ model, input: {} })]).stream();
+    const answer = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      body: body.pipeThrough(new CompressionStream("gzip")),
+    });
+    expect(answer.status).toBe(415);
+    expect((await answer.json<Refusal>()).detail).toMatch(/uncompressed.*not 'gzip'/);
+  });
+
   test("of another content type is a 415", async () => {
     const response = await client.fetch("/v1/predictions", {
       method: "POST",
