@@ -99,7 +99,9 @@ async function removeData(
   const object = predictionWithId(env, object_id);
   const before = await object?.remove();
   const result =
-    before === "under way" && (await object?.cancel()) ? await object?.remove() : before;
+    before === "under way" && (await object?.cancel("its account is removed"))
+      ? await object?.remove()
+      : before;
   if (result === "under way") return result;
   if (result !== undefined && result !== "unknown") return "removed";
   // Its object was never begun, or is gone: its input may be there all the same.

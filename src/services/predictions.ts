@@ -137,7 +137,7 @@ export async function cancelPrediction(
   caller: Caller,
   id: string,
 ): Promise<void> {
-  const result = await (await placeOf(services, caller, id)).cancel();
+  const result = await (await placeOf(services, caller, id)).cancel("canceled by its owner");
   if (result !== "accepted") {
     throw conflict("The prediction has ended already: there is nothing to cancel.");
   }

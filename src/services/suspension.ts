@@ -45,7 +45,9 @@ export async function sweepSuspended(services: Services, now: number): Promise<v
 async function cancelRuns({ env, db }: Services, userId: string): Promise<void> {
   const rows = await someUnderWay(db, userId, RUNS);
   const results = await Promise.allSettled(
-    rows.map(({ object_id }) => predictionWithId(env, object_id)?.cancel()),
+    rows.map(({ object_id }) =>
+      predictionWithId(env, object_id)?.cancel("its account is suspended"),
+    ),
   );
   for (const result of results)
     if (result.status === "rejected")

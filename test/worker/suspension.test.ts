@@ -65,7 +65,10 @@ describe("of an account that is suspended", () => {
     const stranger = await world.stranger();
     const theirs = (await stranger.create({ model: world.model, input: {} })).body.id;
     await suspend(world);
-    expect(await running.channel.next()).toMatchObject({ type: "cancel" });
+    expect(await running.channel.next()).toEqual({
+      type: "cancel",
+      reason: "its account is suspended",
+    });
     await running.channel.report([], { status: "canceled", output: "none" });
     await restore(world);
     expect(await world.client.status(waiting)).toBe("canceled");

@@ -36,4 +36,15 @@ export type CreateResult = Snapshot | { refused: "conflict" | "full" };
 /** What becomes of a prediction whose reader is gone before the end. */
 export type Leave = "cancel";
 
+/** Why it is to end, as its runner is told. */
+export type CancelReason =
+  | "canceled by its owner"
+  | "its account is suspended"
+  | "its account is removed"
+  | "its caller has left"
+  | "the wait that its creator allowed is over"
+  | "it could not be created"
+  /** To one that comes back: why, it was told before. */
+  | "canceled";
+
 export type CancelResult = "accepted" | "terminal" | "unknown";

@@ -13,6 +13,7 @@ import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
 import { Courier } from "./courier.ts";
+import type { CancelReason } from "./doors.ts";
 import { type Line, linesOf, type Totals } from "./log.ts";
 import { projectionOf, waitingJobOf } from "./messages.ts";
 import type { FindValue } from "./payload.ts";
@@ -85,7 +86,7 @@ export class Effects {
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
   }
 
-  tellCancel({ life }: PredictionRecord, reason: string): void {
+  tellCancel({ life }: PredictionRecord, reason: CancelReason): void {
     const { attempt } = life.state;
     if (attempt && !life.terminal) this.channels.tell(attempt.number, { type: "cancel", reason });
   }

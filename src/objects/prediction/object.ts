@@ -17,6 +17,7 @@ import { poolOf } from "../pool/stub.ts";
 import { Attempts, attemptOf, type Reply } from "./attempts.ts";
 import type {
   Asked,
+  CancelReason,
   CancelResult,
   CreateRequest,
   CreateResult,
@@ -93,8 +94,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     return { call, stream, retention_seconds, input: record.input() };
   }
 
-  async cancel(): Promise<CancelResult> {
-    return this.#cancel(await this.#begun(), "canceled by its owner");
+  async cancel(reason: CancelReason): Promise<CancelResult> {
+    return this.#cancel(await this.#begun(), reason);
   }
 
   /** Cancels what its caller was never given: it is told to nobody. */
@@ -271,7 +272,7 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   // ---- beginning and end
 
-  #cancel(record: PredictionRecord | undefined, reason: string): CancelResult {
+  #cancel(record: PredictionRecord | undefined, reason: CancelReason): CancelResult {
     if (!record) return "unknown";
     const repeated = record.life.state.cancel_requested_at !== null;
     if (!record.life.requestCancel(Date.now())) return "terminal";

@@ -103,7 +103,7 @@ export async function cancelResponse(
   if (request.background !== true) {
     throw badParameter("response_id", "invalid_value", "Cannot cancel a synchronous response.");
   }
-  if ((await stub.cancel()) !== "accepted") {
+  if ((await stub.cancel("canceled by its owner")) !== "accepted") {
     const { status } = await findResponse(services, caller, id).then(
       ({ prediction }) => prediction,
     );
