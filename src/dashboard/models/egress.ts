@@ -20,6 +20,6 @@ export function egressOf({ egress = DEFAULT_EGRESS }: Configuration) {
 }
 
 export function egressText({ egress = DEFAULT_EGRESS }: Configuration): string {
-  if (typeof egress !== "string") return egress.join(" ");
+  if (typeof egress !== "string") return egress.join(", ");
   return EGRESSES.find(({ value }) => value === egress)?.label ?? "";
 }

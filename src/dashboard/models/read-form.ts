@@ -1,6 +1,7 @@
 /** What the forms of models and versions say, as the API's own requests. */
 import { readJson } from "../../domain/input-form-json.ts";
 import { invalid, ValidationFailure } from "../../domain/validation.ts";
+import type { ValidationIssue } from "../../protocol/common.ts";
 import {
   type CreateModel,
   type CreateVersion,
@@ -74,20 +75,30 @@ function jsonIn(form: FormData, name: "input" | "output" | "components") {
   return read.value;
 }
 
-/** A schema stands in one field: where in it something is wrong has to be said in words. */
+/** Schemas and lists stand in one field each: what in it is wrong has to be said in words. */
 export async function explained<Done>(make: () => Promise<Done>): Promise<Done> {
   try {
     return await make();
   } catch (error) {
     if (!(error instanceof ValidationFailure)) throw error;
-    throw new ValidationFailure(
-      error.issues.map((issue) => {
-        const [, , part, ...place] = issue.loc;
-        const [field = "", ...way] = part === "components" ? [part, ...place] : place;
-        return issue.loc[1] === "schemas" && way.length > 0
-          ? { ...issue, loc: ["body", field], msg: `${way.join(".")}: ${issue.msg}` }
-          : issue;
-      }),
-    );
+    throw new ValidationFailure(error.issues.map(atField));
   }
 }
+
+function atField(issue: ValidationIssue): ValidationIssue {
+  const [, group, part, ...place] = issue.loc;
+  if (group === "schemas") {
+    const [field = "", ...way] = part === "components" ? [part, ...place] : place;
+    if (way.length === 0) return issue;
+    return { ...issue, loc: ["body", field], msg: `${way.join(".")}: ${issue.msg}` };
+  }
+  if (group !== "configuration") return issue;
+  if (part === "variable_names") return { ...issue, msg: lineText(issue, place) };
+  if (part !== "egress" || issue.type === "literal_error") return issue;
+  const msg = issue.type === "too_short" ? "Name one at least." : lineText(issue, place);
+  return { ...issue, loc: ["body", "egress_hosts"], msg };
+}
+
+/** Of a list: which of its items it is. */
+const lineText = ({ input, msg }: ValidationIssue, place: unknown[]) =>
+  place.length > 0 && typeof input === "string" ? `not '${input}': ${msg}` : msg;

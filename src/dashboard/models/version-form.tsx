@@ -2,8 +2,17 @@
 import type { Hardware } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models.ts";
 import type { Viewer } from "../context.ts";
-import type { Draft } from "../form.ts";
-import { Choices, Problem, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";
+import { type Draft, textOf } from "../form.ts";
+import {
+  Choices,
+  described,
+  Field,
+  Problem,
+  Select,
+  Submit,
+  TextArea,
+  TextField,
+} from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
@@ -190,7 +199,7 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
         label="Longest run, seconds"
         hint="From the container being ready; 1,800 when nothing is said."
         draft={draft}
-        value={textOf(configuration?.timeout_seconds)}
+        value={numberText(configuration?.timeout_seconds)}
         type="number"
         min="1"
         max="86400"
@@ -209,7 +218,7 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
         label="Runs at a time in one container"
         hint="1 when nothing is said, and 32 for OpenAI’s convention."
         draft={draft}
-        value={textOf(configuration?.max_concurrency)}
+        value={numberText(configuration?.max_concurrency)}
         type="number"
         min="1"
         max="1000"
@@ -219,7 +228,7 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
         label="How long a container without work is kept, seconds"
         hint="300 when nothing is said."
         draft={draft}
-        value={textOf(configuration?.idle_seconds)}
+        value={numberText(configuration?.idle_seconds)}
         type="number"
         min="0"
         max="86400"
@@ -252,19 +261,30 @@ const Egress = ({ draft, choice, hosts }: Pick<Part, "draft"> & ReturnType<typeo
       options={[...EGRESSES]}
       one
     />
-    <TextArea
-      name="egress_hosts"
-      label="Hosts"
-      hint="One on each line, as in huggingface.co or *.hf.co, when it is these alone."
-      draft={draft}
-      value={hosts}
-      rows={3}
-      class="code"
-    />
+    <div class="some-hosts">
+      <Hosts draft={draft} hosts={hosts} />
+    </div>
   </>
 );
 
-const textOf = (count: number | undefined) => (count === undefined ? "" : String(count));
+/** Not required as the browser means it: it is asked for while it is not there, too. */
+function Hosts({ draft, hosts }: Pick<Part, "draft"> & { hosts: string }) {
+  const about = {
+    name: "egress_hosts",
+    hint: "One on each line, as in huggingface.co or *.hf.co.",
+    draft,
+  };
+  return (
+    <Field {...about} label="Hosts" required>
+      <textarea {...described(about.name, about.hint, draft)} rows={3} class="code">
+        {/* The parser drops one line break at the beginning. */}
+        {`\n${draft.values ? textOf(draft.values, about.name) : hosts}`}
+      </textarea>
+    </Field>
+  );
+}
+
+const numberText = (count: number | undefined) => (count === undefined ? "" : String(count));
 
 const Shell = ({
   model,

@@ -94,7 +94,7 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
       )}
       {variable_names.length > 0 && (
         <Fact name="Variables">
-          <code>{variable_names.join(" ")}</code>
+          <code>{variable_names.join(", ")}</code>
         </Fact>
       )}
     </>

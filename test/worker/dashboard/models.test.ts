@@ -275,7 +275,7 @@ describe("a version", () => {
     expect(html.indexOf(">prompt<")).toBeLessThan(html.indexOf(">steps<"));
     expect(text).toContain("array of string");
     expect(text).toContain("OpenAI chat completions");
-    expect(text).toContain("HF_TOKEN SEED");
+    expect(text).toContain("HF_TOKEN, SEED");
     expect(text).toContain("4 in one container");
     expect((await new Visitor().look(`${path}/versions`)).html).toContain("Faster");
 
@@ -328,14 +328,24 @@ describe("a version", () => {
     await send({ egress: "hosts", egress_hosts: "huggingface.co\r\n*.hf.co" });
     expect(await said("/versions/1")).toContain("Container reaches The public internet");
     expect(await said("/versions/2")).toContain("Container reaches Nothing");
-    expect(await said("/versions/3")).toContain("Container reaches huggingface.co *.hf.co");
-    expect(await said("")).toContain("Container reaches huggingface.co *.hf.co");
+    expect(await said("/versions/3")).toContain("Container reaches huggingface.co, *.hf.co");
+    expect(await said("")).toContain("Container reaches huggingface.co, *.hf.co");
     const { html } = await visitor.look(`${path}/versions/new`);
     expect(html).toMatch(/value="hosts" checked=""/);
     expect(html).toContain("huggingface.co\n*.hf.co");
-    const refused = await send({ egress: "hosts", egress_hosts: "https://huggingface.co" });
-    expect(refused.status).toBe(422);
-    expect(textOf(refused.html)).toContain("a host name in small letters");
+  });
+
+  it.each([
+    ["hf.co https://huggingface.co", "not 'https://huggingface.co': a host name"],
+    ["", "Name one at least."],
+    [Array.from({ length: 51 }, (_, n) => `n${n}.example.com`).join("\n"), "at most 50 items"],
+  ])("is told at its hosts what is wrong with them", async (egress_hosts, words) => {
+    const { visitor, path } = await owner();
+    const fields = { ...NEW_VERSION, egress: "hosts", egress_hosts };
+    const { status, html } = await visitor.send(`${path}/versions/new`, fields);
+    expect(status).toBe(422);
+    expect(issueOf(html, "egress_hosts")).toContain(words);
+    expect(issueOf(html, "egress")).toBe("");
   });
 
   it("begins as the one before it was", async () => {
@@ -363,7 +373,7 @@ describe("a version", () => {
     ["output", "[]", ""],
     ["timeout_seconds", "soon", "finite number"],
     ["max_concurrency", "0", "greater than or equal to 1"],
-    ["variable_names", "lower case", "capitals"],
+    ["variable_names", "HF_TOKEN lower case", "not 'lower': capitals"],
     ["image", "elsewhere.example.com/story", "is not below"],
     ["hardware_identifier", "abacus", "there is no 'abacus'"],
   ])("is not published with a wrong %s: %s", async (field, value, words) => {
