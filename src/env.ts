@@ -133,7 +133,7 @@ export interface Settings {
   maxVersions: number;
   /** Of the stream of one prediction. */
   maxReaders: number;
-  /** That an account reads at once, in each isolate. */
+  /** That an account reads, or waits for, at once in each isolate. */
   maxStreams: number;
   /** What an account may take of the database. */
   accountBytes: number;

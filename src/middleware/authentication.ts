@@ -117,15 +117,30 @@ function users(
   });
 }
 
+/**
+ * For what has been waited for: the token may have ended meanwhile. While it is remembered this
+ * costs nothing.
+ * @throws ProblemError unauthenticated
+ */
+export async function requireStill(c: Context<App>): Promise<void> {
+  const ended = await endedToken(c);
+  if (ended) throw ended;
+}
+
 /** The last words of a stream whose token is not good any more. */
 async function whyNotAnyMore(c: Context<App>): Promise<string | undefined> {
-  // It was good when the stream began: it is no guess.
+  const ended = await endedToken(c, CHECKED_MS);
+  return ended && problemEvent(ended, c);
+}
+
+/** @param within how long ago it may have been looked at, ms */
+async function endedToken(c: Context<App>, within?: number): Promise<ProblemError | undefined> {
+  // It was good when the request began: it is no guess.
   const asking: Asking = { aside: asideOf(c), beforeLookUp: async () => {} };
   try {
-    await authenticate(c.var.services, bearer(c), asking, CHECKED_MS);
+    await authenticate(c.var.services, bearer(c), asking, within);
   } catch (error) {
-    if (error instanceof ProblemError && error.code === "unauthenticated")
-      return problemEvent(error, c);
+    if (error instanceof ProblemError && error.code === "unauthenticated") return error;
     // That nobody could tell just now ends nothing.
     console.error("token not looked at", { error: errorText(error) });
   }

@@ -20,7 +20,7 @@ export const createHeaders = z.object({
   }),
   prefer: prefer.meta({
     description:
-      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer. With `stream` it is the longest silence before the stream closes, up to 3,600 s. All else is ignored",
+      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer. An account waits for and streams 500 at once, unless the operator chose otherwise: beyond that it is a 429. With `stream` it is the longest silence before the stream closes, up to 3,600 s. All else is ignored",
     example: "wait=10",
   }),
   "idempotency-key": z.string().min(1).max(255).optional().meta({
@@ -80,6 +80,8 @@ export const createAnswers = {
   },
   ...errorAnswers,
   409: problemAnswer("The `Idempotency-Key` was used for another request"),
-  429: problemAnswer("Too many requests, or too many predictions of yours wait for this hardware"),
+  429: problemAnswer(
+    "Too many requests, too many predictions of yours wait for this hardware, or too many answers are waited for",
+  ),
   503: problemAnswer("The prediction could not be written, and does not run: try again"),
 };

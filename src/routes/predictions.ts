@@ -4,6 +4,7 @@ import type { Context, TypedResponse } from "hono";
 import { parsePrefer, preferenceApplied } from "../domain/prefer.ts";
 import { authenticated, creating } from "../middleware/authentication.ts";
 import { conditional } from "../middleware/conditional.ts";
+import { streamed, waited } from "../middleware/waited.ts";
 import { nothing, pageOf } from "../protocol/common.ts";
 import { oneModel, oneVersion } from "../protocol/model.ts";
 import {
@@ -27,7 +28,6 @@ import {
   removePrediction,
   streamPrediction,
 } from "../services/predictions.ts";
-import { countedReader } from "../services/readers.ts";
 import {
   type App,
   errorAnswers,
@@ -233,7 +233,10 @@ predictionRoutes.openapi(stream, async (c) => {
   const { wait: idle } = parsePrefer(prefer, { default: waitSeconds, max: MAX_IDLE_SECONDS });
   const after = afterOf(lastEventId, c.req.valid("query").after_id);
   const { prediction_id } = c.req.valid("param");
-  const log = await streamPrediction(c.var.services, c.var.caller, prediction_id, { after, idle });
+  const { services, caller } = c.var;
+  const log = await streamed(c, () =>
+    streamPrediction(services, caller, prediction_id, { after, idle }),
+  );
   return eventStream(log, preferenceApplied({ wait: idle, cancel: false }));
 });
 
@@ -262,7 +265,7 @@ async function begin(
   const applied = preferenceApplied(prefer);
   if (request.stream) {
     // Counted before it is created: who is refused has begun nothing.
-    return countedReader(services, caller.user_id, async () => {
+    return streamed(c, async () => {
       const { snapshot, stub } = await createPrediction(
         services,
         caller,
@@ -274,12 +277,15 @@ async function begin(
       return eventStream(log, applied, { location: `/v1/predictions/${snapshot.id}` });
     });
   }
-  const { snapshot } = await createPrediction(services, caller, reference, request, options);
-  const text = await predictionText(services, snapshot);
-  const response = jsonText(text, snapshot.terminal ? 200 : 202);
-  response.headers.set("location", `/v1/predictions/${snapshot.id}`);
-  if (applied) response.headers.set("preference-applied", applied);
-  return response;
+  const answer = async () => {
+    const { snapshot } = await createPrediction(services, caller, reference, request, options);
+    const text = await predictionText(services, snapshot);
+    const response = jsonText(text, snapshot.terminal ? 200 : 202);
+    response.headers.set("location", `/v1/predictions/${snapshot.id}`);
+    if (applied) response.headers.set("preference-applied", applied);
+    return response;
+  };
+  return options.wait > 0 ? waited(c, answer) : answer();
 }
 
 /** A body that is the JSON text of a full prediction already: the object wrote it, from its own types. */

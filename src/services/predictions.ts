@@ -26,7 +26,7 @@ import {
 import { requireAccess } from "./access.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { textOf } from "./prediction-text.ts";
-import { countedReader, tooManyReaders } from "./readers.ts";
+import { tooManyReaders } from "./readers.ts";
 import type { Services } from "./services.ts";
 import type { Caller } from "./tokens.ts";
 
@@ -150,8 +150,7 @@ export async function streamPrediction(
   id: string,
   options: StreamOptions,
 ): Promise<Response> {
-  const stub = await placeOf(services, caller, id);
-  return countedReader(services, caller.user_id, () => openLog(stub, id, options));
+  return openLog(await placeOf(services, caller, id), id, options);
 }
 
 /** As of streamPrediction, of nobody's in particular. @throws ProblemError not_found, too_many_requests */

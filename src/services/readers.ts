@@ -1,9 +1,16 @@
 /**
- * The streams that an account reads at once, as one isolate counts them: each costs it some memory
- * for as long as it lasts. How many read one prediction its object counts itself, exactly.
+ * What an account reads at once, as one isolate counts it: streams, and answers that are waited for.
+ * Each costs it some memory for as long as it lasts. How many read one prediction its object counts
+ * itself, exactly.
  */
 import { ProblemError } from "../errors.ts";
 import type { Services } from "./services.ts";
+
+/** Whose a request is, and when it is over because they have left. */
+export interface Reader {
+  user_id: string;
+  signal: AbortSignal;
+}
 
 /** By account, where there are any. */
 const open = new Map<string, number>();
@@ -14,32 +21,60 @@ const RETRY_SECONDS = "15";
 export const tooManyReaders = (detail: string) =>
   new ProblemError("too_many_requests", detail, { "retry-after": RETRY_SECONDS });
 
-/** @throws ProblemError too_many_requests */
+/** A stream counts until its end. @throws ProblemError too_many_requests */
 export async function countedReader(
-  { settings }: Services,
-  userId: string,
+  services: Services,
+  reader: Reader,
   opening: () => Promise<Response>,
 ): Promise<Response> {
-  const others = open.get(userId) ?? 0;
-  if (others >= settings.maxStreams) {
-    throw tooManyReaders(
-      `You read ${settings.maxStreams} streams at once. Close some, or poll GET /v1/predictions/{id}; the operator can raise MAX_STREAMS.`,
-    );
-  }
-  open.set(userId, others + 1);
+  const leave = enter(services, reader);
   const response = await opening().catch((error: unknown) => {
-    release(userId);
+    leave();
     throw error;
   });
   if (!response.body) {
-    release(userId);
+    leave();
     return response;
   }
   const { readable, writable } = new IdentityTransformStream();
   // It ends, or breaks off, with whoever reads it.
   const ending = response.body.pipeTo(writable).catch(() => {});
-  void ending.then(() => release(userId));
+  void ending.then(leave);
   return new Response(readable, response);
+}
+
+/** A wait counts until there is what was waited for. @throws ProblemError too_many_requests */
+export async function countedWait<Answer>(
+  services: Services,
+  reader: Reader,
+  waiting: () => Promise<Answer>,
+): Promise<Answer> {
+  const leave = enter(services, reader);
+  try {
+    return await waiting();
+  } finally {
+    leave();
+  }
+}
+
+/** @returns what ends it: called twice it is one end */
+function enter({ settings }: Services, { user_id, signal }: Reader): () => void {
+  const others = open.get(user_id) ?? 0;
+  if (others >= settings.maxStreams) {
+    throw tooManyReaders(
+      `You read or wait for ${settings.maxStreams} answers at once. Close some, or create without waiting and poll GET /v1/predictions/{id}; the operator can raise MAX_STREAMS.`,
+    );
+  }
+  open.set(user_id, others + 1);
+  let counts = true;
+  const leave = () => {
+    if (!counts) return;
+    counts = false;
+    release(user_id);
+  };
+  // Of a request whose caller has gone nothing is carried out any more, no `finally` either.
+  signal.addEventListener("abort", leave);
+  return leave;
 }
 
 function release(userId: string): void {

@@ -11,6 +11,7 @@ import {
   removePrediction,
   streamPrediction,
 } from "../../services/predictions.ts";
+import { countedReader } from "../../services/readers.ts";
 import { listRuns, readRun, retryPrediction } from "../../services/runs.ts";
 import { listWebhooks, redeliver } from "../../services/webhook-ledger.ts";
 import { endingWithSession, signedIn, viewerOf } from "../access.ts";
@@ -66,10 +67,14 @@ export const predictionPages = pages()
   })
   .get(`${ONE}/events`, signedIn, async (c) => {
     const after = afterOf(c.req.header("last-event-id"), c.req.query("after_id"));
+    const { services } = c.var;
     const { caller } = viewerOf(c);
     const id = c.req.param("prediction_id");
     const options = { after, lasts: STREAM_SECONDS };
-    const log = await streamPrediction(c.var.services, caller, id, options);
+    const reader = { user_id: caller.user_id, signal: c.req.raw.signal };
+    const log = await countedReader(services, reader, () =>
+      streamPrediction(services, caller, id, options),
+    );
     return endingWithSession(c, eventStream(log, undefined));
   })
   .get(`${ONE}/json`, signedIn, async (c) => {

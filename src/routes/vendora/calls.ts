@@ -3,10 +3,10 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { creating } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
+import { streamed, waited } from "../../middleware/waited.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
 import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
-import { countedReader } from "../../services/readers.ts";
 import { beginCall, type Call, endOfCall } from "../../services/vendora/calls.ts";
 import { chatCompletion, chatStream } from "../../services/vendora/chat.ts";
 import { embeddingList } from "../../services/vendora/embeddings.ts";
@@ -102,23 +102,24 @@ export const callRoutes = routes();
 callRoutes.openapi(complete, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
   const { messages, ...asked } = request;
-  const { services, caller } = c.var;
+  const { services } = c.var;
   const headers = c.req.valid("header");
   const beginning = () => begin(c, "chat_completions", request, webhook, headers);
   if (asked.stream)
-    return countedReader(services, caller.user_id, async () =>
-      eventsOf(await chatStream(services, await beginning(), asked)),
-    );
-  const begun = await beginning();
-  return jsonOf(chatCompletion(services, await endOfCall(services, begun)));
+    return streamed(c, async () => eventsOf(await chatStream(services, await beginning(), asked)));
+  return waited(c, async () =>
+    jsonOf(chatCompletion(services, await endOfCall(services, await beginning()))),
+  );
 });
 
 callRoutes.openapi(embed, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
   const { input, ...asked } = request;
-  const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
-  const ended = await endOfCall(c.var.services, begun);
-  return jsonOf(embeddingList(c.var.services, asked, ended));
+  const { services } = c.var;
+  return waited(c, async () => {
+    const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
+    return jsonOf(embeddingList(services, asked, await endOfCall(services, begun)));
+  });
 });
 
 async function begin(

@@ -2,8 +2,8 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { authenticated, creating } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
+import { streamed, waited } from "../../middleware/waited.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
-import { countedReader } from "../../services/readers.ts";
 import {
   beginResponse,
   begunResponse,
@@ -195,14 +195,11 @@ responseRoutes.openapi(create, async (c) => {
     return begun;
   };
   if (stream)
-    return countedReader(services, caller.user_id, async () =>
-      eventsOf(await responseStream(services, await beginning())),
-    );
-  const begun = await beginning();
+    return streamed(c, async () => eventsOf(await responseStream(services, await beginning())));
   if (background) {
-    return Response.json(await begunResponse(services, begun), { status: 202 });
+    return Response.json(await begunResponse(services, await beginning()), { status: 202 });
   }
-  return jsonOf(await endedResponse(services, begun));
+  return waited(c, async () => jsonOf(await endedResponse(services, await beginning())));
 });
 
 responseRoutes.openapi(get, async (c) => {
@@ -210,9 +207,7 @@ responseRoutes.openapi(get, async (c) => {
   const { stream, starting_after } = c.req.valid("query");
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
   if (stream) {
-    return countedReader(services, caller.user_id, async () =>
-      eventsOf(await replayResponse(services, found, starting_after)),
-    );
+    return streamed(c, async () => eventsOf(await replayResponse(services, found, starting_after)));
   }
   return jsonOf(presentResponse(found));
 });
@@ -226,7 +221,7 @@ responseRoutes.openapi(inputItems, async (c) => {
 responseRoutes.openapi(cancel, async (c) => {
   const { services, caller } = c.var;
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
-  return jsonOf(await cancelResponse(services, caller, found));
+  return waited(c, async () => jsonOf(await cancelResponse(services, caller, found)));
 });
 
 responseRoutes.openapi(remove, async (c) => {

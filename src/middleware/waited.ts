@@ -1,0 +1,27 @@
+/** Answers that are waited for: they count as streams do, and end like these with whoever asked. */
+import type { Context } from "hono";
+import type { App } from "../routes/context.ts";
+import { countedReader, countedWait, type Reader } from "../services/readers.ts";
+import { requireStill } from "./authentication.ts";
+
+/** @throws ProblemError too_many_requests; unauthenticated when the token ended meanwhile */
+export async function waited<Answer extends Response>(
+  c: Context<App>,
+  answering: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await countedWait(c.var.services, readerOf(c), answering);
+  } finally {
+    // Also of what has gone wrong they are told nothing.
+    await requireStill(c);
+  }
+}
+
+/** A stream, from the request on. @throws ProblemError too_many_requests */
+export const streamed = (c: Context<App>, opening: () => Promise<Response>): Promise<Response> =>
+  countedReader(c.var.services, readerOf(c), opening);
+
+const readerOf = (c: Context<App>): Reader => ({
+  user_id: c.var.caller.user_id,
+  signal: c.req.raw.signal,
+});
