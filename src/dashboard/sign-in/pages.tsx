@@ -118,13 +118,17 @@ export const SignUpPage = ({
   draft,
   github,
   invitation,
+  spent,
 }: {
   draft: Draft;
   github: boolean;
   /** What it is for, and the user that it makes of whoever accepts it. */
   invitation: { token: string; note: string; username: string | undefined } | undefined;
+  /** They have come with one that opens nothing. */
+  spent: boolean;
 }) => (
   <Door title="Make an account">
+    {spent && <Spent />}
     {invitation ? <p>You are invited: {invitation.note}.</p> : <Invited />}
     <Form action="/sign-up">
       <Problem draft={draft} />
@@ -199,8 +203,28 @@ const Invited = () => (
   </>
 );
 
-export const NotOpenPage = ({ closed }: { closed: boolean }) => (
+const Spent = () => (
+  <p class="problem" role="alert">
+    That invitation does not work any more: it has been used or withdrawn, or its seven days are
+    over. Ask an operator for another.
+  </p>
+);
+
+export const AlreadyInPage = ({ viewer }: { viewer: Viewer }) => (
   <Door title="Make an account">
+    <p>
+      You are signed in as <strong>{viewer.user.username}</strong>. An invitation is for somebody
+      who is not: sign out, then open its link again.
+    </p>
+    <Form action="/sign-out">
+      <Submit kind="quiet">Sign out</Submit>
+    </Form>
+  </Door>
+);
+
+export const NotOpenPage = ({ closed, spent }: { closed: boolean; spent: boolean }) => (
+  <Door title="Make an account">
+    {spent && <Spent />}
     <p>
       {closed
         ? "This deployment takes no new accounts."

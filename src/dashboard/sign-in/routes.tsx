@@ -23,6 +23,7 @@ import { blank, type Draft, fieldsOf, formOf, submit, textOf } from "../form.ts"
 import { limitAccountsTried, limitAttempts } from "./attempts.ts";
 import { nextPath } from "./next.ts";
 import {
+  AlreadyInPage,
   NotOpenPage,
   RecoverPage,
   SetUpPage,
@@ -64,7 +65,10 @@ export const signInPages = pages()
     return goOn(c, cookies, url);
   })
   .get("/sign-up", async (c) => {
-    if (c.var.session) return c.redirect("/", 303);
+    const { session, viewer } = c.var;
+    // Not a redirect: a browser would take along what is behind the `#` of an invitation's link.
+    if (viewer) return c.render(<AlreadyInPage viewer={viewer} />, { title: "Make an account" });
+    if (session) return c.redirect("/", 303);
     return showSignUp(c, blank, getCookie(c, INVITATION_COOKIE));
   })
   .post("/sign-up/invitation", async (c) => {
@@ -200,20 +204,20 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
     const page = <RecoverPage draft={draft} token={token} username={invited.username} />;
     return c.render(page, { title: "Choose a new password" });
   }
+  const spent = !!token && invitation === undefined;
   const admitted = { invitation, operator_proof: null };
   if (!isAdmitted(services, admitted)) {
     const closed = services.settings.signUp === "closed";
-    return c.render(<NotOpenPage closed={closed} />, { title, scripts: ["invitation"] });
+    const page = <NotOpenPage closed={closed} spent={spent} />;
+    return c.render(page, { title, scripts: ["invitation"] });
   }
   const shown =
     invitation && token !== undefined
       ? { token, note: invitation.note, username: invited?.username }
       : undefined;
   const github = !!services.settings.github && invited === undefined;
-  return c.render(<SignUpPage draft={draft} github={github} invitation={shown} />, {
-    title,
-    scripts: ["invitation"],
-  });
+  const page = <SignUpPage draft={draft} github={github} invitation={shown} spent={spent} />;
+  return c.render(page, { title, scripts: ["invitation"] });
 }
 
 const showSetUp = (c: PageContext, draft: Draft) =>

@@ -45,7 +45,7 @@ const toStrangers = (suffix: string, to: Somebody[] = ["nobody", "newcomer"]): P
 export const PLACES: Record<string, Place[]> = {
   "/": [page(everybody, "/")],
   "/sign-in": [page(["nobody"], "/sign-in", "/sign-in?error=access_denied")],
-  "/sign-up": [page(["nobody"], "/sign-up")],
+  "/sign-up": [page(everybody, "/sign-up")],
   "/set-up": [page(everybody, "/set-up")],
   "/people": [page(operators, "/people")],
 

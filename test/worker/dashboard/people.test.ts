@@ -8,6 +8,8 @@ import { operator, unique } from "../support/world.ts";
 
 const { settings } = servicesOf(env);
 
+const NO_LONGER = "That invitation does not work any more";
+
 const newcomer = () => {
   const username = unique("ben");
   return { username, name: "Ben", email: `${username}@example.com`, password: PASSWORD };
@@ -83,6 +85,26 @@ describe("where sign-up is by invitation", () => {
     expect((await visitor.send("/sign-up", { ...newcomer(), invitation })).status).toBe(303);
     const again = await new Visitor().send("/sign-up", { ...newcomer(), invitation });
     expect(again.status).toBe(403);
+    expect(again.html).toContain(NO_LONGER);
+  });
+
+  it("a link that opens nothing any more says so, also where everybody may come in", async () => {
+    for (const signUp of ["invitation", "closed", "open"] as const) {
+      settings.signUp = signUp;
+      expect((await opened(new Visitor(), "ausi_x")).html).toContain(NO_LONGER);
+      expect((await opened(new Visitor(), "")).html).not.toContain(NO_LONGER);
+      expect((await new Visitor().look("/sign-up")).html).not.toContain(NO_LONGER);
+    }
+  });
+
+  it("whoever is signed in is told to sign out first", async () => {
+    settings.signUp = "open";
+    const { visitor, username } = await signedUp();
+    const { status, html } = await visitor.look("/sign-up");
+    expect(status).toBe(200);
+    expect(html).toContain(`You are signed in as <strong>${username}</strong>.`);
+    expect(html).toContain('action="/sign-out"');
+    expect(html).not.toContain('name="password"');
   });
 
   it("of two at once, one comes in", async () => {
@@ -104,7 +126,9 @@ describe("where sign-up is by invitation", () => {
     const token = await invite({ note: "Ben" });
     settings.signUp = "invitation";
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 7 * 86_400_000 + 1_000 });
-    expect((await opened(new Visitor(), token)).html).not.toContain("You are invited");
+    const { html } = await opened(new Visitor(), token);
+    expect(html).not.toContain("You are invited");
+    expect(html).toContain(NO_LONGER);
   });
 
   it("it can be withdrawn", async () => {
