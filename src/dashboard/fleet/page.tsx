@@ -90,7 +90,7 @@ function Alert({ queue: { waiting }, runners }: Pick<FleetClass, "queue" | "runn
   const why =
     runners.length === 0
       ? "no runner serves it."
-      : "none of its runners takes work: each is gone, drains or is set aside.";
+      : "none of its runners takes work: each is offline, drains or is set aside.";
   return (
     <p class="problem">
       {waiting === null
@@ -114,7 +114,7 @@ function Figures({
   const sum = (number: (runner: (typeof there)[number]) => number) =>
     there.reduce((total, runner) => total + number(runner), 0);
   const figures: [string, string | number][] = [
-    ["Ready", there.filter(({ state }) => state === "ready").length],
+    ["Ready", runners.filter(takesWork).length],
     ["Slots", sum(({ slots }) => slots)],
     ["Running", sum(({ running }) => running.length)],
     ["Waiting", queue.waiting ?? "?"],

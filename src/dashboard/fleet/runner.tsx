@@ -31,8 +31,8 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
       <div {...part("aside")}>
         {runner.set_aside_until !== null && (
           <p class="hint">
-            It has taken jobs and was not heard of them: nothing is handed to it until{" "}
-            <Time at={runner.set_aside_until} />. Can it reach this deployment with WebSockets?
+            It took jobs and was not heard from about them: nothing is handed to it until{" "}
+            <Time at={runner.set_aside_until} />. Can it reach this deployment by WebSocket?
           </p>
         )}
       </div>
@@ -54,11 +54,16 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
 /** What it was last busy with is past. */
 const isGone = ({ state }: RunnerState) => state === "offline" || state === "stopped";
 
-/** A drain that has not reached the runner yet, or that it has been told to end, says so. */
+/**
+ * A drain that has not reached the runner yet, or that it has been told to end, says so. One that is
+ * set aside may say that it is ready: it gets no work all the same.
+ */
 const State = ({ runner: { state, draining, set_aside_until } }: { runner: RunnerState }) => (
   <>
     {set_aside_until !== null && <span class="status warning">set aside</span>}
-    <span class={`status ${state}`}>{state}</span>
+    {(set_aside_until === null || state !== "ready") && (
+      <span class={`status ${state}`}>{state}</span>
+    )}
     {draining && state !== "draining" && <span class="status warning">is to drain</span>}
   </>
 );

@@ -70,7 +70,7 @@ export const PeoplePage = ({
         <TextField
           name="username"
           label="An existing user"
-          hint="For a user made over the API who is to sign in here, or one who has lost the password: they are told who made the link."
+          hint="Their username. For a user made over the API who is to sign in here, or one who has lost the password: they are told who made the link."
           draft={drafts.invitation}
         />
         <Submit>Make the invitation</Submit>
@@ -120,7 +120,7 @@ export const PeoplePage = ({
         <TextField
           name="suspend"
           label="Suspend an account"
-          hint="Within ten seconds its tokens are refused and its sessions and streams end; what it runs is canceled. Models and files stay."
+          hint="Its username. Within ten seconds its tokens are refused and its sessions and streams end; what it runs is canceled. Models and files stay."
           autocomplete="off"
           required
           draft={drafts.suspension}

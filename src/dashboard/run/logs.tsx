@@ -2,7 +2,7 @@
 import type { Run } from "../../services/runs.ts";
 import { hiddenText } from "./hidden.ts";
 
-export const Logs = ({ run: { logs, live, prediction } }: { run: Run }) => (
+export const Logs = ({ run: { logs, live, dataRemoved, prediction } }: { run: Run }) => (
   <details class="run-logs" open={live || prediction.status === "failed"}>
     <summary>Logs</summary>
     <p class="hint" data-logs-hidden hidden={logs.hidden === 0 && !logs.torn}>
@@ -17,5 +17,6 @@ export const Logs = ({ run: { logs, live, prediction } }: { run: Run }) => (
       {/* The parser drops one line break at the beginning. */}
       {`\n${logs.text}`}
     </pre>
+    {!dataRemoved && <p class="hint no-logs">Nothing has been printed.</p>}
   </details>
 );

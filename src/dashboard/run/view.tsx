@@ -7,6 +7,7 @@ import type { PredictionError } from "../../protocol/prediction.ts";
 import type { Run } from "../../services/runs.ts";
 import { Form } from "../ui/layout.tsx";
 import { Status } from "../ui/parts.tsx";
+import { duration } from "./duration.ts";
 import { JsonTree } from "./json.tsx";
 import { Logs } from "./logs.tsx";
 import { Value } from "./output.tsx";
@@ -132,9 +133,11 @@ function OutputNote({ run, isEmpty }: { run: Run; isEmpty: boolean }) {
   );
 }
 
-/** Of what was measured, four digits say enough. */
-const numberText = (value: number) =>
-  String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
+/** Of what was measured, four digits say enough; what Cog measures itself is in seconds. */
+const metricText = (name: string, value: number) =>
+  name === "predict_time" && value >= 0
+    ? duration(value)
+    : String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
 
 const Metrics = ({ metrics }: { metrics: Run["prediction"]["metrics"] }) =>
   metrics && Object.keys(metrics).length > 0 ? (
@@ -142,7 +145,7 @@ const Metrics = ({ metrics }: { metrics: Run["prediction"]["metrics"] }) =>
       {Object.entries(metrics).map(([name, value]) => (
         <div>
           <dt>{name.replaceAll("_", " ")}</dt>
-          <dd>{numberText(value)}</dd>
+          <dd>{metricText(name, value)}</dd>
         </div>
       ))}
     </dl>

@@ -49,7 +49,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
 
 /** On every page until its user has read it: whoever has signed in first may not have been them. */
 const Recovered = ({ at }: { at: number }) => (
-  <p class="flash" role="status">
+  <p class="flash warning" role="status">
     On <Time at={at} /> this account got a new password by a link that an operator had made.{" "}
     <a href="/account/security#recoveries">See who made it</a>.
   </p>

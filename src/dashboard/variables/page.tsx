@@ -24,8 +24,9 @@ export const VariablesPage = ({ model, viewer, rows, chosen, draft }: PageProps)
       <Empty title="No variables yet">
         <p>
           Keys and tokens that the containers of this model need: they find them in their
-          environment. Set one below, and name it in <code>variable_names</code> of a version's
-          configuration: a version gets those that it names.
+          environment. Set one below, and name it in the next{" "}
+          <a href={modelAddress(model, "/versions/new")}>version</a> (over the API, in{" "}
+          <code>variable_names</code> of its configuration): a version gets those that it names.
         </p>
       </Empty>
     ) : (

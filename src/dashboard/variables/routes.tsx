@@ -63,7 +63,7 @@ function afterSetting(name: string, { latest_version: version }: DetailedModelRo
   const who = version
     ? `Version ${version.number} does not name it`
     : "No version is published yet";
-  return `${name} is set. ${who}: one that has it in its variable_names gets it.`;
+  return `${name} is set. ${who}: the next that has it among its variables gets it.`;
 }
 
 /** @throws ProblemError not_found, forbidden */

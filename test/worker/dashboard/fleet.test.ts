@@ -50,9 +50,12 @@ test("a fleet of none says how to begin", async () => {
 
 describe("a runner", () => {
   test("that is set aside can be resumed, or drained", async () => {
-    const { id } = await setAside(await newWorld());
-    const part = partOf(await look(), "li", id);
-    expect(textOf(part)).toMatch(/set aside .* Resume Drain/);
+    const world = await newWorld();
+    const { id } = await setAside(world);
+    const html = await look();
+    const part = partOf(html, "li", id);
+    expect(textOf(partOf(html, "section", world.hardware))).toContain("Ready 0");
+    expect(textOf(part)).toContain(" set aside Resume Drain ");
     expect((await visitor.send(`/fleet/runners/${id}/resume`)).status).toBe(303);
     const after = partOf(await look(), "li", id);
     expect(textOf(after)).not.toMatch(/set aside|Resume/);

@@ -143,7 +143,7 @@ describe("when it has ended", () => {
     await channel.report(
       [
         { event: "output", data: { answer: 42 } },
-        { event: "metrics", data: { output_tokens: 7 } },
+        { event: "metrics", data: { output_tokens: 7, predict_time: 2.5 } },
       ],
       { status: "succeeded", output: "value", setup_seconds: 0.25, execution_seconds: 3 },
     );
@@ -158,7 +158,8 @@ describe("when it has ended", () => {
     ]);
     expect(html).toContain("0.3 s");
     expect(html).toContain("3.0 s");
-    expect(html).toContain("output tokens");
+    expect(html).toContain("<dt>output tokens</dt><dd>7</dd>");
+    expect(html).toContain("<dt>predict time</dt><dd>2.5 s</dd>");
     expect(html).not.toContain("data-live");
     expect(html).toContain("1 field");
     expect(html).toContain('<span class="key">answer: </span><span class="number">42</span>');

@@ -100,11 +100,11 @@ describe("the form", () => {
       return /role="status">([^<]*)/.exec((await visitor.look(page)).html)?.[1];
     };
     expect(await said()).toBe(
-      "HF_TOKEN is set. No version is published yet: one that has it in its variable_names gets it.",
+      "HF_TOKEN is set. No version is published yet: the next that has it among its variables gets it.",
     );
     await publish(client, model, { configuration: { variable_names: ["OTHER"] } });
     expect(await said()).toBe(
-      "HF_TOKEN is set. Version 1 does not name it: one that has it in its variable_names gets it.",
+      "HF_TOKEN is set. Version 1 does not name it: the next that has it among its variables gets it.",
     );
     await publish(client, model, { configuration: { variable_names: ["HF_TOKEN"] } });
     expect(await said()).toBe(
