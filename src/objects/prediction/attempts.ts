@@ -1,8 +1,7 @@
 /** What the runner of the current attempt says, and what happens when it says nothing. */
 import { heardBeforeRestart, type Patience } from "../../domain/deadlines.ts";
-import { type LeaseHolder, leaseProof, parseLease, receiptOf } from "../../domain/lease.ts";
+import { type LeaseHolder, receiptOf } from "../../domain/lease.ts";
 import type { Attempt } from "../../domain/prediction-state.ts";
-import { sameText } from "../../domain/secret.ts";
 import { passedBound } from "../../lib/json-scan.ts";
 import { errorText } from "../../log.ts";
 import {
@@ -18,6 +17,7 @@ import type { Limits } from "../../protocol/runner.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
 import { MAX_FRAME_UNITS } from "./entries.ts";
+import { attemptOf } from "./leased.ts";
 import { type Line, linesOf, type Totals } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -27,21 +27,6 @@ const TOLERANCE = 1.1;
 const TOO_MUCH = "The runner sent more than a prediction may have.";
 const TOO_DEEP = "The runner sent a value that is nested too deep to be kept.";
 const TOO_MANY = "The runner sent more values than a frame may have.";
-
-/** The attempt that a lease names, when it is its holder's: also one that has ended. */
-export async function attemptOf(
-  { life }: PredictionRecord,
-  holder: LeaseHolder,
-): Promise<Attempt | undefined> {
-  const lease = parseLease(holder.lease);
-  const attempt = life.expected.find(({ number }) => number === lease?.attempt);
-  if (!lease || !attempt) return undefined;
-  const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
-  // Another may have been opened meanwhile.
-  if (!sameText(lease.proof, proof) || !life.expected.includes(attempt)) return undefined;
-  attempt.runner_id = lease.runnerId;
-  return attempt;
-}
 
 /** What a frame is answered with; nothing is said to a hand-back. */
 export type Reply =

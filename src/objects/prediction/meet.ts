@@ -1,6 +1,7 @@
 /** What is done when a deadline has come. What it is about, domain/deadlines.ts says. */
 import type { Deadline } from "../../domain/deadlines.ts";
 import type { Attempts } from "./attempts.ts";
+import { cancel } from "./cancel.ts";
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 
@@ -18,9 +19,8 @@ export function meet(
   const { spec } = life;
   switch (what) {
     case "wait":
-      life.requestCancel(now);
-      effects.commit(record);
-      return effects.tellCancel(record, "the wait that its creator allowed is over");
+      cancel(record, effects, "the wait that its creator allowed is over");
+      return;
     case "redispatch":
       return effects.dispatch(record, now);
     case "connect":

@@ -4,17 +4,16 @@
  * time's (its one alarm). What may happen is in domain/prediction.ts, what follows in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
-import { type LeaseHolder, newSecret } from "../../domain/lease.ts";
-import { MAX_STORED, PredictionLife } from "../../domain/prediction.ts";
+import type { LeaseHolder } from "../../domain/lease.ts";
+import type { PredictionLife } from "../../domain/prediction.ts";
 import type { PredictionSpec } from "../../domain/prediction-state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
 import { database } from "../../storage/database.ts";
-import { deleteAll, getFile, valueKey } from "../../storage/files.ts";
 import { runnerTokenKnownAt } from "../../storage/known-runner-tokens.ts";
-import { poolOf } from "../pool/stub.ts";
-import { Attempts, attemptOf, type Reply } from "./attempts.ts";
+import { Attempts, type Reply } from "./attempts.ts";
+import { cancel } from "./cancel.ts";
 import type {
   Asked,
   CancelReason,
@@ -24,16 +23,18 @@ import type {
   StoringPrediction,
 } from "./doors.ts";
 import { Effects } from "./effects.ts";
+import { HandOuts } from "./hand-outs.ts";
 import { type History, historyOf } from "./history.ts";
+import { leasedInput, mayRead, store, storing } from "./leased.ts";
 import { entryOf, type LedgerEntry, ledgerOf } from "./ledger.ts";
 import type { Piece } from "./log.ts";
 import { meet } from "./meet.ts";
-import { jobOf, type OfferedJob, projectionOf, waitingJobOf } from "./messages.ts";
+import { type OfferedJob, projectionOf } from "./messages.ts";
 import { PredictionRecord, type Snapshot } from "./record.ts";
-import { offerSecond } from "./second.ts";
-import { HOLDER_HEADER } from "./stub.ts";
+import { Removal } from "./removal.ts";
+import { HOLDER_HEADER, streamOptionsOf } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
-import { openVariables, UNOPENED } from "./variables.ts";
+import { findValue, openValue } from "./values.ts";
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
@@ -43,12 +44,24 @@ export class PredictionObject extends DurableObject<Bindings> {
     page: (after) => this.#load()?.log.page(after),
     last: () => this.#load()?.log.last ?? 0,
     ended: () => this.#load()?.life.terminal ?? true,
-    open: (name) => this.#open(name),
+    open: (name) => openValue(this.env.FILES, this.#load(), name),
   });
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
-    this.#find(name),
+    findValue(this.env.FILES, this.#load(), name),
   );
   readonly #attempts = new Attempts(this.#effects, settings(this.env).patience);
+  readonly #handOuts = new HandOuts(this.ctx.id.toString(), this.env, this.#effects);
+  readonly #removal = new Removal({
+    ctx: this.ctx,
+    env: this.env,
+    effects: this.#effects,
+    subscribers: this.#subscribers,
+    forgotten: () => {
+      this.#record = undefined;
+      this.#beginning = undefined;
+    },
+  });
+  readonly #tokenKnownAt = (id: string) => runnerTokenKnownAt(database(this.env.DB), id);
 
   // ---- the API's doors
 
@@ -95,7 +108,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   }
 
   async cancel(reason: CancelReason): Promise<CancelResult> {
-    return this.#cancel(await this.#begun(), reason);
+    return cancel(await this.#begun(), this.#effects, reason);
   }
 
   /** Cancels what its caller was never given: it is told to nobody. */
@@ -104,7 +117,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     if (!record) return;
     record.life.state.untold = true;
     record.save();
-    this.#cancel(record, "it could not be created");
+    cancel(record, this.#effects, "it could not be created");
   }
 
   /**
@@ -115,7 +128,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     const record = await this.#begun();
     if (!record || record.life.dataRemoved) return "unknown";
     if (!record.life.terminal) return "under way";
-    await this.#purge(record, Date.now());
+    await this.#removal.purge(record, Date.now());
     return { removed: { ...projectionOf(record, this.ctx.id.toString()), data_removed: true } };
   }
 
@@ -153,20 +166,16 @@ export class PredictionObject extends DurableObject<Bindings> {
       return this.#attempts.connect(record, holder);
     }
     if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
-    const after = Number(url.searchParams.get("after") ?? 0);
+    const { after, leave, ...limits } = streamOptionsOf(url);
     if (record.life.terminal && after >= record.log.last)
       return new Response(null, { status: 204 });
     if (this.#subscribers.size >= settings(this.env).maxReaders)
       return new Response(null, { status: 429 });
-    const gone = () => void this.#cancel(this.#load(), "its caller has left");
-    const onLeave = url.searchParams.get("leave") === "cancel" ? gone : undefined;
+    const gone = () => void cancel(this.#load(), this.#effects, "its caller has left");
+    const onLeave = leave && gone;
     // While it was begun: to a stream that nobody takes nothing happens any more.
     if (request.signal.aborted) onLeave?.();
-    const [idle, lasts] = ["idle", "lasts"].map((name) => {
-      const seconds = url.searchParams.get(name);
-      return seconds === null ? undefined : Number(seconds);
-    });
-    return new Response(this.#subscribers.subscribe(after, { idle, lasts }, onLeave));
+    return new Response(this.#subscribers.subscribe(after, limits, onLeave));
   }
 
   // ---- the pool's door
@@ -176,33 +185,20 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @param unplaced the number of an attempt that was offered and never handed out.
    * @returns undefined when none is wanted any more: an ordinary answer.
    */
-  async openAttempt(unplaced: number | undefined): Promise<OfferedJob | undefined> {
-    const spec = this.#load()?.life.spec;
-    const variables = spec && (await openVariables(this.env, spec));
-    const record = this.#load();
-    if (!record) return undefined;
-    const now = Date.now();
-    if (unplaced !== undefined) record.life.closeAttempt(unplaced, now);
-    if (!variables && record.life.waiting) this.#failUnopened(record);
-    const attempt = variables && record.life.openAttempt(newSecret(), now);
-    if (!attempt) return undefined;
-    this.#effects.commit(record);
-    return jobOf(record.life.spec, attempt, this.ctx.id.toString(), record.input(), variables);
+  openAttempt(unplaced: number | undefined): Promise<OfferedJob | undefined> {
+    return this.#handOuts.open(() => this.#load(), unplaced);
   }
 
   // ---- the runner's doors
 
   /** The input of the attempt that a lease names. */
   async input(holder: LeaseHolder): Promise<{ id: string; input: Piece } | undefined> {
-    const { record } = (await this.#leased(holder)) ?? {};
-    if (!record) return undefined;
-    return { id: record.life.spec.id, input: record.input() };
+    return leasedInput(await this.#begun(), holder);
   }
 
   /** Whether the attempt that a lease names may read this file: its input names it. */
   async mayRead(holder: LeaseHolder, key: string): Promise<boolean> {
-    const { record } = (await this.#leased(holder)) ?? {};
-    return record?.life.spec.files.some(({ stored }) => stored?.key === key) ?? false;
+    return mayRead(await this.#begun(), holder, key);
   }
 
   /**
@@ -210,17 +206,12 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @returns undefined when the attempt has ended
    */
   async store(holder: LeaseHolder): Promise<StoringPrediction | "full" | undefined> {
-    const { record, attempt } = (await this.#leased(holder)) ?? {};
-    if (!record || !attempt) return undefined;
-    if (attempt.stored >= MAX_STORED) return "full";
-    if (record.life.store(attempt)) record.save();
-    return storingOf(record);
+    return store(await this.#begun(), holder);
   }
 
   /** @returns undefined when the attempt has ended: what it was writing is to go again. */
   async storing(holder: LeaseHolder): Promise<StoringPrediction | undefined> {
-    const { record } = (await this.#leased(holder)) ?? {};
-    return record && storingOf(record);
+    return storing(await this.#begun(), holder);
   }
 
   /** A run's only frame, when it has ended before a channel was worth opening. */
@@ -254,10 +245,9 @@ export class PredictionObject extends DurableObject<Bindings> {
       // A finished one that is woken for nothing else has not delivered its row yet.
       const owesRow = this.#effects.owesRow(record, due);
       for (; due && this.#record; due = this.#effects.alarm.due(record, now)) {
-        if (due.what === "retention") await this.#purge(record, now);
-        else if (due.what === "forget") await this.#forget(record);
-        else if (due.what === "second")
-          await offerSecond(record, this.#effects, this.env, this.ctx.id.toString());
+        if (due.what === "retention") await this.#removal.purge(record, now);
+        else if (due.what === "forget") await this.#removal.forget(record);
+        else if (due.what === "second") await this.#handOuts.second(record);
         else if (due.what === "token") await this.#attempts.vouch(record, this.#tokenKnownAt);
         else meet(record, due.what, now, this.#effects, this.#attempts);
       }
@@ -270,105 +260,22 @@ export class PredictionObject extends DurableObject<Bindings> {
     }
   }
 
-  // ---- beginning and end
-
-  #cancel(record: PredictionRecord | undefined, reason: CancelReason): CancelResult {
-    if (!record) return "unknown";
-    const repeated = record.life.state.cancel_requested_at !== null;
-    if (!record.life.requestCancel(Date.now())) return "terminal";
-    if (!repeated) this.#effects.commit(record);
-    this.#effects.tellCancel(record, reason);
-    return "accepted";
-  }
+  // ---- its beginning, and where it is kept
 
   async #beginOrFind(spec: PredictionSpec, input: string): Promise<boolean> {
+    const write = (life: PredictionLife) => {
+      this.#record = PredictionRecord.create(this.ctx.storage.sql, life, input);
+      return this.#record;
+    };
     let begun = false;
     try {
       // Without a key nothing can have been here before, and there is no database to look into.
       const found = spec.request_hash !== null && this.#load() !== undefined;
-      begun = found || (await this.#begin(spec, input));
+      begun = found || (await this.#handOuts.begin(spec, input, write));
     } finally {
       if (!begun) this.#beginning = undefined;
     }
     return begun;
-  }
-
-  /**
-   * Takes the express lane: the first attempt is opened with the prediction itself and offered to
-   * the pool, and only when nobody takes it does the job go through the queue. The offer comes
-   * before the writing, so that a runner sets out while the object makes its database; one that
-   * is here first waits for that, and one whose prediction was never written is fenced.
-   * @returns false when the pool takes no more waiting jobs of this account.
-   */
-  async #begin(spec: PredictionSpec, input: string): Promise<boolean> {
-    const [life, attempt] = PredictionLife.begin(spec, newSecret());
-    const objectId = this.ctx.id.toString();
-    const variables = await openVariables(this.env, spec);
-    const offered =
-      variables && jobOf(spec, attempt, objectId, spec.stored_input ?? input, variables);
-    const answer =
-      offered &&
-      (await poolOf(this.env, spec.hardware)
-        .offer(offered, waitingJobOf(spec, objectId))
-        .catch(() => "none" as const));
-    if (answer === "full") return false;
-    const now = Date.now();
-    const dispatched = answer === "none" && life.closeAttempt(attempt.number, now);
-    if (dispatched) life.dispatched(now);
-    this.#record = PredictionRecord.create(this.ctx.storage.sql, life, input);
-    this.#effects.alarm.arm(this.#record);
-    if (dispatched) this.#effects.sendDispatch(this.#record);
-    if (!offered) this.#failUnopened(this.#record);
-    return true;
-  }
-
-  readonly #tokenKnownAt = (id: string) => runnerTokenKnownAt(database(this.env.DB), id);
-
-  #failUnopened(record: PredictionRecord): void {
-    record.life.fail("internal", UNOPENED, Date.now());
-    this.#effects.commit(record);
-  }
-
-  /** R2 first: what nobody knows of any more nobody could remove. */
-  async #purge(record: PredictionRecord, now: number): Promise<void> {
-    const { spec, state } = record.life;
-    if (state.stored) await deleteAll(this.env.FILES, spec.id);
-    await this.#effects.project(record, true);
-    this.#subscribers.abort(new Error("The data of the prediction has been removed."));
-    const forgetAt = record.life.forgetAt(now);
-    if (forgetAt <= now && !record.unsettled) return this.#forget(record);
-    record.removeData(forgetAt);
-    this.#effects.alarm.arm(record);
-  }
-
-  async #forget(record: PredictionRecord): Promise<void> {
-    const { spec, state } = record.life;
-    if (state.stored) await deleteAll(this.env.FILES, spec.id);
-    // Somebody has asked for a webhook once more, meanwhile.
-    if (record.unsettled) return this.#effects.alarm.arm(record);
-    this.#record = undefined;
-    this.#beginning = undefined;
-    this.#effects.alarm.disarmed();
-    await this.ctx.storage.deleteAll();
-  }
-
-  /** A value that lies in R2; undefined when it is not there. */
-  async #find(name: string): Promise<ReadableStream<Uint8Array> | undefined> {
-    const key = valueKey(this.#load()?.life.spec.id ?? "", name);
-    return (await getFile(this.env.FILES, key))?.body;
-  }
-
-  async #open(name: string): Promise<ReadableStream<Uint8Array>> {
-    const found = await this.#find(name);
-    if (!found) throw new Error(`the value ${name} is not there`);
-    return found;
-  }
-
-  /** The attempt that a lease names, when it is under way. */
-  async #leased(holder: LeaseHolder) {
-    const record = await this.#begun();
-    const attempt = record && (await attemptOf(record, holder));
-    return attempt && record.life.owns(attempt.number) ? { record, attempt } : undefined;
   }
 
   /** The record, for whoever may come while it is being begun. */
@@ -384,10 +291,4 @@ export class PredictionObject extends DurableObject<Bindings> {
     for (const attempt of this.#effects.channels.attempts) this.#record?.life.heard(attempt);
     return this.#record;
   }
-}
-
-function storingOf({ life }: PredictionRecord): StoringPrediction {
-  const { id, account_id, url, limits, timeout_seconds, retention_seconds } = life.spec;
-  const keep_seconds = timeout_seconds + retention_seconds;
-  return { id, account_id, url, output_bytes: limits.output_bytes, keep_seconds };
 }

@@ -58,6 +58,20 @@ export function openStream(
   return stub.fetch(`https://prediction/stream?${query}`);
 }
 
+/** What `openStream` asks for. */
+export function streamOptionsOf({ searchParams }: URL): StreamOptions {
+  const seconds = (name: string) => {
+    const text = searchParams.get(name);
+    return text === null ? undefined : Number(text);
+  };
+  return {
+    after: seconds("after") ?? 0,
+    idle: seconds("idle"),
+    lasts: seconds("lasts"),
+    leave: searchParams.get("leave") === "cancel" ? "cancel" : undefined,
+  };
+}
+
 /** Says who connects, as JSON: leases and ids are ASCII. */
 export const HOLDER_HEADER = "x-auspex-holder";
 
