@@ -93,8 +93,11 @@ export const PeoplePage = ({
       <People
         label="Operators"
         people={operators}
-        action={({ id }) => (
-          <Form action={`/people/operators/${id}/demote`}>
+        action={({ id, username }) => (
+          <Form
+            action={`/people/operators/${id}/demote`}
+            data-confirm={`Demote ${username}? They are an operator again when they prove to hold OPERATOR_TOKEN.`}
+          >
             <Submit kind="quiet">Demote</Submit>
           </Form>
         )}

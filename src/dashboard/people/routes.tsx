@@ -36,7 +36,10 @@ export const peoplePages = pages()
     return done(c, "The invitation is withdrawn.", "/people");
   })
   .post("/people/operators/:id/demote", operatorsOnly, async (c) => {
-    await demote(c.var.services, c.req.param("id"));
+    const id = c.req.param("id");
+    await demote(c.var.services, id);
+    // This page is not for them any more.
+    if (id === viewerOf(c).user.id) return done(c, "You are no operator any more.", "/set-up");
     return done(c, "They are no operator any more.", "/people");
   })
   .post("/people/suspensions", operatorsOnly, async (c) => {

@@ -35,6 +35,14 @@ it("can be demoted, and prove it again", async () => {
   expect(await isOperator(two.visitor)).toBe(true);
 });
 
+it("who demote themselves are not left at a page that is none of theirs any more", async () => {
+  const { visitor, user_id } = await newOperator();
+  const { location = "" } = await visitor.send(`/people/operators/${user_id}/demote`);
+  const { status, html } = await visitor.look(location);
+  expect(status).toBe(200);
+  expect(html).toContain("You are no operator any more.");
+});
+
 it("are none any more when OPERATOR_TOKEN is another, until they have proved to hold that", async () => {
   const { visitor, username } = await newOperator();
   settings.operatorToken = "another-operator-token";
