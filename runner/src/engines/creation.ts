@@ -61,7 +61,7 @@ export class Creation {
 
   async #make(plan: Plan, start: Dockerode.ContainerCreateOptions): Promise<Dockerode.Container> {
     const { image, environment, labels, user, host } = plan;
-    const make = () =>
+    const make = (quota: boolean) =>
       this.#docker.createContainer({
         // By the id that was looked at, not by a name that may come to mean another image.
         Image: image.Id,
@@ -70,15 +70,18 @@ export class Creation {
         Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
         Labels: labels,
         ExposedPorts: { [`${host.port}/tcp`]: {} },
-        HostConfig: hostConfig({ ...host, quota: this.#quota && host.shares.disk_bytes > 0 }),
+        HostConfig: hostConfig({ ...host, quota }),
       });
+    const quota = this.#quota && host.shares.disk_bytes > 0;
     try {
-      return await make();
+      return await make(quota);
     } catch (error) {
-      if (!this.#quota || !hasNoQuota(error)) throw error;
+      // By what was asked for: of several that begin together, the first to return finds it out.
+      if (!quota || !hasNoQuota(error)) throw error;
+      if (this.#quota)
+        this.#log.info("Docker's storage driver has no quota: what containers write is watched");
       this.#quota = false;
-      this.#log.info("Docker's storage driver has no quota: what containers write is watched");
-      return make();
+      return make(false);
     }
   }
 }
