@@ -22,7 +22,7 @@ export const fleetPages = pages()
   })
   .post("/fleet/runners/:id/drain", operatorsOnly, async (c) => {
     const { name } = await drainRunner(c.var.services, c.req.param("id"), true);
-    const words = `${name} takes no more work as soon as it hears of it; what runs goes on.`;
+    const words = `${name} takes no more work; what runs there goes on.`;
     return done(c, words, "/fleet");
   })
   .post("/fleet/runners/:id/resume", operatorsOnly, async (c) => {

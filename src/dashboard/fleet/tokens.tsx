@@ -107,7 +107,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
             <td class="end">
               <Form
                 action={`/fleet/tokens/${id}/revoke`}
-                data-confirm={`Revoke ${name}? Its runners get no more work within 10 s; what runs goes on.`}
+                data-confirm={`Revoke ${name}? Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails, as if they were lost. To let it end first, drain them.`}
               >
                 <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
                   Revoke
