@@ -1,6 +1,7 @@
 /** `auspex-runner check`: looks at the box and says in words what is wrong and what to do. */
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
+import { z } from "zod";
 import type { Config } from "./config.ts";
 import { messageOf } from "./error.ts";
 import type { Finding } from "./finding.ts";
@@ -18,11 +19,12 @@ export async function checkBox(
   engine: () => Promise<Finding[]>,
 ): Promise<Finding[]> {
   const disk = config.models ?? "/var/lib/docker";
+  const gpus = await findGpus();
   const findings = await Promise.all([
     checkNode(process.versions.node),
-    checkGpu(),
+    gpus.finding,
     checkDisk(existsSync(disk) ? disk : "/"),
-    checkControlPlane(config),
+    checkControlPlane(config, gpus.count),
     engine().catch((error: unknown) => [{ ok: false, name: "engine", detail: messageOf(error) }]),
   ]);
   return findings.flat();
@@ -34,24 +36,19 @@ export function checkNode(version: string): Finding {
   return { ok, name: "node", detail: version, advice };
 }
 
-async function checkGpu(): Promise<Finding> {
+async function findGpus(): Promise<{ finding: Finding; count: number }> {
   const name = "gpu";
   try {
     const gpus = parseGpus(await queryGpus("name,memory.total"));
-    return {
-      ok: true,
-      name,
-      detail: gpus.map((gpu) => `${gpu.name}, ${gpu.memory_gb} GB`).join("; "),
-    };
+    const detail = gpus.map((gpu) => `${gpu.name}, ${gpu.memory_gb} GB`).join("; ");
+    return { finding: { ok: true, name, detail }, count: gpus.length };
   } catch (error) {
     const device = gpuDevice();
-    if (!device) return { ok: true, name, detail: "none" };
-    return {
-      ok: false,
-      name,
-      detail: `${device} is there, but nvidia-smi does not answer: ${messageOf(error)}`,
-      advice: "install or reload the NVIDIA driver; after a driver update, restart the machine",
-    };
+    if (!device) return { finding: { ok: true, name, detail: "none" }, count: 0 };
+    const detail = `${device} is there, but nvidia-smi does not answer: ${messageOf(error)}`;
+    const advice =
+      "install or reload the NVIDIA driver; after a driver update, restart the machine";
+    return { finding: { ok: false, name, detail, advice }, count: 0 };
   }
 }
 
@@ -64,23 +61,24 @@ async function checkDisk(folder: string): Promise<Finding> {
 }
 
 /**
- * One empty telemetry, which changes nothing: 401 and 403 speak of the token, any other refusal
- * means that the token was accepted, and the Date header is the other side's clock.
+ * Asks for the class of machines that this one is to serve: 401 and 403 speak of the token, and
+ * the Date header is the other side's clock.
  */
-export async function checkControlPlane({ url, token }: Pick<Config, "url" | "token">) {
+export async function checkControlPlane(
+  { url, token, hardware }: Pick<Config, "url" | "token" | "hardware">,
+  gpus: number,
+): Promise<Finding[]> {
   const sentAt = Date.now();
   try {
-    const response = await fetch(`${url}/v1/runner/telemetry`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: "{}",
+    const response = await fetch(`${url}/v1/runner/hardware/${encodeURIComponent(hardware)}`, {
+      headers: { authorization: `Bearer ${token}` },
       redirect: "manual",
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     });
-    const detail = problemDetail(response.status, await response.text());
+    const text = await response.text();
     return [
-      checkAnswer(url, response, detail),
-      checkToken(response.status, detail),
+      checkAnswer(url, response, problemDetail(response.status, text)),
+      ...(isAnothers(response) ? [] : checkService(response.status, text, { hardware, gpus })),
       checkClock(response.headers.get("date"), (sentAt + Date.now()) / 2),
     ];
   } catch (error) {
@@ -89,15 +87,20 @@ export async function checkControlPlane({ url, token }: Pick<Config, "url" | "to
   }
 }
 
-function checkAnswer(url: string, { status, headers }: Response, detail: string): Finding {
+/** Ours is JSON, also where there is no such class of machines, which is no fault of the address. */
+function isAnothers({ status, headers }: Response): boolean {
+  if (status >= 300 && status < 400) return true;
+  return (status === 200 || status === 404) && !headers.get("content-type")?.includes("json");
+}
+
+function checkAnswer(url: string, response: Response, detail: string): Finding {
   const name = "control plane";
+  const { status } = response;
   if (status >= 500) {
     const advice = "the deployment has trouble of its own: see its logs";
     return { ok: false, name, detail: `${url} answers ${status}: ${detail}`, advice };
   }
-  // Ours is a problem: a runner that is not registered, which is no fault of the address.
-  const stranger = status === 404 && !headers.get("content-type")?.includes("problem+json");
-  if (stranger || (status >= 300 && status < 400)) {
+  if (isAnothers(response)) {
     const advice = "the address is that of the deployment, without a path";
     return { ok: false, name, detail: `${url} is no Auspex: it answers ${status}`, advice };
   }
@@ -107,11 +110,54 @@ function checkAnswer(url: string, { status, headers }: Response, detail: string)
   return { ok: true, name, detail: `${url} answers`, advice };
 }
 
-function checkToken(status: number, detail: string): Finding {
-  const ok = status !== 401 && status !== 403;
-  if (ok) return { ok, name: "token", detail: "accepted" };
-  return { ok, name: "token", detail, advice: "make a runner token on the deployment" };
+/** The token, and the class of machines when it may be served with that. */
+function checkService(
+  status: number,
+  text: string,
+  { hardware, gpus }: { hardware: string; gpus: number },
+): Finding[] {
+  const token = { ok: true, name: "token", detail: "accepted" };
+  const name = "hardware";
+  const detail = problemDetail(status, text);
+  switch (status) {
+    case 200:
+      return [token, checkHardware(served.parse(JSON.parse(text)), hardware, gpus)];
+    case 401:
+      return [{ ...token, ok: false, detail, advice: "make a runner token on the deployment" }];
+    case 403: {
+      const advice =
+        "name a class that the token serves (--hardware), or make a token for this one";
+      return [token, { ok: false, name, detail, advice }];
+    }
+    case 404: {
+      const advice = "name a class of the deployment (--hardware), or add it at /fleet/hardware";
+      return [token, { ok: false, name, detail, advice }];
+    }
+    default:
+      return [];
+  }
 }
+
+const served = z.object({ name: z.string(), gpus: z.number() });
+
+/** A warning only: other GPUs than NVIDIA's are not seen from here. */
+function checkHardware(
+  { name: called, gpus: due }: z.infer<typeof served>,
+  hardware: string,
+  gpus: number,
+): Finding {
+  const name = "hardware";
+  const found = { ok: true, name, detail: `${hardware}, ${called}` };
+  if (gpus >= due) return found;
+  return {
+    ...found,
+    detail: `a machine of ${hardware} has ${count(due)}, and this one shows ${gpus === 0 ? "none" : gpus}`,
+    advice:
+      "runs that need a GPU would come here and fail: serve another class (--hardware), or mend what is said of gpu",
+  };
+}
+
+const count = (gpus: number) => (gpus === 1 ? "1 GPU" : `${gpus} GPUs`);
 
 /** The header has whole seconds: what it says is half a second old on average. */
 export function checkClock(date: string | null, now: number): Finding {

@@ -13,6 +13,9 @@
  *    larger one, in parts, as upload.ts has it. Both answer with the file's address.
  *    POST /v1/runner/values stores a value that is too large for the log, as JSON text.
  * 4. POST /v1/runner/telemetry: every `telemetry_seconds`; the answer says whether to drain.
+ *
+ * `auspex-runner check` calls GET /v1/runner/hardware/{identifier}: what the class of machines has
+ * that the box is to serve, 403 when the token does not serve it.
  */
 import { z } from "zod";
 import { digest, jsonObject, uuid } from "./common.ts";

@@ -148,7 +148,8 @@ const runnerTokenEnd = createRoute({
   path: "/operator/runner_tokens/{token_id}",
   operationId: "revokeRunnerToken",
   summary: "Revoke a token of runners",
-  description: "Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails, as if they were lost. To let it end first, drain them.",
+  description:
+    "Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails, as if they were lost. To let it end first, drain them.",
   request: { params: oneToken },
   responses: { 200: gone, ...errorAnswers },
 });

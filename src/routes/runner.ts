@@ -19,7 +19,15 @@ import {
   storeFile,
   storeValue,
 } from "../services/runner-files.ts";
-import { beginSession, claim, connect, readInput, report, reportRun } from "../services/runners.ts";
+import {
+  beginSession,
+  claim,
+  connect,
+  readInput,
+  readServed,
+  report,
+  reportRun,
+} from "../services/runners.ts";
 import { type App, bodyOf, checked } from "./context.ts";
 
 const wholeFile = createUpload.omit({ size: true });
@@ -27,6 +35,9 @@ const wholeFile = createUpload.omit({ size: true });
 export const runnerRoutes = new Hono<App>()
   .basePath("/runner")
   .use(runnersOnly)
+  .get("/hardware/:identifier", async (c) =>
+    c.json(await readServed(c.var.services, c.var.runner, c.req.param("identifier"))),
+  )
   .post("/sessions", async (c) => {
     const { origin } = new URL(c.req.url);
     const request = await bodyOf(c, sessionRequest);

@@ -8,6 +8,7 @@ import { claimJobs, poolOf } from "../objects/pool/stub.ts";
 import { openChannel, type PredictionStub, predictionWithId } from "../objects/prediction/stub.ts";
 import { runnerAt } from "../objects/runner/stub.ts";
 import type { DownFrame, EventsFrame } from "../protocol/channel.ts";
+import type { Hardware } from "../protocol/hardware.ts";
 import {
   type ClaimRequest,
   RUNNER_PROTOCOL,
@@ -21,6 +22,7 @@ import { isFull } from "../storage/database.ts";
 import { findRunner, saveRunner } from "../storage/runners.ts";
 import { assetsOf } from "./assets.ts";
 import { orConflict } from "./conflicts.ts";
+import { getHardware } from "./hardware.ts";
 import { textOf } from "./prediction-text.ts";
 import type { Services } from "./services.ts";
 import type { RunnerCaller } from "./tokens.ts";
@@ -88,6 +90,19 @@ export async function beginSession(
       telemetry_seconds: settings.telemetrySeconds,
     },
   };
+}
+
+/**
+ * The class of machines that a runner is to serve: what `auspex-runner check` holds its box against.
+ * @throws ProblemError forbidden, not_found
+ */
+export async function readServed(
+  services: Services,
+  caller: RunnerCaller,
+  identifier: string,
+): Promise<Hardware> {
+  mayServe(caller, identifier);
+  return getHardware(services, identifier);
 }
 
 /** @throws ProblemError forbidden, not_found (no such runner: begin a session), session_superseded */

@@ -13,21 +13,68 @@ beforeEach(async () => {
 });
 afterEach(() => plane.stop());
 
-const look = async (status: number) => {
-  plane.endpoints.set("/v1/runner/telemetry", () => ({ status, body: {} }));
-  const findings = await checkControlPlane({ url: plane.url, token: "ausr_x" });
-  return Object.fromEntries(findings.map(({ name, ok }) => [name, ok]));
+const CLASS = { identifier: "l40s", name: "NVIDIA L40S", gpus: 2 };
+
+async function look(status: number, body: object = {}, gpus = 2) {
+  plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body }));
+  const config = { url: plane.url, token: "ausr_x", hardware: "l40s" };
+  return Object.fromEntries(
+    (await checkControlPlane(config, gpus)).map(({ name, ...finding }) => [name, finding]),
+  );
+}
+
+const ok = { ok: true };
+const problem = (status: number, detail: string) => {
+  return { type: "urn:auspex:problem", title: "Problem", status, detail, request_id: "r" };
 };
 
 test("what the control plane's answer means", async () => {
-  expect(await look(422)).toEqual({ "control plane": true, token: true, clock: true });
-  expect(await look(401)).toEqual({ "control plane": true, token: false, clock: true });
-  expect(await look(503)).toMatchObject({ "control plane": false });
-  expect(await look(404)).toMatchObject({ "control plane": false });
+  const all = { "control plane": ok, token: ok, hardware: ok, clock: ok };
+  expect(await look(200, CLASS)).toMatchObject(all);
+  const unknown = await look(401, problem(401, "The runner token is unknown."));
+  expect(unknown).toMatchObject({ "control plane": ok, token: { ok: false }, clock: ok });
+  expect(unknown).not.toHaveProperty("hardware");
+  const broken = await look(503);
+  expect(broken).toMatchObject({ "control plane": { ok: false } });
+  // Nothing was said of it.
+  expect(broken).not.toHaveProperty("token");
+});
+
+test.each([200, 302, 404])("an address that is no deployment's and answers %i", async (status) => {
+  const headers = { "content-type": "text/html" };
+  plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body: {}, headers }));
+  const config = { url: plane.url, token: "ausr_x", hardware: "l40s" };
+  const findings = await checkControlPlane(config, 0);
+  expect(findings[0]).toMatchObject({ ok: false, detail: expect.stringContaining("is no Auspex") });
+  expect(findings.map(({ name }) => name)).toEqual(["control plane", "clock"]);
+});
+
+test("a class of machines that the token does not serve, or that there is not", async () => {
+  const detail = "This runner token serves box, not 'l40s'.";
+  expect(await look(403, problem(403, detail))).toMatchObject({
+    token: ok,
+    hardware: { ok: false, detail, advice: expect.stringContaining("--hardware") },
+  });
+  expect(await look(404, problem(404, "The hardware 'l40s' does not exist."))).toMatchObject({
+    "control plane": ok,
+    hardware: { ok: false, advice: expect.stringContaining("/fleet/hardware") },
+  });
+});
+
+test("a machine with fewer GPUs than its class: a warning", async () => {
+  const few = async (gpus: number) => (await look(200, CLASS, gpus)).hardware;
+  expect(await few(0)).toMatchObject({
+    ok: true,
+    detail: "a machine of l40s has 2 GPUs, and this one shows none",
+    advice: expect.stringContaining("serve another class (--hardware)"),
+  });
+  expect((await few(1))?.advice).toBeDefined();
+  expect(await few(8)).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
 });
 
 test("a control plane that is not there", async () => {
-  const [finding] = await checkControlPlane({ url: "http://127.0.0.1:2", token: "ausr_x" });
+  const config = { url: "http://127.0.0.1:2", token: "ausr_x", hardware: "l40s" };
+  const [finding] = await checkControlPlane(config, 0);
   expect(finding).toMatchObject({ ok: false, detail: expect.stringContaining("ECONNREFUSED") });
   expect(JSON.stringify(finding)).not.toContain("ausr_x");
 });

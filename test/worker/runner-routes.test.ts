@@ -19,6 +19,7 @@ const drain = (id: string, verb: "drain" | "resume" = "drain") =>
 
 describe("who gets in", () => {
   const paths: [string, string][] = [
+    ["GET", "/v1/runner/hardware/cpu"],
     ["POST", "/v1/runner/sessions"],
     ["POST", "/v1/runner/jobs/claim"],
     ["POST", "/v1/runner/telemetry"],
@@ -57,6 +58,21 @@ describe("who gets in", () => {
     );
     expect(session.status).toBe(403);
     expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  });
+
+  test("it is told of the hardware that its token serves, and of no other", async () => {
+    const { token, hardware } = await registered();
+    const client = new Client(token);
+    const other = (await registered()).hardware;
+    const { body } = await client.json("GET", `/v1/runner/hardware/${hardware}`);
+    expect(body).toMatchObject({ identifier: hardware, gpus: 0 });
+    const refused = await client.fetch(`/v1/runner/hardware/${other}`);
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({
+      detail: `This runner token serves ${hardware}, not '${other}'.`,
+    });
+    await operator.ok("DELETE", `/v1/operator/hardware/${hardware}`);
+    expect((await client.fetch(`/v1/runner/hardware/${hardware}`)).status).toBe(404);
   });
 
   test("not under another token's runner", async () => {
