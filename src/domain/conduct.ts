@@ -5,8 +5,8 @@
  * after a few the runner is set aside, each time for longer.
  */
 
-/** What nobody has said anything of for so long is forgotten: a prediction waits 5 s for a runner. */
-const FORGOTTEN_MS = 15_000;
+/** What nothing was said of for so long after its prediction must have spoken is forgotten. */
+const LATE_MS = 10_000;
 /** Misses that come together are one: a runner that dies may leave as many as it has slots. */
 const TOGETHER_MS = 5_000;
 /** A miss weighs more than being heard makes up for: who works now and then stays under suspicion. */
@@ -34,6 +34,12 @@ const blank = (): Omit<Record, "unheard"> => ({
 export class Conduct {
   readonly #records = new Map<string, Record>();
   readonly #holders = new Map<string, string>();
+  readonly #forgottenMs: number;
+
+  /** @param connectSeconds how long a prediction waits for a runner */
+  constructor(connectSeconds: number) {
+    this.#forgottenMs = connectSeconds * 1000 + LATE_MS;
+  }
 
   handed(runnerId: string, receipt: string, now: number): void {
     this.#of(runnerId).unheard.set(receipt, now);
@@ -90,7 +96,7 @@ export class Conduct {
   unheard(runnerId: string, now: number): number {
     const { unheard } = this.#records.get(runnerId) ?? {};
     if (!unheard) return 0;
-    for (const [receipt, at] of unheard) if (now - at > FORGOTTEN_MS) this.#settle(receipt);
+    for (const [receipt, at] of unheard) if (now - at > this.#forgottenMs) this.#settle(receipt);
     return unheard.size;
   }
 

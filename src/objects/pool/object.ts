@@ -46,7 +46,7 @@ export class PoolObject extends DurableObject<Bindings> {
   readonly #waiting = new Waiting(this.ctx.storage.sql);
   readonly #line = new Line();
   readonly #waits = new Waits();
-  readonly #conduct = new Conduct();
+  readonly #conduct = new Conduct(settings(this.env).patience.connect_seconds);
   readonly #runners = new KnownRunners(this.env);
   readonly #tries = new Map<string, number>();
   /** What has ended lately: a dispatch that is still on its way, or an offer, finds no place in the line. */
