@@ -4,11 +4,13 @@
  */
 import type { Finish } from "../../src/protocol/channel.ts";
 import type { Json } from "../../src/protocol/common.ts";
-import type {
-  Metrics,
-  ReportedEvent,
-  SetupProgress,
-  StoredValue,
+import {
+  MAX_NOTES,
+  MAX_OUTPUTS,
+  type Metrics,
+  type ReportedEvent,
+  type SetupProgress,
+  type StoredValue,
 } from "../../src/protocol/event.ts";
 import type { Limits } from "../../src/protocol/runner.ts";
 import type { Sink } from "./executor.ts";
@@ -40,7 +42,7 @@ export interface ReporterOptions {
   limits: Pick<Limits, "output_bytes" | "logs_bytes">;
   /** There is something to take. */
   onChange: () => void;
-  /** The output is larger than it may be; called once, nothing more is kept. */
+  /** The output is larger than it may be, or has more values; called once, nothing more is kept. */
   onBreach: (message: string) => void;
 }
 
@@ -54,12 +56,14 @@ interface Entry {
 
 export class Reporter implements Sink {
   readonly #options: ReporterOptions;
-  readonly #cut: string;
   #entries: Entry[] = [];
   #finish: Finish | undefined;
   #outputRoom: number;
   #logsRoom: number;
   #logsCut = false;
+  #outputs = 0;
+  /** Events of other kinds, as they are sent. */
+  #notes = 0;
   #breached = false;
   /** The first output that says something is waited for, those after it can be gathered. */
   #firstOutput: "ahead" | "waiting" | "taken" = "ahead";
@@ -69,9 +73,8 @@ export class Reporter implements Sink {
   constructor(options: ReporterOptions) {
     const { output_bytes, logs_bytes } = options.limits;
     this.#options = options;
-    this.#cut = `\n[auspex] The log is cut here: it is longer than ${logs_bytes} bytes.\n`;
     this.#outputRoom = output_bytes;
-    this.#logsRoom = Math.max(0, logs_bytes - Buffer.byteLength(this.#cut));
+    this.#logsRoom = Math.max(0, logs_bytes - Buffer.byteLength(this.#longer));
   }
 
   /** The model has been asked to run, as far as one can tell. */
@@ -101,7 +104,8 @@ export class Reporter implements Sink {
     const { logs, ...rest } = progress;
     if (progress.phase === "ready") this.#begun = true;
     const kept = this.#withinLogs(logs ?? "");
-    if (kept === "") this.#add({ event: "setup", data: rest });
+    // That it has printed something says nothing once that is cut.
+    if (kept === "" && (!logs || rest.phase === "ready")) this.#add({ event: "setup", data: rest });
     for (const piece of pieces(kept)) this.#add({ event: "setup", data: { ...rest, logs: piece } });
   }
 
@@ -123,11 +127,14 @@ export class Reporter implements Sink {
     if (this.#breached) return false;
     this.#outputRoom -= bytes;
     if (this.#outputRoom >= 0) return true;
-    this.#breached = true;
-    this.#options.onBreach(
-      `The output is larger than the limit of ${this.#options.limits.output_bytes} bytes`,
-    );
+    const { output_bytes } = this.#options.limits;
+    this.#breach(`The output is larger than the limit of ${output_bytes} bytes`);
     return false;
+  }
+
+  #breach(message: string): void {
+    this.#breached = true;
+    this.#options.onBreach(message);
   }
 
   stored(value: StoredValue): void {
@@ -180,6 +187,11 @@ export class Reporter implements Sink {
   }
 
   #addOutput(entry: Entry): void {
+    if (this.#outputs === MAX_OUTPUTS) {
+      const limit = `The output has more than the limit of ${MAX_OUTPUTS} items`;
+      return this.#breach(`${limit}: have the model put out several as one`);
+    }
+    this.#outputs += 1;
     this.#produced = true;
     if (this.#firstOutput === "ahead" && entry.awaited) this.#firstOutput = "waiting";
     this.#entries.push(entry);
@@ -196,22 +208,33 @@ export class Reporter implements Sink {
       last.bytes += entry.bytes;
     } else {
       this.#entries.push(entry);
+      this.#notes += 1;
     }
     this.#options.onChange();
+  }
+
+  get #longer(): string {
+    return cut(`is longer than ${this.#options.limits.logs_bytes} bytes`);
   }
 
   /** The text as far as there is room for it; where the room ends, it says so. */
   #withinLogs(text: string): string {
     if (this.#logsCut) return "";
+    if (this.#notes >= MAX_NOTES) {
+      this.#logsCut = true;
+      return text && cut(`has come in more than ${MAX_NOTES} pieces`);
+    }
     const bytes = Buffer.from(text);
     this.#logsRoom -= bytes.length;
     if (this.#logsRoom >= 0) return text;
     this.#logsCut = true;
     const kept = bytes.subarray(0, bytes.length + this.#logsRoom).toString();
     // A character that was cut in two decodes to U+FFFD.
-    return kept.replace(/\uFFFD+$/u, "") + this.#cut;
+    return kept.replace(/\uFFFD+$/u, "") + this.#longer;
   }
 }
+
+const cut = (why: string) => `\n[auspex] The log is cut here: it ${why}.\n`;
 
 /** None of them tears a character in two; nothing of nothing. */
 function* pieces(text: string): Generator<string> {

@@ -31,6 +31,15 @@ export type StoredValue = z.infer<typeof storedValue>;
 export const MAX_INLINE_OUTPUT = 256 * 1024;
 
 /**
+ * Outputs of one run, those included that are stored. Whoever reads the prediction is given all of
+ * them, which are put together from the log each time: so many in 0.1 s.
+ */
+export const MAX_OUTPUTS = 200_000;
+
+/** What else a run may report: logs, metrics, progress. Beyond that its log is cut. */
+export const MAX_NOTES = 500_000;
+
+/**
  * What a runner may report. `output` is one value: an item of a list, or the whole of it. So is
  * `stored`, which readers see as the `output` that it stands for.
  */

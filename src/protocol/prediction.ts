@@ -87,7 +87,8 @@ export const predictionWithIO = prediction
       example: { prompt: "The Queen" },
     }),
     output: json.meta({
-      description: "What the model made: null until there is any; a list when it came in parts",
+      description:
+        "What the model made: null until there is any; a list when it came in parts, of which there are 200,000 at most",
       example: ["The Queen", " sighed."],
     }),
     data_removed: z.boolean().meta({

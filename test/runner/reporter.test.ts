@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { FRAME_BYTES, Reporter } from "../../runner/src/reporter.ts";
 import { type EventsFrame, eventsFrame } from "../../src/protocol/channel.ts";
 import type { Json } from "../../src/protocol/common.ts";
-import { setupProgress } from "../../src/protocol/event.ts";
+import { MAX_NOTES, MAX_OUTPUTS, setupProgress } from "../../src/protocol/event.ts";
 
 function reporter(limits = { output_bytes: 10_000_000, logs_bytes: 10_000_000 }) {
   const onChange = vi.fn();
@@ -96,6 +96,46 @@ test("what was used is told also where there is no more room, and a lot of metri
   const metrics = { input_tokens: 1, output_tokens: 500, tokens_estimated: 1 };
   it.metrics(metrics);
   expect(taken(it).events).toEqual([{ event: "metrics", data: metrics }]);
+});
+
+test("more outputs than there may be are a breach, told once, with the number", () => {
+  const { reporter: it, onBreach } = reporter();
+  let events = 0;
+  for (let n = 0; n < MAX_OUTPUTS - 1; n++) {
+    it.output(0);
+    if (n % 5_000 === 0) events += it.take().events.length;
+  }
+  it.stored({ name: "v1", size: 1 });
+  expect(onBreach).not.toHaveBeenCalled();
+  it.prepared("1");
+  it.output(2);
+  it.stored({ name: "v2", size: 1 });
+  expect(onBreach).toHaveBeenCalledExactlyOnceWith(
+    "The output has more than the limit of 200000 items: have the model put out several as one",
+  );
+  while (!it.empty) events += it.take().events.length;
+  expect(events).toBe(MAX_OUTPUTS);
+});
+
+test("a log that comes in more pieces than there may be is cut, and says so", () => {
+  const { reporter: it } = reporter();
+  for (let n = 0; n < MAX_NOTES - 1; n++) {
+    it.logs(".");
+    it.take();
+  }
+  it.setup({ phase: "starting", logs: "the last" });
+  it.logs("too many");
+  it.logs("never seen");
+  it.setup({ phase: "starting", logs: "never seen" });
+  it.setup({ phase: "ready", logs: "never seen" });
+  expect(taken(it).events).toEqual([
+    { event: "setup", data: { phase: "starting", logs: "the last" } },
+    {
+      event: "logs",
+      data: "\n[auspex] The log is cut here: it has come in more than 500000 pieces.\n",
+    },
+    { event: "setup", data: { phase: "ready" } },
+  ]);
 });
 
 test("logs are cut once, between characters, within the limit, and say so", () => {

@@ -280,25 +280,3 @@ describe("nobody gets in", () => {
     expect(response.status).toBe(400);
   });
 });
-
-test.each([
-  ["outputs that say nothing", 10_000, { event: "output", data: "" }],
-  ["metrics", 3_000, { event: "metrics", data: { tokens: 1, ["n".repeat(90)]: 1 } }],
-])(
-  "there is an end to %s",
-  async (_, count, event) => {
-    const { client, id, channel } = await begun();
-    const events = Array(count).fill(event);
-    const statuses = [];
-    for (let seq = 2; seq < 102 && statuses.at(-1) !== "failed"; seq++) {
-      await channel.exchange({ type: "events", seq, events });
-      statuses.push(await client.status(id));
-    }
-    expect(statuses.length).toBeGreaterThan(40);
-    expect(await client.get(id)).toMatchObject({
-      status: "failed",
-      error: { message: "The runner sent more than a prediction may have." },
-    });
-  },
-  60_000,
-);

@@ -12,7 +12,7 @@ import {
   type UpFrame,
   upFrame,
 } from "../../protocol/channel.ts";
-import type { LogEvent } from "../../protocol/event.ts";
+import { type LogEvent, MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
@@ -232,8 +232,14 @@ function writtenLines(events: LogEvent[]): Line[] | undefined {
   }
 }
 
-const isTooMuch = (lines: Line[], { output_bytes, logs_bytes }: Totals, limits: Limits): boolean =>
+const isTooMuch = (
+  lines: Line[],
+  { outputs, notes, output_bytes, logs_bytes }: Totals,
+  limits: Limits,
+): boolean =>
   lines.reduce((units, { json }) => units + json.length, 0) > MAX_FRAME_UNITS ||
+  outputs > MAX_OUTPUTS ||
+  notes > MAX_NOTES * TOLERANCE ||
   output_bytes > limits.output_bytes * TOLERANCE ||
   logs_bytes > limits.logs_bytes * TOLERANCE;
 

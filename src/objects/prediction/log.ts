@@ -12,13 +12,18 @@ export interface Totals {
   outputs: number;
   output_bytes: number;
   logs_bytes: number;
+  /** Its other events: a row of the log has at least one output or one of these. */
+  notes: number;
 }
 
-const NOTHING_REPORTED = { outputs: 0, output_bytes: 0, logs_bytes: 0 };
+const NOTHING_REPORTED = { outputs: 0, output_bytes: 0, logs_bytes: 0, notes: 0 };
 const NOTHING: Totals = { attempt: 0, seq: 0, ...NOTHING_REPORTED };
 
 /** What an output takes that says nothing: its runner counts as much. */
 const ENVELOPE = '{"event":"output","data":}'.length;
+
+/** Characters of what a runner says of its progress that are one note. */
+const NOTE_CHARS = 100;
 
 /** An event whose data is text once and for all: it is stored, counted and sent as that. */
 export interface Line {
@@ -26,13 +31,23 @@ export interface Line {
   json: string;
   /** What counts towards the limits: a text by its length, without what JSON escapes in it. */
   size: number;
+  /** How many notes it is. */
+  notes: number;
 }
 
 export const linesOf = (events: LogEvent[]): Line[] =>
   events.map((reported) => {
     const json = JSON.stringify(reported.data);
-    return { event: reported.event, json, size: sizeOf(reported, json) };
+    const { event } = reported;
+    return { event, json, size: sizeOf(reported, json), notes: notesIn(reported) };
   });
+
+function notesIn({ event, data }: LogEvent): number {
+  if (event === "output" || event === "stored") return 0;
+  if (event !== "setup") return 1;
+  const { logs: _, ...rest } = data;
+  return Math.ceil(JSON.stringify(rest).length / NOTE_CHARS);
+}
 
 function sizeOf({ event, data }: LogEvent, json: string): number {
   if (event === "stored") return data.size;
@@ -128,7 +143,8 @@ export class EventLog {
     const next = { ...this.#totals, attempt, seq };
     // The limits are those of one attempt: its runner knows nothing of the one before.
     if (attempt !== this.#totals.attempt) Object.assign(next, NOTHING_REPORTED);
-    for (const { event, size } of lines) {
+    for (const { event, size, notes } of lines) {
+      next.notes += notes;
       if (event === "output" || event === "stored") {
         next.outputs += 1;
         next.output_bytes += ENVELOPE + size;
