@@ -17,7 +17,7 @@ export const webhookEvents = z
   .array(webhookEventName)
   .min(1)
   .max(3)
-  .meta({ description: "What to post; `started` and `completed` when it is left out" });
+  .meta({ description: "What is posted" });
 
 /** Of the form of Standard Webhooks, or any text of ASCII: libraries differ over the bytes of others. */
 export const webhookSecret = z
@@ -43,7 +43,9 @@ export const webhook = z
       example: "https://example.com/hook",
     }),
     secret: webhookSecret.optional(),
-    events: webhookEvents.optional(),
+    events: webhookEvents.optional().meta({
+      description: "What to post; `started` and `completed` when it is left out",
+    }),
   })
   .meta({ id: "Webhook", description: "Who is told what becomes of a prediction" });
 export type Webhook = z.infer<typeof webhook>;

@@ -79,7 +79,9 @@ export const createAnswers = {
     content: { "application/json": { schema: predictionWithIO, example: PENDING } },
   },
   ...errorAnswers,
-  409: problemAnswer("The `Idempotency-Key` was used for another request"),
+  409: problemAnswer(
+    "The `Idempotency-Key` was used for another request, or the account has no room for more rows: `detail` says what to do",
+  ),
   429: problemAnswer(
     "Too many requests, too many predictions of yours wait for this hardware, or too many answers are waited for",
   ),

@@ -17,6 +17,8 @@ export const STREAM = `Server-sent events, from the beginning or after an event.
 
 A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. A prediction that has ended replays to \`done\`; asked again from there the answer is 204, so that an \`EventSource\` stops.
 
+The \`EventSource\` of browsers sends no token, and a token has no place in a page: read the stream on your server, where the npm package \`eventsource\` takes a \`fetch\` of yours that adds it.
+
 An \`EventSource\` gives \`error\` to its \`onerror\` as well, which it also calls when the connection is lost: the prediction's failure is a \`MessageEvent\` and has \`data\`, a lost connection is a plain \`Event\` and has none. Or listen for \`done\` alone, which has the \`error\` too.`;
 
 const EXAMPLE = `id: 1

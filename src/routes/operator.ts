@@ -72,7 +72,7 @@ const suspension = createRoute({
   description:
     "Within 10 s its tokens are refused, its sessions and streams end, and what it runs is canceled. Its models and files stay as they are. If it was an operator, it is none any more.",
   request: { params: oneUser },
-  responses: { 200: gone, ...errorAnswers },
+  responses: { 200: jsonAnswer("It is suspended", nothing), ...errorAnswers },
 });
 
 const suspensionEnd = createRoute({
@@ -83,7 +83,7 @@ const suspensionEnd = createRoute({
   summary: "End the suspension of an account",
   description: "Its tokens work again, and its user can sign in.",
   request: { params: oneUser },
-  responses: { 200: gone, ...errorAnswers },
+  responses: { 200: jsonAnswer("It is suspended no longer", nothing), ...errorAnswers },
 });
 
 const tokens = createRoute({

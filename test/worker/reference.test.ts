@@ -42,6 +42,13 @@ const callOf = (id: string) => {
   return article.slice(0, article.indexOf("</article>"));
 };
 
+test("what may be any JSON is not called a list of it", () => {
+  expect(callOf("getPrediction")).toContain(
+    '<code class="name">output</code> <span class="type">any</span>',
+  );
+  expect(html).not.toContain("array of any");
+});
+
 test("calls that send and keep bytes, and how addresses are asked for", () => {
   const put = callOf("putUploadPart");
   expect(put).toContain("curl -X PUT -i &#39;");

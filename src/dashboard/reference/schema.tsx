@@ -15,6 +15,8 @@ export function Type({ schema }: { schema: Schema }) {
   if (choices) return <Joined parts={choices} />;
   if (schema.enum) return <Values values={schema.enum} />;
   if (schema.const !== undefined) return <Values values={[schema.const]} />;
+  const types = [schema.type ?? "any"].flat();
+  if (types.length > 3) return "any";
   if (schema.items) {
     return (
       <>
@@ -22,8 +24,6 @@ export function Type({ schema }: { schema: Schema }) {
       </>
     );
   }
-  const types = [schema.type ?? "any"].flat();
-  if (types.length > 3) return "any";
   return types.join(" or ") + (schema.format ? ` (${schema.format})` : "");
 }
 
