@@ -100,12 +100,13 @@ export class Tunnels {
 const reach = new Reach([]);
 const isPublic = (address: string): boolean => reach.permits(address, "https:");
 
+/** The reason is in the status line too: of a refused tunnel most programs print nothing else. */
 export function refuse(socket: Socket, status: number, why: string): void {
   if (socket.destroyed || socket.writableEnded) return;
   socket.on("error", () => {});
   const body = `${why}\n`;
   const head = `content-type: text/plain\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  socket.end(`HTTP/1.1 ${status} Refused\r\n${head}\r\nconnection: close\r\n\r\n${body}`);
+  socket.end(`HTTP/1.1 ${status} ${why}\r\n${head}\r\nconnection: close\r\n\r\n${body}`);
 }
 
 /** By what programs find the way; what is meant for the runner itself goes there directly. */
