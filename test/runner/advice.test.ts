@@ -70,3 +70,21 @@ it("max_concurrency is above what the image takes, which it does not say", async
   expect(error?.source).toBe("external");
   expect(error?.message).toMatch(/^the image takes fewer runs at a time, .* max_concurrency 4/);
 });
+
+it.each([
+  ["0.16", "FatalWorkerException: max_concurrency > 1 requires an async predict function"],
+  ["0.22", "setup failed: COG_MAX_CONCURRENCY > 1 requires an async run() or predict() method"],
+])(
+  "max_concurrency is above what the image takes, and its setup by Cog %s fails by it",
+  async (_, said) => {
+    const variables = { SETUP: "fail", SETUP_LOGS: `${said}\n` };
+    const limits = { max_concurrency: 4 };
+    const { error } = await box.run("liar", { mode: "pid" }, { variables, limits }).finish;
+    expect(error?.source).toBe("external");
+    expect(error?.message).toMatch(/^the image takes fewer runs at a time, .* max_concurrency 4/);
+    expect(error?.message).toContain(said);
+    // The same words of a model that was not asked for more than one are its own affair.
+    const one = await box.run("liar", { mode: "pid" }, { variables }).finish;
+    expect(one.error?.message).toMatch(/^the model's setup failed/);
+  },
+);

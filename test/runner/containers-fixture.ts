@@ -231,6 +231,7 @@ const VARIABLES = [
   "ITERATOR",
   "PORT",
   "SETUP",
+  "SETUP_LOGS",
   "STYLE",
   "WEBHOOK_AUTH_TOKEN",
 ];

@@ -2,7 +2,15 @@
 
 import http from "node:http";
 
-const { PORT, HOST, SETUP, ITERATOR, INPUTS = "", WEBHOOK_AUTH_TOKEN: token } = process.env;
+const {
+  PORT,
+  HOST,
+  SETUP,
+  SETUP_LOGS = "no weights\n",
+  ITERATOR,
+  INPUTS = "",
+  WEBHOOK_AUTH_TOKEN: token,
+} = process.env;
 const running = new Set();
 let looks = 0;
 let runs = 0;
@@ -16,7 +24,7 @@ function health() {
   looks += 1;
   // Cog 0.16 and 0.22. 0.9.9 says nothing of it, and ends a moment later.
   if (dead && dead !== "READY") return { status: dead };
-  if (SETUP === "fail") return { status: "SETUP_FAILED", setup: { logs: "no weights\n" } };
+  if (SETUP === "fail") return { status: "SETUP_FAILED", setup: { logs: SETUP_LOGS } };
   if (SETUP === "endless" || (SETUP === "slow" && looks < 3)) {
     return { status: "STARTING", setup: { logs: "step\n".repeat(looks) } };
   }

@@ -1,5 +1,5 @@
 /** What is wrong with an image or its version, and what its publisher does about it. */
-import { external, type Failure } from "../containers/failure.ts";
+import { external, type Failure, type FailureOptions } from "../containers/failure.ts";
 
 /** `answered`: which path with which status. Callers have no key of the container's, and need none. */
 export const keyDemanded = (answered: string): Failure =>
@@ -9,8 +9,12 @@ export const keyDemanded = (answered: string): Failure =>
   );
 
 /** `most`: what the image says that it takes, where it does. */
-export const tooMany = (asked: number, most?: number): Failure =>
+export const tooMany = (asked: number, most?: number, options?: FailureOptions): Failure =>
   external(
     `the image takes ${most === undefined ? "fewer" : `${most}`} runs at a time, and its version says max_concurrency ${asked}: ` +
       "publish a version with no more than the image takes, or an image whose predict() is async and that takes as many (Cog 0.14 or newer: concurrency.max in cog.yaml)",
+    options,
   );
+
+/** As Cog 0.16 and 0.22 end the setup of a model that is not async. */
+export const refusesMany = (logs: string): boolean => /max_concurrency > 1 requires/i.test(logs);

@@ -2,7 +2,7 @@
 import { withPlainTools } from "../../../src/domain/vendora/plain-tools.ts";
 import { external, failed } from "../containers/failure.ts";
 import { sleep } from "../containers/wait.ts";
-import { keyDemanded, tooMany } from "./advice.ts";
+import { keyDemanded, refusesMany, tooMany } from "./advice.ts";
 import { type Description, describe } from "./cog-description.ts";
 import { health, parseAs } from "./cog-protocol.ts";
 import { CogRun } from "./cog-run.ts";
@@ -47,8 +47,8 @@ export class CogInterface implements ServerInterface {
     const client = new ContainerClient(connection.address);
     try {
       const end = AbortSignal.any([connection.gone, stop]);
-      const { max } = await this.#ready(client, report, end);
       const { maxConcurrency } = connection;
+      const { max } = await this.#ready(client, { maxConcurrency, report, end });
       if (max !== undefined && max < maxConcurrency) throw tooMany(maxConcurrency, max);
       const described = await describe(client, end);
       const [receiver, timing] = [this.#receiver, this.#timing];
@@ -59,11 +59,7 @@ export class CogInterface implements ServerInterface {
     }
   }
 
-  async #ready(
-    client: ContainerClient,
-    report: (logs: string) => void,
-    end: AbortSignal,
-  ): Promise<Seen> {
+  async #ready(client: ContainerClient, { maxConcurrency, report, end }: Wait): Promise<Seen> {
     const begun = performance.now();
     let seen = 0;
     for (;;) {
@@ -78,13 +74,21 @@ export class CogInterface implements ServerInterface {
       if (status === "READY" || status === "BUSY") return health;
       if (status === "SETUP_FAILED" || status === "DEFUNCT") {
         const setupLogs = logs.slice(-MAX_SETUP_LOGS).trimEnd();
-        throw external("the model's setup failed", { setupLogs });
+        const why = { setupLogs };
+        if (maxConcurrency > 1 && refusesMany(logs)) throw tooMany(maxConcurrency, undefined, why);
+        throw external("the model's setup failed", why);
       }
       const eager = performance.now() - begun < EAGER_MS;
       const { readinessPoll } = this.#timing;
       await sleep(eager ? Math.min(EAGER_POLL, readinessPoll) : readinessPoll, end);
     }
   }
+}
+
+interface Wait {
+  maxConcurrency: number;
+  report: (logs: string) => void;
+  end: AbortSignal;
 }
 
 interface Seen {
