@@ -156,7 +156,7 @@ describe("the configuration", () => {
 
   test.each([
     [{ egress: ["10.0.0.1"] }, "egress"],
-    [{ egress: "nowhere" }, "egress"],
+    [{ egress: "huggingface.co" }, "'none', 'public', or a list of hosts"],
     // Nothing is public because somebody has mistyped that it is not.
     [{ egres: "none" }, "egres"],
   ])("%j is refused", async (configuration, word) => {
