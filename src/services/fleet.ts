@@ -96,7 +96,8 @@ export async function removeRunner(services: Services, id: string): Promise<void
   const row = await findRunner(db, id);
   if (!row) throw unknownRunner(id);
   const { heardSince } = await viewOf(services);
-  const presence = await runnerAt(env, id).remove(heardSince);
+  const isShutOut = row.revoked_at !== null;
+  const presence = await runnerAt(env, id).remove(isShutOut ? Date.now() : heardSince);
   if (presence)
     throw conflict(
       `The runner '${presence.name}' is ${presence.state}: drain it and stop its process first.`,
@@ -181,7 +182,7 @@ const timeOrNull = (at: number | undefined) =>
 
 /** @param presence null: its session was written, but has not begun; undefined: not known now */
 function shown(
-  { id, name, hardware }: RunnerRow,
+  { id, name, hardware, revoked_at }: RunnerRow,
   presence: Presence | null | undefined,
   { latest_version, heardSince }: View,
 ): Omit<RunnerState, "set_aside_until"> {
@@ -190,13 +191,14 @@ function shown(
     return { id, name, hardware, latest_version, state, ...NOTHING_KNOWN };
   }
   const { session: _, started_at, last_seen_at, ...told } = presence;
+  const isGone = last_seen_at < heardSince || revoked_at !== null;
   return {
     ...told,
     id,
     latest_version,
     outdated: isOutdated(told.version, latest_version),
     // Who said goodbye is not missed.
-    state: told.state !== "stopped" && last_seen_at < heardSince ? "offline" : told.state,
+    state: told.state !== "stopped" && isGone ? "offline" : told.state,
     started_at: started_at === null ? null : new Date(started_at).toISOString(),
     last_seen_at: new Date(last_seen_at).toISOString(),
   };

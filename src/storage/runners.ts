@@ -1,9 +1,18 @@
-import { eq, sql } from "drizzle-orm";
+import { eq, getTableColumns, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import { type Keyset, range } from "./keyset.ts";
-import { runners } from "./schema.ts";
+import { runners, runnerTokens } from "./schema.ts";
 
-export type RunnerRow = typeof runners.$inferSelect;
+export type RunnerRow = typeof runners.$inferSelect & {
+  /** Its token's: it is not heard any more then, whatever it was last. */
+  revoked_at: number | null;
+};
+
+const withToken = (db: Database) =>
+  db
+    .select({ ...getTableColumns(runners), revoked_at: runnerTokens.revoked_at })
+    .from(runners)
+    .innerJoin(runnerTokens, eq(runnerTokens.id, runners.token_id));
 
 /**
  * The runner of that name under its token: the same one at each start. Fails, as `isFull` tells,
@@ -25,16 +34,14 @@ export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: 
 }
 
 export const findRunner = (db: Database, id: string) =>
-  db.select().from(runners).where(eq(runners.id, id)).get();
+  withToken(db).where(eq(runners.id, id)).get();
 
 export const deleteRunner = (db: Database, id: string) =>
   db.delete(runners).where(eq(runners.id, id));
 
 export function listRunners(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([runners.id], "desc", keyset);
-  return db
-    .select()
-    .from(runners)
+  return withToken(db)
     .where(where)
     .orderBy(...order)
     .limit(limit)

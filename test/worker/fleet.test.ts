@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Load, Machine } from "../../src/protocol/runner.ts";
 import { answered } from "../../src/services/answered.ts";
 import { assetsOf } from "../../src/services/assets.ts";
+import { run } from "./support/accounts.ts";
 import { registered, shown } from "./support/fleet.ts";
 import { FakeRunner, sessionBody } from "./support/runner.ts";
 import { advance, startClock, stopClock } from "./support/time.ts";
@@ -50,6 +51,15 @@ describe("a runner", () => {
     await runner.tell({ running, load, warm });
     const last_seen_at = new Date().toISOString();
     expect(await shown(runner.id)).toEqual({ ...fixed, load, running, warm, last_seen_at });
+  });
+
+  test("whose token is revoked is offline, and can be removed at once", async () => {
+    const { runner, name } = await registered();
+    const [token] = await run("SELECT token_id AS id FROM runners WHERE id = ?", runner.id);
+    await operator.ok("DELETE", `/v1/operator/runner_tokens/${token?.id}`);
+    expect(await shown(runner.id)).toMatchObject({ name, state: "offline" });
+    await operator.ok("DELETE", `/v1/operator/runners/${runner.id}`);
+    expect(await shown(runner.id)).toBeUndefined();
   });
 
   test("that has been silent for 90 s is offline", async () => {

@@ -38,7 +38,8 @@ export const runnerTokenPages = pages()
   })
   .post("/fleet/tokens/:id/revoke", operatorsOnly, async (c) => {
     await revokeRunnerToken(c.var.services, c.req.param("id"));
-    const words = "The token is revoked. Its runners get no more work within 10 s.";
+    const words =
+      "The token is revoked. Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails.";
     return done(c, words, "/fleet/tokens");
   });
 
