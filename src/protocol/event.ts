@@ -36,8 +36,11 @@ export const MAX_INLINE_OUTPUT = 256 * 1024;
  */
 export const MAX_OUTPUTS = 200_000;
 
-/** What else a run may report: logs, metrics, progress. Beyond that its log is cut. */
-export const MAX_NOTES = 500_000;
+/**
+ * What else a run may report: logs, metrics, progress. Beyond that its log is cut. A container of Cog
+ * that prints all day comes to 172,800, and as many rows are gone through by each reading.
+ */
+export const MAX_NOTES = 250_000;
 
 /**
  * What a runner may report. `output` is one value: an item of a list, or the whole of it. So is

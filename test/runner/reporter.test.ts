@@ -132,7 +132,7 @@ test("a log that comes in more pieces than there may be is cut, and says so", ()
     { event: "setup", data: { phase: "starting", logs: "the last" } },
     {
       event: "logs",
-      data: "\n[auspex] The log is cut here: it has come in more than 500000 pieces.\n",
+      data: "\n[auspex] The log is cut here: it has come in more than 250000 pieces.\n",
     },
     { event: "setup", data: { phase: "ready" } },
   ]);

@@ -76,6 +76,23 @@ describe("of an account", () => {
     expect(last.status).toBe(200);
   });
 
+  test("to cancel a response is none: whoever has too many at once may end one", async () => {
+    const { client, model } = await newVendora();
+    const background = { model, input: "Go on", background: true };
+    const begun = await begin(client, { path: "/v1/vendora/responses", body: background });
+    const { id } = await begun.json<{ id: string }>();
+    const leaving = new AbortController();
+    for (const wait of waitsOf(model).slice(0, 3)) void begin(client, wait, leaving.signal);
+    await eventually(async () => expect(await countOf(client)).toBe(4));
+    const path = `/v1/vendora/responses/${id}/cancel`;
+    const canceled = await begin(client, { path, body: {} });
+    expect([canceled.status, await canceled.json()]).toEqual([
+      200,
+      expect.objectContaining({ status: "cancelled" }),
+    ]);
+    leaving.abort();
+  });
+
   test("one that is left counts no longer", async () => {
     const { client, model } = await newVendora();
     const leaving = new AbortController();
@@ -154,6 +171,16 @@ describe("what has ended meanwhile", () => {
     });
     expect(await (await answering).text()).toContain(OUTPUT);
   });
+});
+
+test("a hundred wait for one prediction; who comes then is told at once how it is", async () => {
+  const { client, model, runner } = await newWorld();
+  const headers = { prefer: "wait=60", "idempotency-key": "k" };
+  const waits = Array.from({ length: 101 }, () => client.create({ model, input: {} }, headers));
+  expect((await Promise.race(waits)).status).toBe(202);
+  await (await (await runner()).work()).channel.succeed("a");
+  const statuses = (await Promise.all(waits)).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([...Array(100).fill(200), 202]);
 });
 
 test("a wait that is short asks D1 for no token", async () => {

@@ -83,9 +83,14 @@ export class PredictionObject extends DurableObject<Bindings> {
       : { refused: "conflict" };
   }
 
-  /** Waits for the end, at most `ms`. */
+  /**
+   * Waits for the end, at most `ms`; not at all beside as many others as it may have readers: it
+   * cannot tell who has left, and an Idempotency-Key finds it any number of times.
+   */
   async wait(ms: number): Promise<Snapshot | undefined> {
-    if (ms > 0 && this.#load()?.life.terminal === false) await this.#effects.waiters.wait(ms);
+    const { waiters } = this.#effects;
+    const hasRoom = waiters.size < settings(this.env).maxReaders;
+    if (ms > 0 && hasRoom && this.#load()?.life.terminal === false) await waiters.wait(ms);
     return this.get();
   }
 

@@ -2,6 +2,10 @@
 export class Waiters {
   readonly #all = new Set<() => void>();
 
+  get size(): number {
+    return this.#all.size;
+  }
+
   /** Resolves when released, or after `ms`. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => {

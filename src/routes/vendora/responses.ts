@@ -1,6 +1,6 @@
 /** /v1/vendora/responses. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, creating } from "../../middleware/authentication.ts";
+import { authenticated, creating, requireStill } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
 import { streamed, waited } from "../../middleware/waited.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
@@ -221,7 +221,9 @@ responseRoutes.openapi(inputItems, async (c) => {
 responseRoutes.openapi(cancel, async (c) => {
   const { services, caller } = c.var;
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
-  return waited(c, async () => jsonOf(await cancelResponse(services, caller, found)));
+  const canceled = await cancelResponse(services, caller, found);
+  await requireStill(c);
+  return jsonOf(canceled);
 });
 
 responseRoutes.openapi(remove, async (c) => {
