@@ -6,13 +6,13 @@ Auspex hosts machine-learning models and runs them on request: create a predicti
 
 ## Authentication
 
-Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), \`predict\` runs models. A token without the scope that a call needs answers 403, and so does one that is for some models, for all else that is the account's: other models, what was run of them, what other tokens have uploaded, profile and webhook endpoints. Lists show it what is its own.
+Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. Make one at \`/tokens\` of this deployment. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), \`predict\` runs models. A token without the scope that a call needs answers 403, and so does one that is for some models, for all else that is the account's: other models, what was run of them, what other tokens have uploaded, changes of the profile, new models, webhook endpoints. Lists show it what is its own.
 
 Calls marked public work without a token too. A bad token is a 401 everywhere, on public calls as well.
 
 ## Errors
 
-A 422 says what is wrong with a request: \`{"detail": [{"loc", "msg", "type"}]}\`, with the place of each mistake in \`loc\`, beginning with \`body\`, \`query\`, \`path\` or \`header\`. Every other error is a problem as in [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. What you may not see answers 404, as if it did not exist.
+A 422 says what is wrong with a request: \`{"detail": [{"loc", "msg", "type"}]}\`, with the place of each mistake in \`loc\`, beginning with \`body\`, \`query\`, \`path\` or \`header\`. Every other error is a problem as in [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. A field that a body does not name is a 422 too, but for calls of \`/vendora\`, whose bodies are their containers'. What you may not see answers 404, as if it did not exist.
 
 Every answer has an \`x-request-id\`; yours is kept when you send one. Name it when you ask for help.
 
@@ -56,7 +56,7 @@ import OpenAI from "openai";
 const client = new OpenAI({ baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN });
 \`\`\`
 
-Every call is a prediction. Errors have the convention's own body. Experimental: it follows the convention.
+Every call is a prediction. Errors have the convention's own body. Experimental: it changes as the convention does.
 `.trim();
 
 const webhooks = `

@@ -40,7 +40,7 @@ export const MAX_ADDRESS_SECONDS = 7 * 86_400;
 
 /** The body of POST /files/{source_id}/{file_name}/addresses. */
 export const createAddress = z
-  .object({
+  .strictObject({
     expires_in: z
       .int()
       .min(1)

@@ -114,13 +114,14 @@ const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
 
 export const compatibilities = compatibilitiesWith(z.boolean()).meta({
   id: "Compatibilities",
-  description: "Which conventions of other vendors it can be called by",
+  description:
+    "Which conventions of other vendors it can be called by. `vendora` is that of OpenAI: see the group Vendora. For image generations and for messages there are no calls yet; the flags are kept as they were set.",
 });
 export type Compatibilities = z.infer<typeof compatibilities>;
 
-const newCompatibilities = compatibilitiesWith(z.boolean().default(false)).meta({
-  id: "NewCompatibilities",
-});
+const newCompatibilities = compatibilitiesWith(z.boolean().default(false))
+  .strict()
+  .meta({ id: "NewCompatibilities" });
 
 export const isolation = z.enum(["model", "account", "prediction"]).meta({
   id: "Isolation",
@@ -142,7 +143,10 @@ export const configuration = z
     image: repository.optional().meta({
       description: "A repository, when the image is not in the deployment's own registry",
     }),
-    interface: containerInterface.optional().meta({ description: "What the container speaks" }),
+    interface: containerInterface.optional().meta({
+      description:
+        "What the container speaks. `cog`, by default: the HTTP interface of Cog. `vendora`: that of OpenAI, as vLLM and llama.cpp server do",
+    }),
     timeout_seconds: z.number().positive().max(86_400).optional().meta({
       description: "Of a run, from the container being ready; 1,800 by default",
     }),
@@ -158,8 +162,9 @@ export const configuration = z
   .meta({ id: "Configuration" });
 export type Configuration = z.infer<typeof configuration>;
 
+/** It never changes: what is misspelt is refused while it can still be said otherwise. */
 export const createVersion = z
-  .object({
+  .strictObject({
     release_notes: z.string().max(255),
     schemas: newSchemas,
     container_image_digest: digest,

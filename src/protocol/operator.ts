@@ -13,7 +13,7 @@ export const scope = z.enum(["read", "write", "predict"]).meta({
 export type Scope = z.infer<typeof scope>;
 
 export const createUser = z
-  .object({ username: slug, name: z.string().max(100).default("") })
+  .strictObject({ username: slug, name: z.string().max(100).default("") })
   .meta({ id: "CreateUser", example: { username: "ada", name: "Ada Lovelace" } });
 
 const tokenName = z.string().min(1).max(100);
@@ -22,8 +22,9 @@ const modelName = z.string().regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, {
   error: ({ input }) => `'${String(input).slice(0, 130)}' is no <model_owner>/<model_name>`,
 });
 
+/** A field that is misspelt is refused: without it the token might be for everything, and for ever. */
 export const createToken = z
-  .object({
+  .strictObject({
     name: tokenName,
     scopes: z.array(scope).min(1).max(3).default(["read", "write", "predict"]),
     models: z.array(modelName).min(1).max(50).nullish().meta({
@@ -42,7 +43,7 @@ const hardwareList = z
   .meta({ description: "The hardware that its runners may serve" });
 
 export const createRunnerToken = z
-  .object({ name: tokenName, hardware: hardwareList })
+  .strictObject({ name: tokenName, hardware: hardwareList })
   .meta({ id: "CreateRunnerToken", example: { name: "rack 1", hardware: ["cpu"] } });
 
 export const newToken = z

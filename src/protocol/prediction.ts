@@ -119,15 +119,15 @@ const createOptions = {
   }),
 };
 
-/** The body of POST /models/{owner}/{name}/…/predictions. */
+/** The body of POST /models/{owner}/{name}/…/predictions. What is misspelt might be how long it is kept. */
 export const createPredictionOfVersion = z
-  .object(createOptions)
+  .strictObject(createOptions)
   .meta({ id: "CreatePredictionOfVersion", example: { input: { prompt: "The Queen" } } });
 export type CreatePredictionOfVersion = z.infer<typeof createPredictionOfVersion>;
 
 /** The body of POST /predictions. */
 export const createPrediction = z
-  .object({
+  .strictObject({
     model: modelReference.meta({
       description: "`owner/name` runs the latest version, `owner/name:3` that one",
     }),

@@ -30,7 +30,7 @@ const etag = z.string().min(1).max(300);
 
 /** The body of POST /uploads, and of POST /runner/uploads. */
 export const createUpload = z
-  .object({
+  .strictObject({
     size: z.int().min(1).meta({
       description:
         "The file's exact size, bytes: up to 996,147,200,000 unless the operator chose otherwise",
@@ -44,7 +44,7 @@ export type CreateUpload = z.infer<typeof createUpload>;
 
 /** The body of POST …/uploads/{id}/complete. */
 export const completeUpload = z
-  .object({
+  .strictObject({
     etags: z.array(etag).min(1).max(MAX_PARTS).meta({
       description: "The `ETag` of each part, in the order of the parts; with or without quotes",
     }),

@@ -242,6 +242,30 @@ describe("the body", () => {
   });
 });
 
+describe("a field that is misspelt", () => {
+  const schemas = { prediction: { input: {}, output: {} } };
+  const version = { release_notes: "", container_image_digest: DIGEST, schemas };
+  test.each<[what: string, path: string, body: object, at: string[]]>([
+    ["of a prediction", "/predictions", { model, input: {}, webhok: {} }, ["webhok"]],
+    [
+      "of a prediction of one model",
+      `/models/${model}/predictions`,
+      { input: {}, retention_second: 60 },
+      ["retention_second"],
+    ],
+    ["of a version", `/models/${model}/versions`, { ...version, config: {} }, ["config"]],
+    [
+      "of what a version can be called by",
+      `/models/${model}/versions`,
+      { ...version, compatibilities: { vendora_chat: true } },
+      ["compatibilities", "vendora_chat"],
+    ],
+    ["of an upload", "/uploads", { size: 1, mime_type: "text/plain", filename: "a" }, ["filename"]],
+  ])("%s is said to be, and nothing comes of it", async (_, path, body, at) => {
+    expectInvalid(await client.refused(`/v1${path}`, body), "body", ...at);
+  });
+});
+
 describe("headers of garbage", () => {
   test.each(["wait=soon", "wait=-5", "wait=1.5", "wait=10s"])("Prefer: %s", async (prefer) => {
     expectInvalid(await create({ model, input: {} }, { prefer }), "header", "prefer");
