@@ -16,7 +16,7 @@ import {
   type Sandbox,
 } from "./options.ts";
 import { UNISOLATED } from "./process.ts";
-import { sharesOf } from "./shares.ts";
+import { excessOf, sharesOf } from "./shares.ts";
 
 export function checkEngine(options: EngineOptions): Promise<Finding[]> {
   return options.kind === "docker" ? checkDocker(options) : checkProcess(options);
@@ -67,7 +67,11 @@ function checkConfinement(found: DockerInfo, sandbox: Partial<Sandbox>): Finding
 }
 
 async function checkShares(found: DockerInfo, options: DockerOptions): Promise<Finding> {
-  const { memory_bytes, cpus, disk_bytes } = await sharesOf(found, options);
+  const name = "container shares";
+  const shares = await sharesOf(found, options);
+  const excess = excessOf(found, shares, options.containers ?? 1);
+  if (excess) return { ok: !excess.fatal, name, detail: excess.detail, advice: excess.advice };
+  const { memory_bytes, cpus, disk_bytes } = shares;
   const cores = cpus === 0 ? "all cores" : `${cpus} cores`;
   const watched = found.DriverStatus?.some(([, value]) => value === "xfs")
     ? "by the storage driver where it can, and by looking at it"
@@ -77,7 +81,7 @@ async function checkShares(found: DockerInfo, options: DockerOptions): Promise<F
       ? "disk without bound"
       : `${gigabytes(disk_bytes)} GB of disk, held ${watched}`;
   const detail = `each gets ${gigabytes(memory_bytes)} GB of memory, ${cores}, ${disk}`;
-  return { ok: true, name: "container shares", detail };
+  return { ok: true, name, detail };
 }
 
 const VARIABLES: Finding = {

@@ -3,11 +3,40 @@
  * equal share, so that no model can slow down its neighbours or take the machine down with it.
  */
 import { statfs } from "node:fs/promises";
+import { gigabytes } from "../files/transfer.ts";
 import type { DockerInfo } from "./docker-info.ts";
 import type { DockerOptions, Sandbox } from "./options.ts";
 
 /** A tenth stays for everything else. */
 const GIVEN = 0.9;
+
+/** Where the operator has given out more than there is, in words. */
+export interface Excess {
+  detail: string;
+  advice: string;
+  /** Docker starts none of them. */
+  fatal: boolean;
+}
+
+/** The first of what all containers together may take and the machine does not have. */
+export function excessOf(info: DockerInfo, shares: Shares, containers: number): Excess | undefined {
+  const { MemTotal, NCPU } = info;
+  const { memory_bytes: memory, cpus } = shares;
+  if (cpus > NCPU) {
+    const detail = `each is to get ${cpus} cores, and Docker has ${NCPU}: it starts none`;
+    return { detail, advice: `give at most ${NCPU} (--cpus), or 0 for all`, fatal: true };
+  }
+  if (memory * containers > MemTotal) {
+    const most = gigabytes(Math.floor((MemTotal * GIVEN) / containers));
+    const all = `${containers} of ${gigabytes(memory)} GB of memory`;
+    return {
+      detail: `${all} are more than the ${gigabytes(MemTotal)} GB of this machine: the kernel may end any of its programs`,
+      advice: `give ${most} GB each (--memory-gb), or run fewer at a time (--containers)`,
+      fatal: false,
+    };
+  }
+  return undefined;
+}
 
 /** Of all containers together, where Docker's disk cannot be seen from here. */
 const UNSEEN_DISK = 50 * 1024 ** 3;
