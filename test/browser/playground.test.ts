@@ -256,8 +256,13 @@ it("what is typed is checked at once, and said below its field and to whoever do
   await image.fill("no address");
   await page.getByText("valid URL").first().waitFor();
   await image.fill("https://example.com/a.png");
-  await page.getByLabel("Slider of width").fill("1000");
+  const slider = page.getByLabel("Slider of width");
+  expect(await slider.getAttribute("data-unset")).toBeNull();
+  await width.fill("");
+  expect(await slider.getAttribute("data-unset")).toBe("");
+  await slider.fill("1000");
   expect(await width.inputValue()).toBe("1000");
+  expect(await slider.getAttribute("data-unset")).toBeNull();
   // Patterns are tried by the service alone.
   visitor.expects(422, playground("duotone"));
   await page.getByLabel("dark").fill("#12345");

@@ -33,9 +33,25 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
       ))}
     </ol>
     <Bar steps={steps} />
+    <Waiting steps={steps} />
     {steps.map(({ attempt }, n) => attempt && <Gone attempt={attempt} next={steps[n + 1]} />)}
   </>
 );
+
+/** After so long it is said what is waited for: most runs begin before anybody has read it. */
+const PATIENCE_MS = 20_000;
+
+function Waiting({ steps }: { steps: Step[] }) {
+  const queued = steps.find(({ what, state }) => what === "queued" && state === "current");
+  if (!queued) return null;
+  const isLate = Date.now() - (queued.at ?? 0) > PATIENCE_MS;
+  return (
+    <p class={isLate ? "hint" : "hint in-20-s"}>
+      No runner has taken it yet: those that serve its hardware are busy, or there is none. It
+      begins as soon as one is free.
+    </p>
+  );
+}
 
 const Gone = ({
   attempt: { number, why },

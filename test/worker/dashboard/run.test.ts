@@ -34,6 +34,21 @@ describe("while it goes on", () => {
     ]);
   });
 
+  it("says after a while what it waits for", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const who = await newCustomer();
+    const id = await who.waiting();
+    const said = async () =>
+      /class="([^"]*)">No runner has taken it yet/.exec(await view(who, id))?.[1];
+    // Client code need not be there: the page says it by itself then.
+    expect(await said()).toBe("hint in-20-s");
+    vi.setSystemTime(Date.now() + 21_000);
+    expect(await said()).toBe("hint");
+    const { channel } = await (await who.runner()).work();
+    await channel.report([{ event: "setup", data: { phase: "pulling" } }]);
+    expect(await said()).toBeUndefined();
+  });
+
   it("shows how far the container is, and what it prints", async () => {
     const who = await newCustomer();
     const id = await who.waiting();

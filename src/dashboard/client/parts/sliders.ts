@@ -11,9 +11,13 @@ export function slide(root: HTMLElement): void {
       field.value = slider.value;
       field.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    field.addEventListener("input", () => {
-      if (field.value.trim() !== "" && Number.isFinite(Number(field.value)))
-        slider.value = field.value;
-    });
+    const follow = () => {
+      const isEmpty = field.value.trim() === "";
+      // It has to stand somewhere: that this means nothing is seen.
+      slider.toggleAttribute("data-unset", isEmpty);
+      if (!isEmpty && Number.isFinite(Number(field.value))) slider.value = field.value;
+    };
+    field.addEventListener("input", follow);
+    follow();
   }
 }
