@@ -18,11 +18,17 @@ const SCHEMA = JSON.stringify({
   },
 });
 const NONE = { iterator: false, declaresFiles: false, chatOnly: false };
-const TIMES = { answer: 10_000, patience: 10_000, pause: 1 };
+const TIMES = { answer: 10_000, patience: 10_000, pause: 1, quiet: 10_000 };
+const SOON = { answer: 20, patience: 60, pause: 1, quiet: 10 };
 
-const ask = async (handler: RequestListener, times = TIMES, end = never) => {
+const ask = async (
+  handler: RequestListener,
+  times = TIMES,
+  end = never,
+  report: (logs: string) => void = () => {},
+) => {
   const { url } = await serve(handler);
-  return describe(new ContainerClient(new URL(url)), end, times);
+  return describe(new ContainerClient(new URL(url)), { report, end }, times);
 };
 
 test("a container that is slow or busy at first is asked again", async () => {
@@ -54,7 +60,7 @@ test.each<[string, RequestListener]>([
   ["an error for good", (_request, response) => void response.writeHead(503).end()],
   ["nothing in it", (_request, response) => void response.end("{}")],
 ])("%s: there is no schema", async (_name, handler) => {
-  expect(await ask(handler, { answer: 20, patience: 60, pause: 1 })).toEqual(NONE);
+  expect(await ask(handler, SOON)).toEqual(NONE);
 });
 
 test.each<[string, RequestListener, RegExp]>([
@@ -62,9 +68,22 @@ test.each<[string, RequestListener, RegExp]>([
   ["no JSON", (_request, response) => void response.end("<html>"), /openapi\.json is not Cog's/],
   ["another shape", (_request, response) => void response.end("[]"), /openapi\.json is not Cog's/],
 ])("%s: the setup has failed", async (_name, handler, message) => {
-  const error = await errorOf(ask(handler, { answer: 20, patience: 60, pause: 1 }));
+  const error = await errorOf(ask(handler, SOON));
   expect(error).toBeInstanceOf(Failure);
   expect(error).toMatchObject({ source: "external", message: expect.stringMatching(message) });
+});
+
+test("who waits for long is told what for, once", async () => {
+  const told: string[] = [];
+  const handler: RequestListener = (_request, response) => void response.writeHead(503).end();
+  const times = { ...TIMES, patience: 60, quiet: 10 };
+  expect(await ask(handler, times, never, (logs) => told.push(logs))).toEqual(NONE);
+  expect(told).toEqual([expect.stringMatching(/openapi\.json answers 503: .* cog build makes it/)]);
+  const found: RequestListener = (_request, response) => void response.end(SCHEMA);
+  expect(await ask(found, TIMES, never, (logs) => told.push(logs))).toMatchObject({
+    iterator: true,
+  });
+  expect(told).toHaveLength(1);
 });
 
 test("a container that ends meanwhile is not waited for", async () => {

@@ -16,8 +16,8 @@ export interface Description {
   chatOnly: boolean;
 }
 
-/** Milliseconds: for one answer, for all tries, and between two of them. */
-const TIMES = { answer: 30_000, patience: 60_000, pause: 500 };
+/** Milliseconds: for one answer, for all tries, between two of them, and until the wait is told. */
+const TIMES = { answer: 30_000, patience: 60_000, pause: 500, quiet: 5_000 };
 
 /** Without a schema an output is one value, and what is in it is no file. */
 const NONE: Description = { iterator: false, declaresFiles: false, chatOnly: false };
@@ -25,17 +25,26 @@ const NONE: Description = { iterator: false, declaresFiles: false, chatOnly: fal
 /** Of 4xx these pass by themselves; the others say that there is no schema. */
 const MAY_PASS = [408, 425, 429];
 
-/** @throws Failure when it cannot be had; the signal's reason */
+/**
+ * @param report takes what the publisher's setup logs say of it
+ * @throws Failure when it cannot be had; the signal's reason
+ */
 export async function describe(
   client: ContainerClient,
-  end: AbortSignal,
+  { report, end }: { report: (logs: string) => void; end: AbortSignal },
   times = TIMES,
 ): Promise<Description> {
   const begun = performance.now();
+  let told = false;
   for (;;) {
     const answer = await ask(client, end, times.answer);
     if (typeof answer === "object") return answer;
-    if (performance.now() - begun > times.patience) {
+    const waited = performance.now() - begun;
+    if (waited > times.quiet && !told) {
+      told = true;
+      report(waiting(answer, times.patience));
+    }
+    if (waited > times.patience) {
       // Who answers so for good, as coglet may with 503, has none.
       if (typeof answer === "number") return NONE;
       throw external(`the container did not say what its output is: /openapi.json ${answer}`);
@@ -43,6 +52,11 @@ export async function describe(
     await sleep(times.pause, end);
   }
 }
+
+const waiting = (answer: number | string, patience: number) => {
+  const what = typeof answer === "number" ? `answers ${answer}` : answer;
+  return `the model is ready, but its /openapi.json ${what}: it is asked for up to ${patience / 1000} s. An image with its schema in it, as cog build makes it, starts at once.\n`;
+};
 
 /** The description, or why there is none yet: a status, or words. */
 async function ask(

@@ -50,7 +50,7 @@ export class CogInterface implements ServerInterface {
       const { maxConcurrency } = connection;
       const { max } = await this.#ready(client, { maxConcurrency, report, end });
       if (max !== undefined && max < maxConcurrency) throw tooMany(maxConcurrency, max);
-      const described = await describe(client, end);
+      const described = await describe(client, { report, end });
       const [receiver, timing] = [this.#receiver, this.#timing];
       return new CogSession(connection, { client, ...described, receiver, timing });
     } catch (error) {
