@@ -37,16 +37,25 @@ export const webhookSecret = z
   });
 
 export const webhook = z
-  .strictObject({
-    url: link.meta({
-      description: "Where updates are posted: https, and a public address",
-      example: "https://example.com/hook",
-    }),
-    secret: webhookSecret.optional(),
-    events: webhookEvents.optional().meta({
-      description: "What to post; `started` and `completed` when it is left out",
-    }),
-  })
+  .strictObject(
+    {
+      url: link.meta({
+        description: "Where updates are posted: https, and a public address",
+        example: "https://example.com/hook",
+      }),
+      secret: webhookSecret.optional(),
+      events: webhookEvents.optional().meta({
+        description: "What to post; `started` and `completed` when it is left out",
+      }),
+    },
+    // Elsewhere it is the address alone.
+    {
+      error: ({ code }) =>
+        code === "invalid_type"
+          ? 'Input should be an object, as in {"url": "https://example.com/hook"}'
+          : undefined,
+    },
+  )
   .meta({ id: "Webhook", description: "Who is told what becomes of a prediction" });
 export type Webhook = z.infer<typeof webhook>;
 

@@ -135,6 +135,7 @@ describe("the body", () => {
   test.each([
     [{}, "url"],
     [{ url: "no address" }, "url"],
+    ["https://example.com/hook", "webhook"],
     [{ url: "ftp://example.com" }, "url"],
     [{ url: "javascript:alert(1)" }, "url"],
     [{ url: `https://example.com/${"x".repeat(3_000)}` }, "url"],
