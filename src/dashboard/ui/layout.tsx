@@ -31,7 +31,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
             Auspex
           </a>
           <Navigation viewer={viewer} path={c.req.path} />
-          {viewer ? <Menu viewer={viewer} /> : <Doors path={c.req.path} />}
+          {viewer ? <Menu viewer={viewer} /> : <Doors request={c.req} />}
         </header>
         <main id="main" tabindex={-1}>
           {flash !== undefined && (
@@ -116,9 +116,10 @@ const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
     </span>
   );
 
-const Doors = ({ path }: { path: string }) => (
+/** What answers a form is not left by it: it may keep what was typed, and is nowhere to come back to. */
+const Doors = ({ request: { method, path } }: { request: { method: string; path: string } }) => (
   <p class="doors">
-    {path !== "/sign-in" && (
+    {method === "GET" && path !== "/sign-in" && (
       <a href={`/sign-in${path === "/" ? "" : `?next=${encodeURIComponent(path)}`}`}>Sign in</a>
     )}
   </p>

@@ -40,6 +40,9 @@ describe("a form of a session that is over", () => {
     const first = await gone.send(settings, typed);
     expect(first.status).toBe(401);
     expect(first.html).toContain("You are signed out");
+    // Every way in from here leaves it open: what is kept is nowhere else.
+    const waysIn = [...first.html.matchAll(/<a href="\/sign-in[^>]*>/g)].map(([tag]) => tag);
+    expect(waysIn).toEqual(['<a href="/sign-in" target="_blank" rel="noopener">']);
     expect(keptIn(first.html)).toMatchObject({
       action: settings,
       fields: typed,
