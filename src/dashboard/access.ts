@@ -5,8 +5,9 @@ import { hex } from "../domain/hex.ts";
 import { sameText } from "../domain/secret.ts";
 import { notFound, ProblemError, problemEvent } from "../errors.ts";
 import { errorText } from "../log.ts";
-import { CHECKED_MS, endingStream } from "../middleware/stream-end.ts";
+import { CHECKED_MS, endsWith } from "../middleware/stream-end.ts";
 import { isSuspended, SUSPENDED } from "../services/access.ts";
+import type { EventStream } from "../services/event-stream.ts";
 import type { Services } from "../services/services.ts";
 import { leave } from "../services/sign-in/enter.ts";
 import { withNewestSignature } from "../services/sign-in/older-cookie.ts";
@@ -105,8 +106,8 @@ export function viewerOf(c: Context<Dashboard>): Viewer {
   throw new ProblemError("unauthenticated", "You are not signed in.");
 }
 
-/** A stream of events that ends with the session of whoever reads it. */
-export function endingWithSession(c: Context<Dashboard>, stream: Response): Response {
+/** The stream ends with the session of whoever reads it. */
+export function endWithSession(c: Context<Dashboard>, stream: EventStream): void {
   const { services } = c.var;
   const { session_id } = viewerOf(c);
   const check = async () => {
@@ -121,7 +122,7 @@ export function endingWithSession(c: Context<Dashboard>, stream: Response): Resp
       return undefined;
     }
   };
-  return endingStream(stream, check) ?? stream;
+  void endsWith(stream, check);
 }
 
 async function viewerIn(

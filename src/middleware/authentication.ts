@@ -18,7 +18,7 @@ import {
 } from "../services/tokens.ts";
 import { fileKey } from "../storage/files.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
-import { CHECKED_MS, endingStream } from "./stream-end.ts";
+import { CHECKED_MS } from "./stream-end.ts";
 
 /** Lets in users whose token has one of the scopes. */
 export const authenticated = (...scopes: [Scope, ...Scope[]]) => users(ofToken, oneOf(scopes));
@@ -112,8 +112,6 @@ function users(
     check(caller);
     c.set("caller", caller);
     await next();
-    const stream = endingStream(c.res, () => whyNotAnyMore(c));
-    if (stream) c.res = stream;
   });
 }
 
@@ -128,7 +126,7 @@ export async function requireStill(c: Context<App>): Promise<void> {
 }
 
 /** The last words of a stream whose token is not good any more. */
-async function whyNotAnyMore(c: Context<App>): Promise<string | undefined> {
+export async function whyNotAnyMore(c: Context<App>): Promise<string | undefined> {
   const ended = await endedToken(c, CHECKED_MS);
   return ended && problemEvent(ended, c);
 }

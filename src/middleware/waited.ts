@@ -1,8 +1,10 @@
 /** Answers that are waited for: they count as streams do, and end like these with whoever asked. */
 import type { Context } from "hono";
 import type { App } from "../routes/context.ts";
+import type { EventStream } from "../services/event-stream.ts";
 import { countedReader, countedWait, type Reader } from "../services/readers.ts";
-import { requireStill } from "./authentication.ts";
+import { requireStill, whyNotAnyMore } from "./authentication.ts";
+import { endsWith } from "./stream-end.ts";
 
 /** @throws ProblemError too_many_requests; unauthenticated when the token ended meanwhile */
 export async function waited<Answer extends Response>(
@@ -17,9 +19,15 @@ export async function waited<Answer extends Response>(
   }
 }
 
-/** A stream, from the request on. @throws ProblemError too_many_requests */
-export const streamed = (c: Context<App>, opening: () => Promise<Response>): Promise<Response> =>
-  countedReader(c.var.services, readerOf(c), opening);
+/** A stream, from the request on to the end of its token. @throws ProblemError too_many_requests */
+export async function streamed<Stream extends EventStream | undefined>(
+  c: Context<App>,
+  opening: () => Promise<Stream>,
+): Promise<Stream> {
+  const stream = await countedReader(c.var.services, readerOf(c), opening);
+  if (stream) void endsWith(stream, () => whyNotAnyMore(c));
+  return stream;
+}
 
 const readerOf = (c: Context<App>): Reader => ({
   user_id: c.var.caller.user_id,

@@ -1,5 +1,6 @@
 /** Server-sent event streams: their headers, and what the document says of them. */
 import { z } from "@hono/zod-openapi";
+import type { EventStream } from "../services/event-stream.ts";
 
 /** The description of an operation that answers with one. */
 export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\` that rises by one from 1 and one JSON value as \`data\`. Needs the scope \`read\` or \`predict\`.
@@ -48,17 +49,17 @@ export const afterOf = (lastEventId: string | undefined, afterId: string | undef
 
 const numberIn = (text = "") => /^\d{1,15}$/.exec(text)?.[0];
 
-/** @param log the body, or a 204 when there is nothing more. */
+/** @param stream undefined when nothing more will come: a 204 */
 export function eventStream(
-  log: Response,
+  stream: EventStream | undefined,
   preferenceApplied: string | undefined,
   headers: Record<string, string> = {},
 ): Response {
-  return new Response(log.body, {
-    status: log.status,
+  return new Response(stream?.body, {
+    status: stream ? 200 : 204,
     headers: {
       ...headers,
-      ...(log.status === 200 && { "content-type": "text/event-stream" }),
+      ...(stream && { "content-type": "text/event-stream" }),
       "cache-control": "no-store",
       // Proxies that gather what they pass on would make a stream of it in the wrong sense.
       "x-accel-buffering": "no",

@@ -22,9 +22,9 @@ import {
   cancelPrediction,
   getPrediction,
   listOwnPredictions,
-  openLog,
   type PredictionText,
   predictionText,
+  readLog,
   removePrediction,
   streamPrediction,
 } from "../services/predictions.ts";
@@ -234,10 +234,10 @@ predictionRoutes.openapi(stream, async (c) => {
   const after = afterOf(lastEventId, c.req.valid("query").after_id);
   const { prediction_id } = c.req.valid("param");
   const { services, caller } = c.var;
-  const log = await streamed(c, () =>
+  const events = await streamed(c, () =>
     streamPrediction(services, caller, prediction_id, { after, idle }),
   );
-  return eventStream(log, preferenceApplied({ wait: idle, cancel: false }));
+  return eventStream(events, preferenceApplied({ wait: idle, cancel: false }));
 });
 
 async function begin(
@@ -265,7 +265,8 @@ async function begin(
   const applied = preferenceApplied(prefer);
   if (request.stream) {
     // Counted before it is created: who is refused has begun nothing.
-    return streamed(c, async () => {
+    let location = "";
+    const events = await streamed(c, async () => {
       const { snapshot, stub } = await createPrediction(
         services,
         caller,
@@ -273,9 +274,10 @@ async function begin(
         request,
         options,
       );
-      const log = await openLog(stub, snapshot.id, { after: 0, idle: prefer.wait });
-      return eventStream(log, applied, { location: `/v1/predictions/${snapshot.id}` });
+      location = `/v1/predictions/${snapshot.id}`;
+      return readLog(services, stub, snapshot.id, { after: 0, idle: prefer.wait });
     });
+    return eventStream(events, applied, { location });
   }
   const answer = async () => {
     const { snapshot } = await createPrediction(services, caller, reference, request, options);

@@ -9,6 +9,7 @@ import {
   openStream,
   type PredictionStub,
   predictionWithId,
+  renewed,
   type StreamOptions,
 } from "../objects/prediction/stub.ts";
 import type { Prediction, PredictionQuery, PredictionWithIO } from "../protocol/prediction.ts";
@@ -24,6 +25,7 @@ import {
   projectPredictions,
 } from "../storage/predictions.ts";
 import { requireAccess } from "./access.ts";
+import { type EventStream, piped } from "./event-stream.ts";
 import { type Page, type PageRequest, page } from "./pages.ts";
 import { textOf } from "./prediction-text.ts";
 import { tooManyReaders } from "./readers.ts";
@@ -143,17 +145,32 @@ export async function cancelPrediction(
   }
 }
 
-/** @throws ProblemError not_found, also when retention has removed the log; too_many_requests */
+/**
+ * @returns undefined when nothing more will come
+ * @throws ProblemError not_found, also when retention has removed the log; too_many_requests
+ */
 export async function streamPrediction(
   services: Services,
   caller: Caller,
   id: string,
   options: StreamOptions,
-): Promise<Response> {
-  return openLog(await placeOf(services, caller, id), id, options);
+): Promise<EventStream | undefined> {
+  return readLog(services, await placeOf(services, caller, id), id, options);
 }
 
-/** As of streamPrediction, of nobody's in particular. @throws ProblemError not_found, too_many_requests */
+/** As of streamPrediction, of nobody's in particular. */
+export async function readLog(
+  { env }: Services,
+  stub: PredictionStub,
+  id: string,
+  options: StreamOptions,
+): Promise<EventStream | undefined> {
+  const reader = crypto.randomUUID();
+  const { body } = await openLog(stub, id, { ...options, reader });
+  return body ? piped(body, (words) => renewed(env, stub).endReader(reader, words)) : undefined;
+}
+
+/** Its answer is a 204 when nothing more will come. @throws ProblemError not_found, too_many_requests */
 export async function openLog(
   stub: PredictionStub,
   id: string,

@@ -4,6 +4,7 @@
  * itself, exactly.
  */
 import { ProblemError } from "../errors.ts";
+import type { EventStream } from "./event-stream.ts";
 import type { Services } from "./services.ts";
 
 /** Whose a request is, and when it is over because they have left. */
@@ -22,25 +23,19 @@ export const tooManyReaders = (detail: string) =>
   new ProblemError("too_many_requests", detail, { "retry-after": RETRY_SECONDS });
 
 /** A stream counts until its end. @throws ProblemError too_many_requests */
-export async function countedReader(
+export async function countedReader<Stream extends EventStream | undefined>(
   services: Services,
   reader: Reader,
-  opening: () => Promise<Response>,
-): Promise<Response> {
+  opening: () => Promise<Stream>,
+): Promise<Stream> {
   const leave = enter(services, reader);
-  const response = await opening().catch((error: unknown) => {
+  const stream = await opening().catch((error: unknown) => {
     leave();
     throw error;
   });
-  if (!response.body) {
-    leave();
-    return response;
-  }
-  const { readable, writable } = new IdentityTransformStream();
-  // It ends, or breaks off, with whoever reads it.
-  const ending = response.body.pipeTo(writable).catch(() => {});
-  void ending.then(leave);
-  return new Response(readable, response);
+  if (stream) void stream.over.then(leave);
+  else leave();
+  return stream;
 }
 
 /** A wait counts until there is what was waited for. @throws ProblemError too_many_requests */

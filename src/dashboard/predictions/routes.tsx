@@ -14,7 +14,7 @@ import {
 import { countedReader } from "../../services/readers.ts";
 import { listRuns, readRun, retryPrediction } from "../../services/runs.ts";
 import { listWebhooks, redeliver } from "../../services/webhook-ledger.ts";
-import { endingWithSession, signedIn, viewerOf } from "../access.ts";
+import { endWithSession, signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";
 import { formOf, textOf } from "../form.ts";
@@ -72,10 +72,11 @@ export const predictionPages = pages()
     const id = c.req.param("prediction_id");
     const options = { after, lasts: STREAM_SECONDS };
     const reader = { user_id: caller.user_id, signal: c.req.raw.signal };
-    const log = await countedReader(services, reader, () =>
+    const events = await countedReader(services, reader, () =>
       streamPrediction(services, caller, id, options),
     );
-    return endingWithSession(c, eventStream(log, undefined));
+    if (events) endWithSession(c, events);
+    return eventStream(events, undefined);
   })
   .get(`${ONE}/json`, signedIn, async (c) => {
     const { services, origin } = c.var;

@@ -162,7 +162,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     return entryOf(record, event);
   }
 
-  /** `/stream?after=&idle=&lasts=&leave=` for readers, `/channel` for runners. */
+  /** `/stream?after=&idle=&lasts=&leave=&reader=` for readers, `/channel` for runners. */
   override async fetch(request: Request): Promise<Response> {
     const url = new URL(request.url);
     const record = await this.#begun();
@@ -181,6 +181,11 @@ export class PredictionObject extends DurableObject<Bindings> {
     // While it was begun: to a stream that nobody takes nothing happens any more.
     if (request.signal.aborted) onLeave?.();
     return new Response(this.#subscribers.subscribe(after, limits, onLeave));
+  }
+
+  /** Ends the stream of a reader who may read no more, with these last words. */
+  endReader(reader: string, words: string): void {
+    this.#subscribers.end(reader, words);
   }
 
   // ---- the pool's door

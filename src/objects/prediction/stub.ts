@@ -47,13 +47,14 @@ export interface StreamOptions extends Limits {
  */
 export function openStream(
   stub: PredictionStub,
-  { after, idle, lasts, leave }: StreamOptions,
+  { after, idle, lasts, leave, reader }: StreamOptions,
 ): Promise<Response> {
   const query = new URLSearchParams({
     after: String(after),
     ...(idle !== undefined && { idle: String(idle) }),
     ...(lasts !== undefined && { lasts: String(lasts) }),
     ...(leave && { leave }),
+    ...(reader !== undefined && { reader }),
   });
   return stub.fetch(`https://prediction/stream?${query}`);
 }
@@ -69,6 +70,7 @@ export function streamOptionsOf({ searchParams }: URL): StreamOptions {
     idle: seconds("idle"),
     lasts: seconds("lasts"),
     leave: searchParams.get("leave") === "cancel" ? "cancel" : undefined,
+    reader: searchParams.get("reader") ?? undefined,
   };
 }
 

@@ -27,6 +27,8 @@ export interface Source {
 }
 
 export interface Limits {
+  /** By which `end` finds it. */
+  reader?: string | undefined;
   /** Seconds without an event after which the stream is closed. */
   idle?: number | undefined;
   /** Seconds after which it is closed: the reader resumes, as somebody who may. */
@@ -34,12 +36,15 @@ export interface Limits {
 }
 
 interface Subscriber {
+  reader: string | undefined;
   controller: ReadableStreamDefaultController<Uint8Array>;
   position: number;
   /** Handed each frame as it comes; false while it reads from the log. */
   live: boolean;
   /** A value is being copied to it: until its end nothing else can be said. */
   copying: boolean;
+  /** What it is told at the end of that value, and then nothing more. */
+  lastWords: string | undefined;
   /** Called when there is room again, or nobody is there any more. */
   onRoom: () => void;
   /** When it was last given an event, and when it last took anything. */
@@ -70,7 +75,7 @@ export class Subscribers {
    */
   subscribe(
     after: number,
-    { idle = Number.POSITIVE_INFINITY, lasts = Number.POSITIVE_INFINITY }: Limits = {},
+    { reader, idle = Number.POSITIVE_INFINITY, lasts = Number.POSITIVE_INFINITY }: Limits = {},
     onLeave = () => {},
   ): ReadableStream<Uint8Array> {
     let subscriber: Subscriber;
@@ -79,10 +84,12 @@ export class Subscribers {
         start: (controller) => {
           const now = Date.now();
           subscriber = {
+            reader,
             controller,
             position: after,
             live: false,
             copying: false,
+            lastWords: undefined,
             onRoom() {},
             eventAt: now,
             tookAt: now,
@@ -159,7 +166,8 @@ export class Subscribers {
     }
     subscriber.copying = false;
     subscriber.position = last;
-    this.#pull(subscriber);
+    if (subscriber.lastWords === undefined) this.#pull(subscriber);
+    else this.#dismiss(subscriber, subscriber.lastWords);
   }
 
   #room(subscriber: Subscriber): Promise<void> {
@@ -167,6 +175,20 @@ export class Subscribers {
     return new Promise((resolve) => {
       subscriber.onRoom = resolve;
     });
+  }
+
+  /** A reader that may read no more is told so between two events. */
+  end(reader: string, words: string): void {
+    for (const subscriber of [...this.#all]) {
+      if (subscriber.reader !== reader) continue;
+      if (subscriber.copying) subscriber.lastWords = words;
+      else this.#dismiss(subscriber, words);
+    }
+  }
+
+  #dismiss(subscriber: Subscriber, words: string): void {
+    subscriber.controller.enqueue(encoder.encode(words));
+    this.#close(subscriber);
   }
 
   /** Nothing is left to read on from. */

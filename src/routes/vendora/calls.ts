@@ -106,7 +106,7 @@ callRoutes.openapi(complete, async (c) => {
   const headers = c.req.valid("header");
   const beginning = () => begin(c, "chat_completions", request, webhook, headers);
   if (asked.stream)
-    return streamed(c, async () => eventsOf(await chatStream(services, await beginning(), asked)));
+    return eventsOf(await streamed(c, async () => chatStream(services, await beginning(), asked)));
   return waited(c, async () =>
     jsonOf(chatCompletion(services, await endOfCall(services, await beginning()))),
   );

@@ -3,6 +3,7 @@ import { z } from "@hono/zod-openapi";
 import type { TypedResponse } from "hono";
 import { type Json, json } from "../../protocol/common.ts";
 import { vendoraErrorBody, vendoraInvalid } from "../../protocol/vendora/error.ts";
+import type { EventStream } from "../../services/event-stream.ts";
 import { jsonAnswer } from "../context.ts";
 import { createHeaders } from "../creation.ts";
 
@@ -82,8 +83,8 @@ export function jsonOf(value: object) {
 }
 
 /** A stream of the convention. */
-export const eventsOf = (stream: ReadableStream<Uint8Array>): Response =>
-  new Response(stream, {
+export const eventsOf = ({ body }: EventStream): Response =>
+  new Response(body, {
     headers: {
       "content-type": "text/event-stream",
       "cache-control": "no-cache",

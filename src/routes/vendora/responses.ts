@@ -195,7 +195,7 @@ responseRoutes.openapi(create, async (c) => {
     return begun;
   };
   if (stream)
-    return streamed(c, async () => eventsOf(await responseStream(services, await beginning())));
+    return eventsOf(await streamed(c, async () => responseStream(services, await beginning())));
   if (background) {
     return Response.json(await begunResponse(services, await beginning()), { status: 202 });
   }
@@ -207,7 +207,7 @@ responseRoutes.openapi(get, async (c) => {
   const { stream, starting_after } = c.req.valid("query");
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
   if (stream) {
-    return streamed(c, async () => eventsOf(await replayResponse(services, found, starting_after)));
+    return eventsOf(await streamed(c, async () => replayResponse(services, found, starting_after)));
   }
   return jsonOf(presentResponse(found));
 });

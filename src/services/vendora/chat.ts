@@ -9,6 +9,7 @@ import { errorText } from "../../log.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { Created } from "../create-prediction.ts";
+import type { EventStream } from "../event-stream.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, readerOf, secondsOf } from "./calls.ts";
 import { failureOf, translated, untranslatable } from "./failure.ts";
@@ -36,7 +37,7 @@ export async function chatStream(
   services: Services,
   begun: Created,
   request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<EventStream> {
   const seconds = services.settings.vendoraTimeoutSeconds;
   const { snapshot } = begun;
   const reader = readerOf(services, begun);

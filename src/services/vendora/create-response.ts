@@ -14,6 +14,7 @@ import {
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
 import type { Created } from "../create-prediction.ts";
+import type { EventStream } from "../event-stream.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "../tokens.ts";
 import { beginCall, type Call, contentOf, endOfCall, readerOf } from "./calls.ts";
@@ -151,7 +152,7 @@ export async function endedResponse(services: Services, begun: BegunResponse): P
 export async function responseStream(
   services: Services,
   begun: BegunResponse,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<EventStream> {
   const seconds = services.settings.vendoraTimeoutSeconds;
   const background = begun.request.background === true;
   const reader = readerOf(services, begun, background);

@@ -11,6 +11,7 @@ import {
   type ResponseRequest,
   responseRequest,
 } from "../../protocol/vendora/response.ts";
+import type { EventStream } from "../event-stream.ts";
 import { placeOf, removePrediction } from "../predictions.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "../tokens.ts";
@@ -75,7 +76,7 @@ export async function replayResponse(
   services: Services,
   { id, stub, prediction, request }: StoredResponse,
   startingAfter: number,
-): Promise<ReadableStream<Uint8Array>> {
+): Promise<EventStream> {
   const seconds = services.settings.vendoraTimeoutSeconds;
   const head = headOf(id, prediction.created_at, request);
   const writer = new ResponseWriter(head, seconds, startingAfter);

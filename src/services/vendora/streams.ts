@@ -1,5 +1,6 @@
 /** Event streams of the convention, made of a prediction's own as it comes. */
 import { HEARTBEAT } from "../../domain/sse.ts";
+import type { EventStream } from "../event-stream.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
 export interface Writer {
@@ -16,27 +17,45 @@ export function writtenStream(
   reader: LogReader,
   writer: Writer,
   held: NumberedEntry[] = [],
-): ReadableStream<Uint8Array> {
+): EventStream {
   const first = held.length > 0 ? [held] : [];
-  return new ReadableStream<Uint8Array>({
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  let lastWords: string | undefined;
+  const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
+      const close = (text: string) => {
+        controller.enqueue(encoder.encode(text));
+        controller.close();
+        resolve();
+      };
       let text = "";
       try {
         const entries = first.shift() ?? (await reader.next());
+        if (lastWords !== undefined) return close(lastWords);
         // A log that has no end was removed meanwhile: its reader is not to take it for whole.
         if (!entries) throw new Error("the event log has no end");
         for (const entry of entries) text += writer.write(entry);
         // Whoever has left is only noticed by writing to them.
+        if (entries.at(-1)?.event === "done") return close(text);
         controller.enqueue(encoder.encode(text || HEARTBEAT));
-        if (entries.at(-1)?.event === "done") controller.close();
       } catch (error) {
-        controller.enqueue(encoder.encode(text + writer.fail(error)));
-        controller.close();
+        close(text + writer.fail(error));
         await reader.cancel();
       }
     },
-    cancel: () => reader.cancel(),
+    async cancel() {
+      resolve();
+      await reader.cancel();
+    },
   });
+  return {
+    body,
+    over,
+    end(words) {
+      lastWords = words;
+      return reader.cancel();
+    },
+  };
 }
 
 /** An event of the convention. @param id of the entry that it ends, so that a reader can resume */
