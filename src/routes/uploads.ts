@@ -67,7 +67,7 @@ const get = createRoute({
   tags,
   summary: "Get an upload",
   description:
-    "While it is pending: which parts have arrived, and where to send the others. Once it is completed: where the file can be read. Needs the scope `read` or `predict`.",
+    "While it is pending: which parts have arrived and, with the scope `predict`, where to send the others. Once it is completed: where the file can be read. Needs the scope `read` or `predict`.",
   middleware: authenticated("read", "predict"),
   request: { params: oneUpload },
   responses: { 200: jsonAnswer("The upload", upload), ...errorAnswers },

@@ -8,7 +8,7 @@ import type { Caller } from "./tokens.ts";
 
 export async function presentUpload(
   services: Services,
-  { token_id }: Pick<Caller, "token_id">,
+  { token_id, scopes }: Pick<Caller, "token_id" | "scopes">,
   row: UploadRow,
   origin: string,
 ): Promise<Upload> {
@@ -17,7 +17,8 @@ export async function presentUpload(
   const until = Math.min(expires_at, Date.now() + ADDRESS_SECONDS * 1000);
   const [parts, urls, fileUrl] = await Promise.all([
     pending ? listParts(services.db, id) : [],
-    pending ? partAddresses(services, row, origin, token_id) : [],
+    // An address lets whoever has it write: not who may only read.
+    pending && scopes.includes("predict") ? partAddresses(services, row, origin, token_id) : [],
     pending ? null : fileAddress(services, origin, key, until),
   ]);
   return {

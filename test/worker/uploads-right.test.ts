@@ -106,6 +106,14 @@ test("of an account that is deleted they are not", async () => {
   expect(await refused(begun)).toEqual([404, expect.any(String)]);
 });
 
+test("a token that may only read is given none", async () => {
+  const { username, client } = await newUser();
+  const { id } = await beginUpload(client, 3);
+  const reading = await newClient(username, { scopes: ["read"] });
+  const told = await reading.ok<Upload>("GET", `/v1/uploads/${id}`);
+  expect([told.status, told.urls]).toEqual(["pending", []]);
+});
+
 test("what they are good for is looked up once in 10 s, not for each part", async () => {
   const { client } = await newUser();
   const { urls } = await beginUpload(client, 3);
