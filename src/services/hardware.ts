@@ -72,5 +72,7 @@ export async function deleteHardware({ db }: Services, identifier: string): Prom
     throw conflict(`'${identifier}' stays: models that name no hardware run on it.`);
   if (await deleteRow(db, identifier)) return;
   if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
-  throw conflict(`Models run on '${identifier}': change what they name first.`);
+  throw conflict(
+    `Models or versions name '${identifier}'. A model can name another one in its settings; a version never changes, and has to be deleted by its owner.`,
+  );
 }

@@ -318,7 +318,9 @@ describe("a class of machines", () => {
     const { hardware } = await newWorld();
     const { status, html } = await visitor.send(`/fleet/hardware/${hardware}/delete`);
     expect(status).toBe(409);
-    expect(textOf(html)).toContain(`Models run on '${hardware}'`);
+    expect(textOf(html)).toMatch(
+      new RegExp(`Models or versions name '${hardware}'.* deleted by its owner`),
+    );
   });
 });
 
