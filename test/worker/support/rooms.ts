@@ -76,7 +76,7 @@ export const ROOMS: Record<string, Room> = {
   "GET /sign-in": { ...open, answers: 303 },
   "POST /sign-in": { ...open, form: (_, { email }) => ({ email, password: PASSWORD, next: "/" }) },
   "POST /sign-in/github": { ...open, answers: 404 },
-  "GET /sign-up": { ...open, answers: 303 },
+  "GET /sign-up": open,
   "POST /sign-up": {
     ...open,
     form: () => {
