@@ -84,7 +84,7 @@ export const upload = z
     }),
     urls: z.array(z.url()).meta({
       description:
-        "Where each part is PUT, in order. They need no token. Empty once it is completed",
+        "Where each part is PUT, in order. They need no token. Empty once it is completed, and for a token without the scope `predict`",
     }),
     parts: z.array(uploadPart).meta({
       description: "The parts that have arrived, by number. Empty once it is completed",
