@@ -26,19 +26,6 @@ export interface Snapshot {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What records do not say that were written before there were files, vendora calls and endpoints. */
-const OLDER_SPEC = {
-  files: [],
-  stored_input: null,
-  call: null,
-  endpoints: [],
-} satisfies Partial<PredictionSpec>;
-const OLDER_STATE = {
-  stored: false,
-  untold: false,
-  forget_at: null,
-} satisfies Partial<PredictionState>;
-
 export class PredictionRecord {
   readonly life: PredictionLife;
   readonly log: EventLog;
@@ -73,7 +60,7 @@ export class PredictionRecord {
     const entries = new Entries(sql);
     if (!entries.exists()) return undefined;
     const [spec, state]: [PredictionSpec, PredictionState] = JSON.parse(entries.record());
-    const life = new PredictionLife({ ...OLDER_SPEC, ...spec }, { ...OLDER_STATE, ...state });
+    const life = new PredictionLife(spec, state);
     return new PredictionRecord(life, EventLog.load(entries), entries, sql);
   }
 
