@@ -12,7 +12,7 @@ Calls marked public work without a token too. A bad token is a 401 everywhere, o
 
 ## Errors
 
-A 422 says what is wrong with a request: \`{"detail": [{"loc", "msg", "type"}]}\`, with the place of each mistake in \`loc\`, beginning with \`body\`, \`query\`, \`path\` or \`header\`. Every other error is a problem as in [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. A field that a body does not name is a 422 too, but for calls of \`/vendora\`, whose bodies are their containers'. What you may not see answers 404, as if it did not exist.
+A 422 says what is wrong with a request: \`{"detail": [{"loc", "msg", "type"}]}\`, with the place of each mistake in \`loc\`, beginning with \`body\`, \`query\`, \`path\` or \`header\`. Every other error is a problem as in [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. A field that a body does not name is a 422 too, but for calls of \`/vendora\`, whose bodies are their containers'; so is a query parameter that a list does not know. What you may not see answers 404, as if it did not exist.
 
 Every answer has an \`x-request-id\`; yours is kept when you send one. Name it when you ask for help.
 

@@ -82,9 +82,9 @@ export const repeated = <T extends z.ZodType>(item: T, max: number) =>
     .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(item).max(max))
     .default([]);
 
-/** The query parameters of every list. */
+/** The query parameters of every list. Without a filter that is misspelt it would be a list of all. */
 export const pageQuery = (max = 50) =>
-  z.object({
+  z.strictObject({
     cursor: z.string().max(1_000).optional().meta({
       description: "`next_cursor` or `previous_cursor` of a page, unchanged",
     }),

@@ -300,6 +300,8 @@ describe("headers of garbage", () => {
 describe("lists", () => {
   test.each([
     ["statuses=unknown", "statuses"],
+    ["status=failed", "status"],
+    ["limit=3", "limit"],
     ["statuses=pending&statuses=nope", "statuses"],
     ["statuses=pending,failed", "statuses"],
     [Array(6).fill("statuses=pending").join("&"), "statuses"],

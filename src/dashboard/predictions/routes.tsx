@@ -119,15 +119,18 @@ const next = (c: PageContext, message: string, id: string) =>
     ? done(c, message, `/predictions/${id}`)
     : c.json({ id });
 
+/** Links to pages may have more in them, from wherever they were. */
+const pageQuery = predictionQuery.strip();
+
 /** What the address of a list asks for: a form leaves what is not filled in empty. */
 function askedIn(c: PageContext): Asked {
   const { model, ...rest } = c.req.query();
   const query = { ...rest, statuses: c.req.queries("statuses"), ...(model && { model }) };
-  const result = predictionQuery.safeParse(query);
+  const result = pageQuery.safeParse(query);
   if (result.success) return { query: result.data, model: model ?? "" };
   if (result.error.issues.some(({ path }) => path[0] !== "model")) throw badPage();
   return {
-    query: predictionQuery.parse({ ...query, model: undefined }),
+    query: pageQuery.parse({ ...query, model: undefined }),
     model: model ?? "",
     issue: "Write it as owner/name.",
   };
