@@ -56,6 +56,8 @@ describe("an image that cannot be pulled", () => {
 
   test.each([
     ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "docker push prints"],
+    // Docker's own registry says so of a repository that nobody has pushed to, as well.
+    ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "under this name"],
     ["no matching manifest for linux/amd64 in the manifest list", "--platform"],
     ["pull access denied for ada/m, repository does not exist or may require", "docker login"],
     ["unauthorized: authentication required", "docker login"],

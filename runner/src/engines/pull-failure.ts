@@ -9,8 +9,9 @@ import { referenceOf } from "./engine.ts";
 
 export const NO_MANIFEST = /manifest unknown|not found/i;
 const NOT_THIS =
-  "the registry has no image with this digest. It takes the digest that docker push prints, and " +
-  "not the id that docker images shows: docker inspect --format '{{index .RepoDigests 0}}' says it";
+  "the registry has no image with this digest under this name. Its publisher pushes it there, and " +
+  "gives the digest that docker push prints, and not the id that docker images shows: " +
+  "docker inspect --format '{{index .RepoDigests 0}}' says it";
 
 /** Those that trying again does not mend; the first that fits speaks. */
 const FINAL: [pattern: RegExp, why: string][] = [
