@@ -169,10 +169,8 @@ export const createVersion = z
     schemas: newSchemas,
     container_image_digest: digest,
     compatibilities: newCompatibilities.prefault({}),
-    configuration: configuration.optional().meta({
-      description:
-        "Left out, it is that of the latest version. What is sent replaces all of it: isolation and egress that are not named are the defaults again.",
-    }),
+    /** Omitted: inherited from the version before. */
+    configuration: configuration.optional(),
   })
   .meta({
     id: "CreateVersion",

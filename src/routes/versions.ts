@@ -41,7 +41,7 @@ const create = createRoute({
   tags,
   summary: "Publish a version",
   description:
-    "Its number is one more than the last one given. A version never changes. Without `configuration` it inherits that of the latest version.",
+    "Its number is one more than the last one given. A version never changes. Without `configuration` it inherits that of the latest version. One that is sent replaces all of it: isolation and egress that it does not name are the defaults again.",
   middleware: changing("write"),
   request: { params: oneModel, body: jsonBody(createBody) },
   responses: { 200: jsonAnswer("The version", version), ...errorAnswers, ...conflictAnswer },

@@ -177,7 +177,10 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   "GET /uploads/{upload_id}": { answers: { 200: ["Upload"] } },
   "DELETE /uploads/{upload_id}": { answers: { 200: ["Nothing"] } },
   "PUT /uploads/{upload_id}/parts/{part_number}": {
-    query: required({ ...signature, size: { type: "integer", minimum: 1 } }),
+    query: {
+      ...required({ ...signature, size: { type: "integer", minimum: 1 } }),
+      holder: { type: "string", maxLength: 64 },
+    },
     bytes: "application/octet-stream",
     answers: { 200: ["Nothing"] },
   },
