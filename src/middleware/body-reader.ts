@@ -148,7 +148,7 @@ function decoded(decode: () => string): string {
   try {
     return decode();
   } catch {
-    throw malformedJson(new Error("it is not UTF-8"));
+    throw malformedJson(new Error("JSON is UTF-8, which this is not"));
   }
 }
 

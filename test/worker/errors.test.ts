@@ -160,8 +160,18 @@ describe("odd parameters", () => {
   });
 
   test("a parameter that nobody asked for does no harm", async () => {
-    const { status } = await send("GET", "/v1/predictions?__proto__=x&constructor=y&%=z");
+    const { status } = await send("GET", "/v1/user?__proto__=x&constructor=y&%=z");
     expect(status).toBe(200);
+  });
+
+  test("a list says which ones it does not know, whatever they are called", async () => {
+    const { status, body } = await send("GET", "/v1/predictions?constructor=y&%=z&__proto__=x");
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([
+      { type: "extra_forbidden", loc: ["query", "constructor"], input: "y" },
+      { type: "extra_forbidden", loc: ["query", "%"], input: "z" },
+      { type: "extra_forbidden", loc: ["query", "__proto__"], input: "x" },
+    ]);
   });
 });
 
