@@ -103,7 +103,9 @@ describe.runIf(dockerIsUp)("in containers", () => {
     await world.client.call(variable, "PUT", `${path}/variables/GREETING`, { body });
     await world.client.call(version, "POST", `${path}/versions`, {
       body: {
-        ...latest_version,
+        release_notes: "With a greeting",
+        container_image_digest: latest_version?.container_image_digest,
+        schemas: latest_version?.schemas,
         configuration: { ...latest_version?.configuration, variable_names: ["GREETING", "UNSET"] },
       },
     });

@@ -223,17 +223,17 @@ test("and meet every kind of refusal", () => {
 });
 
 /** In the index, which follows what the objects and the queues do. */
-async function waiting(): Promise<string[]> {
+async function waiting() {
   const statement = env.DB.prepare(
-    "SELECT id FROM predictions WHERE status IN ('pending', 'started')",
+    "SELECT id, status, revision, created_at, updated_at FROM predictions WHERE status IN ('pending', 'started')",
   );
-  return (await statement.all<{ id: string }>()).results.map(({ id }) => id);
+  return (await statement.all<{ id: string }>()).results;
 }
 
 // The last one: what would still go on would disturb the reset before the next file.
 test("and leave nothing behind that cannot be ended", { timeout: 60_000 }, async () => {
   await callers.stop();
-  for (const id of await waiting())
+  for (const { id } of await waiting())
     for (const { authorization = "" } of [callers.user, callers.stranger])
       await exports.default.fetch(`${ORIGIN}/v1/predictions/${id}/cancel`, {
         method: "POST",

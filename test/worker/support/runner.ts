@@ -198,6 +198,13 @@ export class Channel {
     return frame;
   }
 
+  /** @param obey called when it is told to end */
+  onCancel(obey: () => void): void {
+    this.socket.addEventListener("message", ({ data }) => {
+      if (typeof data === "string" && data.includes('"type":"cancel"')) obey();
+    });
+  }
+
   send(frame: unknown): void {
     this.socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }

@@ -105,14 +105,16 @@ const ANSWERS: Record<VendoraCall, Json> = {
   embeddings: [[0.5, -0.25]],
 };
 
-/** Answers every job that comes, until the signal aborts; those in the background it leaves waiting. */
+/** Answers every job that comes, until the signal aborts; those in the background it never ends. */
 export async function answerAll(fleet: FakeRunner, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     // Who says nothing for 90 s is offline, and the operator may remove it.
     await fleet.tell();
     const jobs = await claimed(fleet, over);
     // Whoever called may have left meanwhile, and the run with them: it is nobody's any more.
-    await Promise.allSettled(jobs.filter(isWaitedFor).map((job) => answerOne(fleet, job)));
+    await Promise.allSettled(
+      jobs.map((job) => (isWaitedFor(job) ? answerOne : goOnWith)(fleet, job)),
+    );
   }
 }
 
@@ -120,6 +122,15 @@ async function answerOne(fleet: FakeRunner, job: Job): Promise<void> {
   const channel = await fleet.connect(job);
   await finish(channel, [ANSWERS[job.call ?? "responses"]]);
   channel.close();
+}
+
+/** Until it is canceled. It is heard of: who takes jobs and never works is handed no more. */
+async function goOnWith(fleet: FakeRunner, job: Job): Promise<void> {
+  const channel = await fleet.connect(job);
+  channel.onCancel(() => {
+    const finish: Finish = { status: "canceled", output: "none" };
+    channel.send({ type: "events", seq: channel.welcomed + 1, events: [], finish });
+  });
 }
 
 const isWaitedFor = ({ input }: Job) => input?.background !== true;
