@@ -77,9 +77,11 @@ async function run(plan: Plan): Promise<void> {
     throw new Error(`not answered, ${line}`, { cause });
   });
   if (received) judge(sent, received, line);
-  // A caller who is suspended would hear nothing more.
+  // Whoever is suspended would hear nothing more, and a runner that drains do nothing more.
   if (sent.method === "PUT" && sent.url.includes("/suspension"))
     await ask({ ...sent, method: "DELETE", body: undefined });
+  if (sent.url.endsWith("/drain"))
+    await ask({ ...sent, url: sent.url.replace(/drain$/, "resume") });
 }
 
 function judge(sent: Sent, received: Received, line: string): void {
