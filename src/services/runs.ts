@@ -97,9 +97,11 @@ export async function readRun(
 
 /** undefined when it was removed meanwhile. */
 async function beginningOf({ env }: Services, id: string, { name }: StoredValue) {
-  const range = { offset: 0, length: BEGINNING };
+  // A text begins behind its quotation mark.
+  const range = { offset: 0, length: BEGINNING + 1 };
   const file = await getFile(env.FILES, valueKey(id, name), { range });
-  return file ? readBeginning(cleanEnd(await file.text())) : undefined;
+  if (!file) return undefined;
+  return readBeginning(cleanEnd(await file.text())).slice(0, BEGINNING);
 }
 
 /** Of a character that lies on the edge, not all bytes were read. */

@@ -101,9 +101,8 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
 
     await flush();
     await vi.waitFor(() => expect(heard).toBeGreaterThan(0), 10_000);
-    expect(await box.run(executor, "liar", { mode: "pid" }).finish).toMatchObject({
-      status: "succeeded",
-    });
+    const next = await box.run(executor, "liar", { mode: "pid" }).finish;
+    expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
     expect((await rules()).sort()).toEqual(before.sort());
     expect(log.lines.join()).toContain("the firewall of the containers was gone");
     // The connection from the time between is no way out any more: it is sent again in vain.
