@@ -122,7 +122,7 @@ export function endWithSession(c: Context<Dashboard>, stream: EventStream): void
       return undefined;
     }
   };
-  void endsWith(stream, check);
+  endsWith(stream, check);
 }
 
 async function viewerIn(

@@ -9,21 +9,12 @@ export const CHECKED_MS = 4_000;
  * Looks at it every CHECK_MS for as long as it lasts: never for one of its events.
  * @param check the last words, once nobody may read on
  */
-export async function endsWith(
-  stream: EventStream,
-  check: () => Promise<string | undefined>,
-): Promise<void> {
-  let look = () => {};
-  const timer = setInterval(() => look(), CHECK_MS);
-  const over = stream.over.then(() => clearInterval(timer));
-  for (;;) {
-    const due = new Promise<true>((resolve) => {
-      look = () => resolve(true);
-    });
-    if (!(await Promise.race([over, due]))) return;
+export function endsWith(stream: EventStream, check: () => Promise<string | undefined>): void {
+  const timer = setInterval(async () => {
     const words = await check();
-    if (words === undefined) continue;
+    if (words === undefined) return;
     clearInterval(timer);
-    return stream.end(words);
-  }
+    await stream.end(words);
+  }, CHECK_MS);
+  void stream.over.then(() => clearInterval(timer));
 }

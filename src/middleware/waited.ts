@@ -25,7 +25,7 @@ export async function streamed<Stream extends EventStream | undefined>(
   opening: () => Promise<Stream>,
 ): Promise<Stream> {
   const stream = await countedReader(c.var.services, readerOf(c), opening);
-  if (stream) void endsWith(stream, () => whyNotAnyMore(c));
+  if (stream) endsWith(stream, () => whyNotAnyMore(c));
   return stream;
 }
 

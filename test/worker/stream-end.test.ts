@@ -37,7 +37,7 @@ describe("a stream that is looked at", () => {
     });
     const end: { words?: string } = {};
     const check = vi.fn(async () => end.words);
-    void endsWith(stream, check);
+    endsWith(stream, check);
     return {
       write: (text: string) => writer.write(encoder.encode(text)),
       writer,
