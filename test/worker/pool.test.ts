@@ -219,13 +219,19 @@ test("what was cancelled while it waited is skipped, without a turn lost", async
   await lineOf(world, 0);
 });
 
-test("what is cancelled between two hands waits for nobody", async () => {
-  const world = await newWorld();
+/** A runner with room for one more that is about to be back: what comes is held for it. */
+async function aboutToBeBack(world: World) {
   const one = await world.runner(2);
   const polling = one.take();
   await openPolls(world, 2);
   await world.waiting();
   await polling;
+  return one;
+}
+
+test("what is cancelled between two hands waits for nobody", async () => {
+  const world = await newWorld();
+  const one = await aboutToBeBack(world);
   // Held for the runner that is about to be back, which says goodbye instead.
   const id = await world.waiting();
   await one.tell({ state: "draining" });
@@ -236,11 +242,7 @@ test("what is cancelled between two hands waits for nobody", async () => {
 
 test("what is cancelled while it is held for a runner is not put into line", async () => {
   const world = await newWorld();
-  const one = await world.runner(2);
-  const polling = one.take();
-  await openPolls(world, 2);
-  await world.waiting();
-  await polling;
+  const one = await aboutToBeBack(world);
   const id = await world.waiting();
   expect(await world.client.cancel(id)).toBe(202);
   await eventually(async () => expect(await world.client.status(id)).toBe("canceled"));

@@ -11,19 +11,14 @@ export function Link({ found }: { found: Linked }) {
         </figure>
       );
     case "audio":
+    case "video": {
+      const Media = found.as;
       return (
         <figure class="out media">
-          {/* biome-ignore lint/a11y/useMediaCaption: no model makes captions */}
-          <audio src={found.address} controls preload="metadata" aria-label={found.name} />
+          <Media src={found.address} controls preload="metadata" aria-label={found.name} />
         </figure>
       );
-    case "video":
-      return (
-        <figure class="out media">
-          {/* biome-ignore lint/a11y/useMediaCaption: no model makes captions */}
-          <video src={found.address} controls preload="metadata" aria-label={found.name} />
-        </figure>
-      );
+    }
     case "file":
       return (
         <p class="out">
