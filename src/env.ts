@@ -1,7 +1,7 @@
 /** Bindings and variables, parsed once per isolate. */
 import { z } from "zod";
-import type { Patience } from "./domain/deadlines.ts";
-import type { PartSizes } from "./domain/upload-plan.ts";
+import type { PartSizes } from "./domain/files/upload-plan.ts";
+import type { Patience } from "./domain/predictions/deadlines.ts";
 import type { PoolObject } from "./objects/pool/object.ts";
 import type { PredictionObject } from "./objects/prediction/object.ts";
 import type { ProjectionMessage, WaitingJob } from "./protocol/queue.ts";
@@ -115,7 +115,7 @@ export interface WebhookSettings {
   allowInsecure: boolean;
   /** Of one try. */
   timeoutMs: number;
-  /** After the first try; the times between later ones grow with it (domain/webhook/schedule.ts). */
+  /** After the first try; the times between later ones grow with it (domain/webhooks/schedule.ts). */
   firstRetryMs: number;
   /** How long an endpoint of an account may fail throughout before it is switched off. */
   switchOffMs: number;

@@ -1,6 +1,6 @@
 /** Errors as the clients of the vendora convention expect them: its body, its codes, who may retry. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { issueAt, type ValidationFailure } from "./domain/validation.ts";
+import { issueAt, type ValidationFailure } from "./domain/schemas/validation.ts";
 import type { ValidationIssue } from "./protocol/common.ts";
 import type { VendoraError } from "./protocol/vendora/error.ts";
 

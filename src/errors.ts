@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { malformedJson, ValidationFailure } from "./domain/validation.ts";
+import { malformedJson, ValidationFailure } from "./domain/schemas/validation.ts";
 import {
   invalidToVendora,
   problemToVendora,

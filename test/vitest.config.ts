@@ -5,7 +5,7 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
-import { buildAssets } from "../src/local/assets.ts";
+import { buildAssets } from "../src/dev/assets.ts";
 import { browserIsThere } from "./browser/support/chromium.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

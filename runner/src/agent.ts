@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isOutdated, packageAddress } from "../../src/domain/runner-version.ts";
+import { isOutdated, packageAddress } from "../../src/domain/runners/runner-version.ts";
 import {
   type Job as JobOrder,
   type Machine,
@@ -12,16 +12,16 @@ import {
   type SessionRequest,
   type SessionResponse,
 } from "../../src/protocol/runner.ts";
-import type { ControlPlane } from "./client.ts";
-import { ControlPlaneError, messageOf, Refused, statusOf } from "./error.ts";
-import type { Executor } from "./executor.ts";
-import { readLoad } from "./hardware.ts";
-import { Job } from "./job.ts";
-import { Jobs } from "./jobs.ts";
-import type { Log } from "./log.ts";
-import { Poller } from "./poller.ts";
-import { backoff, retry } from "./retry.ts";
-import { type RunnerState, Telemetry } from "./telemetry.ts";
+import { readLoad } from "./check/hardware.ts";
+import type { ControlPlane } from "./control-plane/client.ts";
+import { ControlPlaneError, messageOf, Refused, statusOf } from "./control-plane/error.ts";
+import { Poller } from "./control-plane/poller.ts";
+import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
+import type { Executor } from "./jobs/executor.ts";
+import { Job } from "./jobs/job.ts";
+import { Jobs } from "./jobs/slots.ts";
+import type { Log } from "./lib/log.ts";
+import { backoff, retry } from "./lib/retry.ts";
 import { VERSION } from "./version.ts";
 
 export interface AgentOptions {

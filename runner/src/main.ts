@@ -2,8 +2,8 @@
 /** The command line of the runner: reads what is asked for and wires it. */
 import { parseArgs } from "node:util";
 import { Agent } from "./agent.ts";
-import { checkBox, formatFindings } from "./check.ts";
-import { ControlPlane } from "./client.ts";
+import { checkBox, formatFindings } from "./check/check.ts";
+import { readMachine } from "./check/hardware.ts";
 import {
   type Config,
   ConfigError,
@@ -11,15 +11,15 @@ import {
   FLAGS,
   fileOptions,
   readConfig,
-} from "./config.ts";
+} from "./config/config.ts";
+import { help } from "./config/help.ts";
 import { createExecutor } from "./containers/create.ts";
-import { checkEngine } from "./engines/check.ts";
-import { folderDigest } from "./engines/folder.ts";
-import { messageOf, Refused } from "./error.ts";
-import { readMachine } from "./hardware.ts";
-import { help } from "./help.ts";
-import { createLog } from "./log.ts";
-import { survive } from "./stray.ts";
+import { ControlPlane } from "./control-plane/client.ts";
+import { messageOf, Refused } from "./control-plane/error.ts";
+import { checkEngine } from "./engines/docker/check.ts";
+import { folderDigest } from "./engines/process/model-folder.ts";
+import { createLog } from "./lib/log.ts";
+import { survive } from "./lib/unhandled-rejections.ts";
 import { upload } from "./upload/command.ts";
 import { readUploadOptions, UPLOAD_FLAGS } from "./upload/options.ts";
 import { VERSION } from "./version.ts";

@@ -1,18 +1,18 @@
 /** Who may see a page, and whose form it is. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import { hex } from "../domain/hex.ts";
-import { sameText } from "../domain/secret.ts";
+import { sameText } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent } from "../errors.ts";
+import { hex } from "../lib/hex.ts";
 import { errorText } from "../log.ts";
 import { CHECKED_MS, endsWith } from "../middleware/stream-end.ts";
-import { isSuspended, SUSPENDED } from "../services/access.ts";
-import type { EventStream } from "../services/event-stream.ts";
+import { isSuspended, SUSPENDED } from "../services/accounts/access.ts";
+import type { EventStream } from "../services/predictions/event-stream.ts";
 import type { Services } from "../services/services.ts";
-import { leave } from "../services/sign-in/enter.ts";
 import { withNewestSignature } from "../services/sign-in/older-cookie.ts";
 import { isOperator } from "../services/sign-in/operators.ts";
 import { findSession, goesOn, type Session } from "../services/sign-in/sessions.ts";
+import { leave } from "../services/sign-in/start-session.ts";
 import type { Dashboard, Viewer } from "./context.ts";
 import { giveCookies } from "./cookies.ts";
 import { formOf, isForm } from "./form.ts";

@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import { requestId } from "hono/request-id";
 import { matchedRoutes } from "hono/route";
 import { secureHeaders } from "hono/secure-headers";
-import { ValidationFailure } from "../domain/validation.ts";
+import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { settings } from "../env.ts";
 import { answerError, ProblemError, problemOf, statusOf } from "../errors.ts";
 import { traceOf } from "../log.ts";
@@ -21,8 +21,7 @@ import { withFlash } from "./flash.ts";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
 import { modelPages } from "./models/routes.tsx";
-import { peoplePages } from "./people/routes.tsx";
-import { playPages } from "./play/routes.tsx";
+import { playPages } from "./playground/routes.tsx";
 import { predictionPages } from "./predictions/routes.tsx";
 import { securityPages } from "./security/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
@@ -30,6 +29,7 @@ import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage } from "./ui/error.tsx";
 import { type Kept, KeptFormPage, keptForm } from "./ui/kept-form.tsx";
 import { layout } from "./ui/layout.tsx";
+import { peoplePages } from "./users/routes.tsx";
 import { variablePages } from "./variables/routes.tsx";
 
 /** Where scripts and style come from: what users upload has addresses of this origin too. */

@@ -2,9 +2,9 @@
 import { type Context, Hono } from "hono";
 import type { Manifest } from "../protocol/assets.ts";
 import type { App } from "../routes/context.ts";
+import type { Caller } from "../services/accounts/tokens.ts";
 import type { Session } from "../services/sign-in/sessions.ts";
-import type { Caller } from "../services/tokens.ts";
-import type { UserRow } from "../storage/users.ts";
+import type { UserRow } from "../storage/accounts/users.ts";
 
 /** Somebody who is signed in and has a user. */
 export interface Viewer {

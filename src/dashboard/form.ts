@@ -1,6 +1,6 @@
 /** A form that was sent: read, carried out, or shown again with what is wrong. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { ValidationFailure } from "../domain/validation.ts";
+import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError, statusOf } from "../errors.ts";
 import type { ValidationIssue } from "../protocol/common.ts";
 import type { PageContext } from "./context.ts";

@@ -6,7 +6,7 @@
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import { z } from "zod";
-import { invalid } from "./validation.ts";
+import { invalid } from "./schemas/validation.ts";
 
 /** The values that a list is sorted by, the last of them unique. */
 export type Key = (string | number)[];

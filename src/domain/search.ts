@@ -3,7 +3,7 @@
  * migrations/0002_search.sql describes. Only letters and digits get into them, in quotes: no
  * operator, no mark of private use, nothing that could be wrong.
  */
-import { hex } from "./hex.ts";
+import { hex } from "../lib/hex.ts";
 
 /**
  * One word of FTS5. Its Unicode is older than ours: it splits words at these 21 letters, and a

@@ -1,22 +1,22 @@
 /** Bearer tokens: of users, of runners, of the operator; and how often each may ask. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import type { Grant } from "../domain/address.ts";
+import type { Grant } from "../domain/files/signed-url.ts";
 import { ProblemError, problemEvent } from "../errors.ts";
 import { errorText } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
 import type { App } from "../routes/context.ts";
-import { isGranted } from "../services/addresses.ts";
-import type { Services } from "../services/services.ts";
 import {
   type Asking,
   authenticate,
   authenticateOperator,
   authenticateRunner,
   type Caller,
-} from "../services/tokens.ts";
-import { fileKey } from "../storage/files.ts";
+} from "../services/accounts/tokens.ts";
+import { isGranted } from "../services/files/signed-urls.ts";
+import type { Services } from "../services/services.ts";
+import { fileKey } from "../storage/files/files.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
 import { CHECKED_MS } from "./stream-end.ts";
 

@@ -3,7 +3,7 @@
  * fast it comes, what all bodies of this isolate hold together, and what is in it, which is counted
  * before anything parses it.
  */
-import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/validation.ts";
+import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError } from "../errors.ts";
 import { ByteBudget, NoRoom } from "../lib/byte-budget.ts";
 import { FormScan } from "../lib/form-scan.ts";

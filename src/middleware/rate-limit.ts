@@ -1,6 +1,6 @@
 /** Rate limits: how often an address, a token or an account may ask (numbers in wrangler.toml). */
 import { createMiddleware } from "hono/factory";
-import { OwnCounts, type Rate, rateHeaders, tighter } from "../domain/rate.ts";
+import { OwnCounts, type Rate, rateHeaders, tighter } from "../domain/accounts/rate-limit.ts";
 import { isVendora, ProblemError } from "../errors.ts";
 import type { App } from "../routes/context.ts";
 import type { Services } from "../services/services.ts";

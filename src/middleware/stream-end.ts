@@ -1,5 +1,5 @@
 /** Streams end with what lets somebody read them: a token that is revoked, a session that is ended. */
-import type { EventStream } from "../services/event-stream.ts";
+import type { EventStream } from "../services/predictions/event-stream.ts";
 
 const CHECK_MS = 5_000;
 /** Of a check that others have made so short a time ago no other is made: CHECK_MS and this are less than 10 s. */

@@ -1,11 +1,11 @@
 /** Posts one webhook, once: never to the inside of a network, and never for longer than it may take. */
-import type { Outcome } from "../domain/webhook/outcome.ts";
-import { retryAfterMs } from "../domain/webhook/retry-after.ts";
+import type { Outcome } from "../domain/webhooks/outcome.ts";
+import { retryAfterMs } from "../domain/webhooks/retry-after.ts";
 import type { WebhookSettings } from "../env.ts";
-import { textUpTo } from "./bounded.ts";
+import { textUpTo } from "../lib/bounded-text.ts";
+import { TimeLimit } from "../lib/time-limit.ts";
 import { refusalNow } from "./refusal.ts";
 import { Unresolved } from "./resolve.ts";
-import { TimeLimit } from "./time-limit.ts";
 
 export interface Letter {
   url: string;

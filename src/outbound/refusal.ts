@@ -1,5 +1,5 @@
 /** Whether a webhook may go to an address, as its name is served at this moment. */
-import { hostOf, isLoopback, isPublic, notPublic, refusalOf } from "../domain/webhook/address.ts";
+import { hostOf, isLoopback, isPublic, notPublic, refusalOf } from "../domain/webhooks/address.ts";
 import type { WebhookSettings } from "../env.ts";
 import { resolve } from "./resolve.ts";
 

@@ -1,7 +1,7 @@
 /** The addresses of a host, by DNS over HTTPS in its JSON form: a Worker has no other way to know them. */
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
-import { textUpTo } from "./bounded.ts";
+import { textUpTo } from "../lib/bounded-text.ts";
 
 /** It is not known which addresses a host has: the message, for people, says why. */
 export class Unresolved extends Error {}

@@ -1,4 +1,4 @@
-/** The list of what is built beside the Worker, as src/local/assets.ts leaves it for the Worker. */
+/** The list of what is built beside the Worker, as src/dev/assets.ts leaves it for the Worker. */
 import { z } from "zod";
 
 export const manifest = z.object({

@@ -79,7 +79,7 @@ export type RunnerSettings = SessionResponse["settings"];
 /** `repository@sha256:…`: what identifies an image, on the wire and on the box. */
 const imageReference = z.string().max(400);
 
-/** Opaque: what has different keys shares nothing (domain/isolation.ts). */
+/** Opaque: what has different keys shares nothing (domain/scheduling/isolation.ts). */
 const key = z.string().min(1).max(64);
 
 export const claimRequest = z.object({

@@ -5,7 +5,7 @@ import { errorText } from "../log.ts";
 import { poolOf } from "../objects/pool/stub.ts";
 import { dispatchMessage, projectionMessage, type WaitingJob } from "../protocol/queue.ts";
 import type { Services } from "../services/services.ts";
-import { projectPredictions } from "../storage/predictions.ts";
+import { projectPredictions } from "../storage/predictions/predictions.ts";
 
 /** One call per pool for the whole batch. A pool that fails has only its own messages retried. */
 export async function dispatch({ env }: Services, batch: MessageBatch): Promise<void> {

@@ -2,15 +2,15 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context, HonoRequest } from "hono";
 import type { z } from "zod";
-import type { Rate } from "../domain/rate.ts";
-import { malformedJson, ValidationFailure } from "../domain/validation.ts";
-import { issuesOf } from "../domain/zod-issues.ts";
+import type { Rate } from "../domain/accounts/rate-limit.ts";
+import { malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
+import { issuesOf } from "../domain/schemas/zod-issues.ts";
 import type { Bindings } from "../env.ts";
 import { problem, validationError } from "../protocol/common.ts";
-import type { PageRequest } from "../services/pages.ts";
+import type { Caller, RunnerCaller } from "../services/accounts/tokens.ts";
+import type { PageRequest } from "../services/pagination.ts";
+import type { Target } from "../services/predictions/version-resolution.ts";
 import type { Services } from "../services/services.ts";
-import type { Target } from "../services/targets.ts";
-import type { Caller, RunnerCaller } from "../services/tokens.ts";
 
 export interface App {
   Bindings: Bindings;

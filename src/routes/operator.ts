@@ -13,9 +13,7 @@ import {
   token,
 } from "../protocol/operator.ts";
 import { user } from "../protocol/user.ts";
-import { deleteCategory, putCategory as saveCategory } from "../services/categories.ts";
-import { deleteHardware, putHardware as saveHardware } from "../services/hardware.ts";
-import { restore, suspend } from "../services/suspension.ts";
+import { restore, suspend } from "../services/accounts/suspension.ts";
 import {
   createRunnerToken,
   createToken,
@@ -23,8 +21,10 @@ import {
   listTokens,
   revokeRunnerToken,
   revokeToken,
-} from "../services/tokens.ts";
-import { createUser, getUser, releaseUsername } from "../services/users.ts";
+} from "../services/accounts/tokens.ts";
+import { createUser, getUser, releaseUsername } from "../services/accounts/users.ts";
+import { deleteCategory, putCategory as saveCategory } from "../services/models/categories.ts";
+import { deleteHardware, putHardware as saveHardware } from "../services/runners/hardware.ts";
 import {
   conflictAnswer,
   errorAnswers,

@@ -1,4 +1,4 @@
-/** What was built beside the Worker (src/local/assets.ts), found by its name. */
+/** What was built beside the Worker (src/dev/assets.ts), found by its name. */
 import type { Bindings } from "../env.ts";
 import { type Manifest, manifest } from "../protocol/assets.ts";
 

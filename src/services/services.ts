@@ -1,7 +1,7 @@
 /** What services work with. */
 import { type Bindings, type Settings, settings } from "../env.ts";
 import { type Database, database } from "../storage/database.ts";
-import { type Presenters, presenters } from "./present.ts";
+import { type Presenters, presenters } from "./presenters.ts";
 
 export interface Services {
   env: Bindings;

@@ -122,7 +122,7 @@ export const tokens = sqliteTable(
     /** The first characters, to tell one from another. */
     prefix: text().notNull(),
     scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
-    /** The ids of the models that it is for (domain/access.ts). Null: all. */
+    /** The ids of the models that it is for (domain/accounts/access.ts). Null: all. */
     models: text({ mode: "json" }).$type<string[]>(),
     created_at: integer().notNull(),
     expires_at: integer(),
@@ -222,7 +222,7 @@ export const modelCategories = sqliteTable(
   ],
 );
 
-/** What a model's containers find in their environment and nobody reads again: sealed (domain/sealing.ts). */
+/** What a model's containers find in their environment and nobody reads again: sealed (domain/encryption.ts). */
 export const modelVariables = sqliteTable(
   "model_variables",
   {
@@ -452,7 +452,7 @@ export const webhookEndpoints = sqliteTable(
 export interface EndpointSecret {
   id: string;
   secret: string;
-  /** Whether the secret is (domain/webhook/stored-secret.ts): not where there is no SECRET_KEY. */
+  /** Whether the secret is (domain/webhooks/stored-secret.ts): not where there is no SECRET_KEY. */
   sealed?: boolean;
   created_at: number;
 }

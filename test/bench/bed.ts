@@ -4,11 +4,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { ROOT } from "../../src/local/bundle.ts";
-import { Client } from "../../src/local/client.ts";
-import { type Deployment, startDeployment } from "../../src/local/deployment.ts";
-import { type RunnerProcess, startRunner } from "../../src/local/runner.ts";
-import { publishModels, type Seed, seed } from "../../src/local/seed.ts";
+import { ROOT } from "../../src/dev/bundle.ts";
+import { Client } from "../../src/dev/client.ts";
+import { type Deployment, startDeployment } from "../../src/dev/deployment.ts";
+import { type RunnerProcess, startRunner } from "../../src/dev/runner.ts";
+import { publishModels, type Seed, seed } from "../../src/dev/seed.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import type { Webhook } from "../../src/protocol/webhook.ts";
 

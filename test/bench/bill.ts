@@ -1,6 +1,6 @@
 /** Billable operations of a prediction, counted from the code's own calls, and their price. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "../../src/local/client.ts";
+import type { Client } from "../../src/dev/client.ts";
 import { type Bed, bundleWorker, noop, startBed, USERNAME } from "./bed.ts";
 import type { Effort } from "./effort.ts";
 import {

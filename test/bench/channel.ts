@@ -1,7 +1,7 @@
 /** The runner's side of a prediction without a runner: a bare channel, to say whatever one likes. */
 import { once } from "node:events";
 import { WebSocket } from "ws";
-import { ControlPlane } from "../../runner/src/client.ts";
+import { ControlPlane } from "../../runner/src/control-plane/client.ts";
 import { downFrame } from "../../src/protocol/channel.ts";
 import { hardware } from "../../src/protocol/hardware.ts";
 import { model, version } from "../../src/protocol/model.ts";

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { WebSocket } from "ws";
-import { encodeEvent } from "../../src/domain/sse.ts";
+import { encodeEvent } from "../../src/lib/sse.ts";
 import type { ReportedEvent } from "../../src/protocol/event.ts";
 import { type Bed, bundleWorker, startBare } from "./bed.ts";
 import { prepareChannel } from "./channel.ts";

@@ -1,7 +1,7 @@
 /** End-to-end time of a no-op prediction next to the floor, in turn on the same machine. */
 import { fork } from "node:child_process";
 import { join } from "node:path";
-import { ROOT } from "../../src/local/bundle.ts";
+import { ROOT } from "../../src/dev/bundle.ts";
 import { type Bed, bundleWorker, end, noop, startBare } from "./bed.ts";
 import type { Effort } from "./effort.ts";
 import { type Round, round } from "./round.ts";

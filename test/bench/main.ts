@@ -10,7 +10,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { bundle } from "../../src/local/bundle.ts";
+import { bundle } from "../../src/dev/bundle.ts";
 import { type Bed, startBed } from "./bed.ts";
 import { countOperations } from "./bill.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../../src/local/client.ts";
+import type { Client } from "../../src/dev/client.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { ROOT } from "../../src/local/bundle.ts";
+import { ROOT } from "../../src/dev/bundle.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { upload } from "../../src/protocol/upload.ts";
 import { OPERATOR, Site } from "./support/site.ts";

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../../src/local/client.ts";
+import type { Client } from "../../src/dev/client.ts";
 import { prediction } from "../../src/protocol/prediction.ts";
 import { browserIsThere } from "./support/chromium.ts";
 import { OPERATOR, Site } from "./support/site.ts";

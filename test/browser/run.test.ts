@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { BEGINNING } from "../../src/domain/page-bounds.ts";
-import type { Client } from "../../src/local/client.ts";
+import type { Client } from "../../src/dev/client.ts";
+import { BEGINNING } from "../../src/domain/predictions/display-limits.ts";
 import { prediction, predictionWithIO } from "../../src/protocol/prediction.ts";
 import { Receiver } from "../receiver/receiver.ts";
 import { browserIsThere } from "./support/chromium.ts";

@@ -1,7 +1,7 @@
 /** An access token's life: made, shown once, used by programs, revoked, refused. */
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
-import { Client } from "../../src/local/client.ts";
+import { Client } from "../../src/dev/client.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cursorKey, decodeCursor, encodeCursor, type Position } from "../../src/domain/cursor.ts";
-import { ValidationFailure } from "../../src/domain/validation.ts";
+import { ValidationFailure } from "../../src/domain/schemas/validation.ts";
 
 const key = await cursorKey("0123456789abcdef".repeat(8));
 const otherKey = await cursorKey("0123456789abcdee".repeat(8));

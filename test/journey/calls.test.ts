@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { callsOf, type Run } from "../../src/dashboard/play/calls.ts";
+import { callsOf, type Run } from "../../src/dashboard/playground/calls.ts";
 import type { Json } from "../../src/protocol/common.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

@@ -2,13 +2,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { listModels } from "../../runner/src/engines/folder.ts";
-import { ROOT } from "../../src/local/bundle.ts";
-import { publishModel } from "../../src/local/seed.ts";
+import { listModels } from "../../runner/src/engines/process/model-folder.ts";
+import { ROOT } from "../../src/dev/bundle.ts";
+import { publishModel } from "../../src/dev/seed.ts";
 import { model, version } from "../../src/protocol/model.ts";
 import { variable } from "../../src/protocol/variable.ts";
 import { docker, type Registry, startRegistry } from "../docker/registry.ts";
-import { dockerIsUp } from "../runner/containers-fixture.ts";
+import { dockerIsUp } from "../runner/support/containers.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";

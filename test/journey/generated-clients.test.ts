@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ROOT } from "../../src/local/bundle.ts";
+import { ROOT } from "../../src/dev/bundle.ts";
 import { USERNAME, World } from "./support/world.ts";
 
 const run = promisify(execFile);

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { bundle } from "../../src/local/bundle.ts";
+import { bundle } from "../../src/dev/bundle.ts";
 import { browserIsThere } from "../browser/support/chromium.ts";
 
 declare module "vitest" {

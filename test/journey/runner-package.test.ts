@@ -9,9 +9,13 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { fetchCommand, packageAddress, packageName } from "../../src/domain/runner-version.ts";
-import { packRunner } from "../../src/local/runner-package.ts";
-import { tarball } from "../../src/local/tarball.ts";
+import { packRunner } from "../../src/dev/runner-package.ts";
+import { tarball } from "../../src/dev/tarball.ts";
+import {
+  fetchCommand,
+  packageAddress,
+  packageName,
+} from "../../src/domain/runners/runner-version.ts";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
 

@@ -22,10 +22,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { ROOT } from "../../src/local/bundle.ts";
-import { Client } from "../../src/local/client.ts";
-import { type Deployment, startDeployment } from "../../src/local/deployment.ts";
-import { type Seed, seed } from "../../src/local/seed.ts";
+import { ROOT } from "../../src/dev/bundle.ts";
+import { Client } from "../../src/dev/client.ts";
+import { type Deployment, startDeployment } from "../../src/dev/deployment.ts";
+import { type Seed, seed } from "../../src/dev/seed.ts";
 import { nothing } from "../../src/protocol/common.ts";
 import { upload } from "../../src/protocol/upload.ts";
 

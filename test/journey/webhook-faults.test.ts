@@ -6,7 +6,7 @@
 import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { seed as seedUser } from "../../src/local/seed.ts";
+import { seed as seedUser } from "../../src/dev/seed.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import type { WebhookEvent, WebhookEventName } from "../../src/protocol/webhook.ts";
 import {

@@ -1,6 +1,6 @@
 /** A body as it comes in: how fast, how much of it, and how much of all bodies there is room for. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ValidationFailure } from "../../src/domain/validation.ts";
+import { ValidationFailure } from "../../src/domain/schemas/validation.ts";
 import { ProblemError } from "../../src/errors.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES } from "../../src/middleware/body-reader.ts";
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Agent } from "../../runner/src/agent.ts";
-import { ControlPlane } from "../../runner/src/client.ts";
-import type { Executor } from "../../runner/src/executor.ts";
+import { ControlPlane } from "../../runner/src/control-plane/client.ts";
+import type { Executor } from "../../runner/src/jobs/executor.ts";
 import { VERSION } from "../../runner/src/version.ts";
 import {
   claimRequest,
@@ -9,8 +9,8 @@ import {
   sessionRequest,
   telemetryRequest,
 } from "../../src/protocol/runner.ts";
-import { type Answer, FakeControlPlane } from "./fake-control-plane.ts";
-import { fakeExecutor, jobOrder, settings, silentLog } from "./samples.ts";
+import { type Answer, FakeControlPlane } from "./support/fake-control-plane.ts";
+import { fakeExecutor, jobOrder, settings, silentLog } from "./support/samples.ts";
 
 const DONE = { status: "succeeded", output: "none" } as const;
 const RUNNER_ID = "01990000-0000-7000-8000-aaaaaaaaaaaa";

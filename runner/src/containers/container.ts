@@ -15,14 +15,14 @@ import {
   type RunningContainer,
   referenceOf,
 } from "../engines/engine.ts";
+import type { FileSink } from "../files/output-server.ts";
 import type { OutputFiles } from "../files/outputs.ts";
-import type { FileSink } from "../files/sink.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
-import type { Log } from "../log.ts";
-import type { Opening } from "./door.ts";
+import type { Log } from "../lib/log.ts";
+import { unlessAborted, within } from "../lib/wait.ts";
+import type { Opening } from "./callback-server.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
-import { unlessAborted, within } from "./wait.ts";
 
 /** So many failed runs in a row are the container's fault rather than their inputs'. */
 const MAX_FAILURES = 3;

@@ -1,21 +1,21 @@
 /** Puts the lower half of the runner together: engine, receiver, interfaces, fleet. */
 import { join } from "node:path";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
-import type { FileStore } from "../client.ts";
-import { DockerEngine } from "../engines/docker.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import { DockerEngine } from "../engines/docker/docker.ts";
 import { type Engine, referenceOf } from "../engines/engine.ts";
 import type { EngineOptions } from "../engines/options.ts";
-import { ProcessEngine } from "../engines/process.ts";
-import type { Executor } from "../executor.ts";
+import { ProcessEngine } from "../engines/process/process.ts";
 import { type FileOptions, InputFiles } from "../files/inputs.ts";
 import { OutputFiles } from "../files/outputs.ts";
-import { CogInterface } from "../interfaces/cog.ts";
+import { CogInterface } from "../interfaces/cog/cog.ts";
+import { Receiver } from "../interfaces/cog/webhooks.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
-import { Receiver } from "../interfaces/receiver.ts";
-import { VendoraInterface } from "../interfaces/vendora.ts";
-import type { Log } from "../log.ts";
-import { Door } from "./door.ts";
-import { Fleet } from "./fleet.ts";
+import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
+import type { Executor } from "../jobs/executor.ts";
+import type { Log } from "../lib/log.ts";
+import { Door } from "./callback-server.ts";
+import { Fleet } from "./pool.ts";
 import { runJob } from "./run.ts";
 import { type TunnelOptions, Tunnels } from "./tunnels.ts";
 

@@ -5,7 +5,7 @@
  */
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../lib/log.ts";
 
 /** What `runError.message` takes. */
 const MAX_MESSAGE = 10_000;

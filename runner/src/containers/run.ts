@@ -1,14 +1,14 @@
 /** One job: a container for it, its files, the run in it, and what becomes of the container. */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
-import { type RunnableJob, type RunSignals, runIdOf, type Sink } from "../executor.ts";
 import type { InputFiles } from "../files/inputs.ts";
 import type { OutputFiles, OutputRun } from "../files/outputs.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
-import { UsageMeter } from "../usage.ts";
+import { type RunnableJob, type RunSignals, runIdOf, type Sink } from "../jobs/executor.ts";
+import { UsageMeter } from "../jobs/token-usage.ts";
 import type { Container, ContainerParts } from "./container.ts";
 import { asFailure, failed, internal, toldTo } from "./failure.ts";
-import type { Fleet } from "./fleet.ts";
+import type { Fleet } from "./pool.ts";
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
 

@@ -7,10 +7,10 @@
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
-import { listsHost } from "../../../src/domain/egress.ts";
+import { listsHost } from "../../../src/domain/runners/egress.ts";
 import { Reach } from "../files/public-address.ts";
 import { permittedLookup, type Resolve, resolve } from "../files/public-lookup.ts";
-import type { Door, Opening } from "./door.ts";
+import type { Door, Opening } from "./callback-server.ts";
 
 /** Milliseconds: until a host answers, and without a byte in either direction. */
 const CONNECT_MS = 10_000;

@@ -13,8 +13,8 @@ import { renameSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { internal } from "../containers/failure.ts";
-import { unlessAborted } from "../containers/wait.ts";
-import { messageOf } from "../error.ts";
+import { messageOf } from "../control-plane/error.ts";
+import { unlessAborted } from "../lib/wait.ts";
 import { asDiskFailure, NoRoom } from "./cache-failure.ts";
 import { type Facts, parseRecord, RECORD_BYTES, type Source } from "./cache-record.ts";
 

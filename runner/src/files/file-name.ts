@@ -1,6 +1,6 @@
 /** What a file is called in front of a container: models look at the ending. */
 import mime from "mime/lite";
-import { safeName } from "../../../src/domain/file-name.ts";
+import { safeName } from "../../../src/domain/files/file-name.ts";
 
 /** Safe in an address and in a folder, with the ending of its type when it had none. */
 export function nameFor(name: string, mimeType: string): string {

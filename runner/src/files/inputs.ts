@@ -1,16 +1,16 @@
 /** The files of an input, brought within reach of the container that is to read them. */
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
-import type { FileStore } from "../client.ts";
-import type { Door } from "../containers/door.ts";
+import type { Door } from "../containers/callback-server.ts";
 import { external, Failure } from "../containers/failure.ts";
-import type { RunnableJob } from "../executor.ts";
-import { Turns } from "../turns.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import type { RunnableJob } from "../jobs/executor.ts";
+import { Turns } from "../lib/mutex.ts";
 import { FileCache, type Held } from "./cache.ts";
 import { NoRoom } from "./cache-failure.ts";
 import { RECORD_BYTES } from "./cache-record.ts";
 import { nameFor } from "./file-name.ts";
-import { describePlace, textAt, withText } from "./place.ts";
+import { describePlace, textAt, withText } from "./input-path.ts";
 import { Reach } from "./public-address.ts";
 import { PublicFetch } from "./public-fetch.ts";
 import { type ServedFile, serveFiles } from "./serve.ts";

@@ -11,13 +11,13 @@ import {
   type StoredValue,
 } from "../../../src/protocol/event.ts";
 import { asFailure, external, type Failure, failed, internal } from "../containers/failure.ts";
-import type { Sink } from "../executor.ts";
 import type { Keep } from "../interfaces/report.ts";
-import type { Log } from "../log.ts";
+import type { Sink } from "../jobs/executor.ts";
+import type { Log } from "../lib/log.ts";
+import type { RunFiles } from "./output-server.ts";
 import { nameOf } from "./outputs-data.ts";
 import { type Draft, draftOf, filled, Pending } from "./outputs-draft.ts";
 import type { References } from "./outputs-references.ts";
-import type { RunFiles } from "./sink.ts";
 import type { OutputStore } from "./store.ts";
 
 /** Bytes that JSON makes of one UTF-16 unit, at most (`\u0000`), and the quotes. */

@@ -3,13 +3,13 @@ import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import mime from "mime/lite";
 import { external, Failure, internal } from "../containers/failure.ts";
-import { unlessAborted } from "../containers/wait.ts";
+import { reasonOf } from "../control-plane/error.ts";
 import type { ContainerFile } from "../engines/engine.ts";
-import { reasonOf } from "../error.ts";
+import { unlessAborted } from "../lib/wait.ts";
+import type { LocalFile } from "./output-folder.ts";
+import { fileName, type RunFiles } from "./output-server.ts";
 import { decodeDataUri } from "./outputs-data.ts";
 import { Pending } from "./outputs-draft.ts";
-import { fileName, type RunFiles } from "./sink.ts";
-import type { LocalFile } from "./sink-folder.ts";
 import type { OutputStore } from "./store.ts";
 
 /** Of one run. Each is a request or more, and an object in the store. */

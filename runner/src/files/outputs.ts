@@ -1,15 +1,16 @@
 /** The files of outputs, moved to where the caller can read them. */
-import type { FileStore } from "../client.ts";
+
+import type { Door } from "../containers/callback-server.ts";
 import type { Container } from "../containers/container.ts";
-import type { Door } from "../containers/door.ts";
-import { type RunnableJob, runIdOf, type Sink } from "../executor.ts";
-import type { Log } from "../log.ts";
-import { ScratchFolders } from "../scratch.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import { type RunnableJob, runIdOf, type Sink } from "../jobs/executor.ts";
+import type { Log } from "../lib/log.ts";
+import { ScratchFolders } from "../lib/scratch.ts";
+import { textAt } from "./input-path.ts";
+import { type Bounds, SinkFolder } from "./output-folder.ts";
+import { FileSink } from "./output-server.ts";
 import { OutputQueue, type StoredOutput } from "./outputs-queue.ts";
 import { References } from "./outputs-references.ts";
-import { textAt } from "./place.ts";
-import { FileSink } from "./sink.ts";
-import { type Bounds, SinkFolder } from "./sink-folder.ts";
 import { OutputStore } from "./store.ts";
 
 /** What one container may have on the disk at a time: two files as large as may be, or many small. */

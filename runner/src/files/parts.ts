@@ -7,9 +7,9 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { partLength } from "../../../src/protocol/upload.ts";
-import { ControlPlaneError, messageOf } from "../error.ts";
-import { problemDetail, retryAfterMs } from "../json-client.ts";
-import { type RetryOptions, retry } from "../retry.ts";
+import { ControlPlaneError, messageOf } from "../control-plane/error.ts";
+import { problemDetail, retryAfterMs } from "../control-plane/json-client.ts";
+import { type RetryOptions, retry } from "../lib/retry.ts";
 
 /** About 45 s of an unreachable service, so that a short outage is sat out. */
 const RETRIES = { attempts: 8, base: 500, max: 15_000 };

@@ -1,7 +1,7 @@
 /** Which addresses are the public internet, and which of the others an operator has allowed. */
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import { GLOBAL_V6, NOT_PUBLIC, NOT_PUBLIC_V6 } from "../../../src/domain/public-address.ts";
+import { GLOBAL_V6, NOT_PUBLIC, NOT_PUBLIC_V6 } from "../../../src/lib/public-address.ts";
 
 const notPublicV4 = blockList(NOT_PUBLIC);
 const globalV6 = blockList([GLOBAL_V6]);

@@ -2,8 +2,8 @@
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { parseRange } from "../../../src/domain/byte-range.ts";
-import { type Handler, turnAway } from "../containers/door.ts";
+import { parseRange } from "../../../src/domain/files/byte-range.ts";
+import { type Handler, turnAway } from "../containers/callback-server.ts";
 
 export interface ServedFile {
   path: string;

@@ -1,5 +1,5 @@
 /** Work that several wait for: begun by the first of them, ended with the last. */
-import { unlessAborted } from "../containers/wait.ts";
+import { unlessAborted } from "../lib/wait.ts";
 
 export interface Releasable {
   release(): void;

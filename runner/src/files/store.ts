@@ -1,12 +1,12 @@
 /** Moves files and large values to the control plane, for one run: several at a time, retried. */
 import { readFile } from "node:fs/promises";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
-import type { FileStore } from "../client.ts";
 import { type Failure, internal } from "../containers/failure.ts";
-import { reasonOf } from "../error.ts";
-import { retry } from "../retry.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import { reasonOf } from "../control-plane/error.ts";
+import { retry } from "../lib/retry.ts";
+import type { LocalFile } from "./output-folder.ts";
 import { sendParts } from "./parts.ts";
-import type { LocalFile } from "./sink-folder.ts";
 
 /** About 45 s of an unreachable service; the run is over meanwhile, or goes on. */
 const RETRIES = { attempts: 8, base: 500, max: 15_000 };

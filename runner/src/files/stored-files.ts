@@ -1,9 +1,9 @@
 /** Files of the service, read once per box. */
 import type { InputFile, Job } from "../../../src/protocol/runner.ts";
-import type { FileStore } from "../client.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
-import { ControlPlaneError, isRetryable, reasonOf } from "../error.ts";
-import { retry } from "../retry.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import { ControlPlaneError, isRetryable, reasonOf } from "../control-plane/error.ts";
+import { retry } from "../lib/retry.ts";
 import type { FileCache, Held } from "./cache.ts";
 import { Shared } from "./shared.ts";
 import { Patience, tooLarge, transferred } from "./transfer.ts";

@@ -1,7 +1,7 @@
 /** Files in the web: asked for each time, sent again only when they have changed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { external } from "../containers/failure.ts";
-import { backoff } from "../retry.ts";
+import { backoff } from "../lib/retry.ts";
 import type { FileCache, Held } from "./cache.ts";
 import type { Facts } from "./cache-record.ts";
 import { webName } from "./file-name.ts";

@@ -8,7 +8,7 @@
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Limits, VendoraCall } from "../../../src/protocol/runner.ts";
-import type { Sink } from "../executor.ts";
+import type { Sink } from "../jobs/executor.ts";
 import type { Keep } from "./report.ts";
 
 export interface Connection {

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import { external } from "../containers/failure.ts";
-import { Turns } from "../turns.ts";
+import { Turns } from "../lib/mutex.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "./read-turn.ts";
 
 export class LargeReads {

@@ -1,5 +1,5 @@
 /** What to do when an upload has broken off, in words. */
-import { isRetryable, messageOf, statusOf } from "../error.ts";
+import { isRetryable, messageOf, statusOf } from "../control-plane/error.ts";
 import type { UploadOptions } from "./options.ts";
 import { bytes } from "./progress.ts";
 

@@ -1,16 +1,16 @@
 /** `auspex-runner upload`: sends a file in parts, and goes on with what an earlier try has left. */
 import { constants } from "node:os";
 import { partLength, type Upload } from "../../../src/protocol/upload.ts";
-import type { Environment } from "../config.ts";
-import { messageOf, statusOf } from "../error.ts";
+import type { Environment } from "../config/config.ts";
+import { messageOf, statusOf } from "../control-plane/error.ts";
 import { sendParts } from "../files/parts.ts";
 import { adviceAtBegin, adviceMidway, goOn, isLost } from "./advice.ts";
 import { type Display, display, silence } from "./display.ts";
-import { Memory, memoryFolder } from "./memory.ts";
 import { Meter } from "./meter.ts";
 import type { UploadOptions } from "./options.ts";
 import { bytes, duration } from "./progress.ts";
-import { UploadService } from "./service.ts";
+import { Memory, memoryFolder } from "./resume-store.ts";
+import { UploadService } from "./upload-client.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 

@@ -6,9 +6,9 @@ import type { ParseArgsOptionsConfig } from "node:util";
 import mime from "mime";
 import { z } from "zod";
 import { createUpload } from "../../../src/protocol/upload.ts";
-import { ConfigError, type Environment, type Flags } from "../config.ts";
-import { messageOf } from "../error.ts";
-import { settings } from "../settings.ts";
+import { ConfigError, type Environment, type Flags } from "../config/config.ts";
+import { settings } from "../config/settings.ts";
+import { messageOf } from "../control-plane/error.ts";
 
 /** Besides those that settings have as well: url, token-file, name. */
 export const UPLOAD_FLAGS = {

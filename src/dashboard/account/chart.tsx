@@ -1,5 +1,5 @@
 /** Predictions per day as bars, stacked by model. The numbers themselves are in the tables below it. */
-import type { DayUsage, UsageReport } from "../../domain/usage.ts";
+import type { DayUsage, UsageReport } from "../../domain/accounts/usage.ts";
 import { ceilingOf, stack } from "./scale.ts";
 
 /** In units of the drawing, which is stretched to the room that it has: so its texts stand beside it. */

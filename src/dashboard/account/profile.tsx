@@ -1,5 +1,5 @@
 /** What others see of one, and the forms that change it. */
-import type { UserRow } from "../../storage/users.ts";
+import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Draft } from "../form.ts";
 import { described, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";

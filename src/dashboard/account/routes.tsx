@@ -1,13 +1,13 @@
 /** `/account`: one's profile and picture, what one has run, and the way out. */
-import { invalid } from "../../domain/validation.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import { updateUser } from "../../protocol/user.ts";
 import { checked } from "../../routes/context.ts";
-import { removeAvatar, setAvatar } from "../../services/avatars.ts";
-import { deleteAccount } from "../../services/delete-account.ts";
+import { removeAvatar, setAvatar } from "../../services/accounts/avatars.ts";
+import { deleteAccount } from "../../services/accounts/delete-account.ts";
+import { ownUsage } from "../../services/accounts/usage.ts";
+import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirm, hasPassword } from "../../services/sign-in/confirm.ts";
-import { leave } from "../../services/sign-in/enter.ts";
-import { ownUsage } from "../../services/usage.ts";
-import { updateOwnUser } from "../../services/users.ts";
+import { leave } from "../../services/sign-in/start-session.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

@@ -1,6 +1,6 @@
 /** How much has run: in total, by model, by day. */
-import type { UsageCount, UsageReport } from "../../domain/usage.ts";
-import { duration } from "../run/duration.ts";
+import type { UsageCount, UsageReport } from "../../domain/accounts/usage.ts";
+import { duration } from "../prediction-view/duration.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Chart } from "./chart.tsx";
 import { AccountTabs } from "./tabs.tsx";

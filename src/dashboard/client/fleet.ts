@@ -2,7 +2,7 @@
  * The fleet, brought up to date while somebody looks. Only what has changed is replaced, part by
  * part: a button that is about to be pressed stays where it is.
  */
-import { enliven } from "./parts/enliven.ts";
+import { enliven } from "./parts/enhance.ts";
 import { keepingFocus } from "./parts/renew.ts";
 
 const REFRESH_MS = 4_000;

@@ -1,5 +1,5 @@
 /** On every page: what is to be copied, times in the reader's own zone, questions before what cannot be undone. */
-import { enliven } from "./parts/enliven.ts";
+import { enliven } from "./parts/enhance.ts";
 
 enliven(document);
 

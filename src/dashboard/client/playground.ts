@@ -1,13 +1,13 @@
 /** The playground: checks what is typed, sends files, runs, and shows what comes of it on the same page. */
 
-import type { Input } from "../../domain/input-form-values.ts";
+import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
-import { callsOf } from "../play/calls.ts";
+import { callsOf } from "../playground/calls.ts";
 import { Choosers } from "./parts/choosers.ts";
-import { enliven } from "./parts/enliven.ts";
-import { type Made, PlayForm, part } from "./parts/play-form.ts";
+import { enliven } from "./parts/enhance.ts";
+import { type Made, PlayForm, part } from "./parts/playground-form.ts";
 import { post } from "./parts/post.ts";
-import { attachRun } from "./parts/run-view.ts";
+import { attachRun } from "./parts/prediction-view.ts";
 import { slide } from "./parts/sliders.ts";
 
 /** After the last key: so that nobody is interrupted in the middle of a number. */

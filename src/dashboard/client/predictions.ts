@@ -1,5 +1,5 @@
 /** The list of predictions: brought up to date while any is under way, and while somebody looks. */
-import { enliven } from "./parts/enliven.ts";
+import { enliven } from "./parts/enhance.ts";
 import { keepingFocus, renew } from "./parts/renew.ts";
 
 /** While any is under way, and, on the first page, while new ones may come. */

@@ -8,7 +8,7 @@ import {
   getHardware,
   listHardware,
   putHardware as saveHardware,
-} from "../../services/hardware.ts";
+} from "../../services/runners/hardware.ts";
 import { operatorsOnly } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

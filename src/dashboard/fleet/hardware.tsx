@@ -1,6 +1,6 @@
 /** `/fleet/hardware`: the classes of machines that models can name. */
 import type { Hardware } from "../../protocol/hardware.ts";
-import type { Page } from "../../services/pages.ts";
+import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";

@@ -1,5 +1,9 @@
 /** What starts a runner on its machine, with the new token in it: shown once. */
-import { fetchCommand, packageName, type RunnerPackage } from "../../domain/runner-version.ts";
+import {
+  fetchCommand,
+  packageName,
+  type RunnerPackage,
+} from "../../domain/runners/runner-version.ts";
 import { Copy } from "../ui/parts.tsx";
 
 export interface NewRunner {

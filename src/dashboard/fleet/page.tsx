@@ -1,10 +1,10 @@
 /** `/fleet`: each class of machines with what waits for it and what serves it. */
 import type { QueueState } from "../../protocol/operator.ts";
-import type { FleetClass } from "../../services/fleet.ts";
+import type { FleetClass } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
 import { Runner, type Viewpoint } from "./runner.tsx";
+import { waitText } from "./status-text.ts";
 import { FleetTabs } from "./tabs.tsx";
-import { waitText } from "./words.ts";
 
 export const FleetPage = ({
   classes,

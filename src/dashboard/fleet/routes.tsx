@@ -1,6 +1,7 @@
 /** `/fleet`: the runners and what waits for them; what an operator does with a runner. */
-import { drainRunner, readFleet, removeRunner } from "../../services/fleet.ts";
-import { listOwnPredictions } from "../../services/predictions.ts";
+
+import { listOwnPredictions } from "../../services/predictions/predictions.ts";
+import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
 import { operatorsOnly, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

@@ -1,9 +1,13 @@
 /** One runner: how it is, how busy it is, what it runs, and what an operator may do with it. */
-import { fetchCommand, packageName, type RunnerPackage } from "../../domain/runner-version.ts";
+import {
+  fetchCommand,
+  packageName,
+  type RunnerPackage,
+} from "../../domain/runners/runner-version.ts";
 import type { RunnerState } from "../../protocol/operator.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
-import { agoText, gigabytes, machineText, percent } from "./words.ts";
+import { agoText, gigabytes, machineText, percent } from "./status-text.ts";
 
 export interface Viewpoint {
   /** Scheme and host of this deployment. */

@@ -1,9 +1,13 @@
 /** `/fleet/tokens`: the tokens of runners. */
-import { invalid } from "../../domain/validation.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import { createRunnerToken as createRunnerTokenBody } from "../../protocol/operator.ts";
 import { checked } from "../../routes/context.ts";
-import { listHardware } from "../../services/hardware.ts";
-import { createRunnerToken, listRunnerTokens, revokeRunnerToken } from "../../services/tokens.ts";
+import {
+  createRunnerToken,
+  listRunnerTokens,
+  revokeRunnerToken,
+} from "../../services/accounts/tokens.ts";
+import { listHardware } from "../../services/runners/hardware.ts";
 import { operatorsOnly } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

@@ -1,7 +1,7 @@
 /** `/fleet/tokens`: what lets runners in, and how to start one. */
 import type { Hardware } from "../../protocol/hardware.ts";
 import type { RunnerToken } from "../../protocol/operator.ts";
-import type { Page } from "../../services/pages.ts";
+import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Choices, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";

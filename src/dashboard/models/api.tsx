@@ -1,8 +1,8 @@
 /** How a model is called, with the reader's own address filled in. */
-import { schemaOf } from "../../domain/version-schemas.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
+import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
-import { callsOf } from "../play/calls.ts";
+import { callsOf } from "../playground/calls.ts";
 import { Copy } from "../ui/parts.tsx";
 import { exampleInput } from "./example-input.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";

@@ -1,5 +1,5 @@
 /** An input to show calls with: the defaults of a schema, and something for what it asks for besides. */
-import { type Field, fieldsOf } from "../../domain/input-form.ts";
+import { type Field, fieldsOf } from "../../domain/schemas/input-form.ts";
 import type { Json } from "../../protocol/common.ts";
 
 export const exampleInput = (schema: Json): { [name: string]: Json } =>

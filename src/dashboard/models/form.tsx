@@ -1,8 +1,8 @@
 /** The forms that make a model and change it. */
 import type { Category } from "../../protocol/category.ts";
 import type { Hardware } from "../../protocol/hardware.ts";
-import { DEFAULT_HARDWARE } from "../../services/spec.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
+import { DEFAULT_HARDWARE } from "../../services/predictions/prediction-spec.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { Choices, Problem, Select, Submit, TextArea, TextField } from "../ui/fields.tsx";

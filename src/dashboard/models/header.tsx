@@ -1,6 +1,6 @@
 /** What heads every page of a model: its name, who may see it, what it does, and its other pages. */
 import type { Visibility } from "../../protocol/model.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Tabs } from "../ui/parts.tsx";
 

@@ -1,7 +1,7 @@
 /** Models to look through: everybody's, one owner's, or what a search has found. */
 import type { Category } from "../../protocol/category.ts";
 import type { ModelItem, ModelSort } from "../../protocol/model.ts";
-import type { Page } from "../../services/pages.ts";
+import type { Page } from "../../services/pagination.ts";
 import type { Viewer } from "../context.ts";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { VisibilityBadge } from "./header.tsx";

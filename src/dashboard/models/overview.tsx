@@ -1,6 +1,6 @@
 /** A model's first page: what its owner says of it, and the facts beside that. */
-import { DEFAULT_HARDWARE } from "../../services/spec.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
+import { DEFAULT_HARDWARE } from "../../services/predictions/prediction-spec.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Markdown } from "../ui/markdown.tsx";
 import { Empty, Time } from "../ui/parts.tsx";

@@ -1,8 +1,13 @@
 /** What owners do with their models: /models/new, …/settings and …/delete. */
-import { invalid } from "../../domain/validation.ts";
-import { listCategories } from "../../services/categories.ts";
-import { listHardware } from "../../services/hardware.ts";
-import { createModel, deleteModel, readOwnModel, updateModel } from "../../services/models.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
+import { listCategories } from "../../services/models/categories.ts";
+import {
+  createModel,
+  deleteModel,
+  readOwnModel,
+  updateModel,
+} from "../../services/models/models.ts";
+import { listHardware } from "../../services/runners/hardware.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

@@ -1,8 +1,9 @@
 /** What owners do with versions: …/versions/new and …/versions/{n}/delete. */
-import { listHardware } from "../../services/hardware.ts";
-import { readOwnModel } from "../../services/models.ts";
-import { imagePathOf } from "../../services/users.ts";
-import { createVersion, deleteVersion, readVersion } from "../../services/versions.ts";
+
+import { imagePathOf } from "../../services/accounts/users.ts";
+import { readOwnModel } from "../../services/models/models.ts";
+import { createVersion, deleteVersion, readVersion } from "../../services/models/versions.ts";
+import { listHardware } from "../../services/runners/hardware.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

@@ -1,6 +1,6 @@
 /** What the forms of models and versions say, as the API's own requests. */
-import { readJson } from "../../domain/input-form-json.ts";
-import { invalid, ValidationFailure } from "../../domain/validation.ts";
+import { readJson } from "../../domain/schemas/input-form-json.ts";
+import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import {
   type CreateModel,

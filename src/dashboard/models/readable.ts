@@ -1,6 +1,11 @@
 /** A model's schema made fit to be shown: references followed, and nothing of it that is not of its type. */
 import { z } from "zod";
-import { type Keywords, listOf, objectOf, pointed } from "../../domain/input-form-schema.ts";
+import {
+  type Keywords,
+  listOf,
+  objectOf,
+  pointed,
+} from "../../domain/schemas/input-form-schema.ts";
 import type { InlineSchema } from "../../openapi/types.ts";
 import { type Json, json } from "../../protocol/common.ts";
 

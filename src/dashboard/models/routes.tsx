@@ -1,11 +1,11 @@
 /** /models and the pages of a model that everybody may look at. */
 import { z } from "zod";
 import { modelSort } from "../../protocol/model.ts";
-import { listCategories } from "../../services/categories.ts";
-import { listModels, listOwnModels, readModel } from "../../services/models.ts";
-import type { PageRequest } from "../../services/pages.ts";
-import { searchModels } from "../../services/search.ts";
-import { listVersions, readVersion } from "../../services/versions.ts";
+import { listCategories } from "../../services/models/categories.ts";
+import { listModels, listOwnModels, readModel } from "../../services/models/models.ts";
+import { searchModels } from "../../services/models/search.ts";
+import { listVersions, readVersion } from "../../services/models/versions.ts";
+import type { PageRequest } from "../../services/pagination.ts";
 import { type PageContext, pages } from "../context.ts";
 import { blank } from "../form.ts";
 import { ApiPage } from "./api.tsx";

@@ -1,6 +1,6 @@
 /** The form that publishes a version, and how to do without it. */
 import type { Hardware } from "../../protocol/hardware.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { type Draft, textOf } from "../form.ts";
 import {

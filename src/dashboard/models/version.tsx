@@ -1,8 +1,8 @@
 /** One version: what it is, what it takes and gives, how it runs. */
-import { schemaOf } from "../../domain/version-schemas.ts";
-import { DEFAULT_HARDWARE } from "../../services/spec.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
-import type { VersionRow } from "../../storage/versions.ts";
+import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { DEFAULT_HARDWARE } from "../../services/predictions/prediction-spec.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { Problem, Submit } from "../ui/fields.tsx";

@@ -1,7 +1,7 @@
 /** The versions of a model, newest first. */
 import type { VersionSummary } from "../../protocol/model.ts";
-import type { Page } from "../../services/pages.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
+import type { Page } from "../../services/pagination.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Pager, Time } from "../ui/parts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";

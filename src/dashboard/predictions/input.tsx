@@ -1,7 +1,7 @@
 /** What a prediction was given, field by field. */
-import type { Run } from "../../services/runs.ts";
-import { Value } from "../run/output.tsx";
-import { shown } from "../run/shown.ts";
+import type { Run } from "../../services/predictions/prediction-view.ts";
+import { Value } from "../prediction-view/output.tsx";
+import { shown } from "../prediction-view/output-kind.ts";
 
 export function Input({ run, host }: { run: Run; host: string }) {
   const { shownInput: input, dataRemoved, prediction } = run;

@@ -1,9 +1,9 @@
 /** The predictions of whoever is signed in, newest first; client/predictions.ts keeps it up to date. */
-import { isTerminal } from "../../domain/prediction-state.ts";
+import { isTerminal } from "../../domain/predictions/state.ts";
 import { type PredictionQuery, taskStatus } from "../../protocol/prediction.ts";
-import type { Page } from "../../services/pages.ts";
-import type { ListedRun } from "../../services/runs.ts";
-import { duration } from "../run/duration.ts";
+import type { Page } from "../../services/pagination.ts";
+import type { ListedRun } from "../../services/predictions/prediction-view.ts";
+import { duration } from "../prediction-view/duration.ts";
 import { Empty, Pager, Status, Time } from "../ui/parts.tsx";
 
 export interface Asked {

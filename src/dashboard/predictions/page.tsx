@@ -1,7 +1,7 @@
 /** The page of one prediction: the run, what it was given, who was told, what to do with it. */
 import type { WebhookEvent } from "../../protocol/webhook.ts";
-import type { Run } from "../../services/runs.ts";
-import { RunView } from "../run/view.tsx";
+import type { Run } from "../../services/predictions/prediction-view.ts";
+import { RunView } from "../prediction-view/view.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { Input } from "./input.tsx";

@@ -1,25 +1,25 @@
 /** `/predictions`: one's own, what each did, and what can be done with it. */
-import { ValidationFailure } from "../../domain/validation.ts";
+import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { predictionQuery } from "../../protocol/prediction.ts";
-import { afterOf, eventStream } from "../../routes/event-stream.ts";
-import { OWN_WEBHOOK } from "../../routes/webhooks.ts";
+import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
+import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
+import { countedReader } from "../../services/accounts/concurrency.ts";
+import { listRuns, readRun, retryPrediction } from "../../services/predictions/prediction-view.ts";
 import {
   cancelPrediction,
   getPrediction,
   removePrediction,
   streamPrediction,
-} from "../../services/predictions.ts";
-import { countedReader } from "../../services/readers.ts";
-import { listRuns, readRun, retryPrediction } from "../../services/runs.ts";
-import { listWebhooks, redeliver } from "../../services/webhook-ledger.ts";
+} from "../../services/predictions/predictions.ts";
+import { listWebhooks, redeliver } from "../../services/webhooks/deliveries.ts";
 import { endWithSession, signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";
 import { formOf, textOf } from "../form.ts";
-import { fragment } from "../run/fragment.tsx";
-import { RunView } from "../run/view.tsx";
+import { fragment } from "../prediction-view/fragment.tsx";
+import { RunView } from "../prediction-view/view.tsx";
 import { type Asked, PredictionsPage } from "./list.tsx";
 import { PredictionPage } from "./page.tsx";
 

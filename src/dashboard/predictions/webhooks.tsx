@@ -1,6 +1,6 @@
 /** The ledger of a prediction's webhooks: each event, each receiver, each try; and once more. */
 import type { DeliveryAttempt, WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
-import { OWN_WEBHOOK } from "../../routes/webhooks.ts";
+import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { Form } from "../ui/layout.tsx";
 import { Time } from "../ui/parts.tsx";
 

@@ -1,6 +1,6 @@
 /** How often somebody may try to get in. */
 import { limitRate, limitSignIn, networkOf } from "../../middleware/rate-limit.ts";
-import { countAccountTried } from "../../services/sign-in/tries.ts";
+import { countAccountTried } from "../../services/sign-in/sign-up-attempts.ts";
 import type { PageContext } from "../context.ts";
 
 /**

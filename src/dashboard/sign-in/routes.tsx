@@ -3,9 +3,8 @@ import { deleteCookie, getCookie } from "hono/cookie";
 import { notFound } from "../../errors.ts";
 import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
 import { checked } from "../../routes/context.ts";
-import { enter, enterByGitHub, leave } from "../../services/sign-in/enter.ts";
+import { authOf, exposed, INVITATION_COOKIE } from "../../services/sign-in/better-auth.ts";
 import { openInvitation, userOfInvitation } from "../../services/sign-in/invitations.ts";
-import { authOf, exposed, INVITATION_COOKIE } from "../../services/sign-in/library.ts";
 import { proveOperator } from "../../services/sign-in/operators.ts";
 import {
   admission,
@@ -16,6 +15,7 @@ import {
   recover,
   requireAdmitted,
 } from "../../services/sign-in/sign-up.ts";
+import { enter, enterByGitHub, leave } from "../../services/sign-in/start-session.ts";
 import { type PageContext, pages } from "../context.ts";
 import { giveCookies, remember } from "../cookies.ts";
 import { done } from "../flash.ts";

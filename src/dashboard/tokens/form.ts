@@ -1,5 +1,5 @@
 /** What the form for a new token asks, and the request of the API that its answers are. */
-import { invalid } from "../../domain/validation.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import type { Scope } from "../../protocol/operator.ts";
 import { textOf, textsOf } from "../form.ts";
 

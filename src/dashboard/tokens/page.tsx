@@ -1,6 +1,6 @@
 /** The tokens that an account has: what each may do, until when, and whether it is still used. */
 import type { Token } from "../../protocol/operator.ts";
-import type { Page } from "../../services/pages.ts";
+import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";

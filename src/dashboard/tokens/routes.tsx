@@ -1,8 +1,8 @@
 /** `/tokens`: the access tokens of whoever is signed in. */
 import { createToken as createTokenBody } from "../../protocol/operator.ts";
 import { checked } from "../../routes/context.ts";
-import { listOwnModels } from "../../services/models.ts";
-import { createToken, listTokens, revokeOwnToken } from "../../services/tokens.ts";
+import { createToken, listTokens, revokeOwnToken } from "../../services/accounts/tokens.ts";
+import { listOwnModels } from "../../services/models/models.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

@@ -1,5 +1,5 @@
 /** The variables of a model: their names, which of them its latest version wants, and a form to set one. */
-import type { DetailedModelRow } from "../../storage/models.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { ModelHeader, modelAddress } from "../models/header.tsx";

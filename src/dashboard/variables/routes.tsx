@@ -1,9 +1,9 @@
 /** `/models/{owner}/{name}/variables`: what its owner's containers find in their environment. */
 import { oneSettable, setVariable as setBody, variableName } from "../../protocol/variable.ts";
 import { checked } from "../../routes/context.ts";
-import { readModel } from "../../services/models.ts";
-import { deleteVariable, listVariables, setVariable } from "../../services/variables.ts";
-import type { DetailedModelRow } from "../../storage/models.ts";
+import { readModel } from "../../services/models/models.ts";
+import { deleteVariable, listVariables, setVariable } from "../../services/models/variables.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";

@@ -1,7 +1,7 @@
 /** A prediction's log as the events of a response, and as the response itself. */
 import type { Json } from "../../protocol/common.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
-import { isTerminal } from "../prediction-state.ts";
+import { isTerminal } from "../predictions/state.ts";
 import { chunksOf } from "./chat-chunks.ts";
 import { limitOf } from "./chat-limit.ts";
 import { valuesIn } from "./output-values.ts";

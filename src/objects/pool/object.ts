@@ -5,20 +5,20 @@
  */
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
-import { Conduct } from "../../domain/conduct.ts";
-import { receiptOf } from "../../domain/lease.ts";
-import { Line } from "../../domain/line.ts";
-import { type Placed, Placement } from "../../domain/placement.ts";
+import { receiptOf } from "../../domain/predictions/lease.ts";
+import { Line } from "../../domain/scheduling/fair-queue.ts";
+import { type Placed, Placement } from "../../domain/scheduling/placement.ts";
+import { Conduct } from "../../domain/scheduling/runner-standing.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
-import type { OfferedJob } from "../prediction/messages.ts";
+import type { OfferedJob } from "../prediction/job-messages.ts";
 import { type PoolClaim, poolClaim } from "./claim.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
-import { claimText, type Offer, type Seat } from "./seat.ts";
-import { watchToken } from "./token.ts";
-import { Waiting } from "./waiting.ts";
-import { Waits } from "./waits.ts";
+import { watchToken } from "./token-watch.ts";
+import { Waits } from "./wait-times.ts";
+import { Waiting } from "./waiting-jobs.ts";
+import { claimText, type Offer, type Seat } from "./waiting-runner.ts";
 
 /** The longest a poll is held, s. Runners are told so when they begin a session. */
 export const POLL_SECONDS = 30;

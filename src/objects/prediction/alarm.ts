@@ -1,5 +1,5 @@
 /** The one alarm of a prediction's object: it is set to whatever is due first. */
-import { type Deadline, deadlines, earliest } from "../../domain/deadlines.ts";
+import { type Deadline, deadlines, earliest } from "../../domain/predictions/deadlines.ts";
 import { type Bindings, settings } from "../../env.ts";
 import type { Channels } from "./channels.ts";
 import type { PredictionRecord } from "./record.ts";

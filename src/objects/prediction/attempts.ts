@@ -1,7 +1,7 @@
 /** What the runner of the current attempt says, and what happens when it says nothing. */
-import { heardBeforeRestart, type Patience } from "../../domain/deadlines.ts";
-import { type LeaseHolder, receiptOf } from "../../domain/lease.ts";
-import type { Attempt } from "../../domain/prediction-state.ts";
+import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
+import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
+import type { Attempt } from "../../domain/predictions/state.ts";
 import { passedBound } from "../../lib/json-scan.ts";
 import { errorText } from "../../log.ts";
 import {
@@ -17,7 +17,7 @@ import type { Limits } from "../../protocol/runner.ts";
 import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
 import { MAX_FRAME_UNITS } from "./entries.ts";
-import { attemptOf } from "./leased.ts";
+import { attemptOf } from "./lease-holder.ts";
 import { type Line, linesOf, type Totals } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 

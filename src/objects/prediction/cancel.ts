@@ -1,7 +1,8 @@
 /** Asks for the end of a prediction, whoever wants it. It is recorded before the runner is told. */
-import type { CancelReason, CancelResult } from "./doors.ts";
+
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
+import type { CancelReason, CancelResult } from "./rpc-types.ts";
 
 /** Asked again it is told again: the runner may have missed it. */
 export function cancel(

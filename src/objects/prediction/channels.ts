@@ -2,8 +2,8 @@
  * The WebSockets of runners, hibernatable: between frames the object may sleep while its runner's
  * pings are answered for it. Each carries the number of its attempt; normally there is one.
  */
-import type { OpenChannel } from "../../domain/deadlines.ts";
-import type { LeaseHolder } from "../../domain/lease.ts";
+import type { OpenChannel } from "../../domain/predictions/deadlines.ts";
+import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { CLOSE, type DownFrame, PING, PONG } from "../../protocol/channel.ts";
 
 interface Attachment {

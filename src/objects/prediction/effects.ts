@@ -2,24 +2,24 @@
  * What follows from a change of a prediction: it is written, its readers and waiters are told, its
  * row is projected, its next dispatch sent, its alarm set.
  */
-import type { Deadline } from "../../domain/deadlines.ts";
-import { receiptOf } from "../../domain/lease.ts";
-import type { Attempt } from "../../domain/prediction-state.ts";
-import type { Happening } from "../../domain/webhook/outbox.ts";
+import type { Deadline } from "../../domain/predictions/deadlines.ts";
+import { receiptOf } from "../../domain/predictions/lease.ts";
+import type { Attempt } from "../../domain/predictions/state.ts";
+import type { Happening } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import { poolOf } from "../pool/stub.ts";
 import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
-import { Courier } from "./courier.ts";
-import type { CancelReason } from "./doors.ts";
+import { projectionOf, waitingJobOf } from "./job-messages.ts";
 import { type Line, linesOf, type Totals } from "./log.ts";
-import { projectionOf, waitingJobOf } from "./messages.ts";
-import type { FindValue } from "./payload.ts";
 import type { PredictionRecord } from "./record.ts";
+import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers } from "./subscribers.ts";
 import { Waiters } from "./waiters.ts";
+import type { FindValue } from "./webhook-body.ts";
+import { Courier } from "./webhook-sender.ts";
 
 /** A run that ends within this needs no row that says `started`. */
 const STARTED_PROJECTION_MS = 2_000;

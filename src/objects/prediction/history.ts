@@ -1,7 +1,8 @@
 /** What a page shows of a prediction: all that its log tells, within bounds. */
-import { LogTail } from "../../domain/log-tail.ts";
-import { MAX_CHARS } from "../../domain/page-bounds.ts";
-import { type Moments, NO_MOMENTS, withEvent } from "../../domain/timeline.ts";
+
+import { MAX_CHARS } from "../../domain/predictions/display-limits.ts";
+import { LogTail } from "../../domain/predictions/log-tail.ts";
+import { type Moments, NO_MOMENTS, withEvent } from "../../domain/predictions/timeline.ts";
 import type { SetupProgress, StoredValue } from "../../protocol/event.ts";
 import type { PredictionRecord } from "./record.ts";
 

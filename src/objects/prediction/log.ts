@@ -1,5 +1,5 @@
 /** The event log: frames of numbered events, each one row. */
-import { encodeJsonEvent } from "../../domain/sse.ts";
+import { encodeJsonEvent } from "../../lib/sse.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 import type { Entries } from "./entries.ts";
 

@@ -1,19 +1,29 @@
 /**
  * The prediction object: the one owner of a prediction's state, input, output and log. Here are
  * its doors: the API's and the pool's (RPC, and fetch for streams), the runner's (the channel),
- * time's (its one alarm). What may happen is in domain/prediction.ts, what follows in effects.ts.
+ * time's (its one alarm). What may happen is in domain/predictions/life.ts, what follows in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
-import type { LeaseHolder } from "../../domain/lease.ts";
-import type { PredictionLife } from "../../domain/prediction.ts";
-import type { PredictionSpec } from "../../domain/prediction-state.ts";
+import type { LeaseHolder } from "../../domain/predictions/lease.ts";
+import type { PredictionLife } from "../../domain/predictions/life.ts";
+import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
 import { database } from "../../storage/database.ts";
-import { runnerTokenKnownAt } from "../../storage/known-runner-tokens.ts";
+import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
 import { Attempts, type Reply } from "./attempts.ts";
 import { cancel } from "./cancel.ts";
+import { meet } from "./deadline-handlers.ts";
+import { entryOf, type LedgerEntry, ledgerOf } from "./deliveries.ts";
+import { Effects } from "./effects.ts";
+import { HandOuts } from "./handouts.ts";
+import { type History, historyOf } from "./history.ts";
+import { type OfferedJob, projectionOf } from "./job-messages.ts";
+import { leasedInput, mayRead, store, storing } from "./lease-holder.ts";
+import type { Piece } from "./log.ts";
+import { PredictionRecord, type Snapshot } from "./record.ts";
+import { Removal } from "./removal.ts";
 import type {
   Asked,
   CancelReason,
@@ -21,20 +31,10 @@ import type {
   CreateRequest,
   CreateResult,
   StoringPrediction,
-} from "./doors.ts";
-import { Effects } from "./effects.ts";
-import { HandOuts } from "./hand-outs.ts";
-import { type History, historyOf } from "./history.ts";
-import { leasedInput, mayRead, store, storing } from "./leased.ts";
-import { entryOf, type LedgerEntry, ledgerOf } from "./ledger.ts";
-import type { Piece } from "./log.ts";
-import { meet } from "./meet.ts";
-import { type OfferedJob, projectionOf } from "./messages.ts";
-import { PredictionRecord, type Snapshot } from "./record.ts";
-import { Removal } from "./removal.ts";
+} from "./rpc-types.ts";
+import { findValue, openValue } from "./stored-values.ts";
 import { HOLDER_HEADER, streamOptionsOf } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
-import { findValue, openValue } from "./values.ts";
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;

@@ -2,7 +2,7 @@
  * Where the webhook events of a prediction are kept: a row each, in a table of their own that only
  * predictions with receivers have (making it costs 0.2 ms).
  */
-import type { OutboxEvent } from "../../domain/webhook/outbox.ts";
+import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 
 interface Row extends Record<string, SqlStorageValue> {
   body: string;

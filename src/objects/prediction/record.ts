@@ -1,10 +1,10 @@
 /** All of one prediction in the hand: its life, its log, and where both are kept. */
-import type { Owed } from "../../domain/deadlines.ts";
-import { PredictionLife } from "../../domain/prediction.ts";
-import type { PredictionSpec, PredictionState } from "../../domain/prediction-state.ts";
-import { presentPrediction } from "../../domain/resource.ts";
-import { destinationsOf } from "../../domain/webhook/destinations.ts";
-import { type Happening, Outbox } from "../../domain/webhook/outbox.ts";
+import type { Owed } from "../../domain/predictions/deadlines.ts";
+import { PredictionLife } from "../../domain/predictions/life.ts";
+import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
+import type { PredictionSpec, PredictionState } from "../../domain/predictions/state.ts";
+import { destinationsOf } from "../../domain/webhooks/destinations.ts";
+import { type Happening, Outbox } from "../../domain/webhooks/outbox.ts";
 import type { Finish } from "../../protocol/channel.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";

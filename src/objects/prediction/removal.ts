@@ -1,6 +1,6 @@
 /** The end of what is kept: the data goes first, and what it was once nobody asks for it any more. */
 import type { Bindings } from "../../env.ts";
-import { deleteAll } from "../../storage/files.ts";
+import { deleteAll } from "../../storage/files/files.ts";
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";

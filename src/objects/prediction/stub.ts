@@ -1,8 +1,8 @@
 /** The only door to prediction objects. */
-import type { LeaseHolder } from "../../domain/lease.ts";
+import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
-import type { Leave } from "./doors.ts";
+import type { Leave } from "./rpc-types.ts";
 import type { Limits } from "./subscribers.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;

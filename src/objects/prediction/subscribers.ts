@@ -4,7 +4,7 @@
  * asks again, and then reads on from the log. So a slow reader costs 32 KiB and a frame, whatever
  * it misses.
  */
-import { EVENT_END, eventHead, HEARTBEAT } from "../../domain/sse.ts";
+import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
 import type { Elsewhere, Encoded } from "./log.ts";
 
 const HEARTBEAT_SECONDS = 15;

@@ -1,7 +1,8 @@
 /** The variables of a prediction as its runner is handed them. In the record they are sealed. */
-import type { PredictionSpec } from "../../domain/prediction-state.ts";
-import { Unopened } from "../../domain/sealing.ts";
-import { unsealVariables, type Variables } from "../../domain/variables.ts";
+
+import { Unopened } from "../../domain/encryption.ts";
+import { unsealVariables, type Variables } from "../../domain/models/variables.ts";
+import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 
 /** What a prediction ends with whose variables nobody can open: for the model's owner, and the operator. */

@@ -3,7 +3,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { creating } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
-import { streamed, waited } from "../../middleware/waited.ts";
+import { streamed, waited } from "../../middleware/waiting-calls.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
 import { embeddingRequest } from "../../protocol/vendora/embedding.ts";

@@ -3,9 +3,9 @@ import { z } from "@hono/zod-openapi";
 import type { TypedResponse } from "hono";
 import { type Json, json } from "../../protocol/common.ts";
 import { vendoraErrorBody, vendoraInvalid } from "../../protocol/vendora/error.ts";
-import type { EventStream } from "../../services/event-stream.ts";
+import type { EventStream } from "../../services/predictions/event-stream.ts";
 import { jsonAnswer } from "../context.ts";
-import { createHeaders } from "../creation.ts";
+import { createHeaders } from "../predictions/create-document.ts";
 
 export const tags = ["Vendora"];
 

@@ -2,7 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { authenticated, creating, requireStill } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
-import { streamed, waited } from "../../middleware/waited.ts";
+import { streamed, waited } from "../../middleware/waiting-calls.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
 import {
   beginResponse,

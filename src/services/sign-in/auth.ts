@@ -13,9 +13,9 @@ import {
   passkeys,
   sessions,
   verifications,
-} from "../../storage/sign-in-schema.ts";
+} from "../../storage/schema/sign-in.ts";
 import type { Services } from "../services.ts";
-import { FRESH_SECONDS, INVITATION_COOKIE, SESSION_SECONDS } from "./library.ts";
+import { FRESH_SECONDS, INVITATION_COOKIE, SESSION_SECONDS } from "./better-auth.ts";
 import { admission, asNewcomer, isAdmitted } from "./sign-up.ts";
 
 const DAY_SECONDS = 86_400;

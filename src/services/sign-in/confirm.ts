@@ -1,8 +1,8 @@
 /** That it is the user of an account who asks, and not somebody who has come upon their browser. */
-import { invalid } from "../../domain/validation.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Services } from "../services.ts";
-import { authOf, FRESH_SECONDS, unlessRefused } from "./library.ts";
+import { authOf, FRESH_SECONDS, unlessRefused } from "./better-auth.ts";
 import { waysIn } from "./security.ts";
 import type { Session } from "./sessions.ts";
 

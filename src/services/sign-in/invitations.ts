@@ -1,6 +1,6 @@
 /** Invitations: an operator makes one, whoever has its link makes an account with it, once. */
 import { v7 as uuid } from "uuid";
-import { isToken, newToken, sha256 } from "../../domain/secret.ts";
+import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors.ts";
 import type { CreateInvitation } from "../../protocol/sign-in.ts";
 import {
@@ -10,10 +10,10 @@ import {
   type InvitationRow,
   insertInvitation,
   listInvitations,
-} from "../../storage/sign-in.ts";
-import { findUser, type UserRow } from "../../storage/users.ts";
+} from "../../storage/accounts/sign-in.ts";
+import { findUser, type UserRow } from "../../storage/accounts/users.ts";
+import { getUser } from "../accounts/users.ts";
 import type { Services } from "../services.ts";
-import { getUser } from "../users.ts";
 
 const VALID_MS = 7 * 86_400_000;
 /** More than anybody wants to read; they end by themselves. */

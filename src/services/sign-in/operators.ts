@@ -2,12 +2,12 @@
  * Who is an operator: whoever has proved, once, to hold OPERATOR_TOKEN, for as long as that is the
  * one. With another token nobody is, until it is proved again.
  */
-import { operatorProof } from "../../domain/secret.ts";
+import { operatorProof } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors.ts";
-import { listOperators, removeOperator, setOperator } from "../../storage/people.ts";
-import type { UserRow } from "../../storage/users.ts";
+import { listOperators, removeOperator, setOperator } from "../../storage/accounts/operators.ts";
+import type { UserRow } from "../../storage/accounts/users.ts";
+import { authenticateOperator } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
-import { authenticateOperator } from "../tokens.ts";
 
 /** More than anybody wants to read. */
 const MAX_LISTED = 200;

@@ -1,5 +1,5 @@
 /** How somebody signs in, and where they are signed in. */
-import { invalid } from "../../domain/validation.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import {
   deleteInvitationsFor,
@@ -9,9 +9,9 @@ import {
   listRecoveries,
   noteRecoveriesRead,
   waysOf,
-} from "../../storage/sign-in.ts";
+} from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
-import { authOf, unlessRefused } from "./library.ts";
+import { authOf, unlessRefused } from "./better-auth.ts";
 
 export type Ways = Awaited<ReturnType<typeof waysOf>>;
 

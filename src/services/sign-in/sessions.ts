@@ -1,10 +1,11 @@
 /** Sessions of the dashboard: whose a request is, by its cookie. */
+
+import { findLiveSession } from "../../storage/accounts/sign-in.ts";
+import type { UserRow } from "../../storage/accounts/users.ts";
+import { findUser } from "../../storage/accounts/users.ts";
 import { remembered } from "../../storage/cache.ts";
-import { findLiveSession } from "../../storage/sign-in.ts";
-import type { UserRow } from "../../storage/users.ts";
-import { findUser } from "../../storage/users.ts";
 import type { Services } from "../services.ts";
-import { authOf } from "./library.ts";
+import { authOf } from "./better-auth.ts";
 
 export interface Session {
   id: string;

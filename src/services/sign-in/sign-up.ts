@@ -1,20 +1,20 @@
 /** New accounts: who may have one, and what they are made of. */
 import { v7 as uuid } from "uuid";
-import { invalid } from "../../domain/validation.ts";
+import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, ProblemError } from "../../errors.ts";
 import type { SignUp, Welcome } from "../../protocol/sign-in.ts";
-import { failedOn } from "../../storage/database.ts";
 import {
   findLogin,
   type InvitationRow,
   insertLogin,
   insertUserOfLogin,
   replacePassword,
-} from "../../storage/sign-in.ts";
-import { findUser, findUserByName } from "../../storage/users.ts";
+} from "../../storage/accounts/sign-in.ts";
+import { findUser, findUserByName } from "../../storage/accounts/users.ts";
+import { failedOn } from "../../storage/database.ts";
 import type { Services } from "../services.ts";
+import { hashPassword } from "./better-auth.ts";
 import { openInvitation } from "./invitations.ts";
-import { hashPassword } from "./library.ts";
 import { proofOf } from "./operators.ts";
 
 /** What somebody who wants an account has to show. */

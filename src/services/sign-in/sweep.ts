@@ -1,7 +1,7 @@
 /** What nobody can sign in with any more, and attempts that count no longer. */
-import { deleteExpired } from "../../storage/sign-in.ts";
+import { deleteExpired } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
-import { sweepTries } from "./tries.ts";
+import { sweepTries } from "./sign-up-attempts.ts";
 
 export async function sweepSessions(services: Services, now: number): Promise<void> {
   await deleteExpired(services.db, new Date(now));

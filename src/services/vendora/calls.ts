@@ -1,8 +1,8 @@
 /** A call of the vendora convention: its model, the prediction that it is, and the wait for its end. */
 
+import { rootOf } from "../../domain/schemas/version-schemas.ts";
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import { unsupportedIn } from "../../domain/vendora/unsupported.ts";
-import { rootOf } from "../../domain/version-schemas.ts";
 import { ProblemError } from "../../errors.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { Snapshot } from "../../objects/prediction/record.ts";
@@ -15,11 +15,11 @@ import {
 } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
-import { type Created, createOrdered } from "../create-prediction.ts";
-import { textOf } from "../prediction-text.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import { type Created, createOrdered } from "../predictions/create-prediction.ts";
+import { textOf } from "../predictions/prediction-text.ts";
+import { findTarget, type Target } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { findTarget, type Target } from "../targets.ts";
-import type { Caller } from "../tokens.ts";
 import { timedOut } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
 import { parsedLog } from "./parsed-log.ts";

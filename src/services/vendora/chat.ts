@@ -8,12 +8,12 @@ import { VendoraProblem } from "../../errors-vendora.ts";
 import { errorText } from "../../log.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
-import type { Created } from "../create-prediction.ts";
-import type { EventStream } from "../event-stream.ts";
+import type { Created } from "../predictions/create-prediction.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, readerOf, secondsOf } from "./calls.ts";
 import { failureOf, translated, untranslatable } from "./failure.ts";
-import { failureBefore, firstWords } from "./first-words.ts";
+import { failureBefore, firstWords } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 

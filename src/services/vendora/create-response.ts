@@ -1,11 +1,11 @@
 /** Creating responses: what came before them, and the three ways to wait for one. */
 
-import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/validation.ts";
+import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { rootOf } from "../../domain/schemas/version-schemas.ts";
 import { withoutHosted } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
-import { rootOf } from "../../domain/version-schemas.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import {
@@ -13,13 +13,13 @@ import {
   type ResponseItem,
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
-import type { Created } from "../create-prediction.ts";
-import type { EventStream } from "../event-stream.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import type { Created } from "../predictions/create-prediction.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
-import type { Caller } from "../tokens.ts";
 import { beginCall, type Call, contentOf, endOfCall, readerOf } from "./calls.ts";
 import { failureOf } from "./failure.ts";
-import { failureBefore, firstWords } from "./first-words.ts";
+import { failureBefore, firstWords } from "./first-event.ts";
 import { withoutReferences } from "./references.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { findResponse, headOf, presentResponse } from "./responses.ts";

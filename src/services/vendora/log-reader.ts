@@ -6,9 +6,9 @@ import { createParser } from "eventsource-parser";
 import type { LogEntry } from "../../domain/vendora/translation.ts";
 import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
-import type { Leave } from "../../objects/prediction/doors.ts";
+import type { Leave } from "../../objects/prediction/rpc-types.ts";
 import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
-import { openLog } from "../predictions.ts";
+import { openLog } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 import { parsedLog } from "./parsed-log.ts";
 

@@ -4,10 +4,10 @@ import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
 import type { VendoraModel } from "../../protocol/vendora/model.ts";
-import { listCallable } from "../../storage/models.ts";
+import { listCallable } from "../../storage/models/models.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import { findTarget } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { findTarget } from "../targets.ts";
-import type { Caller } from "../tokens.ts";
 import { LISTED, secondsOf } from "./calls.ts";
 
 /** The list has no pages: more than these nobody picks from. */

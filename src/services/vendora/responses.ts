@@ -11,10 +11,10 @@ import {
   type ResponseRequest,
   responseRequest,
 } from "../../protocol/vendora/response.ts";
-import type { EventStream } from "../event-stream.ts";
-import { placeOf, removePrediction } from "../predictions.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
+import { placeOf, removePrediction } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import type { Caller } from "../tokens.ts";
 import { contentOf, secondsOf } from "./calls.ts";
 import { LogReader } from "./log-reader.ts";
 import { ResponseWriter } from "./response-writer.ts";

@@ -1,6 +1,6 @@
 /** Event streams of the convention, made of a prediction's own as it comes. */
-import { HEARTBEAT } from "../../domain/sse.ts";
-import type { EventStream } from "../event-stream.ts";
+import { HEARTBEAT } from "../../lib/sse.ts";
+import type { EventStream } from "../predictions/event-stream.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
 export interface Writer {

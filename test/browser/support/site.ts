@@ -1,6 +1,6 @@
 /** A deployment as one file of browser tests has it: models, a relay before it, Chromium, people. */
 import { type Browser, chromium } from "playwright-core";
-import { Client } from "../../../src/local/client.ts";
+import { Client } from "../../../src/dev/client.ts";
 import { newToken } from "../../../src/protocol/operator.ts";
 import { OPERATOR_TOKEN, USERNAME, World } from "../../journey/support/world.ts";
 import { findChromium } from "./chromium.ts";

@@ -1,7 +1,7 @@
 /** What the example `duotone` is to make, computed here. */
 import { join } from "node:path";
 import sharp from "sharp";
-import { ROOT } from "../../../src/local/bundle.ts";
+import { ROOT } from "../../../src/dev/bundle.ts";
 
 export const SAMPLE = join(ROOT, "runner/examples/duotone/sample.jpg");
 

@@ -1,6 +1,6 @@
 /** What must be true of every prediction at its end, whatever it went through. */
 import { expect, vi } from "vitest";
-import type { Client } from "../../../src/local/client.ts";
+import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
 import {
   type Prediction,

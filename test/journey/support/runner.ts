@@ -3,8 +3,8 @@ import { EventEmitter, once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/local/runner.ts";
-import { processesIn } from "../../runner/containers-fixture.ts";
+import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
+import { processesIn } from "../../runner/support/containers.ts";
 
 /** A cancelled model has so long to stop before its container is killed. */
 const CANCEL_SECONDS = 1;

@@ -1,7 +1,7 @@
 /** A file on its way into a prediction, over the API. */
 import { stat } from "node:fs/promises";
 import { sendParts } from "../../../runner/src/files/parts.ts";
-import type { Client } from "../../../src/local/client.ts";
+import type { Client } from "../../../src/dev/client.ts";
 import { upload } from "../../../src/protocol/upload.ts";
 
 /** @returns the address of the upload. */

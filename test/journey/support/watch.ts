@@ -1,7 +1,7 @@
 /** A reader of one prediction's events, from the first to the last, through whatever breaks. */
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CallFailed, type Client } from "../../../src/local/client.ts";
+import { CallFailed, type Client } from "../../../src/dev/client.ts";
 
 export interface Event {
   id: number;

@@ -1,7 +1,7 @@
 /** Everything that is said where a secret must not be: answers of the API, lines of the processes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { vi } from "vitest";
-import { type Call, Client } from "../../../src/local/client.ts";
+import { type Call, Client } from "../../../src/dev/client.ts";
 
 /** Between two calls while the control plane is away, ms; and how often. */
 const RETRY_MS = 50;

@@ -1,6 +1,6 @@
 /** The ledger of a prediction's webhooks, read by whoever owns it. */
 import { vi } from "vitest";
-import type { Client } from "../../../src/local/client.ts";
+import type { Client } from "../../../src/dev/client.ts";
 import { pageOf } from "../../../src/protocol/common.ts";
 import {
   type WebhookDelivery,

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
 import { dashboardBefore } from "../../../src/dashboard/app.tsx";
 import { servicesOf } from "../../../src/services/services.ts";
-import { authOf } from "../../../src/services/sign-in/library.ts";
+import { authOf } from "../../../src/services/sign-in/better-auth.ts";
 import { ask, ENDPOINTS, OPERATOR_ENDPOINTS } from "../support/access.ts";
 import { newModel } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";

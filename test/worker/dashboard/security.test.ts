@@ -4,8 +4,8 @@ import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import { servicesOf } from "../../../src/services/services.ts";
 import { sweepSessions } from "../../../src/services/sign-in/sweep.ts";
-import { sessions } from "../../../src/storage/sign-in-schema.ts";
-import { findUserByName } from "../../../src/storage/users.ts";
+import { findUserByName } from "../../../src/storage/accounts/users.ts";
+import { sessions } from "../../../src/storage/schema/sign-in.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
 
 const ADDRESS = "/account/security";

@@ -2,8 +2,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { servicesOf } from "../../../src/services/services.ts";
+import { countAccountTried } from "../../../src/services/sign-in/sign-up-attempts.ts";
 import { sweepSessions } from "../../../src/services/sign-in/sweep.ts";
-import { countAccountTried } from "../../../src/services/sign-in/tries.ts";
 import { run } from "../support/accounts.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";

@@ -2,10 +2,10 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
-import { setAvatar } from "../../../src/services/avatars.ts";
-import { deleteAccount } from "../../../src/services/delete-account.ts";
+import { setAvatar } from "../../../src/services/accounts/avatars.ts";
+import { deleteAccount } from "../../../src/services/accounts/delete-account.ts";
+import type { Caller } from "../../../src/services/accounts/tokens.ts";
 import { servicesOf } from "../../../src/services/services.ts";
-import type { Caller } from "../../../src/services/tokens.ts";
 import { Client, ORIGIN } from "./client.ts";
 import { newEndpoint } from "./endpoints.ts";
 import {

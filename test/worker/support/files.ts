@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import type { CreateUpload, Upload } from "../../../src/protocol/upload.ts";
-import type { UploadRow } from "../../../src/storage/uploads.ts";
+import type { UploadRow } from "../../../src/storage/files/uploads.ts";
 import { Client } from "./client.ts";
 import type { FakeRunner } from "./runner.ts";
 

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { decodeBase64, encodeBase64 } from "hono/utils/encode";
 import { expect } from "vitest";
-import { hex } from "../../../src/domain/hex.ts";
+import { hex } from "../../../src/lib/hex.ts";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import {
   type WebhookDelivery,

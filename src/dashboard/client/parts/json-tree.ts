@@ -1,7 +1,13 @@
 /** A value as a tree: a branch is made when it is first unfolded. */
 import type { Json } from "../../../protocol/common.ts";
-import { type Branch, type Entry, isBranch, paged, sizeText } from "../../run/branch.ts";
-import { isLinked, shown } from "../../run/shown.ts";
+import {
+  type Branch,
+  type Entry,
+  isBranch,
+  paged,
+  sizeText,
+} from "../../prediction-view/branch.ts";
+import { isLinked, shown } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 import { linked } from "./linked.ts";
 

@@ -1,5 +1,5 @@
 /** A text that is an address: as run/linked.tsx has it. */
-import type { Linked } from "../../run/shown.ts";
+import type { Linked } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 
 export function linked(found: Linked): HTMLElement {

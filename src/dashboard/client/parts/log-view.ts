@@ -1,7 +1,8 @@
 /** What is printed, line by line: the last of it, and how much is not there any more. */
-import { plainLog } from "../../../domain/log-tail.ts";
-import { MAX_CHARS, MAX_LOG_LINES } from "../../../domain/page-bounds.ts";
-import { hiddenText } from "../../run/hidden.ts";
+
+import { MAX_CHARS, MAX_LOG_LINES } from "../../../domain/predictions/display-limits.ts";
+import { plainLog } from "../../../domain/predictions/log-tail.ts";
+import { hiddenText } from "../../prediction-view/hidden.ts";
 import { Batch } from "./batch.ts";
 
 /** One piece of it: a text node, so that the first can go without the others being touched. */

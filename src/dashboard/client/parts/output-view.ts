@@ -1,8 +1,8 @@
 /** What a model puts out, as it comes: texts grow, pictures and sounds show, all else can be unfolded. */
-import { BEGINNING, MAX_CHARS } from "../../../domain/page-bounds.ts";
+import { BEGINNING, MAX_CHARS } from "../../../domain/predictions/display-limits.ts";
 import type { Json } from "../../../protocol/common.ts";
-import { isBranch } from "../../run/branch.ts";
-import { isLinked, type Shown, shown, shownPiece } from "../../run/shown.ts";
+import { isBranch } from "../../prediction-view/branch.ts";
+import { isLinked, type Shown, shown, shownPiece } from "../../prediction-view/output-kind.ts";
 import { Batch } from "./batch.ts";
 import { element } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";

@@ -1,5 +1,5 @@
 /** How long what goes on has taken so far, by the clock of the server. */
-import { longDuration } from "../../run/duration.ts";
+import { longDuration } from "../../prediction-view/duration.ts";
 
 /** @param root with `data-now`, unix ms as it was made, and `data-since` in it @returns ends it */
 export function tick(root: HTMLElement): () => void {

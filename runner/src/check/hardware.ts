@@ -1,0 +1,73 @@
+/** What this machine is: cores and memory from the system, GPUs from nvidia-smi where it is. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import os from "node:os";
+import { promisify } from "node:util";
+import type { Load, Machine } from "../../../src/protocol/runner.ts";
+
+const run = promisify(execFile);
+/** With a GPU that has fallen off the bus nvidia-smi hangs for minutes. */
+const NVIDIA_SMI_TIMEOUT_MS = 5_000;
+
+export type Gpu = Machine["gpus"][number];
+export type GpuLoad = NonNullable<Load["gpus"]>[number];
+
+/** What a driver has made of one; undefined where there is none, or no driver. */
+export const gpuDevice = (): string | undefined =>
+  ["/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg"].find(existsSync);
+
+export async function readMachine(): Promise<Machine> {
+  return {
+    cpus: os.availableParallelism(),
+    memory_gb: toGb(os.totalmem()),
+    gpus: parseGpus(await queryGpus("name,memory.total").catch(() => "")),
+  };
+}
+
+/** `withGpus` is false where there are none: no process is started in vain. */
+export async function readLoad(withGpus: boolean): Promise<Load> {
+  const load = {
+    cpu: os.loadavg()[0] ?? 0,
+    memory_used_gb: toGb(os.totalmem() - os.freemem()),
+  };
+  if (!withGpus) return load;
+  const csv = await queryGpus("utilization.gpu,memory.used").catch(() => "");
+  return { ...load, gpus: parseGpuLoads(csv) };
+}
+
+/** One line a GPU; rejects when there is no driver or it does not answer. */
+export async function queryGpus(fields: string): Promise<string> {
+  const { stdout } = await run(
+    "nvidia-smi",
+    [`--query-gpu=${fields}`, "--format=csv,noheader,nounits"],
+    { timeout: NVIDIA_SMI_TIMEOUT_MS, killSignal: "SIGKILL" },
+  );
+  return stdout;
+}
+
+/** Lines of `name, MiB`. */
+export const parseGpus = (csv: string): Gpu[] =>
+  rows(csv).map(([name = "", memory]) => ({
+    name: name.slice(0, 200),
+    memory_gb: mibToGb(amount(memory)),
+  }));
+
+/** Lines of `percent, MiB`; `used` is a share, from 0 to 1. */
+export const parseGpuLoads = (csv: string): GpuLoad[] =>
+  rows(csv).map(([used, memory]) => ({
+    used: amount(used) / 100,
+    memory_used_gb: mibToGb(amount(memory)),
+  }));
+
+const rows = (csv: string) =>
+  csv
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => line.split(",").map((cell) => cell.trim()));
+
+/** Some cards answer `[N/A]` or `[Not Supported]`. */
+const amount = (cell = "") => Number.parseFloat(cell) || 0;
+
+const mibToGb = (mib: number) => toGb(mib * 1024 ** 2);
+
+const toGb = (bytes: number) => Math.round((bytes / 1024 ** 3) * 10) / 10;

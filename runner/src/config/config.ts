@@ -1,0 +1,135 @@
+/** Settings from flags, environment and file, in this order of strength; checked once, here. */
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import type { ParseArgsOptionsConfig } from "node:util";
+import type { z } from "zod";
+import { messageOf } from "../control-plane/error.ts";
+import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "../engines/options.ts";
+import type { FileOptions } from "../files/inputs.ts";
+import { flagOf, SETTING_NAMES, type Settings, settings, variableOf } from "./settings.ts";
+
+export type Config = Omit<Settings, "token_file">;
+
+/** What is wrong with the settings, in lines for the operator. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+type Raw = Record<string, unknown>;
+export type Flags = Record<string, string | boolean | undefined>;
+export type Environment = Record<string, string | undefined>;
+
+export const FLAGS: ParseArgsOptionsConfig = Object.fromEntries(
+  SETTING_NAMES.filter((name) => name !== "token").map((name) => [
+    flagOf(name),
+    { type: "string" },
+  ]),
+);
+
+export function readConfig(flags: Flags, environment: Environment): Config {
+  const file = flags.config ?? environment.AUSPEX_CONFIG;
+  const given = {
+    ...(typeof file === "string" ? readSettings(file) : {}),
+    ...pick((name) => environment[variableOf(name)]),
+    ...pick((name) => flags[flagOf(name)]),
+  };
+  if (typeof given.token_file === "string") given.token = readText(given.token_file);
+  const result = settings.safeParse(given);
+  if (!result.success) throw new ConfigError(describe(result.error, given));
+  const { token_file: _, ...config } = result.data;
+  if (config.engine === "process" && config.models === undefined) {
+    throw new ConfigError(`${sources("models")}: the process engine needs it`);
+  }
+  return config;
+}
+
+/** The settings of the lower half. */
+export function engineOptions(config: Config): EngineOptions {
+  if (config.engine === "process") {
+    const state = path.join(homedir(), ".local", "state", "auspex-runner", config.name);
+    return { kind: "process", models: config.models ?? "", state: config.state ?? state };
+  }
+  return {
+    kind: "docker",
+    socket: config.docker_socket,
+    gpus: config.gpus,
+    firewall: config.firewall,
+    containers: config.containers ?? config.slots,
+    sandbox: sandboxOf(config),
+  };
+}
+
+export const fileOptions = (config: Config): FileOptions => ({
+  cache: config.cache ?? path.join(homedir(), ".cache", "auspex-runner", config.name),
+  cache_bytes: bytesIn(config.cache_gb),
+  cache_ms: config.cache_hours * 3_600_000,
+  max_file_bytes: bytesIn(config.max_file_gb),
+  fetch_allow: config.fetch_allow,
+});
+
+const sandboxOf = (config: Config): Sandbox => ({
+  memory_bytes: bytes(config.memory_gb),
+  disk_bytes: bytes(config.disk_gb),
+  cpus: config.cpus,
+  user: config.user,
+  runtime: runtimeOf(config),
+  shm_bytes: bytes(config.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
+  pids: config.pids ?? DEFAULT_SANDBOX.pids,
+  capabilities: config.capabilities ?? DEFAULT_SANDBOX.capabilities,
+  readonly_rootfs: config.read_only ?? DEFAULT_SANDBOX.readonly_rootfs,
+  egress: config.egress ?? DEFAULT_SANDBOX.egress,
+  dns: config.dns ?? DEFAULT_SANDBOX.dns,
+});
+
+/** The one for this machine's class before the one for all. */
+function runtimeOf({ runtime = [], hardware }: Config): string | undefined {
+  const named = runtime.find((one) => one.startsWith(`${hardware}=`));
+  return named?.slice(hardware.length + 1) ?? runtime.find((one) => !one.includes("="));
+}
+
+const bytesIn = (gigabytes: number) => Math.floor(gigabytes * 1024 ** 3);
+const bytes = (gigabytes: number | undefined) => gigabytes && bytesIn(gigabytes);
+
+/** An empty variable is none: that is how unit files and compose files leave one out. */
+const pick = (value: (name: string) => unknown): Raw =>
+  Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, value(name)]).filter(
+      ([, given]) => given !== undefined && given !== "",
+    ),
+  );
+
+function readSettings(file: string): Raw {
+  try {
+    const value: unknown = JSON.parse(readText(file));
+    if (typeof value === "object" && value !== null) return { ...value };
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    // The parser's message quotes the text, and the text may hold the token.
+    throw new ConfigError(`${file}: no valid JSON`);
+  }
+  throw new ConfigError(`${file}: the settings are a JSON object`);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(messageOf(error));
+  }
+}
+
+const describe = (error: z.ZodError, given: Raw): string =>
+  error.issues
+    .map(({ code, path: [name], message, ...issue }) => {
+      if (code === "unrecognized_keys" && "keys" in issue) return message;
+      const missing = given[String(name)] === undefined;
+      return `${sources(String(name))}: ${missing ? "is missing" : message}`;
+    })
+    .join("\n");
+
+/** Where a setting may come from: what the operator looks for. */
+function sources(name: string): string {
+  const flag = name === "token" ? "--token-file" : `--${flagOf(name)}`;
+  return `${name} (${flag}, ${variableOf(name)})`;
+}

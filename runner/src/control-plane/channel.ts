@@ -1,0 +1,309 @@
+/**
+ * A job's line to its prediction (src/protocol/channel.ts), through as many connections as it
+ * takes: numbers the frames, keeps the one that is not acknowledged, resends it after a break,
+ * and decides when the next one goes.
+ */
+import type { DownFrame, Finish } from "../../../src/protocol/channel.ts";
+import type { RunnerSettings } from "../../../src/protocol/runner.ts";
+import type { Portion } from "../jobs/reporter.ts";
+import { backoff } from "../lib/retry.ts";
+import type { ChannelAddress } from "./client.ts";
+import { type Closed, Connection } from "./connection.ts";
+
+/** Where the frames' content comes from. */
+export interface Outbox {
+  readonly empty: boolean;
+  /** The run has ended: nothing more will come. */
+  readonly finished: boolean;
+  /** Holds what somebody waits for: then only the last acknowledgement is waited for. */
+  readonly urgent: boolean;
+  take(): Portion;
+}
+
+export type ChannelEnd =
+  /** The finish is acknowledged. */
+  | { kind: "finished"; finish: Finish }
+  /** The job is handed back. */
+  | { kind: "released" }
+  /** The attempt is not this runner's any more. */
+  | { kind: "fenced"; reason: string }
+  /** The prediction could not be reached for too long. */
+  | { kind: "lost"; reason: string };
+
+export interface ChannelOptions {
+  address: ChannelAddress;
+  /** Sends the only frame of a run, without a connection. */
+  post: (frame: string, signal: AbortSignal) => Promise<DownFrame>;
+  settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds" | "flush_ms">;
+  outbox: Outbox;
+  onCancel: (reason: string) => void;
+  /** The prediction has heard of this attempt. */
+  onHeard: (receipt: string) => void;
+}
+
+interface Frame {
+  text: string;
+  finish?: Finish;
+  sends: number;
+}
+
+/**
+ * A run that ends within this is reported by one request on a connection that stands already: to
+ * open a channel for it takes several round trips. One that has output gets its channel at once,
+ * and one that is sure to stream has it before that.
+ */
+const SHORT_RUN_MS = 25;
+/**
+ * The prediction is marked as started by its first frame: due 30 ms after the welcome even when
+ * it is empty; a run that has ended by then is a single frame.
+ */
+const FIRST_FRAME_MS = 25;
+/** After the first retry, which comes at once. */
+const RECONNECT = { base: 200, max: 5_000 };
+/** A frame that breaks every connection (too large, not understood) is not sent for ever. */
+const MAX_SENDS = 10;
+/** Handing back is a courtesy: without it the lease runs out. */
+const RELEASE_TIMEOUT_MS = 5_000;
+
+/** The last of a run whose last words cannot be JSON: a defect, as what is nested too deep. */
+const UNREPORTABLE: Portion = {
+  events: [],
+  finish: {
+    status: "failed",
+    output: "none",
+    error: { source: "internal", message: "The runner could not report the run" },
+  },
+};
+
+export class Channel {
+  readonly ended: Promise<ChannelEnd>;
+  readonly #end: (end: ChannelEnd) => void;
+  readonly #options: ChannelOptions;
+  #over = false;
+  #connection: Connection | undefined;
+  /** A connection or the report of a short run has been begun. */
+  #opened = false;
+  #welcome = false;
+  #breaks = 0;
+  #seq = 0;
+  #unacknowledged: Frame | undefined;
+  #release: string | undefined;
+  #welcomedAt = 0;
+  #sentAt = 0;
+  #contactAt = 0;
+  /** The next frame while connected, the next connection while not. */
+  #timer: NodeJS.Timeout | undefined;
+  #releaseTimer: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+    const { promise, resolve } = Promise.withResolvers<ChannelEnd>();
+    this.ended = promise;
+    this.#end = resolve;
+  }
+
+  /** @param streams the run is known to put out one piece after the other */
+  open(streams = false): void {
+    this.#contactAt = performance.now();
+    if (streams) this.#connect();
+    else this.#timer = setTimeout(() => this.#connect(), SHORT_RUN_MS);
+  }
+
+  /** The outbox has changed. Sent at the end of the turn: an output and its finish are one frame. */
+  notify(): void {
+    if (this.#over || (this.#opened && !this.#welcome)) return;
+    this.#immediate ??= setImmediate(() => {
+      this.#immediate = undefined;
+      if (this.#opened) this.#pump();
+      else this.#begin();
+    });
+  }
+
+  /** Before there is a connection: a run that has ended needs none, one that has output does. */
+  #begin(): void {
+    const { outbox } = this.#options;
+    if (this.#over || this.#opened || !(outbox.urgent || this.#release !== undefined)) return;
+    if (outbox.finished && this.#release === undefined) this.#post(this.#frame());
+    else this.#connect();
+  }
+
+  #post(frame: Frame): void {
+    this.#opened = true;
+    clearTimeout(this.#timer);
+    // What does not fit into one frame takes the connection, and so does whatever goes wrong here.
+    if (!frame.finish) return this.#connect();
+    const { post, settings } = this.#options;
+    post(frame.text, AbortSignal.timeout(settings.lease_seconds * 1000)).then(
+      (answer) => this.#receive(answer),
+      () => this.#over || this.#connect(),
+    );
+  }
+
+  /** Hands the job back, as soon as what is on its way is acknowledged. */
+  release(reason: string): void {
+    if (this.#over || this.#release !== undefined) return;
+    this.#release = reason;
+    this.#releaseTimer = setTimeout(
+      () => this.#settle({ kind: "lost", reason: "could not be handed back in time" }),
+      RELEASE_TIMEOUT_MS,
+    );
+    this.notify();
+  }
+
+  #connect(): void {
+    this.#opened = true;
+    clearTimeout(this.#timer);
+    const { address, settings } = this.#options;
+    const pingMs = settings.ping_seconds * 1000;
+    // A ping unanswered until the next one: soon enough to reconnect before the lease runs out.
+    const silenceMs = Math.min(2 * pingMs, settings.lease_seconds * 1000);
+    this.#connection = new Connection(
+      address,
+      { pingMs, silenceMs },
+      {
+        onFrame: (frame) => this.#receive(frame),
+        onPong: () => this.#contact(),
+        onClose: (closed) => this.#broken(closed),
+      },
+    );
+  }
+
+  #receive(frame: DownFrame): void {
+    if (this.#over) return;
+    this.#contactAt = performance.now();
+    if ("receipt" in frame && frame.receipt !== undefined) this.#options.onHeard(frame.receipt);
+    switch (frame.type) {
+      case "welcome":
+        this.#welcomed(frame.seq);
+        break;
+      case "ack":
+        this.#acknowledged(frame.seq);
+        break;
+      case "cancel":
+        this.#options.onCancel(frame.reason);
+        break;
+      case "fenced":
+        this.#settle({ kind: "fenced", reason: frame.reason });
+    }
+  }
+
+  /** The connection works, not merely stands: the next break is the first one again. */
+  #contact(): void {
+    this.#contactAt = performance.now();
+    this.#breaks = 0;
+  }
+
+  #welcomed(seq: number): void {
+    const acknowledged = this.#unacknowledged ? this.#seq - 1 : this.#seq;
+    if (seq !== this.#seq && seq !== acknowledged) {
+      const reason = `the prediction has frame ${seq}, this runner is at ${this.#seq}`;
+      this.#settle({ kind: "lost", reason });
+      return;
+    }
+    this.#welcome = true;
+    this.#welcomedAt = performance.now();
+    if (seq === this.#seq) this.#acknowledged(seq);
+    else this.#send();
+  }
+
+  #acknowledged(seq: number): void {
+    if (seq === this.#seq && this.#unacknowledged) {
+      this.#contact();
+      const { finish } = this.#unacknowledged;
+      this.#unacknowledged = undefined;
+      if (finish) this.#settle({ kind: "finished", finish });
+    }
+    this.#pump();
+  }
+
+  #pump(): void {
+    // Not connected, the timer is that of the next connection: it is left alone.
+    if (this.#over || !this.#welcome || this.#unacknowledged) return;
+    clearTimeout(this.#timer);
+    const wait = this.#wait(performance.now());
+    if (wait === undefined) return;
+    if (wait > 0) this.#timer = setTimeout(() => this.#pump(), wait);
+    else if (this.#release !== undefined) this.#handBack(this.#release);
+    else this.#next();
+  }
+
+  #next(): void {
+    this.#frame();
+    this.#send();
+  }
+
+  #frame(): Frame {
+    this.#seq++;
+    this.#unacknowledged = this.#framed(this.#options.outbox.take());
+    return this.#unacknowledged;
+  }
+
+  #framed(portion: Portion): Frame {
+    try {
+      const { events, finish } = portion;
+      const end = finish ? `,"finish":${JSON.stringify(finish)}` : "";
+      const text = `{"type":"events","seq":${this.#seq},"events":[${events.join()}]${end}}`;
+      return { text, finish, sends: 0 };
+    } catch {
+      // Nobody waits for a frame: thrown on, this would end the process and every run in it.
+      return this.#framed(UNREPORTABLE);
+    }
+  }
+
+  /** Milliseconds until the next frame is due; undefined when there is none. */
+  #wait(now: number): number | undefined {
+    const { outbox, settings } = this.#options;
+    if (this.#release !== undefined || outbox.urgent) return 0;
+    if (this.#seq === 0) return this.#welcomedAt + FIRST_FRAME_MS - now;
+    if (outbox.empty) return undefined;
+    return this.#sentAt + settings.flush_ms - now;
+  }
+
+  #send(): void {
+    const frame = this.#unacknowledged;
+    if (!frame) return;
+    frame.sends++;
+    if (frame.sends > MAX_SENDS) {
+      const reason = `frame ${this.#seq} was sent ${MAX_SENDS} times and never acknowledged`;
+      this.#settle({ kind: "lost", reason });
+      return;
+    }
+    this.#sentAt = performance.now();
+    this.#connection?.send(frame.text);
+  }
+
+  #handBack(reason: string): void {
+    this.#connection?.send(JSON.stringify({ type: "release", reason }));
+    this.#settle({ kind: "released" });
+  }
+
+  #broken({ final, reason }: Closed): void {
+    if (this.#over) return;
+    this.#connection = undefined;
+    this.#welcome = false;
+    clearTimeout(this.#timer);
+    const silentMs = performance.now() - this.#contactAt;
+    if (final) {
+      this.#settle({ kind: "fenced", reason });
+    } else if (silentMs > this.#options.settings.lease_seconds * 2000) {
+      const words = `no contact for ${Math.round(silentMs / 1000)} s: ${reason}`;
+      this.#settle({ kind: "lost", reason: words });
+    } else {
+      const delay = this.#breaks === 0 ? 0 : backoff(this.#breaks, RECONNECT);
+      this.#breaks++;
+      this.#timer = setTimeout(() => this.#connect(), delay);
+    }
+  }
+
+  #settle(end: ChannelEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#releaseTimer);
+    clearImmediate(this.#immediate);
+    this.#connection?.close();
+    this.#connection = undefined;
+    this.#end(end);
+  }
+}

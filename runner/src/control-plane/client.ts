@@ -1,0 +1,139 @@
+/** The control plane as the runner sees it: one typed call per endpoint, one try per call. */
+import { downFrame } from "../../../src/protocol/channel.ts";
+import {
+  type ClaimRequest,
+  claimResponse,
+  inputResponse,
+  LEASE_HEADER,
+  runnerUpload,
+  type SessionRequest,
+  sessionResponse,
+  storedFile,
+  storedName,
+  type TelemetryRequest,
+  telemetryResponse,
+} from "../../../src/protocol/runner.ts";
+import type { CreateUpload } from "../../../src/protocol/upload.ts";
+import { VERSION } from "../version.ts";
+import { JsonClient, refusalOf } from "./json-client.ts";
+
+export interface ControlPlaneOptions {
+  url: string;
+  token: string;
+}
+
+/** Where a channel goes and what it shows at the door. */
+export interface ChannelAddress {
+  url: string;
+  headers: Record<string, string>;
+}
+
+/** A file, or what a job makes: small enough to be sent at once. */
+export interface WholeFile {
+  name: string;
+  mime_type: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+const CALL_TIMEOUT_MS = 15_000;
+/** Up to 16 MB over a slow line. */
+const TRANSFER_TIMEOUT_MS = 120_000;
+/** A long poll ends by itself; what is later than this never comes. */
+const POLL_GRACE_MS = 10_000;
+
+export class ControlPlane {
+  readonly url: string;
+  readonly #headers: Record<string, string>;
+  readonly #service: JsonClient;
+
+  constructor({ url, token }: ControlPlaneOptions) {
+    this.url = url.replace(/\/+$/, "");
+    this.#headers = {
+      authorization: `Bearer ${token}`,
+      // Answers are small and waited for: to compress one costs more than to send it.
+      "accept-encoding": "identity",
+      "user-agent": `auspex-runner/${VERSION}`,
+    };
+    this.#service = new JsonClient(this.url, this.#headers);
+  }
+
+  register(body: SessionRequest, signal: AbortSignal) {
+    const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
+    return this.#service.call("/v1/runner/sessions", sessionResponse, call);
+  }
+
+  async claim(body: ClaimRequest, pollSeconds: number, signal: AbortSignal) {
+    const call = { body, timeoutMs: pollSeconds * 1000 + POLL_GRACE_MS, signal };
+    return (await this.#service.call("/v1/runner/jobs/claim", claimResponse, call)).jobs;
+  }
+
+  async input(lease: string, signal: AbortSignal) {
+    const call = { headers: { [LEASE_HEADER]: lease }, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    return (await this.#service.call("/v1/runner/input", inputResponse, call)).input;
+  }
+
+  report(body: TelemetryRequest, signal: AbortSignal) {
+    const call = { body, timeoutMs: CALL_TIMEOUT_MS, signal };
+    return this.#service.call("/v1/runner/telemetry", telemetryResponse, call);
+  }
+
+  /** The only frame of a short run, as text; the answer is the channel's. */
+  finish(lease: string, frame: string, signal: AbortSignal) {
+    const call = {
+      content: frame,
+      headers: { [LEASE_HEADER]: lease },
+      timeoutMs: CALL_TIMEOUT_MS,
+      signal,
+    };
+    return this.#service.call("/v1/runner/report", downFrame, call);
+  }
+
+  /** The bytes of a stored input; the caller reads them to the end, or aborts. */
+  async file(lease: string, key: string, signal: AbortSignal): Promise<Response> {
+    const headers = { [LEASE_HEADER]: lease };
+    const response = await this.#service.send(`/v1/runner/files/${key}`, { headers, signal });
+    if (response.ok) return response;
+    throw refusalOf(response.status, response.headers, await response.text());
+  }
+
+  storeFile(lease: string, { name, mime_type, bytes }: WholeFile, signal: AbortSignal) {
+    const headers = { [LEASE_HEADER]: lease, "content-type": mime_type };
+    const call = { content: bytes, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    return this.#service.call(
+      `/v1/runner/files?${new URLSearchParams({ name })}`,
+      storedFile,
+      call,
+    );
+  }
+
+  beginUpload(lease: string, body: CreateUpload, signal: AbortSignal) {
+    const call = { body, headers: { [LEASE_HEADER]: lease }, timeoutMs: CALL_TIMEOUT_MS, signal };
+    return this.#service.call("/v1/runner/uploads", runnerUpload, call);
+  }
+
+  completeUpload(lease: string, id: string, etags: string[], signal: AbortSignal) {
+    const headers = { [LEASE_HEADER]: lease };
+    const call = { body: { etags }, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    return this.#service.call(`/v1/runner/uploads/${id}/complete`, storedFile, call);
+  }
+
+  /** A value as JSON text; the answer is what a `stored` event names. */
+  async storeValue(lease: string, json: string, signal: AbortSignal) {
+    const headers = { [LEASE_HEADER]: lease };
+    const call = { content: json, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
+    return (await this.#service.call("/v1/runner/values", storedName, call)).name;
+  }
+
+  channel(lease: string): ChannelAddress {
+    return {
+      url: `${this.url.replace(/^http/, "ws")}/v1/runner/channel`,
+      headers: { ...this.#headers, [LEASE_HEADER]: lease },
+    };
+  }
+}
+
+/** What the lower half asks of the control plane, by the lease of the job that it is for. */
+export type FileStore = Pick<
+  ControlPlane,
+  "file" | "storeFile" | "beginUpload" | "completeUpload" | "storeValue"
+>;

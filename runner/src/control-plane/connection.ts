@@ -1,0 +1,100 @@
+/** One WebSocket of a channel, from the upgrade to its close. What the frames mean is not its. */
+import { type RawData, WebSocket } from "ws";
+import { CLOSE, type DownFrame, downFrame, PING, PONG } from "../../../src/protocol/channel.ts";
+import type { ChannelAddress } from "./client.ts";
+import { messageOf } from "./error.ts";
+
+export interface Timing {
+  pingMs: number;
+  /** A connection that has been silent for so long is none. */
+  silenceMs: number;
+}
+
+export interface Closed {
+  /** The other side will not have us again. */
+  final: boolean;
+  reason: string;
+}
+
+export interface ConnectionHandlers {
+  onFrame: (frame: DownFrame) => void;
+  onPong: () => void;
+  /** Called once, whichever way it ended. */
+  onClose: (closed: Closed) => void;
+}
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 2_000;
+/** What comes down is small: acknowledgements and reasons. */
+const MAX_DOWN_BYTES = 64 * 1024;
+/** Refusals of the upgrade that no other try changes: token, lease, prediction. */
+const FINAL_STATUS = new Set([401, 403, 404, 409, 410]);
+
+export class Connection {
+  readonly #socket: WebSocket;
+  readonly #handlers: ConnectionHandlers;
+  #pings: NodeJS.Timeout | undefined;
+  #silence: NodeJS.Timeout;
+  #closed: Closed | undefined;
+
+  constructor(address: ChannelAddress, timing: Timing, handlers: ConnectionHandlers) {
+    this.#handlers = handlers;
+    this.#socket = new WebSocket(address.url, {
+      headers: address.headers,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      maxPayload: MAX_DOWN_BYTES,
+      // Most frames are a hundred bytes: deflate costs more than it saves.
+      perMessageDeflate: false,
+    });
+    this.#silence = setTimeout(() => this.#socket.terminate(), timing.silenceMs);
+    this.#socket
+      .on("open", () => {
+        this.#pings = setInterval(() => this.send(PING), timing.pingMs);
+      })
+      .on("message", (data) => this.#receive(data))
+      .on("unexpected-response", (_request, { statusCode = 0 }) => {
+        this.#closed = { final: FINAL_STATUS.has(statusCode), reason: `HTTP ${statusCode}` };
+        this.#socket.terminate();
+      })
+      .on("error", (error) => {
+        this.#closed ??= { final: false, reason: messageOf(error) };
+      })
+      .on("close", (code, reason) => this.#end(code, reason.toString()));
+  }
+
+  /** On a connection that is not open this is nothing: whoever sends learns it from the close. */
+  send(text: string): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
+  }
+
+  close(): void {
+    clearInterval(this.#pings);
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#socket.terminate(), CLOSE_TIMEOUT_MS);
+    this.#socket.close(1000);
+  }
+
+  #receive(data: RawData): void {
+    const text = data.toString();
+    if (this.#socket.readyState === WebSocket.OPEN) this.#silence.refresh();
+    const frame = text === PONG ? undefined : parse(text);
+    if (text === PONG) this.#handlers.onPong();
+    else if (frame) this.#handlers.onFrame(frame);
+  }
+
+  #end(code: number, reason: string): void {
+    clearInterval(this.#pings);
+    clearTimeout(this.#silence);
+    const words = reason === "" ? `closed with code ${code}` : reason;
+    this.#handlers.onClose(this.#closed ?? { final: code === CLOSE.fenced, reason: words });
+  }
+}
+
+/** Undefined for what this version does not know: a newer control plane may say more. */
+function parse(text: string): DownFrame | undefined {
+  try {
+    return downFrame.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Asks for work: one long poll at a time, with the number of free slots.
+ *
+ * An open poll is never cut to ask for more: it brings the next job at once as long as it asks
+ * for one, the poll after it asks for all the room there is, and what the control plane has just
+ * put into a poll that is cut would lie there until it gives the job to someone else (5 s).
+ */
+import { EventEmitter, once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Job } from "../../../src/protocol/runner.ts";
+import type { Log } from "../lib/log.ts";
+import { type Backoff, retryDelay } from "../lib/retry.ts";
+import { endsSession, messageOf } from "./error.ts";
+
+export interface PollerOptions {
+  /** How many jobs there is room for now. */
+  free: () => number;
+  claim: (free: number, signal: AbortSignal) => Promise<Job[]>;
+  onJob: (job: Job) => void;
+  log: Log;
+  delays?: Backoff;
+}
+
+export class Poller {
+  readonly #options: PollerOptions;
+  readonly #delays: Backoff;
+  readonly #changes = new EventEmitter();
+  #paused = false;
+  #poll: AbortController | undefined;
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+    this.#delays = options.delays ?? { base: 250, max: 10_000 };
+  }
+
+  /** A slot became free. */
+  wake(): void {
+    this.#changes.emit("change");
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#poll?.abort();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.wake();
+  }
+
+  /** Ends with the signal; rejects when the control plane says that it is over. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const free = this.#paused ? 0 : this.#options.free();
+      try {
+        if (free === 0) await once(this.#changes, "change", { signal });
+        else await this.#ask(free, signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (this.#paused) continue;
+        if (endsSession(error)) throw error;
+        failures++;
+        await this.#rest(error, failures, signal);
+      }
+    }
+  }
+
+  async #ask(free: number, signal: AbortSignal): Promise<void> {
+    this.#poll = new AbortController();
+    const jobs = await this.#options.claim(free, AbortSignal.any([signal, this.#poll.signal]));
+    for (const job of jobs) this.#options.onJob(job);
+  }
+
+  async #rest(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+    const delay = retryDelay(error, failures, this.#delays);
+    this.#options.log.warn("asking for work failed", {
+      error: messageOf(error),
+      retry_ms: Math.round(delay),
+    });
+    await sleep(delay, undefined, { signal }).catch(() => undefined);
+  }
+}

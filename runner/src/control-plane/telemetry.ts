@@ -1,0 +1,70 @@
+/** Tells the control plane how this runner is, and learns whether it is to drain. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Load, TelemetryRequest, TelemetryResponse } from "../../../src/protocol/runner.ts";
+import type { Log } from "../lib/log.ts";
+import { endsSession, messageOf } from "./error.ts";
+
+export type RunnerState = Omit<TelemetryRequest, "load">;
+
+export interface TelemetryOptions {
+  intervalMs: number;
+  /** Between two reports of what runs here at least, however fast that changes: 5 s by default. */
+  changedMs?: number;
+  state: () => RunnerState;
+  load: () => Promise<Load>;
+  report: (telemetry: TelemetryRequest, signal: AbortSignal) => Promise<TelemetryResponse>;
+  onAnswer: (answer: TelemetryResponse) => void;
+  log: Log;
+}
+
+const CHANGED_MS = 5_000;
+
+/** A runner that stops must not be held up by saying so. */
+const LEAVE_TIMEOUT_MS = 2_000;
+
+export class Telemetry {
+  readonly #options: TelemetryOptions;
+  #changed = new AbortController();
+
+  constructor(options: TelemetryOptions) {
+    this.#options = options;
+  }
+
+  /** What runs here has changed: the next report is due, but not at once after the last. */
+  wake(): void {
+    this.#changed.abort();
+  }
+
+  /** Ends with the signal; rejects when the control plane says that it is over. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { intervalMs, changedMs = CHANGED_MS, onAnswer, log } = this.#options;
+    const soonest = Math.min(changedMs, intervalMs);
+    while (!signal.aborted) {
+      this.#changed = new AbortController();
+      const woken = AbortSignal.any([signal, this.#changed.signal]);
+      try {
+        onAnswer(await this.#report(this.#options.state(), signal));
+      } catch (error) {
+        if (signal.aborted) return;
+        if (endsSession(error)) throw error;
+        // The next beat is the retry.
+        log.warn("telemetry failed", { error: messageOf(error) });
+      }
+      await sleep(soonest, undefined, { signal }).catch(() => undefined);
+      await sleep(intervalMs - soonest, undefined, { signal: woken }).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Says at once that this runner takes no more work, so that none is handed to the poll that it
+   * has just given up. Unheard, such a job is handed out again after a while, and presence ends.
+   */
+  async leave(state: "draining" | "stopped"): Promise<void> {
+    const signal = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
+    await this.#report({ ...this.#options.state(), state }, signal).catch(() => undefined);
+  }
+
+  async #report(state: RunnerState, signal: AbortSignal): Promise<TelemetryResponse> {
+    return this.#options.report({ ...state, load: await this.#options.load() }, signal);
+  }
+}

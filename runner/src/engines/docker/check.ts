@@ -1,0 +1,124 @@
+/** What `auspex-runner check` says about containers: in words, and with advice. */
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import Dockerode from "dockerode";
+import type { Finding } from "../../check/finding.ts";
+import { gigabytes } from "../../files/transfer.ts";
+import {
+  DEFAULT_SOCKET,
+  type DockerOptions,
+  type EngineOptions,
+  type ProcessOptions,
+  type Sandbox,
+} from "../options.ts";
+import { listOwned } from "../process/model-folder.ts";
+import { UNISOLATED } from "../process/process.ts";
+import { confinement, RUNTIME_ADVICE, runtimeProblem } from "./confinement.ts";
+import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
+import { type DockerInfo, dockerInfo } from "./info.ts";
+import { excessOf, sharesOf } from "./shares.ts";
+
+export function checkEngine(options: EngineOptions): Promise<Finding[]> {
+  return options.kind === "docker" ? checkDocker(options) : checkProcess(options);
+}
+
+async function checkDocker(options: DockerOptions): Promise<Finding[]> {
+  const socketPath = options.socket ?? DEFAULT_SOCKET;
+  try {
+    const found = dockerInfo.parse(await new Dockerode({ socketPath, timeout: 5_000 }).info());
+    const findings = [checkVersion(found), checkStorage(found)];
+    if (options.gpus !== "never") findings.push(checkGpus(found, options.gpus === "always"));
+    const sandbox = options.sandbox ?? {};
+    findings.push(checkConfinement(found, sandbox), await checkShares(found, options), VARIABLES);
+    return [...findings, await checkFirewall(options.firewall === "off")];
+  } catch (error) {
+    const detail = `Docker does not answer at ${socketPath}: ${String(error)}`;
+    const advice = "start Docker, give this user access to its socket, or use --engine process";
+    return [{ ok: false, name: "docker", detail, advice }];
+  }
+}
+
+const checkVersion = ({ ServerVersion, OperatingSystem }: DockerInfo): Finding => ({
+  ok: true,
+  name: "docker",
+  detail: `version ${ServerVersion} on ${OperatingSystem}`,
+});
+
+function checkStorage({ Driver, DockerRootDir }: DockerInfo): Finding {
+  const detail = `images are kept by ${Driver} in ${DockerRootDir}`;
+  if (Driver !== "vfs") return { ok: true, name: "docker storage", detail };
+  const advice = "vfs copies every layer whole: set Docker up with overlay2";
+  return { ok: true, name: "docker storage", detail, advice };
+}
+
+function checkGpus({ Runtimes }: DockerInfo, needed: boolean): Finding {
+  const name = "nvidia container toolkit";
+  if ("nvidia" in Runtimes) return { ok: true, name, detail: "Docker has the runtime nvidia" };
+  const detail = "Docker has no runtime nvidia: images that need GPUs will not start";
+  const advice = "on a machine with GPUs: install it, then nvidia-ctk runtime configure";
+  return { ok: !needed, name, detail, advice };
+}
+
+function checkConfinement(found: DockerInfo, sandbox: Partial<Sandbox>): Finding {
+  const name = "container isolation";
+  const problem = runtimeProblem(found, sandbox);
+  if (problem !== undefined) return { ok: false, name, detail: problem, advice: RUNTIME_ADVICE };
+  return { ok: true, name, ...confinement(found, sandbox) };
+}
+
+async function checkShares(found: DockerInfo, options: DockerOptions): Promise<Finding> {
+  const name = "container shares";
+  const shares = await sharesOf(found, options);
+  const excess = excessOf(found, shares, options.containers ?? 1);
+  if (excess) return { ok: !excess.fatal, name, detail: excess.detail, advice: excess.advice };
+  const { memory_bytes, cpus, disk_bytes } = shares;
+  const cores = cpus === 0 ? "all cores" : `${cpus} cores`;
+  const watched = found.DriverStatus?.some(([, value]) => value === "xfs")
+    ? "by the storage driver where it can, and by looking at it"
+    : "by looking at it, so that it may go beyond for some seconds";
+  const disk =
+    disk_bytes === 0
+      ? "disk without bound"
+      : `${gigabytes(disk_bytes)} GB of disk, held ${watched}`;
+  const detail = `each gets ${gigabytes(memory_bytes)} GB of memory, ${cores}, ${disk}`;
+  return { ok: true, name, detail };
+}
+
+const VARIABLES: Finding = {
+  ok: true,
+  name: "model variables",
+  detail: "docker inspect shows none, but for images without /bin/sh (the runner's log names them)",
+};
+
+async function checkFirewall(off: boolean): Promise<Finding> {
+  const name = "container firewall";
+  if (off) {
+    const detail = `switched off: ${UNFENCED}, and versions that limit their egress do not run here`;
+    return { ok: true, name, detail };
+  }
+  const problem = await firewallProblem();
+  if (problem === undefined) {
+    return {
+      ok: true,
+      name,
+      detail: "containers reach the public internet only, or what their version's egress says",
+    };
+  }
+  return { ok: false, name, detail: `${UNFENCED}: ${problem}`, advice: UNFENCED_ADVICE };
+}
+
+async function checkProcess({ models }: ProcessOptions): Promise<Finding[]> {
+  const isolation = { ok: true, name: "isolation", detail: UNISOLATED };
+  const name = "models folder";
+  try {
+    await access(models, constants.R_OK);
+    const names = await listOwned(models);
+    const detail = `${models} holds ${names.length > 0 ? names.join(", ") : "no model"}`;
+    if (names.length > 0) return [isolation, { ok: true, name, detail }];
+    const advice = "a model is a folder {owner}/{name} in it with an auspex.json";
+    return [isolation, { ok: true, name, detail, advice }];
+  } catch (error) {
+    const detail = `${models} cannot be used: ${String(error)}`;
+    return [isolation, { ok: false, name, detail, advice: "name a readable folder with --models" }];
+  }
+}

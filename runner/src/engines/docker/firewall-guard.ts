@@ -1,0 +1,74 @@
+/**
+ * The firewall over the runner's whole life: other programs flush tables (a restart of Docker or
+ * of firewalld, an operator's script). It is looked at before each start and by a timer, and put
+ * back; where it cannot be, nothing may start and nothing may go on.
+ */
+import { type Failure, internal } from "../../containers/failure.ts";
+import { every } from "../../lib/every.ts";
+import type { Log } from "../../lib/log.ts";
+import { firewallStands, lowerFirewall, type Rules, raiseFirewall } from "./firewall.ts";
+
+const GONE =
+  "the firewall that keeps containers off this machine and its private network is gone and cannot be put back";
+const ADVICE = "the operator finds the reason in the runner's log";
+
+export interface FenceOptions {
+  rules: Rules[];
+  /** Between two looks, ms. */
+  interval: number;
+  /** Told when there is no firewall and there can be none: what runs must end. */
+  onBreach: (reason: Failure) => void;
+  log: Log;
+}
+
+export class Fence {
+  readonly #options: FenceOptions;
+  /** As the system has them, in the order of the rules. */
+  readonly #raised: string[] = [];
+  #looking: Promise<void> | undefined;
+  #stop = () => {};
+
+  constructor(options: FenceOptions) {
+    this.#options = options;
+  }
+
+  async raise(): Promise<void> {
+    for (const [index, rules] of this.#options.rules.entries()) {
+      this.#raised[index] = await raiseFirewall(rules);
+    }
+    this.#stop = every(this.#options.interval, () =>
+      this.hold().catch((reason: Failure) => this.#options.onBreach(reason)),
+    );
+  }
+
+  /** @throws Failure when the rules are not there and cannot be put back */
+  hold(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  async lower(): Promise<void> {
+    this.#stop();
+    // One that is under way would put them back.
+    await this.#looking?.catch(() => {});
+    for (const rules of this.#options.rules) await lowerFirewall(rules);
+  }
+
+  async #look(): Promise<void> {
+    const { rules: all, log } = this.#options;
+    for (const [index, rules] of all.entries()) {
+      if (await firewallStands(rules, this.#raised[index] ?? "")) continue;
+      log.warn("the firewall of the containers was gone: it is put back", { bridge: rules.bridge });
+      try {
+        const raised = await raiseFirewall(rules);
+        if (!(await firewallStands(rules, raised))) throw new Error("it does not stay");
+        this.#raised[index] = raised;
+      } catch (cause) {
+        log.error(GONE, { bridge: rules.bridge, error: cause });
+        throw internal(`${GONE}: ${ADVICE}`, { cause });
+      }
+    }
+  }
+}

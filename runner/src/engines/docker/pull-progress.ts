@@ -1,0 +1,67 @@
+/** The lines of a pull, one layer at a time, summed up into one figure. */
+import type { ReportProgress } from "../engine.ts";
+import type { PullLine } from "./pull.ts";
+
+/** At most four reports a second. */
+const INTERVAL = 250;
+
+interface Layer {
+  total: number;
+  downloaded: number;
+  extracted: number;
+}
+
+export class PullProgress {
+  readonly #report: ReportProgress;
+  readonly #now: () => number;
+  readonly #layers = new Map<string, Layer>();
+  #reported = Number.NEGATIVE_INFINITY;
+  /** Layers make themselves known as they come, so that the sum may fall: what is shown does not. */
+  #highest = 0;
+
+  constructor(report: ReportProgress, now: () => number = () => performance.now()) {
+    this.#report = report;
+    this.#now = now;
+  }
+
+  add({ id, status, progressDetail }: PullLine): void {
+    if (id === undefined || status === undefined) return;
+    const layer = this.#layers.get(id) ?? { total: 0, downloaded: 0, extracted: 0 };
+    this.#layers.set(id, layer);
+    layer.total = Math.max(layer.total, progressDetail?.total ?? 0);
+    const current = Math.min(progressDetail?.current ?? 0, layer.total);
+    if (status === "Downloading") layer.downloaded = current;
+    if (status === "Extracting") layer.extracted = current;
+    if (status === "Download complete") layer.downloaded = layer.total;
+    if (status === "Pull complete") layer.downloaded = layer.extracted = layer.total;
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#now() - this.#reported < INTERVAL) return;
+    this.#reported = this.#now();
+    let [total, downloaded, extracted] = [0, 0, 0];
+    for (const layer of this.#layers.values()) {
+      total += layer.total;
+      downloaded += layer.downloaded;
+      extracted += layer.extracted;
+    }
+    if (total === 0) {
+      this.#report({ phase: "pulling", message: "pulling the image" });
+      return;
+    }
+    this.#highest = Math.max(this.#highest, (downloaded + extracted) / (2 * total));
+    const message = `pulling the image: ${amount(downloaded, total)}`;
+    this.#report({ phase: "pulling", message, progress: this.#highest });
+  }
+}
+
+/** In the unit of the whole. */
+function amount(part: number, total: number): string {
+  const [unit, name] = total < 1e6 ? ([1e3, "kB"] as const) : ([1e6, "MB"] as const);
+  const whole = total / unit >= 10;
+  // What is there is never said to be nothing.
+  const text = (bytes: number) =>
+    whole ? String(Math.round(bytes / unit)) : (Math.ceil(bytes / (unit / 10)) / 10).toFixed(1);
+  return `${text(part)} of ${text(total)} ${name}`;
+}

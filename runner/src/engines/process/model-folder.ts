@@ -1,0 +1,115 @@
+/**
+ * Model folders: what the process engine has in the place of images. It finds that of a model at
+ * `{owner}/{name}` below its models folder: whose it is, its place says, and nothing in it.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { z } from "zod";
+import { slug } from "../../../../src/protocol/common.ts";
+import { configuration, createVersion, newSchemas } from "../../../../src/protocol/model.ts";
+import { containerInterface } from "../../../../src/protocol/runner.ts";
+import type { Wanted } from "../engine.ts";
+
+type ModelName = Wanted["model"];
+
+export const MANIFEST = "auspex.json";
+
+export const manifest = z.object({
+  name: z.string().min(1),
+  description: z.string().default(""),
+  interface: containerInterface.default("cog"),
+  command: z.array(z.string()).min(1),
+  schemas: newSchemas,
+  compatibilities: createVersion.shape.compatibilities,
+  configuration: configuration.prefault({}),
+});
+export type Manifest = z.infer<typeof manifest>;
+
+export interface ModelFolder {
+  directory: string;
+  digest: string;
+  /** Of the files that the digest is of. */
+  bytes: number;
+  manifest: Manifest;
+}
+
+/** Relative paths of a folder's files; what is installed or hidden is not part of the model. */
+async function filesOf(directory: string, prefix = ""): Promise<string[]> {
+  const files: string[] = [];
+  for (const entry of await readdir(join(directory, prefix), { withFileTypes: true })) {
+    if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+    const path = `${prefix}${entry.name}`;
+    if (entry.isDirectory()) files.push(...(await filesOf(directory, `${path}/`)));
+    else if (entry.isFile()) files.push(path);
+  }
+  return files;
+}
+
+export const folderDigest = async (directory: string): Promise<string> =>
+  (await measure(directory)).digest;
+
+/** Of paths and contents in the order of the paths, each after its length in bytes. */
+async function measure(directory: string): Promise<Pick<ModelFolder, "digest" | "bytes">> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for (const path of (await filesOf(directory)).sort()) {
+    const { size } = await stat(join(directory, path));
+    bytes += size;
+    hash.update(`${Buffer.byteLength(path)}:${path}${size}:`);
+    for await (const chunk of createReadStream(join(directory, path))) hash.update(chunk);
+  }
+  return { digest: `sha256:${hash.digest("hex")}`, bytes };
+}
+
+/** The folders right below `directory` that hold a manifest. */
+export async function listModels(directory: string): Promise<ModelFolder[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  const models: ModelFolder[] = [];
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const model = await readModel(join(directory, entry.name));
+    if (model) models.push(model);
+  }
+  return models;
+}
+
+/** Undefined when it holds no manifest. */
+async function readModel(directory: string): Promise<ModelFolder | undefined> {
+  const path = join(directory, MANIFEST);
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  return { directory, ...(await measure(directory)), manifest: parseManifest(text, path) };
+}
+
+/** The folder of one model, as it is now; undefined when there is none, or none that may be meant. */
+export async function findModel(
+  models: string,
+  { owner, name }: ModelName,
+): Promise<ModelFolder | undefined> {
+  // They become a path.
+  if (![owner, name].every((part) => slug.safeParse(part).success)) return undefined;
+  return readModel(join(models, owner, name));
+}
+
+/** All of them, as `owner/name`. */
+export async function listOwned(models: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const owner of (await readdir(models)).sort()) {
+    const folder = join(models, owner);
+    // What it leads to, of a link.
+    if (!slug.safeParse(owner).success || !(await stat(folder)).isDirectory()) continue;
+    for (const { directory } of await listModels(folder))
+      names.push(`${owner}/${basename(directory)}`);
+  }
+  return names;
+}
+
+function parseManifest(text: string, path: string): Manifest {
+  try {
+    return manifest.parse(JSON.parse(text));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+    throw new Error(`${path}: ${why}`, { cause: error });
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * A file for each process that the runner started, so that its next life can end what this one
+ * left. The file holds the start time of the process: a pid alone may mean another one by then.
+ */
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { signalGroup } from "./process-group.ts";
+
+const PID = /^\d{1,10}$/;
+
+export class PidFiles {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Kills the groups that are still there from an earlier life; returns their pids. */
+  async sweep(): Promise<number[]> {
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    const swept: number[] = [];
+    for (const name of await readdir(this.#directory)) {
+      // Somebody else's, where an operator has named the wrong folder.
+      if (!PID.test(name)) continue;
+      const path = join(this.#directory, name);
+      const then = await readFile(path, "utf8");
+      const now = await startTime(Number(name));
+      if (now !== undefined && now === then) {
+        signalGroup(Number(name), "SIGKILL");
+        swept.push(Number(name));
+      }
+      await rm(path, { force: true });
+    }
+    return swept;
+  }
+
+  async add(pid: number): Promise<void> {
+    await writeFile(join(this.#directory, String(pid)), (await startTime(pid)) ?? "");
+  }
+
+  async remove(pid: number): Promise<void> {
+    await rm(join(this.#directory, String(pid)), { force: true });
+  }
+}
+
+/** In clock ticks since boot; undefined without such a process, or without /proc (macOS). */
+async function startTime(pid: number): Promise<string | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
+  // The name of the program, in brackets, may hold blanks: count the fields from behind it.
+  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+}

@@ -1,0 +1,108 @@
+/** The files that a container has given away, on disk until they are stored; bounded. */
+import { randomUUID } from "node:crypto";
+import { open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { external, Failure, internal } from "../containers/failure.ts";
+import { reasonOf } from "../control-plane/error.ts";
+import type { ScratchFolders } from "../lib/scratch.ts";
+
+/** Bytes of one file, bytes of all, and how many there may be: at a time, for one container. */
+export interface Bounds {
+  fileBytes: number;
+  totalBytes: number;
+  count: number;
+}
+
+/** A file on this machine's disk. */
+export interface LocalFile {
+  path: string;
+  name: string;
+  mime_type: string;
+  /** Bytes. */
+  size: number;
+}
+
+export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+export class SinkFolder {
+  readonly #root: ScratchFolders;
+  readonly #bounds: Bounds;
+  #directory: Promise<string> | undefined;
+  #bytes = 0;
+  #count = 0;
+
+  /** `root`: where to make the folder, once there is something to put into it. */
+  constructor(root: ScratchFolders, bounds: Bounds) {
+    this.#root = root;
+    this.#bounds = bounds;
+  }
+
+  /** @throws Failure when it is too much, or the disk fails; what reading the content throws */
+  async add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
+    const file = { path: "", name, mime_type, size: 0 };
+    this.#count += 1;
+    try {
+      if (this.#count > this.#bounds.count) {
+        throw external(`more than ${this.#bounds.count} files at a time`);
+      }
+      file.path = join(await onDisk(name, this.#open()), randomUUID());
+      await this.#write(file, content);
+      return file;
+    } catch (error) {
+      await this.remove(file);
+      throw error;
+    }
+  }
+
+  async remove({ path, size }: LocalFile): Promise<void> {
+    this.#count -= 1;
+    this.#bytes -= size;
+    if (path !== "") await removed(path);
+  }
+
+  async close(): Promise<void> {
+    const directory = await this.#directory?.catch(() => undefined);
+    if (directory) await removed(directory);
+  }
+
+  async #write(file: LocalFile, content: Content): Promise<void> {
+    const { name } = file;
+    const handle = await onDisk(name, open(file.path, "wx", 0o600));
+    try {
+      for await (const chunk of content) {
+        file.size += chunk.length;
+        this.#bytes += chunk.length;
+        this.#hold(file);
+        await onDisk(name, handle.appendFile(chunk));
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+
+  #hold({ name, size }: LocalFile): void {
+    const { fileBytes, totalBytes } = this.#bounds;
+    if (size > fileBytes) throw external(`the file ${name} is larger than ${fileBytes} bytes`);
+    if (this.#bytes <= totalBytes) return;
+    throw external(`the files of the container are larger than ${totalBytes} bytes in all`);
+  }
+
+  #open(): Promise<string> {
+    this.#directory ??= this.#root.make();
+    return this.#directory;
+  }
+}
+
+/** What cannot be removed now goes when the runner starts again: no run is to fail for it. */
+const removed = (path: string): Promise<void> =>
+  rm(path, { recursive: true, force: true }).catch(() => {});
+
+/** A disk that is full or broken is this machine's trouble, and not the container's. */
+async function onDisk<T>(name: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    throw internal(`the runner could not keep the file ${name}: ${reasonOf(cause)}`, { cause });
+  }
+}

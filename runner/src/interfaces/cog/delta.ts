@@ -1,0 +1,66 @@
+/**
+ * Makes events out of the states that a container reports. Each state holds everything so far and
+ * they may come out of order, so what counts is growth: longer logs and longer output win.
+ */
+import type { Finish } from "../../../../src/protocol/channel.ts";
+import type { Sink } from "../../jobs/executor.ts";
+import type { State } from "./protocol.ts";
+
+/** What `metrics` events take as a name. */
+const MAX_NAME = 100;
+
+export class Growth {
+  readonly #sink: Sink;
+  readonly #iterator: boolean;
+  #items = 0;
+  #logs = 0;
+
+  /** `iterator`: each item of the output is an event of its own, as soon as it is there. */
+  constructor(sink: Sink, iterator: boolean) {
+    this.#sink = sink;
+    this.#iterator = iterator;
+  }
+
+  /** How the output events so far make up the output. */
+  get output(): Finish["output"] {
+    return this.#items > 0 ? "items" : "none";
+  }
+
+  /** Mid-run, `output` is a list so far whatever the model: only iterators' lists are events yet. */
+  add({ output, logs }: State): void {
+    this.#addLogs(logs);
+    if (this.#iterator && Array.isArray(output)) this.#addItems(output);
+  }
+
+  /** The terminal state; returns how the output events make up the output. */
+  end({ output, logs, metrics }: State): Finish["output"] {
+    this.#addLogs(logs);
+    this.#addMetrics(metrics);
+    if (this.#iterator && Array.isArray(output)) {
+      this.#addItems(output);
+      return "items";
+    }
+    if (output === undefined || output === null) return this.output;
+    this.#sink.output(output);
+    return "value";
+  }
+
+  #addItems(items: Parameters<Sink["output"]>[0][]): void {
+    for (const item of items.slice(this.#items)) this.#sink.output(item);
+    this.#items = Math.max(this.#items, items.length);
+  }
+
+  #addLogs(logs: State["logs"]): void {
+    if (!logs || logs.length <= this.#logs) return;
+    this.#sink.logs(logs.slice(this.#logs));
+    this.#logs = logs.length;
+  }
+
+  #addMetrics(metrics: State["metrics"]): void {
+    const numbers = Object.entries(metrics ?? {}).filter(
+      (entry): entry is [string, number] =>
+        typeof entry[1] === "number" && Number.isFinite(entry[1]) && entry[0].length <= MAX_NAME,
+    );
+    if (numbers.length > 0) this.#sink.metrics(Object.fromEntries(numbers));
+  }
+}

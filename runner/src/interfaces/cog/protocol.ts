@@ -1,0 +1,82 @@
+/**
+ * What a Cog server says (0.7 to 0.22 and the Go variant), as far as the runner believes it. All
+ * of it is parsed here, because containers are untrusted; what is not listed is dropped.
+ */
+import { z } from "zod";
+import { json } from "../../../../src/protocol/common.ts";
+import { parseJson } from "../bounded-json.ts";
+
+/** GET /health-check. The Go variant may say INVALID, later ones something new: not ready. */
+export const health = z.object({
+  status: z.string(),
+  setup: z.object({ logs: z.string().nullish() }).nullish(),
+  concurrency: z.object({ current: z.number(), max: z.number().nullish().catch(null) }).optional(),
+});
+export type Health = z.infer<typeof health>;
+
+/** The body of a webhook. */
+export const state = z.object({
+  id: z.string(),
+  status: z.enum(["starting", "processing", "succeeded", "failed", "canceled"]),
+  output: json.nullish(),
+  logs: z.string().nullish(),
+  error: z.string().nullish(),
+  metrics: z.record(z.string(), z.unknown()).nullish(),
+});
+export type State = z.infer<typeof state>;
+
+/** Of GET /openapi.json: what an output is. One that says nothing of it is as good as none. */
+export const openapi = z.object({
+  components: z
+    .object({ schemas: z.record(z.string(), z.unknown()).default({}) })
+    .default({ schemas: {} }),
+});
+export type Openapi = z.infer<typeof openapi>;
+
+const iterator = z.object({ "x-cog-array-type": z.literal("iterator") });
+
+/** Whether the output is a list that grows. */
+export const isIterator = ({ components }: Openapi): boolean =>
+  iterator.safeParse(components.schemas.Output).success;
+
+/** Whether there are files in the output: `format: uri`, also in the schemas that it refers to. */
+export function declaresFiles({ components: { schemas } }: Openapi): boolean {
+  const named = new Set(["Output"]);
+  for (const name of named) {
+    const text = JSON.stringify(schemas[name] ?? null);
+    if (/"format":"uri"/.test(text)) return true;
+    for (const [, other = ""] of text.matchAll(/"#\/components\/schemas\/([^"]+)"/g))
+      named.add(other);
+  }
+  return false;
+}
+
+const list = z.object({ type: z.literal("array") });
+
+/** Whether files are put out several at once, and not one after the other. */
+export const listsFiles = (document: Openapi): boolean =>
+  list.safeParse(document.components.schemas.Output).success &&
+  !isIterator(document) &&
+  declaresFiles(document);
+
+const input = z.object({ properties: z.record(z.string(), z.unknown()) });
+
+/** Whether it takes a conversation as chat completions have it, and not as responses do. */
+export function takesChatOnly({ components }: Openapi): boolean {
+  const { properties } = input.safeParse(components.schemas.Input).data ?? { properties: {} };
+  return "messages" in properties && !("input" in properties);
+}
+
+/** The body of a 422. */
+export const invalid = z.object({
+  detail: z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),
+});
+
+/** Undefined for what is not JSON or has another shape. */
+export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
+  try {
+    return schema.safeParse(parseJson(text)).data;
+  } catch {
+    return undefined;
+  }
+}

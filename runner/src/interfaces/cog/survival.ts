@@ -1,0 +1,45 @@
+/**
+ * Whether a Cog container has outlived a run that failed in it: the model may have died with the
+ * run. Cog up to 0.13 then ends by itself, but says READY and takes predictions, which it fails,
+ * for about 50 ms more; 0.14 to 0.16 says DEFUNCT and answers 500, 0.17 and later UNHEALTHY.
+ */
+import { sleep } from "../../lib/wait.ts";
+import { type ContainerClient, isUnheard } from "../http.ts";
+import type { Timing } from "../interface.ts";
+import { health, parseAs } from "./protocol.ts";
+
+/** What Cog says itself of a run whose process is gone, in all versions: nothing is to be awaited. */
+const CRASHED =
+  /^(Prediction failed for an unknown reason\. It might have run out of memory\?|Worker crashed$|Slot (socket error|dropped))/;
+
+const BROKEN = ["DEFUNCT", "UNHEALTHY", "SETUP_FAILED"];
+
+/** Milliseconds: for one answer, and between two looks. */
+const ANSWER_MS = 2_000;
+const PAUSE = 50;
+
+/** Never rejects. `gone`: the container has ended. */
+export async function outlives(
+  error: string,
+  client: ContainerClient,
+  { failureWatch }: Pick<Timing, "failureWatch">,
+  gone: AbortSignal,
+): Promise<boolean> {
+  if (CRASHED.test(error)) return false;
+  const begun = performance.now();
+  do {
+    if (await isBroken(client)) return false;
+  } while ((await sleep(PAUSE, gone)) && performance.now() - begun < failureWatch);
+  return !gone.aborted;
+}
+
+/** One that is merely slow to answer may be busy with other runs. */
+async function isBroken(client: ContainerClient): Promise<boolean> {
+  try {
+    const call = { method: "GET", path: "/health-check", timeout: ANSWER_MS } as const;
+    const seen = parseAs(health, (await client.call(call)).body);
+    return seen !== undefined && BROKEN.includes(seen.status);
+  } catch (error) {
+    return isUnheard(error);
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Where containers report to: one path per run. A report must also carry the token of the run's
+ * container, so that no container speaks for another.
+ *
+ * A report is in memory as bytes, as text and as values, and may be large. So those of one run are
+ * read one at a time, and so are large ones of all runs; the others wait unread, in the socket.
+ */
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Door, type Opening, turnAway } from "../../containers/callback-server.ts";
+import { Failure } from "../../containers/failure.ts";
+import { Turns } from "../../lib/mutex.ts";
+import { MEGABYTE, ReadTurn, TURN_MS } from "../read-turn.ts";
+import { type Keep, readReport } from "../report.ts";
+
+/** Cog from 0.17 on does not wait for one report before the next. */
+const MAX_WAITING = 16;
+
+export interface Times {
+  /** For the first turn. Cog up to 0.16 does nothing else meanwhile; a last report comes again after it. */
+  wait: number;
+  /** Of a turn: in that time a megabyte comes, or all that is left. */
+  turn: number;
+}
+
+/** Milliseconds. */
+const TIMES: Times = { wait: 5_000, turn: TURN_MS };
+
+export interface Expected {
+  token: string;
+  maxBytes: number;
+  /** Where its large files go, which do not count; absent where there are none. */
+  keep: Keep | undefined;
+  report(body: string): void;
+  /** A file could not be kept. */
+  fail(failure: Failure): void;
+  /** Something came that no honest container sends. */
+  distrust(what: string): void;
+}
+
+export interface Reports extends Opening {
+  /** Whether one waits or is being read: how long that takes says nothing about the container. */
+  readonly coming: boolean;
+  /** How many have begun to come, whether they were read or sent away. */
+  readonly count: number;
+}
+
+export class Receiver {
+  readonly #door: Door;
+  readonly #times: Times;
+  readonly #large = new Turns();
+
+  constructor(door: Door, times = TIMES) {
+    this.#door = door;
+    this.#times = times;
+  }
+
+  /** Opens a path for one run. */
+  expect(run: Expected): Reports {
+    const turns = new Turns();
+    const over = new AbortController();
+    let count = 0;
+    const { url, close } = this.#door.open(async (request, response, rest) => {
+      if (rest !== "" || request.method !== "POST" || !isBearer(request, run.token)) {
+        return turnAway(request, response, 404);
+      }
+      count += 1;
+      // Without a length it may be anything.
+      const length = Number(request.headers["content-length"] ?? run.maxBytes);
+      if (!run.keep && length > run.maxBytes) {
+        turnAway(request, response, 413);
+        return run.distrust(TOO_LARGE);
+      }
+      if (turns.length === MAX_WAITING) return turnAway(request, response, 503);
+      const wait = AbortSignal.any([over.signal, AbortSignal.timeout(this.#times.wait)]);
+      const turn = new ReadTurn({
+        line: length > MEGABYTE ? this.#large : new Turns(),
+        milliseconds: this.#times.turn,
+        end: over.signal,
+        giveUp: () => this.#giveUp(request, run),
+      });
+      try {
+        await turns.take(wait, async () => {
+          await turn.begin(wait);
+          await this.#read(request, response, run, turn);
+        });
+      } catch (error) {
+        if (error instanceof Failure) run.fail(error);
+        else if (error !== wait.reason) throw error;
+        turnAway(request, response, 503);
+      } finally {
+        turn.end();
+      }
+    });
+    return {
+      url,
+      close() {
+        close();
+        over.abort(OVER);
+      },
+      get coming() {
+        return turns.length > 0;
+      },
+      get count() {
+        return count;
+      },
+    };
+  }
+
+  async #read(
+    request: IncomingMessage,
+    response: ServerResponse,
+    run: Expected,
+    turn: ReadTurn,
+  ): Promise<void> {
+    const body = await readReport(request, {
+      max: run.maxBytes,
+      keep: run.keep,
+      holds: (size) => turn.holds(size),
+    });
+    if (body === undefined) return run.distrust(TOO_LARGE);
+    // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
+    response.writeHead(200).end();
+    run.report(body);
+  }
+
+  #giveUp(request: IncomingMessage, run: Expected): void {
+    request.destroy();
+    run.distrust(`a report of which less than 1 MB came in ${this.#times.turn / 1_000} s`);
+  }
+}
+
+const TOO_LARGE = "a report larger than the limits of output and logs allow";
+/** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
+const OVER = "over";
+
+export function isBearer({ headers }: IncomingMessage, token: string): boolean {
+  const given = Buffer.from(headers.authorization ?? "");
+  const expected = Buffer.from(`Bearer ${token}`);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,129 @@
+/**
+ * One request to a vendora server and its answer, which becomes outputs. What the caller wants in
+ * one piece is asked for as a stream all the same, where servers stream, and put together here: a
+ * server that only computes does not notice that nobody listens any more.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Json } from "../../../../src/protocol/common.ts";
+import type { VendoraCall } from "../../../../src/protocol/runner.ts";
+import { internal } from "../../containers/failure.ts";
+import { keyDemanded } from "../advice.ts";
+import { readBounded } from "../http.ts";
+import type { Run } from "../interface.ts";
+import { AnswerReader, type Output, parsed } from "./answer.ts";
+import { broken, failureOf, ServerFailure } from "./error.ts";
+import { asAsked, bodyOf, chatInput, PATHS } from "./request.ts";
+import type { VendoraParts } from "./vendora.ts";
+
+/** Of the answer to a request that failed. */
+const MAX_ERROR = 1024 ** 2;
+
+/** What a server says of an endpoint that it does not have. */
+const LACKS = [404, 405, 501];
+
+const QUOTES = ["`", "'", '"'];
+
+/** How servers say that they do not stream what was asked: vLLM and llama.cpp, TGI, llama.cpp once. */
+const REFUSED = [400, 422, 500];
+
+interface Asked {
+  call: VendoraCall;
+  answer: IncomingMessage;
+  /** The caller wants it in one piece. */
+  whole: boolean;
+  /** What it says, where that has been read already. */
+  refusal?: ServerFailure;
+}
+
+export class VendoraExchange {
+  readonly #run: Run;
+  readonly #parts: VendoraParts;
+  readonly #put: (value: Json, as: Output) => void;
+
+  /** `put` is given the outputs, and in what way they make up the whole. */
+  constructor(run: Run, parts: VendoraParts, put: (value: Json, as: Output) => void) {
+    this.#run = run;
+    this.#parts = parts;
+    this.#put = put;
+  }
+
+  /**
+   * Resolves when the server has said all, and with how its outputs make up the whole.
+   * @throws Failure for what it said instead; whatever else the connection ended with, also `end`
+   */
+  async through(end: AbortSignal): Promise<Output> {
+    const asked = await this.#ask(end);
+    try {
+      return await this.#read(asked, end);
+    } catch (error) {
+      const translated = asked.call !== this.#run.call && error instanceof ServerFailure;
+      throw translated ? asAsked(error, this.#run.input) : error;
+    }
+  }
+
+  async #read({ call, answer, whole, refusal }: Asked, end: AbortSignal): Promise<Output> {
+    if (refusal) throw refusal;
+    const status = answer.statusCode ?? 0;
+    if (status === 401 || status === 403) {
+      answer.destroy();
+      throw broken(keyDemanded(`${PATHS[call]} with ${status}`).message);
+    }
+    if (status >= 400) throw await errorOf(answer);
+    const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
+    const large = this.#parts.large.of(answer, end);
+    try {
+      const reader = new AnswerReader(this.#run, answer, large, this.#put);
+      if (!isStream) return await reader.value();
+      return await (whole ? reader.whole(call) : reader.items(call));
+    } finally {
+      large.done();
+    }
+  }
+
+  async #ask(end: AbortSignal): Promise<Asked> {
+    const { call, input } = this.#run;
+    if (call === null) throw internal("the job does not say what it asks of a vendora container");
+    if (call !== "responses") return this.#send(call, input, end);
+    if (!this.#parts.chatOnly) {
+      const asked = await this.#send(call, input, end);
+      if (!LACKS.includes(asked.answer.statusCode ?? 0)) return asked;
+      const failure = await errorOf(asked.answer);
+      if (this.#isAboutModel(failure.error)) throw failure;
+      this.#parts.chatOnly = true;
+    }
+    return this.#send("chat_completions", chatInput(input), end);
+  }
+
+  /** As a stream, unless the server says that it cannot stream this. */
+  async #send(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<Asked> {
+    const whole = call !== "embeddings" && input.stream !== true && input.background !== true;
+    if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
+    const answer = await this.#post(call, { ...input, stream: true }, end);
+    if (!REFUSED.includes(answer.statusCode ?? 0)) return { call, whole, answer };
+    const refusal = await errorOf(answer);
+    if (!isAboutStream(refusal.error)) return { call, whole, answer, refusal };
+    return { call, whole, answer: await this.#post(call, input, end) };
+  }
+
+  #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
+    const { client, model } = this.#parts;
+    return client.stream(PATHS[call], JSON.stringify(bodyOf(call, input, model)), end);
+  }
+
+  /** vLLM answers 404 as well where it does not know the model. */
+  #isAboutModel({ message, param, code }: { message: string; param: unknown; code: unknown }) {
+    const { model = this.#run.input.model } = this.#parts;
+    // In quotes: alone it may be a word like any other, as "v1" is.
+    const said = typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
+    return param === "model" || code === "model_not_found" || said;
+  }
+}
+
+/** vLLM does not stream a beam search, older versions of llama.cpp no chat with tools. */
+const isAboutStream = ({ message, param }: { message: string; param: string | null }) =>
+  /\bstream/i.test(message) || param?.startsWith("stream") === true;
+
+async function errorOf(answer: IncomingMessage) {
+  const text = (await readBounded(answer, MAX_ERROR)) ?? "";
+  return failureOf(parsed(text), answer.statusCode ?? 0, text);
+}

@@ -1,0 +1,67 @@
+/** What a vendora server is asked, of what a caller has asked; and the model's name, both ways. */
+import { callersPlaces } from "../../../../src/domain/vendora/caller-places.ts";
+import { chatRequestOf } from "../../../../src/domain/vendora/chat-request.ts";
+import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
+import { NotForChat } from "../../../../src/domain/vendora/response-messages.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
+import type { VendoraCall } from "../../../../src/protocol/runner.ts";
+import { messageOf } from "../../control-plane/error.ts";
+import { isObject, type JsonObject } from "../../lib/json-object.ts";
+import { failureOf, ServerFailure } from "./error.ts";
+
+export const PATHS: Record<VendoraCall, string> = {
+  chat_completions: "/v1/chat/completions",
+  responses: "/v1/responses",
+  embeddings: "/v1/embeddings",
+};
+
+type Body = Record<string, Json>;
+
+/** `model`: what the server calls it; undefined leaves the caller's name. */
+export function bodyOf(call: VendoraCall, input: Body, model: string | undefined): Body {
+  const named = model === undefined ? input : { ...input, model };
+  if (call === "responses") return unstored(withPlainTools(named));
+  return call === "chat_completions" && input.stream === true ? withUsage(named) : named;
+}
+
+/** Whether the caller has asked for it or not: that is how tokens are counted. */
+function withUsage(body: Body): Body {
+  const { stream_options: given } = body;
+  const options = isObject(given) ? given : {};
+  return { ...body, stream_options: { ...options, include_usage: true } };
+}
+
+/** The service keeps responses, and what came before is in the input: the server needs neither. */
+function unstored(body: Body): Body {
+  const { previous_response_id: _, background, ...rest } = body;
+  return { ...rest, store: false, stream: body.stream === true || background === true };
+}
+
+/**
+ * A responses body for a container that only knows chat completions.
+ * @throws ServerFailure that says what such a container cannot be asked
+ */
+export function chatInput(input: Body): Body {
+  try {
+    return chatRequestOf(input);
+  } catch (error) {
+    const param = error instanceof NotForChat ? error.param : null;
+    throw failureOf({ message: messageOf(error), param }, 400);
+  }
+}
+
+/** What a container has against the chat that a response has become, as the caller knows it. */
+export function asAsked({ status, error }: ServerFailure, input: Body): ServerFailure {
+  const inTheirs = callersPlaces(input);
+  const { message, param } = error;
+  const places = { message: inTheirs(message), param: param && inTheirs(param) };
+  return new ServerFailure(status, { ...error, ...places });
+}
+
+/** With the name that callers know the model by; changes what it is given: there are many. */
+export function named(answer: JsonObject, model: string): JsonObject {
+  if ("model" in answer) answer.model = model;
+  const { response } = answer;
+  if (isObject(response) && "model" in response) response.model = model;
+  return answer;
+}

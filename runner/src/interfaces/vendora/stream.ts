@@ -1,0 +1,104 @@
+/**
+ * A server's event stream as outputs: the data of each event is one, as it came but for the name
+ * of the model. What comes after the end that the convention marks is not looked at.
+ */
+import { createParser } from "eventsource-parser";
+import { external, Failure } from "../../containers/failure.ts";
+import { isObject, type JsonObject } from "../../lib/json-object.ts";
+import { parseJson } from "../bounded-json.ts";
+import { failureIn, failureOf, SILENT } from "./error.ts";
+import { named } from "./request.ts";
+
+const DONE = "[DONE]";
+/** Of a response's stream, by name: those that end it, and what they mean. */
+const ENDS: Record<string, "succeeded" | "failed"> = {
+  "response.completed": "succeeded",
+  "response.incomplete": "succeeded",
+  "response.failed": "failed",
+};
+
+export interface StreamOptions {
+  /** Whether these are the events of a response: its last event ends it, not a marker. */
+  response: boolean;
+  /** Characters of one event. */
+  max: number;
+  /** What the model is called in the outputs. */
+  model: string;
+  output: (value: JsonObject) => void;
+}
+
+export class VendoraStream {
+  readonly #options: StreamOptions;
+  readonly #parser;
+  #held = 0;
+  #end: "succeeded" | Failure | undefined;
+
+  constructor(options: StreamOptions) {
+    this.#options = options;
+    const { max } = options;
+    this.#parser = createParser({
+      maxBufferSize: max,
+      onEvent: ({ data }) => {
+        this.#held = 0;
+        this.#take(data);
+      },
+      onError: ({ type }) => {
+        if (type !== "max-buffer-size-exceeded") return;
+        this.#close(external(`the container sent an event larger than ${max} characters`));
+      },
+    });
+  }
+
+  /** How it ended; undefined as long as it has not. */
+  get end(): "succeeded" | Failure | undefined {
+    return this.#end;
+  }
+
+  /** Characters of an event that is not whole yet, roughly. */
+  get held(): number {
+    return this.#held;
+  }
+
+  feed(text: string): void {
+    if (this.#end !== undefined) return;
+    this.#held += text.length;
+    this.#parser.feed(text);
+  }
+
+  #close(end: "succeeded" | Failure): void {
+    this.#end ??= end;
+  }
+
+  #take(data: string): void {
+    if (this.#end !== undefined || data === "") return;
+    if (data.trim() === DONE) {
+      // A response has an event that says how it ended: without that, the marker says nothing.
+      if (!this.#options.response) this.#close("succeeded");
+      return;
+    }
+    const value = parse(data);
+    if (value instanceof Failure) this.#close(value);
+    else if (value) this.#event(value);
+    else this.#close(external(`the container sent an event that is no JSON object: ${head(data)}`));
+  }
+
+  #event(value: JsonObject): void {
+    const failure = failureIn(value);
+    if (failure) return this.#close(failure);
+    this.#options.output(named(value, this.#options.model));
+    const end = this.#options.response && ENDS[String(value.type)];
+    if (end === "succeeded") this.#close(end);
+    if (end === "failed") this.#close(failureOf(value.response, 500, SILENT));
+  }
+}
+
+function parse(data: string): JsonObject | Failure | undefined {
+  try {
+    const value = parseJson(data);
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    return error instanceof Failure ? error : undefined;
+  }
+}
+
+const head = (text: string) => text.slice(0, 200);

@@ -1,0 +1,155 @@
+/**
+ * One job's life: its input, the run and the channel side by side, the verdict, the end. The slot
+ * is free when the executor has let go and the prediction has the result or does not want it.
+ */
+import type { Finish, RunError } from "../../../src/protocol/channel.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { Job as JobOrder, RunnerSettings } from "../../../src/protocol/runner.ts";
+import { Channel, type ChannelEnd } from "../control-plane/channel.ts";
+import type { ControlPlane } from "../control-plane/client.ts";
+import { ControlPlaneError } from "../control-plane/error.ts";
+import type { Log } from "../lib/log.ts";
+import { retry } from "../lib/retry.ts";
+import type { Executor } from "./executor.ts";
+import { Reporter } from "./reporter.ts";
+
+export interface JobOptions {
+  order: JobOrder;
+  executor: Executor;
+  controlPlane: Pick<ControlPlane, "channel" | "finish" | "input">;
+  settings: RunnerSettings;
+  /** Takes the receipt of having been heard at the prediction. */
+  onHeard: (receipt: string) => void;
+  log: Log;
+}
+
+/** About 8 s in all; the prediction waits, and its channel is open meanwhile. */
+const INPUT_RETRY = { attempts: 6, base: 250, max: 4_000 };
+
+export class Job {
+  readonly id: string;
+  readonly #options: JobOptions;
+  readonly #log: Log;
+  readonly #cancel = new AbortController();
+  readonly #abandon = new AbortController();
+  readonly #reporter: Reporter;
+  readonly #channel: Channel;
+  readonly #claimedAt = performance.now();
+  /** Why the run was stopped from here: what the prediction is told instead of its result. */
+  #stopped: RunError | undefined;
+
+  constructor(options: JobOptions) {
+    const { order, controlPlane, settings, log } = options;
+    this.id = order.prediction_id;
+    this.#options = options;
+    this.#log = log.with({ prediction: order.prediction_id, attempt: order.attempt });
+    this.#reporter = new Reporter({
+      limits: order.limits,
+      onChange: () => this.#channel.notify(),
+      onBreach: (message) => this.#stop({ source: "external", message }),
+    });
+    this.#channel = new Channel({
+      address: controlPlane.channel(order.lease),
+      post: (frame, signal) => controlPlane.finish(order.lease, frame, signal),
+      settings,
+      outbox: this.#reporter,
+      onHeard: options.onHeard,
+      onCancel: (reason) => {
+        this.#log.info("cancel asked for", { reason });
+        this.#cancel.abort();
+      },
+    });
+  }
+
+  /** Resolves when the slot is free. Never rejects. */
+  async run(): Promise<void> {
+    this.#channel.open(streams(this.#options.order));
+    const work = this.#work();
+    const end = await this.#channel.ended;
+    // With a reason at hand: the one that `abort` makes for itself takes a stack trace.
+    this.#abandon.abort(end.kind);
+    await work;
+    this.#logEnd(end);
+  }
+
+  /** Gives the job back unless the model has begun to work on it. */
+  handBack(reason: string): void {
+    if (!this.#reporter.begun) this.release(reason);
+  }
+
+  /**
+   * Ends the run and gives the job back; one whose result is on its way is left alone. What has
+   * produced output cannot begin anew somewhere else: its readers would see everything twice.
+   */
+  release(reason: string): void {
+    if (this.#reporter.finished) return;
+    if (!this.#reporter.produced) this.#channel.release(reason);
+    this.#stop({ source: "internal", message: `The run was ended: ${reason}` });
+  }
+
+  #stop(error: RunError): void {
+    this.#stopped ??= error;
+    this.#abandon.abort();
+  }
+
+  async #work(): Promise<void> {
+    if (this.#abandon.signal.aborted) return;
+    const { order, executor } = this.#options;
+    const cancel = this.#cancel.signal;
+    const abandon = this.#abandon.signal;
+    try {
+      const input = order.input ?? (await this.#fetchInput(AbortSignal.any([cancel, abandon])));
+      const waited = (performance.now() - this.#claimedAt) / 1000;
+      const finish = await executor.run({ ...order, input }, this.#reporter, { cancel, abandon });
+      this.#reporter.finish(this.#judge(finish, waited));
+    } catch (error) {
+      if (!cancel.aborted && !abandon.aborted) this.#log.error("could not be run", { error });
+      this.#reporter.finish(cancel.aborted ? CANCELED : failed(error));
+    }
+  }
+
+  #fetchInput(signal: AbortSignal): Promise<Record<string, Json>> {
+    const { order, controlPlane } = this.#options;
+    return retry(() => controlPlane.input(order.lease, signal), { ...INPUT_RETRY, signal });
+  }
+
+  /** The executor's word, but for what only the job knows. */
+  #judge(finish: Finish, waited: number): Finish {
+    const { setup_seconds: setup } = finish;
+    const timed = setup === undefined ? finish : { ...finish, setup_seconds: setup + waited };
+    if (this.#stopped) return { ...timed, status: "failed", error: this.#stopped };
+    if (finish.status === "canceled" && !this.#cancel.signal.aborted) {
+      const message = "The run was stopped and nobody had asked for it";
+      return { ...timed, status: "failed", error: { source: "internal", message } };
+    }
+    return timed;
+  }
+
+  #logEnd(end: ChannelEnd): void {
+    const seconds = Number(((performance.now() - this.#claimedAt) / 1000).toFixed(3));
+    if (end.kind === "finished") {
+      const { status, error } = end.finish;
+      this.#log.info(status, { seconds, source: error?.source });
+    } else {
+      this.#log.warn(end.kind, { seconds, reason: "reason" in end ? end.reason : undefined });
+    }
+  }
+}
+
+/** What its caller watches word by word. */
+const streams = ({ call, input }: JobOrder) => call !== null && input?.stream === true;
+
+const CANCELED: Finish = { status: "canceled", output: "none" };
+
+/** A defect is for the runner's log; whose prediction it is can do nothing with it. */
+const failed = (error: unknown): Finish => ({
+  status: "failed",
+  output: "none",
+  error: {
+    source: "internal",
+    message:
+      error instanceof ControlPlaneError
+        ? "The runner could not fetch the input"
+        : "The runner had a problem of its own",
+  },
+});

@@ -1,0 +1,54 @@
+/** The uploads of a user, as the service has them: one typed call for each thing that can be asked. */
+import { type CreateUpload, type Upload, upload } from "../../../src/protocol/upload.ts";
+import { JsonClient } from "../control-plane/json-client.ts";
+import { retry } from "../lib/retry.ts";
+import { VERSION } from "../version.ts";
+
+/** Somebody waits for the first answer: about 3 s of an unreachable service. */
+const ASK = { attempts: 4, base: 500, max: 2_000 };
+/** All parts are there by then: about 45 s, as for each of them. */
+const COMPLETE = { attempts: 8, base: 500, max: 15_000 };
+/** Ten thousand parts are put together while one waits. */
+const TIMEOUT_MS = 120_000;
+
+export interface UploadServiceOptions {
+  url: string;
+  token: string;
+  signal: AbortSignal;
+  onRetry: (error: unknown, delayMs: number) => void;
+}
+
+export class UploadService {
+  readonly #options: UploadServiceOptions;
+  readonly #service: JsonClient;
+
+  constructor(options: UploadServiceOptions) {
+    this.#options = options;
+    this.#service = new JsonClient(options.url, {
+      authorization: `Bearer ${options.token}`,
+      "user-agent": `auspex-runner/${VERSION}`,
+    });
+  }
+
+  begin(body: CreateUpload): Promise<Upload> {
+    return this.#retried("", ASK, body);
+  }
+
+  get(id: string): Promise<Upload> {
+    return this.#retried(`/${id}`, ASK);
+  }
+
+  complete(id: string, etags: string[]): Promise<Upload> {
+    return this.#retried(`/${id}/complete`, COMPLETE, { etags });
+  }
+
+  #retried(path: string, retries: typeof ASK, body?: object): Promise<Upload> {
+    const { signal, onRetry } = this.#options;
+    const call = { body, timeoutMs: TIMEOUT_MS, signal };
+    return retry(() => this.#service.call(`/v1/uploads${path}`, upload, call), {
+      ...retries,
+      signal,
+      onRetry,
+    });
+  }
+}

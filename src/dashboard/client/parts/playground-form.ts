@@ -1,0 +1,179 @@
+/** The playground's form: what stands in it, what that makes, and what is wrong with it. */
+
+import type { Field } from "../../../domain/schemas/input-form.ts";
+import { checkOf, messagesOf } from "../../../domain/schemas/input-form-check.ts";
+import {
+  filled,
+  type Input,
+  inputOf,
+  readInput,
+} from "../../../domain/schemas/input-form-values.ts";
+import type { ValidationIssue } from "../../../protocol/common.ts";
+import { controlName, RAW } from "../../playground/names.ts";
+import { setIssue } from "./issue.ts";
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+export interface Made {
+  /** As far as it goes. */
+  input: Input;
+  /** What is wrong, by control; under null what is wrong with none in particular. */
+  messages: Map<Control | null, string>;
+}
+
+export class PlayForm {
+  readonly element: HTMLFormElement;
+  readonly raw: HTMLTextAreaElement;
+  readonly #rawPanel: HTMLFieldSetElement;
+  readonly #fields: Field[];
+  readonly #controls: Control[];
+  readonly #check: (input: Input) => ValidationIssue[];
+  readonly #standIns: (control: Control) => string[];
+  /** Those that were typed into: nobody is told of what they have not come to yet. */
+  readonly #touched = new Set<Control>();
+
+  /** @param standIns addresses for files that are chosen and not yet sent */
+  constructor(root: HTMLElement, standIns: (control: Control) => string[]) {
+    const { fields = "[]", shape } = root.dataset;
+    this.element = part(root, "#play", HTMLFormElement);
+    this.raw = part(root, `#${RAW}`, HTMLTextAreaElement);
+    this.#rawPanel = part(root, "[data-raw-panel]", HTMLFieldSetElement);
+    this.#fields = JSON.parse(fields);
+    this.#controls = this.#fields.map(({ kind }, n) => controlOf(root, controlName(kind, n)));
+    this.#check = shape === undefined ? () => [] : checkOf(JSON.parse(shape));
+    this.#standIns = standIns;
+    this.element.noValidate = true;
+    for (const name of ["input", "focusout"]) this.element.addEventListener(name, this.#touch);
+  }
+
+  get isJson(): boolean {
+    return !this.#rawPanel.disabled;
+  }
+
+  /** Nothing can be typed or chosen until it is let go. */
+  hold(): () => void {
+    const held = [...this.element.elements].filter((one) => isControl(one) || isChooser(one));
+    for (const control of held) control.disabled = true;
+    return () => {
+      for (const control of held) control.disabled = false;
+    };
+  }
+
+  make(): Made {
+    if (this.isJson) return this.#makeOfJson();
+    const texts = this.#fields.map((field, n) => ({ ...field, text: this.#textOf(n) }));
+    const { input, faults } = inputOf(texts);
+    const found = new Map([...messagesOf(this.#check(input)), ...faults]);
+    const byName = new Map(this.#fields.map(({ name }, n) => [name, this.#controls[n] ?? null]));
+    const messages: Made["messages"] = new Map();
+    for (const [name, message] of found) {
+      const control = byName.get(name) ?? null;
+      messages.set(control, control || !name ? message : `${name}: ${message}`);
+    }
+    return { input, messages };
+  }
+
+  /** Says what is wrong where somebody was already. @param everywhere also where they were not */
+  show({ messages }: Made, everywhere = false): void {
+    const controls = this.isJson ? [this.raw] : this.#controls;
+    if (everywhere) for (const control of controls) this.#touched.add(control);
+    for (const control of controls) {
+      const message = this.#touched.has(control) ? messages.get(control) : undefined;
+      if (setIssue(control, message) && message && control === document.activeElement)
+        this.announce(message);
+    }
+    if (!everywhere) return;
+    this.trouble(messages.get(null));
+    controls.find((control) => messages.has(control))?.focus();
+  }
+
+  /**
+   * From fields to JSON, or back, with what stands there.
+   * @returns why it cannot be, when it cannot
+   */
+  turn(): string | undefined {
+    if (!this.isJson) {
+      this.raw.value = JSON.stringify(this.make().input, null, 2);
+    } else {
+      const read = readInput(this.raw.value);
+      if ("fault" in read) return read.fault;
+      const form = filled(this.#fields, read.input);
+      if (!form) return "There are names in it that the form has no fields for.";
+      const other = form.find(({ kind }, n) => kind !== this.#fields[n]?.kind);
+      if (other) return `The form cannot show '${other.name}' as it is.`;
+      for (const [n, { text }] of form.entries()) this.#setText(n, text);
+    }
+    for (const panel of this.element.querySelectorAll<HTMLFieldSetElement>(".play-fields")) {
+      panel.hidden = !panel.hidden;
+      panel.disabled = panel.hidden;
+    }
+    return undefined;
+  }
+
+  announce(words: string): void {
+    part(this.element, "[data-announce]", HTMLElement).textContent = words;
+  }
+
+  /** What is wrong with no control in particular; undefined: nothing. */
+  trouble(words: string | undefined): void {
+    const place = part(this.element, "[data-trouble]", HTMLElement);
+    place.hidden = words === undefined;
+    place.textContent = words ?? "";
+  }
+
+  #makeOfJson(): Made {
+    const read = readInput(this.raw.value);
+    if ("fault" in read) return { input: {}, messages: new Map([[this.raw, read.fault]]) };
+    const found = [...messagesOf(this.#check(read.input))];
+    const text = found
+      .map(([name, message]) => (name ? `${name}: ${message}` : message))
+      .join(". ");
+    return { input: read.input, messages: new Map(text ? [[this.raw, text]] : []) };
+  }
+
+  #textOf(n: number): string {
+    const control = this.#controls[n];
+    if (!control) return "";
+    if (isBox(control)) return control.checked ? "true" : "";
+    return [control.value, ...this.#standIns(control)].filter(Boolean).join("\n");
+  }
+
+  #setText(n: number, text: string): void {
+    const control = this.#controls[n];
+    if (!control) return;
+    if (isBox(control)) control.checked = text === "true";
+    else control.value = text;
+  }
+
+  readonly #touch = ({ target }: Event): void => {
+    if (isControl(target)) this.#touched.add(target);
+  };
+}
+
+const isBox = (control: Control): control is HTMLInputElement =>
+  control instanceof HTMLInputElement && control.type === "checkbox";
+
+const isChooser = (one: Element): one is HTMLButtonElement =>
+  one instanceof HTMLButtonElement && one.matches(".chooser > button");
+
+const isControl = (target: EventTarget | null): target is Control =>
+  target instanceof HTMLInputElement ||
+  target instanceof HTMLSelectElement ||
+  target instanceof HTMLTextAreaElement;
+
+function controlOf(root: HTMLElement, id: string): Control {
+  const control = root.querySelector(`#${CSS.escape(id)}`);
+  if (isControl(control)) return control;
+  throw new Error(`no control ${id}`);
+}
+
+/** What the server has put there. */
+export function part<Kind extends HTMLElement>(
+  root: ParentNode,
+  selector: string,
+  kind: new () => Kind,
+): Kind {
+  const found = root.querySelector(selector);
+  if (found instanceof kind) return found;
+  throw new Error(`no ${selector}`);
+}

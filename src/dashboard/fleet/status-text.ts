@@ -1,0 +1,37 @@
+/** Numbers of runners and of queues, as people say them. */
+import { duration, longDuration } from "../prediction-view/duration.ts";
+
+/** What it is made of that counts: `2 × NVIDIA L40S, 16 cores, 128 GB`. */
+export function machineText({
+  cpus,
+  memory_gb,
+  gpus,
+}: {
+  cpus: number;
+  memory_gb: number;
+  gpus: { name: string }[];
+}): string {
+  const kinds = Map.groupBy(gpus, ({ name }) => name);
+  return [
+    ...[...kinds].map(([name, of]) => (of.length > 1 ? `${of.length} × ${name}` : name)),
+    `${cpus} ${cpus === 1 ? "core" : "cores"}`,
+    `${gigabytes(memory_gb)} GB`,
+  ].join(", ");
+}
+
+export const gigabytes = (amount: number): string =>
+  amount < 9.95 ? amount.toFixed(1) : String(Math.round(amount));
+
+export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+/** How long something took, or takes; a dash when there is nothing to tell. */
+export const waitText = (ms: number | null): string => (ms === null ? "–" : duration(ms / 1000));
+
+/** How long ago that was: in steps, so that a page does not change with each second. */
+export function agoText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return "in the last minute";
+  if (seconds < 86_400) return `${longDuration(seconds - (seconds % 60)).replace(" 0 s", "")} ago`;
+  const days = Math.floor(seconds / 86_400);
+  return days === 1 ? "a day ago" : `${days} days ago`;
+}

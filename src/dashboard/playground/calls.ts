@@ -1,0 +1,152 @@
+/** A run as code: lines to paste into a shell or a file that make the same call of the API. */
+import { readableJson } from "../../lib/readable-json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Compatibilities } from "../../protocol/model.ts";
+import { literal } from "./literal.ts";
+
+export interface Run {
+  /** Scheme and host of the deployment, as the reader has it. */
+  origin: string;
+  /** `owner/name`. */
+  model: string;
+  /** Left out: always the latest. */
+  version?: number | undefined;
+  input: { [name: string]: Json };
+  compatibilities: Compatibilities;
+}
+
+export interface Call {
+  id: string;
+  title: string;
+  language: "sh" | "js";
+  /** Asks for nothing but AUSPEX_TOKEN in the environment. */
+  code: string;
+}
+
+/** One for each way in which the model can be called, curl first. */
+export function callsOf({ origin, model, version, input, compatibilities }: Run): Call[] {
+  const reference = version === undefined ? model : `${model}:${version}`;
+  const body = { model: reference, input, stream: true };
+  const client = { origin, reference, input };
+  return [
+    { id: "curl", title: "curl", language: "sh", code: curl(origin, body) },
+    { id: "fetch", title: "JavaScript", language: "js", code: streaming(origin, body) },
+    ...OFFICIAL.filter(({ flag }) => compatibilities[flag]).map(
+      ({ id, title, code }): Call => ({ id, title, language: "js", code: code(client) }),
+    ),
+  ];
+}
+
+const curl = (origin: string, body: Json) =>
+  [
+    `curl -N ${quoted(`${origin}/v1/predictions`)}`,
+    `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
+    `-H 'Content-Type: application/json'`,
+    `-d ${quoted(readableJson(body))}`,
+  ].join(" \\\n  ");
+
+/** For a shell, whatever is in it. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+const streaming = (origin: string, body: Json) => `// Node 20 or newer: save it as run.mjs
+const response = await fetch(${literal(`${origin}/v1/predictions`)}, {
+  method: "POST",
+  headers: {
+    Authorization: \`Bearer \${process.env.AUSPEX_TOKEN}\`,
+    "Content-Type": "application/json",
+  },
+  body: JSON.stringify(${literal(body, "  ")}),
+});
+if (!response.ok) throw new Error(await response.text());
+
+let rest = "";
+for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+  const events = (rest + text).split("\\n\\n");
+  rest = events.pop();
+  for (const event of events) {
+    const [, name, data] = /(?:^|\\n)event: ([^\\n]*)\\ndata: ([^\\n]*)/.exec(event) ?? [];
+    if (name === "output") show(JSON.parse(data));
+    if (name === "error") throw new Error(JSON.parse(data).message);
+  }
+}
+
+function show(value) {
+  process.stdout.write(typeof value === "string" ? value : \`\${JSON.stringify(value)}\\n\`);
+}`;
+
+interface Client {
+  origin: string;
+  /** `owner/name` or `owner/name:number`. */
+  reference: string;
+  input: Run["input"];
+}
+
+interface Official {
+  id: string;
+  title: string;
+  flag: keyof Compatibilities;
+  code(client: Client): string;
+}
+
+/** By OpenAI's own client. */
+const OFFICIAL: Official[] = [
+  {
+    id: "chat",
+    title: "OpenAI chat",
+    flag: "vendora_chat_completions",
+    code: (client) => `${begun(client)}
+const stream = await client.chat.completions.create(${literal(chatBody(client))});
+for await (const { choices: [choice] } of stream) {
+  process.stdout.write(choice?.delta.content ?? "");
+}`,
+  },
+  {
+    id: "responses",
+    title: "OpenAI responses",
+    flag: "vendora_responses",
+    code: (client) => `${begun(client)}
+const stream = await client.responses.create(${literal(responseBody(client))});
+for await (const event of stream) {
+  if (event.type === "response.output_text.delta") process.stdout.write(event.delta);
+}`,
+  },
+  {
+    id: "embeddings",
+    title: "OpenAI embeddings",
+    flag: "vendora_embeddings",
+    code: (client) => `${begun(client)}
+const { data } = await client.embeddings.create(${literal(embeddingBody(client))});
+for (const { embedding } of data) console.log(embedding);`,
+  },
+];
+
+const begun = ({ origin }: Client) => `// npm install openai
+import OpenAI from "openai";
+
+const client = new OpenAI({
+  baseURL: ${literal(`${origin}/v1/vendora`)},
+  apiKey: process.env.AUSPEX_TOKEN,
+});`;
+
+/** Where the input says nothing that the call could begin with. */
+const HELLO = "Who are you?";
+
+function chatBody({ reference, input }: Client): Json {
+  const { model, stream, messages, prompt, input: given, ...rest } = input;
+  if (Array.isArray(messages)) return { ...input, model: reference, stream: true };
+  const content = [prompt, given].find(isText) ?? HELLO;
+  return { model: reference, messages: [{ role: "user", content }], ...rest, stream: true };
+}
+
+function responseBody({ reference, input }: Client): Json {
+  const { model, stream, messages, prompt, input: given, ...rest } = input;
+  const said = [given, messages].find(Array.isArray) ?? [given, prompt].find(isText) ?? HELLO;
+  return { model: reference, input: said, ...rest, stream: true };
+}
+
+function embeddingBody({ reference, input }: Client): Json {
+  return { input: HELLO, ...input, model: reference };
+}
+
+const isText = (value: Json | undefined): value is string =>
+  typeof value === "string" && value !== "";

@@ -1,0 +1,206 @@
+/** The fields of an input, each as the control that its kind wants. */
+import type { Child } from "hono/jsx";
+import type { FieldKind } from "../../domain/schemas/input-form.ts";
+import type { Filled } from "../../domain/schemas/input-form-values.ts";
+import type { Draft } from "../form.ts";
+import { described, Field } from "../ui/fields.tsx";
+import { controlName } from "./names.ts";
+
+interface Props {
+  field: Filled;
+  /** Its place among the fields. */
+  n: number;
+  draft: Draft;
+}
+
+export function Control({ field, n, draft }: Props) {
+  const name = controlName(field.kind, n);
+  const hint = hintOf(field);
+  const attributes = { ...described(name, hint, draft), required: field.required };
+  if (field.kind === "boolean") {
+    return (
+      <div class="field">
+        {/* Not a child of the field: labels of those stand above their controls. */}
+        <div>
+          <label class="choice">
+            <input
+              {...attributes}
+              required={false}
+              type="checkbox"
+              value="true"
+              checked={field.text === "true"}
+            />
+            <span>{field.label}</span>
+          </label>
+        </div>
+        {hint && (
+          <p class="hint" id={`${name}-hint`}>
+            {hint}
+          </p>
+        )}
+      </div>
+    );
+  }
+  return (
+    <Field name={name} label={field.label} hint={hint} draft={draft} required={field.required}>
+      <Inner field={field} attributes={attributes} />
+    </Field>
+  );
+}
+
+/** Its name in the API, when that is another than the label; what it is for; what it may be. */
+function hintOf({ name, label, description, ...field }: Filled): Child | undefined {
+  const isNamed = label.toLowerCase().replaceAll(" ", "_") === name.toLowerCase();
+  const rules = [boundsOf(field), WAYS[field.kind], field.lists && LISTS]
+    .filter(Boolean)
+    .join(", ");
+  if (isNamed && !description && !rules) return undefined;
+  return (
+    <>
+      {!isNamed && <code>{name}</code>}
+      {description && <span class="meaning"> {description} </span>}
+      {rules && <span class="rules">{rules}</span>}
+    </>
+  );
+}
+
+function boundsOf({ minimum, maximum }: Pick<Filled, "minimum" | "maximum">): string {
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  if (minimum !== undefined) return `${minimum} or more`;
+  return maximum === undefined ? "" : `${maximum} or less`;
+}
+
+const WAYS: Partial<Record<FieldKind, string>> = {
+  files: "an address on each line",
+  json: "as JSON",
+  strings: "one on each line",
+};
+
+const LISTS = 'a text, or a list as JSON: ["one", "two"]';
+
+interface InnerProps {
+  field: Filled;
+  attributes: ReturnType<typeof described> & { required: boolean };
+}
+
+function Inner({ field, attributes }: InnerProps) {
+  const { kind, text, label } = field;
+  switch (kind) {
+    case "enum":
+      return <Options field={field} attributes={attributes} />;
+    case "file":
+      return (
+        <>
+          <input
+            {...attributes}
+            inputmode="url"
+            value={text}
+            placeholder="https://"
+            autocomplete="off"
+          />
+          <Chooser label={label} />
+        </>
+      );
+    case "files":
+      return (
+        <>
+          <Area text={text} attributes={attributes} rows={2} />
+          <Chooser label={label} several />
+        </>
+      );
+    case "json":
+      return <Area text={text} attributes={{ ...attributes, class: "code", spellcheck: false }} />;
+    case "strings":
+      return <Area text={text} attributes={{ ...attributes, required: false }} rows={3} />;
+    case "lines":
+    case "messages":
+      return <Area text={text} attributes={attributes} />;
+    case "secret":
+      return <input {...attributes} type="password" value={text} autocomplete="off" />;
+    case "text":
+      return <input {...attributes} value={text} autocomplete="off" />;
+    default:
+      return <Numeric field={field} attributes={attributes} />;
+  }
+}
+
+/** The parser drops one line break at the beginning. */
+export const Area = ({
+  text,
+  attributes,
+  rows = 4,
+}: {
+  text: string;
+  attributes: object;
+  rows?: number;
+}) => <textarea {...attributes} rows={rows}>{`\n${text}`}</textarea>;
+
+/** To choose nothing is possible where nothing has to be said, or nothing is chosen yet. */
+function Options({
+  field: { options = [], text, required, default: preset },
+  attributes,
+}: InnerProps) {
+  const isOpen = text === "" || (!required && preset === undefined);
+  return (
+    <select {...attributes}>
+      {isOpen && <option value="">{required ? "Choose one" : ""}</option>}
+      {options.map((option) => {
+        const value = JSON.stringify(option);
+        return (
+          <option value={value} selected={value === text}>
+            {option === true
+              ? "yes"
+              : option === false
+                ? "no"
+                : typeof option === "string"
+                  ? option
+                  : value}
+          </option>
+        );
+      })}
+    </select>
+  );
+}
+
+/** With client code a slider stands beside it. */
+function Numeric({ field, attributes }: InnerProps) {
+  const { kind, text, label, minimum = Number.NEGATIVE_INFINITY, maximum, step } = field;
+  const input = (
+    <input
+      {...attributes}
+      // Keyboards for numbers have no minus on some phones.
+      inputmode={minimum >= 0 ? (kind === "integer" ? "numeric" : "decimal") : "text"}
+      value={text}
+      placeholder={field.default === undefined ? undefined : String(field.default)}
+      autocomplete="off"
+    />
+  );
+  if (kind !== "range") return input;
+  return (
+    <div class="slide">
+      {input}
+      <input
+        type="range"
+        aria-label={`Slider of ${label}`}
+        min={minimum}
+        max={maximum}
+        step={step}
+        value={text === "" ? undefined : text}
+        data-slider
+        hidden
+      />
+    </div>
+  );
+}
+
+/** With client code: a file of one's own, which is sent when the model is run. */
+const Chooser = ({ label, several = false }: { label: string; several?: boolean }) => (
+  <div class="chooser" data-chooser hidden>
+    <button type="button" class="quiet">
+      {several ? "Choose files, or drop them here" : "Choose a file, or drop it here"}
+      <span class="unseen"> for {label}</span>
+    </button>
+    <input type="file" multiple={several} hidden />
+    <ul class="chosen" />
+  </div>
+);

@@ -1,0 +1,118 @@
+/** What the form of a playground holds: the fields of a version, or the whole input as JSON. */
+
+import { type Field, type FieldKind, fieldsOf } from "../../domain/schemas/input-form.ts";
+import {
+  type Filled,
+  filled,
+  type Input,
+  inputOf,
+  readInput,
+  readingOf,
+} from "../../domain/schemas/input-form-values.ts";
+import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { readableJson } from "../../lib/readable-json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Compatibilities, Schemas } from "../../protocol/model.ts";
+import { textOf } from "../form.ts";
+import { controlName, RAW } from "./names.ts";
+
+export interface PlayForm {
+  fields: Filled[];
+  /** The input as JSON text. */
+  raw: string;
+  /** Whether that is shown in place of the fields. */
+  asJson: boolean;
+  /** What is wrong, by the name of a control. */
+  issues: Record<string, string>;
+}
+
+interface Version {
+  schemas: Schemas;
+  compatibilities: Compatibilities;
+}
+
+/** A server of the vendora convention may say nothing of what it takes: the convention does. */
+export function playFields({ schemas, compatibilities }: Version): Field[] {
+  const fields = fieldsOf(schemaOf(schemas, "input"));
+  if (fields.length > 0) return fields;
+  if (compatibilities.vendora_chat_completions) return fieldsOf(CHAT);
+  return compatibilities.vendora_embeddings ? fieldsOf(EMBEDDINGS) : [];
+}
+
+const CHAT: Json = {
+  required: ["messages"],
+  properties: {
+    messages: { type: "array", items: { type: "object" }, description: "What you say to it" },
+  },
+};
+
+const EMBEDDINGS: Json = {
+  required: ["input"],
+  properties: { input: { type: "string", maxLength: 10_000, description: "The text to embed" } },
+};
+
+/** @param input of an earlier run; what it leaves out is as at first */
+export function formWith(fields: Field[], input: Input | undefined, asJson: boolean): PlayForm {
+  const form = filled(fields, input);
+  const shown = form ?? filled(fields) ?? [];
+  return {
+    fields: shown,
+    raw: readableJson((form ? inputOf(form).input : input) ?? {}),
+    asJson: asJson || !form || fields.length === 0,
+    issues: {},
+  };
+}
+
+/** A form as it was sent, and the input that it makes as far as nothing is wrong. */
+export function sentForm(fields: Field[], form: FormData): { form: PlayForm; input: Input } {
+  if (form.has(RAW)) {
+    const raw = textOf(form, RAW);
+    const read = readInput(raw);
+    const issues: PlayForm["issues"] = "fault" in read ? { [RAW]: read.fault } : {};
+    const shown = { fields: filled(fields) ?? [], raw, asJson: true, issues };
+    return { form: shown, input: "fault" in read ? {} : read.input };
+  }
+  const sent = fields.map((field, n): Filled => {
+    const kinds: FieldKind[] = ["json", "lines"];
+    const kind = kinds.find((one) => form.has(controlName(one, n))) ?? field.kind;
+    return { ...field, kind, text: textOf(form, controlName(kind, n)) };
+  });
+  const { input, faults } = inputOf(sent);
+  const raw = readableJson(input);
+  return { form: { fields: sent, raw, asJson: false, issues: byControl(sent, faults) }, input };
+}
+
+/** What was typed into a form, in that of another version: by name, where it fits. */
+export function carried({ fields, raw, asJson }: PlayForm, to: Field[]): PlayForm {
+  const first = filled(fields) ?? [];
+  const typed = new Map(
+    fields.filter(({ text }, n) => text !== first[n]?.text).map((field) => [field.name, field]),
+  );
+  const shown = (filled(to) ?? []).map((field) => fitted(field, typed.get(field.name)));
+  const { input } = inputOf(to.length > 0 ? shown : fields);
+  return {
+    fields: shown,
+    raw: asJson ? raw : readableJson(input),
+    asJson: asJson || to.length === 0,
+    issues: {},
+  };
+}
+
+function fitted(field: Filled, typed: Filled | undefined): Filled {
+  if (!typed) return field;
+  // Also what means nothing yet.
+  if (typed.kind === field.kind && field.kind !== "enum") return { ...field, text: typed.text };
+  const reading = readingOf(typed);
+  if (!reading || "fault" in reading) return field;
+  const [held = field] = filled([field], { [field.name]: reading.value }) ?? [];
+  return held.kind === "json" ? field : held;
+}
+
+/** Of messages by the name of a property. */
+export const byControl = (fields: Field[], messages: Map<string, string>) =>
+  Object.fromEntries(
+    fields.flatMap(({ name, kind }, n) => {
+      const message = messages.get(name);
+      return message === undefined ? [] : [[controlName(kind, n), message]];
+    }),
+  );

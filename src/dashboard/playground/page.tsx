@@ -1,0 +1,200 @@
+/** A model's playground: its input as a form, and beside that what came of it, and the same as code. */
+
+import type { Input } from "../../domain/schemas/input-form-values.ts";
+import type { Part } from "../../domain/schemas/json-schema-shape.ts";
+import type { Run } from "../../services/predictions/prediction-view.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
+import type { Viewer } from "../context.ts";
+import type { Draft } from "../form.ts";
+import { ModelHeader, modelAddress } from "../models/header.tsx";
+import { RunView } from "../prediction-view/view.tsx";
+import { described, Problem } from "../ui/fields.tsx";
+import { Form } from "../ui/layout.tsx";
+import { Empty } from "../ui/parts.tsx";
+import { callsOf } from "./calls.ts";
+import { Code } from "./code.tsx";
+import { Area, Control } from "./controls.tsx";
+import type { PlayForm } from "./input.ts";
+import { RAW, SHOW, SHOWN } from "./names.ts";
+
+export interface Play {
+  model: DetailedModelRow;
+  version: VersionRow;
+  /** Their numbers, newest first. */
+  versions: number[];
+  form: PlayForm;
+  /** What the form makes, as far as it goes. */
+  input: Input;
+  /** What inputs are held against; undefined when the version has nothing that can be used. */
+  shape: Part | undefined;
+  /** Why it was not run. */
+  problem?: string | undefined;
+  /** What is not as one might expect it. */
+  note?: string | undefined;
+  run?: Run | undefined;
+  tab: "output" | "code";
+}
+
+interface Props {
+  play: Play;
+  viewer: Viewer;
+  origin: string;
+}
+
+export function PlayPage({ play, viewer, origin }: Props) {
+  const { model, version, form, shape, run, input } = play;
+  const reference = `${model.owner.username}/${model.name}`;
+  // Whoever asks for the latest version goes on to have the latest.
+  const number = version.number === model.latest_version?.number ? undefined : version.number;
+  const { compatibilities } = version;
+  return (
+    <>
+      <ModelHeader model={model} viewer={viewer} page="/playground" />
+      <div
+        class="play"
+        data-play={modelAddress(model, "/playground")}
+        data-model={reference}
+        data-version={version.number}
+        data-pinned={number}
+        data-compatibilities={JSON.stringify(compatibilities)}
+        data-fields={JSON.stringify(form.fields.map(({ text, ...field }) => field))}
+        data-shape={shape && JSON.stringify(shape)}
+      >
+        <section class="play-input" aria-labelledby="play-input">
+          <div class="play-head">
+            <h2 id="play-input">Input</h2>
+            <Versions play={play} />
+          </div>
+          <InputForm play={play} />
+        </section>
+        <div class="play-result">
+          <nav class="tabs" aria-label="Of the run">
+            {TABS.map(([tab, name]) => (
+              <a
+                href={addressIn(play, { tab })}
+                aria-current={tab === play.tab ? "page" : undefined}
+                data-tab={tab}
+              >
+                {name}
+              </a>
+            ))}
+          </nav>
+          <section aria-label="Output" data-panel="output" hidden={play.tab !== "output"}>
+            {run ? (
+              <RunView run={run} host={new URL(origin).host} />
+            ) : (
+              <NoRun reference={reference} />
+            )}
+          </section>
+          <section aria-label="Code" data-panel="code" hidden={play.tab !== "code"}>
+            <Code
+              calls={callsOf({ origin, model: reference, version: number, input, compatibilities })}
+            />
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+const TABS: [Play["tab"], string][] = [
+  ["output", "Output"],
+  ["code", "Code"],
+];
+
+/** The same page with another view of it. */
+function addressIn(
+  { model, version, run, form, tab }: Play,
+  other: { tab?: Play["tab"]; asJson?: boolean },
+) {
+  const query = new URLSearchParams({ version: String(version.number) });
+  if (run) query.set("run", run.prediction.id);
+  if (other.asJson ?? form.asJson) query.set("as", "json");
+  if ((other.tab ?? tab) === "code") query.set("tab", "code");
+  return `${modelAddress(model, "/playground")}?${query}`;
+}
+
+const NoRun = ({ reference }: { reference: string }) => (
+  <Empty title="Nothing has run here yet">
+    <p>
+      Fill in the input and run it: what the model puts out appears here as it comes. Then the
+      address of this page leads back to the run.
+    </p>
+    <p>
+      <a href={`/predictions?model=${encodeURIComponent(reference)}`}>Your earlier runs of it</a>
+    </p>
+  </Empty>
+);
+
+/** What is typed goes along. */
+const Versions = ({ play: { model, version, versions } }: { play: Play }) => (
+  <div class="play-version">
+    <label for={SHOW}>Version</label>
+    <select id={SHOW} name={SHOW} form="play">
+      {versions.map((number) => (
+        <option value={number} selected={number === version.number}>
+          {number === model.latest_version?.number ? `${number} (latest)` : number}
+        </option>
+      ))}
+    </select>
+    <button type="submit" form="play" name={SHOWN} value="other" formnovalidate class="quiet">
+      Show
+    </button>
+  </div>
+);
+
+function InputForm({ play }: { play: Play }) {
+  const { model, version, form, problem, note } = play;
+  const { fields, raw, asJson, issues } = form;
+  const draft: Draft = { issues, ...(problem !== undefined && { problem }) };
+  return (
+    <Form action={modelAddress(model, "/playground")} id="play">
+      <input type="hidden" name="version" value={String(version.number)} />
+      {note && <p class="hint">{note}</p>}
+      <Problem draft={draft} />
+      <p class="problem" role="alert" data-trouble hidden />
+      {fields.length > 0 && (
+        <fieldset class="play-fields" data-fields-panel disabled={asJson} hidden={asJson}>
+          <legend class="unseen">Fields</legend>
+          {fields.map((field, n) => (
+            <Control field={field} n={n} draft={draft} />
+          ))}
+        </fieldset>
+      )}
+      <fieldset class="play-fields" data-raw-panel disabled={!asJson} hidden={!asJson}>
+        <legend class="unseen">JSON</legend>
+        <div class="field">
+          <label for={RAW}>The whole input, as JSON</label>
+          <Area
+            text={raw}
+            rows={14}
+            attributes={{ ...described(RAW, undefined, draft), class: "code", spellcheck: "false" }}
+          />
+          {issues[RAW] !== undefined && (
+            <p class="issue" id={`${RAW}-issue`}>
+              {issues[RAW]}
+            </p>
+          )}
+        </div>
+      </fieldset>
+      <p class="unseen" role="status" data-announce />
+      <div class="play-actions">
+        <button type="submit" class="primary" aria-keyshortcuts="Control+Enter">
+          Run{" "}
+          <span hidden data-keys aria-hidden="true">
+            Ctrl + Enter
+          </span>
+        </button>
+        <span class="play-ways">
+          {fields.length > 0 && (
+            <a href={addressIn(play, { asJson: !asJson })} data-as>
+              {asJson ? "As a form" : "As JSON"}
+            </a>
+          )}
+          <a href={modelAddress(model, "/playground")}>Start over</a>
+        </span>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,30 @@
+/** What the service would not run, told where it is wrong. */
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { messagesOf } from "../../domain/schemas/input-form-check.ts";
+import { ValidationFailure } from "../../domain/schemas/validation.ts";
+import { ProblemError, statusOf } from "../../errors.ts";
+import { byControl, type PlayForm } from "./input.ts";
+import { RAW } from "./names.ts";
+
+/** @throws what is nobody's mistake */
+export function refused(
+  error: unknown,
+  form: PlayForm,
+): { form: PlayForm; problem?: string; status: ContentfulStatusCode } {
+  if (error instanceof ProblemError && error.code !== "internal") {
+    return { form, problem: error.message, status: statusOf(error) };
+  }
+  if (!(error instanceof ValidationFailure)) throw error;
+  const messages = messagesOf(error.issues);
+  const issues = form.asJson ? { [RAW]: together(messages) } : byControl(form.fields, messages);
+  const known = new Set(form.fields.map(({ name }) => name));
+  const others = new Map([...messages].filter(([name]) => !known.has(name)));
+  return {
+    form: { ...form, issues },
+    ...(!form.asJson && others.size > 0 && { problem: together(others) }),
+    status: 422,
+  };
+}
+
+const together = (messages: Map<string, string>) =>
+  [...messages].map(([name, message]) => (name ? `${name}: ${message}` : message)).join(". ");

@@ -1,0 +1,79 @@
+/** The playground's page, put together from what it is asked to show. */
+
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { pageShape } from "../../domain/schemas/json-schema-shape.ts";
+import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { ProblemError } from "../../errors.ts";
+import { readModel } from "../../services/models/models.ts";
+import { listVersions, readVersion } from "../../services/models/versions.ts";
+import type { DetailedModelRow } from "../../storage/models/models.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
+import { viewerOf } from "../access.ts";
+import type { PageContext } from "../context.ts";
+import { ModelHeader } from "../models/header.tsx";
+import { NoVersion } from "../models/overview.tsx";
+import { type Play, PlayPage } from "./page.tsx";
+
+/** As many as one looks through to find one. */
+const LISTED = 50;
+
+interface Place {
+  model: DetailedModelRow;
+  /** undefined: the model has none. */
+  version: VersionRow | undefined;
+}
+
+/**
+ * @param number of the version that is asked for
+ * @param ran that of a run, which may be deleted meanwhile: then it is the latest
+ * @throws ProblemError not_found
+ */
+export async function placeOf(c: PageContext, number?: number, ran?: number): Promise<Place> {
+  const { services } = c.var;
+  const { caller } = viewerOf(c);
+  const { owner = "", name = "" } = c.req.param();
+  const model = await readModel(services, caller, owner, name);
+  const { latest_version: latest } = model;
+  const wanted = number ?? ran;
+  if (!latest || wanted === undefined || wanted === latest.number)
+    return { model, version: latest ?? undefined };
+  const version = await readVersion(services, caller, owner, name, wanted).catch((error) => {
+    const isGone = error instanceof ProblemError && error.code === "not_found";
+    if (isGone && number === undefined) return { version: latest };
+    throw error;
+  });
+  return { model, version: version.version };
+}
+
+/** What is not looked up here. */
+export type Shown = Omit<Play, "versions" | "shape">;
+
+export async function show(c: PageContext, play: Shown, status: ContentfulStatusCode = 200) {
+  const { services, origin } = c.var;
+  const viewer = viewerOf(c);
+  const { model, version } = play;
+  const { owner, name } = model;
+  const request = { cursor: undefined, size: LISTED, url: c.req.url };
+  const { page } = await listVersions(services, viewer.caller, owner.username, name, request);
+  const numbers = page.items.map(({ number }) => number);
+  const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
+  // One that was published when less was checked may have a schema that cannot be used.
+  const shape = pageShape.safeParse(schemaOf(version.schemas, "input")).data;
+  c.status(status);
+  return c.render(
+    <PlayPage play={{ ...play, versions, shape }} viewer={viewer} origin={origin} />,
+    {
+      title: `Playground of ${owner.username}/${name}`,
+      scripts: ["playground"],
+    },
+  );
+}
+
+export const showNone = (c: PageContext, model: DetailedModelRow) =>
+  c.render(
+    <>
+      <ModelHeader model={model} viewer={viewerOf(c)} page="/playground" />
+      <NoVersion model={model} viewer={viewerOf(c)} />
+    </>,
+    { title: `Playground of ${model.owner.username}/${model.name}` },
+  );

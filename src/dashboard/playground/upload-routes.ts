@@ -1,0 +1,34 @@
+/** Files of the playground: what /v1/uploads does, for a session. Parts go to their signed addresses. */
+import {
+  completeUpload as completeBody,
+  createUpload as createBody,
+} from "../../protocol/upload.ts";
+import { bodyOf } from "../../routes/context.ts";
+import { completeUpload } from "../../services/files/complete-upload.ts";
+import { presentUpload } from "../../services/files/present-upload.ts";
+import { createUpload, deleteUpload, getUpload } from "../../services/files/uploads.ts";
+import type { UploadRow } from "../../storage/files/uploads.ts";
+import { signedIn, viewerOf } from "../access.ts";
+import { type PageContext, pages } from "../context.ts";
+
+export const uploadPages = pages()
+  .use("/uploads/*", signedIn)
+  .post("/uploads", signedIn, async (c) => {
+    const { caller } = viewerOf(c);
+    return show(c, await createUpload(c.var.services, caller, await bodyOf(c, createBody)));
+  })
+  .get("/uploads/:id", async (c) =>
+    show(c, await getUpload(c.var.services, viewerOf(c).caller, c.req.param("id"))),
+  )
+  .post("/uploads/:id/complete", async (c) => {
+    const { etags } = await bodyOf(c, completeBody);
+    const { caller } = viewerOf(c);
+    return show(c, await completeUpload(c.var.services, caller, c.req.param("id"), etags));
+  })
+  .post("/uploads/:id/cancel", async (c) => {
+    await deleteUpload(c.var.services, viewerOf(c).caller, c.req.param("id"));
+    return c.json({});
+  });
+
+const show = async (c: PageContext, row: UploadRow) =>
+  c.json(await presentUpload(c.var.services, viewerOf(c).caller, row, c.var.origin));

@@ -1,0 +1,106 @@
+/** A value as a tree: its first level, and below that texts, of which client code makes branches. */
+import type { Child } from "hono/jsx";
+import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
+import { readableJson } from "../../lib/readable-json.ts";
+import type { Json } from "../../protocol/common.ts";
+import { type Branch, isBranch, paged, sizeText } from "./branch.ts";
+import { Link } from "./linked.tsx";
+import { isLinked, shown } from "./output-kind.ts";
+
+interface Place {
+  /** Of the page. */
+  host: string;
+  /** Where all of it is, as JSON. */
+  all: string;
+}
+
+/** As client/parts/json-tree.ts has it. */
+export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
+  isBranch(value) ? (
+    <details class="json" open>
+      <summary>{sizeText(value)}</summary>
+      <Entries value={value} {...place} />
+    </details>
+  ) : (
+    <code>{JSON.stringify(value)}</code>
+  );
+
+function Entries({ value, host, all }: Place & { value: Branch }) {
+  const { first, rest } = paged(Object.entries(value));
+  return (
+    <ul>
+      {first.map(([key, one]) => (
+        <li>
+          {isBranch(one) ? (
+            <Folded value={one} all={all}>
+              <Key name={key} />
+              {sizeText(one)}
+            </Folded>
+          ) : (
+            <>
+              <Key name={key} />
+              <Leaf value={one} host={host} />
+            </>
+          )}
+        </li>
+      ))}
+      {rest.length > 0 && (
+        <li>
+          <Folded
+            value={Array.isArray(value) ? value.slice(first.length) : Object.fromEntries(rest)}
+            from={first.length}
+            all={all}
+          >
+            {`${rest.length} more`}
+          </Folded>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** A text may be the address of a file. */
+function Leaf({ value, host }: { value: Json; host: string }) {
+  const found = shown(value, host);
+  if (isLinked(found)) return <Link found={found} />;
+  return <span class={value === null ? "null" : typeof value}>{JSON.stringify(value)}</span>;
+}
+
+const Key = ({ name }: { name: string }) => <span class="key">{`${name}: `}</span>;
+
+/** @param from the place of the first item, of a list whose first ones are elsewhere */
+function Folded({
+  value,
+  from = 0,
+  all,
+  children,
+}: {
+  value: Branch;
+  from?: number;
+  all: string;
+  children: Child;
+}) {
+  const text = foldedText(value);
+  return (
+    <details>
+      <summary>{children}</summary>
+      {text === undefined ? (
+        <p class="hint">
+          {"It is too much to be unfolded here. "}
+          <a href={all}>All of it, as JSON</a>
+        </p>
+      ) : (
+        <pre tabindex={0} data-from={from}>
+          {text}
+        </pre>
+      )}
+    </details>
+  );
+}
+
+/** undefined for what is too large. */
+function foldedText(value: Branch): string | undefined {
+  return [readableJson(value), JSON.stringify(value)].find(
+    ({ length }) => length <= MAX_FOLDED_CHARS,
+  );
+}

@@ -1,0 +1,22 @@
+/** What the container and the model have printed: the end of it. */
+import type { Run } from "../../services/predictions/prediction-view.ts";
+import { hiddenText } from "./hidden.ts";
+
+export const Logs = ({ run: { logs, live, dataRemoved, prediction } }: { run: Run }) => (
+  <details class="run-logs" open={live || prediction.status === "failed"}>
+    <summary>Logs</summary>
+    <p class="hint" data-logs-hidden hidden={logs.hidden === 0 && !logs.torn}>
+      {hiddenText(logs.hidden, logs.torn)}
+    </p>
+    <pre
+      tabindex={0}
+      data-logs
+      data-hidden={logs.hidden}
+      data-torn={logs.torn ? "true" : undefined}
+    >
+      {/* The parser drops one line break at the beginning. */}
+      {`\n${logs.text}`}
+    </pre>
+    {!dataRemoved && <p class="hint no-logs">Nothing has been printed.</p>}
+  </details>
+);

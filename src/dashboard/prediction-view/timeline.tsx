@@ -1,0 +1,117 @@
+/** The steps of a run, with how long each took. */
+import type { Step } from "../../domain/predictions/timeline.ts";
+import type { TaskStatus } from "../../protocol/prediction.ts";
+import { Time } from "../ui/parts.tsx";
+import { duration } from "./duration.ts";
+
+const NAMES: Record<Exclude<Step["what"], "gone">, string> = {
+  created: "Created",
+  queued: "Queued",
+  setup: "Setup",
+  started: "Running",
+  output: "First output",
+  done: "Done",
+};
+
+const ENDS: Partial<Record<TaskStatus, string>> = {
+  succeeded: "Succeeded",
+  failed: "Failed",
+  canceled: "Canceled",
+};
+
+export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus }) => (
+  <>
+    <ol class="timeline">
+      {steps.map((step) => (
+        <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
+          <span class="step">{nameOf(step, status)}</span>
+          <span class="took">
+            <Took step={step} />
+          </span>
+          <Phases step={step} />
+        </li>
+      ))}
+    </ol>
+    <Bar steps={steps} />
+    <Waiting steps={steps} />
+    {steps.map(({ attempt }, n) => attempt && <Gone attempt={attempt} next={steps[n + 1]} />)}
+  </>
+);
+
+/** After so long it is said what is waited for: most runs begin before anybody has read it. */
+const PATIENCE_MS = 20_000;
+
+function Waiting({ steps }: { steps: Step[] }) {
+  const queued = steps.find(({ what, state }) => what === "queued" && state === "current");
+  if (!queued) return null;
+  const isLate = Date.now() - (queued.at ?? 0) > PATIENCE_MS;
+  return (
+    <p class={isLate ? "hint" : "hint in-20-s"}>
+      No runner has taken it yet: those that serve its hardware are busy, or there is none. It
+      begins as soon as one is free.
+    </p>
+  );
+}
+
+const Gone = ({
+  attempt: { number, why },
+  next,
+}: {
+  attempt: GoneStep;
+  next: Step | undefined;
+}) => (
+  <p class="hint">
+    {`The runner of attempt ${number} ${WHY[why]}`}
+    {next?.state === "current" ? `: attempt ${number + 1} waits for another.` : "."}
+  </p>
+);
+
+function nameOf({ what, attempt }: Step, status: TaskStatus): string {
+  if (what === "gone") return `Attempt ${attempt?.number}, ${attempt?.why}`;
+  return (what === "done" && ENDS[status]) || NAMES[what];
+}
+
+function Took({ step: { what, state, at, seconds } }: { step: Step }) {
+  if (what === "created") return at === null ? <>–</> : <Time at={at} />;
+  if (state === "ahead") return <>–</>;
+  if (state === "current") return <span data-since={at}>…</span>;
+  if (seconds === null) return <>–</>;
+  if (what === "output") return <>{`after ${duration(seconds)}`}</>;
+  return <>{what === "done" ? `${duration(seconds)} in all` : duration(seconds)}</>;
+}
+
+const Phases = ({ step: { phases = [] } }: { step: Step }) =>
+  phases.length === 0 ? null : (
+    <small>
+      {phases
+        .map(({ phase, seconds }) => (seconds === null ? phase : `${phase} ${duration(seconds)}`))
+        .join(", ")}
+    </small>
+  );
+
+type GoneStep = NonNullable<Step["attempt"]>;
+
+const WHY: Record<GoneStep["why"], string> = { lost: "was lost", returned: "has handed it back" };
+
+const BAR = new Set<Step["what"]>(["gone", "queued", "setup", "started"]);
+
+/** How the time of one that has ended is divided. */
+function Bar({ steps }: { steps: Step[] }) {
+  const total = steps.find(({ what }) => what === "done")?.seconds ?? 0;
+  if (total === 0) return null;
+  let x = 0;
+  const parts = steps
+    .filter(({ what }) => BAR.has(what))
+    .map(({ what, seconds }) => {
+      const width = Math.min(((seconds ?? 0) / total) * 1000, 1000 - x);
+      x += width;
+      return { what, x: x - width, width };
+    });
+  return (
+    <svg class="run-bar" viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true">
+      {parts.map(({ what, x, width }) => (
+        <rect class={what} x={x.toFixed(1)} y="0" width={width.toFixed(1)} height="6" />
+      ))}
+    </svg>
+  );
+}

@@ -1,0 +1,69 @@
+/** What a new deployment needs before its first prediction, over its own API. */
+import { listModels, type ModelFolder } from "../../runner/src/engines/process/model-folder.ts";
+import { model, version } from "../protocol/model.ts";
+import { newToken } from "../protocol/operator.ts";
+import { user } from "../protocol/user.ts";
+import { CallFailed, type Client } from "./client.ts";
+
+export interface Seed {
+  username: string;
+  token: string;
+  runnerToken: string;
+}
+
+/** A user with a token, and a runner token for `cpu`. */
+export async function seed(operator: Client, username: string): Promise<Seed> {
+  await unlessThere(operator.call(user, "POST", "/operator/users", { body: { username } }));
+  const [access, runner] = await Promise.all([
+    operator.call(newToken, "POST", `/operator/users/${username}/tokens`, {
+      body: { name: "npm start" },
+    }),
+    operator.call(newToken, "POST", "/operator/runner_tokens", {
+      body: { name: "npm start", hardware: ["cpu"] },
+    }),
+  ]);
+  return { username, token: access.token, runnerToken: runner.token };
+}
+
+/** Publishes the model folders below `folder`, each as a version when its files have changed. */
+export async function publishModels(
+  owner: Client,
+  username: string,
+  folder: string,
+): Promise<void> {
+  await Promise.all(
+    (await listModels(folder)).map((found) => publishModel(owner, username, found)),
+  );
+}
+
+/** Publishes one model, with the digest of its folder or of its image. */
+export async function publishModel(
+  owner: Client,
+  username: string,
+  { manifest, digest }: ModelFolder,
+): Promise<void> {
+  const { name, description, schemas, compatibilities, configuration } = manifest;
+  const body = { name, description, visibility: "public" };
+  await unlessThere(owner.call(model, "POST", "/models", { body }));
+  const { latest_version } = await owner.call(model, "GET", `/models/${username}/${name}`);
+  if (latest_version?.container_image_digest === digest) return;
+  await owner.call(version, "POST", `/models/${username}/${name}/versions`, {
+    body: {
+      release_notes: latest_version ? "Changed files" : "First version",
+      schemas,
+      container_image_digest: digest,
+      compatibilities,
+      configuration: {
+        ...configuration,
+        interface: manifest.interface,
+        hardware_identifier: "cpu",
+      },
+    },
+  });
+}
+
+async function unlessThere(call: Promise<unknown>): Promise<void> {
+  await call.catch((error: unknown) => {
+    if (!(error instanceof CallFailed && error.status === 409)) throw error;
+  });
+}

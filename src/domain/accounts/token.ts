@@ -1,0 +1,66 @@
+/** Tokens: how they look, and how they are compared. */
+import { hex } from "../../lib/hex.ts";
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_CHARS = 43; // 62^43 > 2^256
+const CHECK_CHARS = 6; // 62^6 > 2^32
+
+export type TokenKind = "aus" | "ausr" | "ausi";
+
+/** `aus_` (access), `ausr_` (runner) or `ausi_` (invitation), 256 random bits in base62, and their CRC-32. */
+export function newToken(kind: TokenKind): string {
+  const random = base62(crypto.getRandomValues(new Uint8Array(32)), RANDOM_CHARS);
+  return `${kind}_${random}${checksum(random)}`;
+}
+
+/** Whether a text can be a token at all: a typing error needs no look-up. */
+export function isToken(text: string, kind: TokenKind): boolean {
+  const [, random = "", check] =
+    new RegExp(`^${kind}_(\\w{${RANDOM_CHARS}})(\\w{${CHECK_CHARS}})$`).exec(text) ?? [];
+  return check !== undefined && check === checksum(random);
+}
+
+/** The part that may be shown, to tell one token from another. */
+export const tokenPrefix = (token: string) => token.slice(0, token.indexOf("_") + 7);
+
+/** What is stored of a token: 256 random bits need no slow hash. */
+export async function sha256(text: string): Promise<string> {
+  return hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+}
+
+/** Compares in a time that does not tell how much of it was right. */
+export function sameText(a: string, b: string): boolean {
+  const encoder = new TextEncoder();
+  const [left, right] = [encoder.encode(a), encoder.encode(b)];
+  return left.length === right.length && crypto.subtle.timingSafeEqual(left, right);
+}
+
+function base62(bytes: Uint8Array, length: number): string {
+  let value = bytes.reduce((all, byte) => (all << 8n) | BigInt(byte), 0n);
+  let text = "";
+  for (; text.length < length; value /= 62n) text = ALPHABET[Number(value % 62n)] + text;
+  return text;
+}
+
+function checksum(text: string): string {
+  let crc = 0xffffffff;
+  for (const byte of new TextEncoder().encode(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  }
+  const value = (crc ^ 0xffffffff) >>> 0;
+  return base62(new Uint8Array([value >>> 24, value >>> 16, value >>> 8, value]), CHECK_CHARS);
+}
+
+/**
+ * Of OPERATOR_TOKEN, to be held against the one that counts later on. Keyed by the token, and under a
+ * name of its own: it tells nothing of it, and proves nothing elsewhere.
+ */
+export async function operatorProof(token: string): Promise<string> {
+  const encoder = new TextEncoder();
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", encoder.encode(token), algorithm, false, [
+    "sign",
+  ]);
+  return hex(await crypto.subtle.sign("HMAC", key, encoder.encode("auspex operator")));
+}

@@ -1,0 +1,40 @@
+/** Variables of models at rest: each sealed for its model and its name. */
+import { type Sealing, seal, unseal } from "../encryption.ts";
+
+/** Sealed texts or values, by name. */
+export type Variables = Record<string, string>;
+
+export const sealVariable = (
+  secrets: readonly string[],
+  modelId: string,
+  name: string,
+  value: string,
+): Promise<string> => seal(sealing(secrets, modelId, name), value);
+
+/** @throws Unopened */
+export async function unsealVariables(
+  secrets: readonly string[],
+  modelId: string,
+  sealed: Variables,
+): Promise<Variables> {
+  const opening = Object.entries(sealed).map(async ([name, text]) => [
+    name,
+    await unseal(sealing(secrets, modelId, name), text),
+  ]);
+  return Object.fromEntries(await Promise.all(opening));
+}
+
+/** Those of a model that a version wants. One that has no value is left out: the image may do without. */
+export const wanted = (names: readonly string[] = [], sealed: Variables): Variables =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const text = sealed[name];
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
+
+const sealing = (secrets: readonly string[], modelId: string, name: string): Sealing => ({
+  secrets,
+  purpose: "variables",
+  place: `${modelId}:${name}`,
+});

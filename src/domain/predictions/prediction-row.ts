@@ -1,0 +1,30 @@
+/** The row of a prediction, from its live state. */
+import type { ProjectionMessage } from "../../protocol/queue.ts";
+import type { PredictionSpec, PredictionState } from "./state.ts";
+
+/** @param revision the id of the last event that it includes. */
+export const projection = (
+  spec: PredictionSpec,
+  state: PredictionState,
+  objectId: string,
+  revision: number,
+): ProjectionMessage => ({
+  id: spec.id,
+  object_id: objectId,
+  user_id: spec.account_id,
+  model_id: spec.model_id,
+  model_owner: spec.model.owner,
+  model_name: spec.model.name,
+  version_number: spec.model.version_number,
+  stream: spec.stream,
+  status: state.status,
+  created_at: spec.created_at,
+  updated_at: state.updated_at,
+  setup_time: state.setup_seconds,
+  execution_time: state.execution_seconds,
+  error: state.error,
+  metrics: state.metrics,
+  data_removed: state.forget_at !== null,
+  image_bytes: state.image_bytes,
+  revision,
+});

@@ -1,0 +1,60 @@
+/** The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>`, `cancel`; all else is ignored. */
+import { invalid } from "../schemas/validation.ts";
+
+export interface Preference {
+  /** What was asked for, s, cut to the maximum; the default for a bare `wait`. */
+  wait?: number;
+  cancel: boolean;
+}
+
+/**
+ * @param header the header's value; several headers joined by commas, as Headers.get does.
+ * @throws ValidationFailure when `wait` has a value that is not a whole number of seconds.
+ */
+export function parsePrefer(
+  header: string | undefined,
+  limits: { default?: number; max: number },
+): Preference {
+  const preference: Preference = { cancel: false };
+  let waitSeen = false;
+  for (const part of splitOutsideQuotes(header ?? "")) {
+    const [name = "", value] =
+      part
+        .split(";", 1)[0]
+        ?.split("=", 2)
+        .map((text) => text.trim()) ?? [];
+    switch (name.toLowerCase()) {
+      case "wait": {
+        if (waitSeen) break; // RFC 7240, 2: of a repeated preference the first counts.
+        waitSeen = true;
+        const seconds = value === undefined || value === '""' ? undefined : unquote(value);
+        if (seconds === undefined) preference.wait = limits.default;
+        else if (/^\d{1,9}$/.test(seconds)) preference.wait = Math.min(Number(seconds), limits.max);
+        else throw badWait(seconds);
+        break;
+      }
+      case "cancel":
+        preference.cancel = true;
+    }
+  }
+  return preference;
+}
+
+/** The `Preference-Applied` header, or undefined when nothing was asked that is honoured. */
+export function preferenceApplied({ wait, cancel }: Preference): string | undefined {
+  if (wait === undefined) return undefined;
+  return cancel ? `wait=${wait}, cancel` : `wait=${wait}`;
+}
+
+const splitOutsideQuotes = (header: string) =>
+  header.match(/(?:"(?:\\.|[^"\\])*"|[^,"]|")+/g) ?? [];
+
+const unquote = (value: string) => /^"(.*)"$/.exec(value)?.[1]?.replace(/\\(.)/g, "$1") ?? value;
+
+const badWait = (value: string) =>
+  invalid(
+    ["header", "prefer"],
+    "wait takes a whole number of seconds, as in 'Prefer: wait=10'",
+    "int_parsing",
+    value,
+  );

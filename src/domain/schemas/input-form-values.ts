@@ -1,0 +1,168 @@
+/** What stands in the fields of a form, as text, and the input that it makes: there and back. */
+
+import { readableJson } from "../../lib/readable-json.ts";
+import type { Json } from "../../protocol/common.ts";
+import type { Field, FieldKind } from "./input-form.ts";
+import { readJson } from "./input-form-json.ts";
+import { alternatives, fault } from "./validation.ts";
+
+/** A field with what stands in it. */
+export interface Filled extends Field {
+  text: string;
+}
+
+export type Input = { [name: string]: Json };
+
+/** What a text says: a value, or what is wrong with it; undefined: nothing. */
+export type Reading = { value: Json } | { fault: string } | undefined;
+
+/** Of a whole form: the input as far as it goes, and what is wrong with each field that has none. */
+interface Made {
+  input: Input;
+  faults: Map<string, string>;
+}
+
+export function inputOf(fields: Filled[]): Made {
+  const values: [string, Json][] = [];
+  const faults = new Map<string, string>();
+  for (const field of fields) {
+    const reading = readingOf(field);
+    if (!reading) continue;
+    if ("value" in reading) values.push([field.name, reading.value]);
+    else faults.set(field.name, reading.fault);
+  }
+  return { input: Object.fromEntries(values), faults };
+}
+
+/**
+ * A form that holds an input, and the defaults of what it leaves out. A value that a field of its
+ * kind would not give back as it is, to the last character, is shown as JSON.
+ * @returns undefined when the input has names that the form has not
+ */
+export function filled(fields: Field[], input: Input = {}): Filled[] | undefined {
+  const known = new Set(fields.map(({ name }) => name));
+  if (Object.keys(input).some((name) => !known.has(name))) return undefined;
+  return fields.map((field) =>
+    holding(field, Object.hasOwn(input, field.name) ? input[field.name] : field.default),
+  );
+}
+
+function holding(field: Field, value: Json | undefined): Filled {
+  if (value === undefined) return { ...field, text: "" };
+  const kinds: FieldKind[] = field.kind === "text" ? ["text", "lines"] : [field.kind];
+  const fitting = kinds
+    .map((kind): Filled => ({ ...field, kind, text: textOf(kind, value) }))
+    .find((one) => JSON.stringify(readingOf(one)) === JSON.stringify({ value }));
+  return fitting ?? { ...field, kind: "json", text: textOf("json", value) };
+}
+
+function textOf(kind: FieldKind, value: Json): string {
+  switch (kind) {
+    case "boolean":
+      return value === true ? "true" : "";
+    case "enum":
+      return JSON.stringify(value);
+    case "json":
+      return readableJson(value);
+    case "files":
+    case "strings":
+      return Array.isArray(value) ? value.join("\n") : "";
+    case "messages":
+      return spoken(value);
+    default:
+      return Array.isArray(value) ? JSON.stringify(value) : String(value);
+  }
+}
+
+/** What the user has said in a chat that has only begun. */
+function spoken(messages: Json): string {
+  const [first] = Array.isArray(messages) ? messages : [];
+  const isMessage = typeof first === "object" && first !== null && "content" in first;
+  return isMessage ? String(first.content) : "";
+}
+
+export function readingOf(field: Filled): Reading {
+  // What a page makes of it: line ends are one character, half characters and NUL get lost.
+  const text = field.text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd").toWellFormed();
+  const typed = text.trim();
+  const list = field.lists && listIn(typed);
+  if (list) return { value: list };
+  switch (field.kind) {
+    case "boolean":
+      return { value: typed === "true" };
+    case "lines":
+      return text === "" ? emptyText(field) : { value: text };
+    case "secret":
+    case "text":
+      return textual(field, text.replaceAll("\n", ""));
+    case "file":
+      return textual(field, typed);
+    case "files":
+    case "strings": {
+      const lines = text.split("\n").filter((line) => line.trim() !== "");
+      return lines.length > 0 ? { value: lines } : emptyList(field);
+    }
+    default:
+      return typed === "" ? missing(field) : parsed(field, text);
+  }
+}
+
+/** undefined: a text that is a text. */
+function listIn(typed: string): Json[] | undefined {
+  const reading = typed.startsWith("[") ? readJson(typed) : undefined;
+  return reading && "value" in reading && Array.isArray(reading.value) ? reading.value : undefined;
+}
+
+/** A whole input that is written as JSON. */
+export function readInput(text: string): { input: Input } | { fault: string } {
+  const reading = readJson(text);
+  if ("fault" in reading) return reading;
+  const { value } = reading;
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? { input: value }
+    : { fault: fault("dict_type").msg };
+}
+
+const textual = (field: Field, text: string): Reading =>
+  text === "" ? emptyText(field) : { value: text };
+
+/** Where a default stands at first, to empty the field is to say so. */
+const emptyText = (field: Field): Reading =>
+  field.default === undefined ? missing(field) : { value: "" };
+
+const emptyList = ({ required, default: preset }: Field): Reading =>
+  required || preset !== undefined ? { value: [] } : undefined;
+
+const missing = ({ required }: Field): Reading =>
+  required ? { fault: fault("missing").msg } : undefined;
+
+function parsed(field: Field, text: string): Reading {
+  switch (field.kind) {
+    case "enum":
+      return chosen(field, text);
+    case "json":
+      return readJson(text);
+    case "messages":
+      return { value: [{ role: "user", content: text }] };
+    default:
+      return numeric(field, text.trim());
+  }
+}
+
+/** An option is sent as JSON: the text 1 is not the number 1. */
+function chosen({ options = [] }: Field, text: string): Reading {
+  const value = options.find((option) => JSON.stringify(option) === text);
+  return value === undefined
+    ? { fault: fault("enum", { expected: alternatives(options) }).msg }
+    : { value };
+}
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+function numeric({ kind }: Field, text: string): Reading {
+  if (!NUMBER.test(text)) {
+    return { fault: fault(kind === "integer" ? "int_parsing" : "float_parsing").msg };
+  }
+  const value = Number(text);
+  return Number.isFinite(value) ? { value } : { fault: fault("finite_number").msg };
+}

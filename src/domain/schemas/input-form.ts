@@ -1,0 +1,144 @@
+/** A version's input schema as a form: which fields it has, and of which kind each is. */
+import type { Json } from "../../protocol/common.ts";
+import { type Keywords, listOf, objectOf, optionsIn, Resolver } from "./input-form-schema.ts";
+
+/**
+ * `text` on one line, `lines` on several, `secret`: not to be read over a shoulder. `range`: a
+ * number between bounds that are near enough for a slider. `file`: the address of one; `files` and
+ * `strings`: one on each line. `messages`: what the user says in a chat. `json`: whatever else.
+ */
+export type FieldKind =
+  | "boolean"
+  | "enum"
+  | "file"
+  | "files"
+  | "integer"
+  | "json"
+  | "lines"
+  | "messages"
+  | "number"
+  | "range"
+  | "secret"
+  | "strings"
+  | "text";
+
+export interface Field {
+  name: string;
+  label: string;
+  description: string;
+  kind: FieldKind;
+  required: boolean;
+  /** What it holds at first. Absent: nothing. */
+  default?: Json;
+  minimum?: number;
+  maximum?: number;
+  /** Between two stops of a slider. */
+  step?: number;
+  /** Of an enum. */
+  options?: Json[];
+  /** Of a text: it may be a list as well, which is written as JSON. */
+  lists?: true;
+}
+
+/** Further apart, or with more stops, a slider could not be set to one number. */
+const MAX_SPAN = 10_000;
+
+/** A text that may be so long is no word. */
+const LONG_TEXT = 2_000;
+
+const PROSE = /prompt|text|message|content|instruction|story|document|lyrics|code|query|question/i;
+
+/** In the order of `x-order`, where it says one. None: a schema that names no properties. */
+export function fieldsOf(schema: Json): Field[] {
+  const resolver = new Resolver(schema);
+  const { properties, required } = resolver.resolve(schema);
+  const needed = new Set(listOf(required));
+  return Object.entries(objectOf(properties))
+    .map(([name, part]) => ({ name, part: resolver.resolve(part) }))
+    .toSorted((a, b) => orderOf(a.part) - orderOf(b.part))
+    .map(({ name, part }) => fieldOf(name, part, needed.has(name), resolver));
+}
+
+const orderOf = ({ "x-order": order }: Keywords) =>
+  typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
+
+function fieldOf(name: string, part: Keywords, required: boolean, resolver: Resolver): Field {
+  const preset = part.default ?? undefined;
+  return {
+    name,
+    label: textIn(part.title) || name,
+    description: textIn(part.description),
+    required,
+    // Null is how one that is none is written.
+    ...(preset !== undefined && { default: preset }),
+    ...shapeOf(name, part, required || typeof preset === "boolean", resolver),
+  };
+}
+
+type Shape = Omit<Field, "name" | "label" | "description" | "required" | "default">;
+
+/** @param said whether it always says something */
+function shapeOf(name: string, part: Keywords, said: boolean, resolver: Resolver): Shape {
+  const options = optionsIn(part);
+  // To choose nothing says as much as null where nothing has to be said.
+  if (options)
+    return { kind: "enum", options: said ? options : options.filter((one) => one !== null) };
+  const types = typesOf(part);
+  // Of a union with texts those are what one types.
+  if (types.includes("string")) {
+    const kind = stringKind(name, part);
+    const lists = types.includes("array") && (kind === "text" || kind === "lines");
+    return { kind, ...(lists && { lists }) };
+  }
+  if (types.length > 0 && types.every((type) => type === "number" || type === "integer")) {
+    return numberShape(part, !types.includes("number"));
+  }
+  if (types.length !== 1) return { kind: "json" };
+  switch (types[0]) {
+    case "boolean":
+      // A box that is not ticked says no; to say nothing takes a third state.
+      return said ? { kind: "boolean" } : { kind: "enum", options: [true, false] };
+    case "array":
+      return { kind: listKind(name, part, resolver) };
+    default:
+      return { kind: "json" };
+  }
+}
+
+function typesOf({ type, items }: Keywords): Json[] {
+  const types = [type ?? []].flat().filter((one) => one !== "null");
+  return types.length === 0 && items !== undefined ? ["array"] : types;
+}
+
+function stringKind(name: string, { format, pattern, maxLength, ...part }: Keywords): FieldKind {
+  if (format === "uri") return "file";
+  if (format === "password" || part["x-cog-secret"] === true) return "secret";
+  if (format !== undefined || pattern !== undefined) return "text";
+  if (typeof maxLength === "number") return maxLength < LONG_TEXT ? "text" : "lines";
+  return PROSE.test(name) ? "lines" : "text";
+}
+
+function numberShape({ minimum, maximum, multipleOf }: Keywords, integer: boolean): Shape {
+  const shape: Shape = { kind: integer ? "integer" : "number" };
+  if (typeof minimum === "number") shape.minimum = minimum;
+  if (typeof maximum === "number") shape.maximum = maximum;
+  const span = (shape.maximum ?? Number.NaN) - (shape.minimum ?? Number.NaN);
+  if (!(span > 0 && span <= MAX_SPAN)) return shape;
+  const stop = integer ? 1 : stopOf(span);
+  const step = typeof multipleOf === "number" ? multipleOf : stop;
+  return span / step <= MAX_SPAN ? { ...shape, kind: "range", step } : shape;
+}
+
+/** A hundred stops or more, at round numbers. */
+const stopOf = (span: number) => 10 ** Math.floor(Math.log10(span / 100));
+
+function listKind(name: string, { prefixItems, items }: Keywords, resolver: Resolver): FieldKind {
+  if (prefixItems !== undefined || Array.isArray(items)) return "json";
+  const item = resolver.resolve(items);
+  const types = typesOf(item);
+  if (name === "messages" && types.every((type) => type === "object")) return "messages";
+  if (types.length !== 1 || types[0] !== "string" || optionsIn(item)) return "json";
+  return item.format === "uri" ? "files" : "strings";
+}
+
+const textIn = (value: Json | undefined) => (typeof value === "string" ? value.trim() : "");

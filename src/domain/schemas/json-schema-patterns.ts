@@ -1,0 +1,59 @@
+/** The patterns of a schema, for one input: tried by an engine of ours, whatever the validator has. */
+import type { Schema } from "@cfworker/json-schema";
+import type { Json } from "../../protocol/common.ts";
+import { type Prepared, patternOfFormat } from "./json-schema-validator.ts";
+import { Trials } from "./pattern-matcher.ts";
+
+export class Patterns {
+  /** Where schemaShape has put a pattern. */
+  readonly formats: Prepared["formats"] = {};
+  readonly #trials = new Trials();
+  readonly #input: Json;
+  #names: Set<string> | undefined;
+
+  constructor(input: Json) {
+    this.#input = input;
+  }
+
+  /** @throws TooCostly */
+  settle(part: Schema): void {
+    const { format, patternProperties } = part;
+    const pattern = patternOfFormat(format);
+    if (format !== undefined && pattern !== undefined)
+      this.formats[format] = (text) => this.#trials.fits(pattern, text);
+    if (patternProperties !== undefined) this.#spellOut(part, patternProperties);
+  }
+
+  /** In place of the pattern, each name of the input that fits it. */
+  #spellOut(part: Schema, patternProperties: Record<string, Schema | boolean>): void {
+    const properties = new Map(Object.entries(part.properties ?? {}));
+    this.#names ??= namesIn(this.#input);
+    for (const [pattern, below] of Object.entries(patternProperties)) {
+      for (const name of this.#names) {
+        if (!this.#trials.fits(pattern, name)) continue;
+        const own = properties.get(name);
+        properties.set(name, own === undefined ? below : both(own, below));
+      }
+    }
+    part.properties = Object.fromEntries(properties);
+    delete part.patternProperties;
+  }
+}
+
+const both = (...parts: (Schema | boolean)[]): Schema => ({
+  allOf: parts.map((part) => (typeof part === "boolean" ? ofBoolean(part) : part)),
+});
+
+const ofBoolean = (all: boolean): Schema => (all ? {} : { not: {} });
+
+/** Of objects anywhere in it. */
+function namesIn(input: Json): Set<string> {
+  const names = new Set<string>();
+  const rest = [input];
+  for (let value = rest.pop(); value !== undefined; value = rest.pop()) {
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) for (const name of Object.keys(value)) names.add(name);
+    for (const below of Object.values(value)) rest.push(below);
+  }
+  return names;
+}

@@ -1,0 +1,84 @@
+/** JSON Schema, 2020-12: whether a version's schema can be used, and whether an input fits it. */
+import type { ValidationResult } from "@cfworker/json-schema";
+import type { Json } from "../../protocol/common.ts";
+import { schemaIssues } from "./json-schema-issues.ts";
+import { Patterns } from "./json-schema-patterns.ts";
+import { schemaShape } from "./json-schema-shape.ts";
+import { attempt, messageOf, type Prepared, readied, TooCostly } from "./json-schema-validator.ts";
+import { invalid, type Loc, tooDeep, ValidationFailure } from "./validation.ts";
+import { issuesOf } from "./zod-issues.ts";
+
+type JsonSchema = Record<string, Json>;
+
+/**
+ * Refuses a schema that would fail whatever is held against it, or could take for ever.
+ * @param loc where in the request it stands
+ * @throws ValidationFailure, one issue for each keyword that is wrong
+ */
+export function checkSchema(schema: JsonSchema, loc: Loc): void {
+  try {
+    // What needs no end for null does so for all: a part that refers to itself, an avalanche of $ref.
+    attempt(prepare(schema, null, loc), null);
+  } catch (error) {
+    if (error instanceof ValidationFailure) throw error;
+    if (error instanceof RangeError) throw tooDeep(loc);
+    throw invalid(loc, messageOf(error));
+  }
+}
+
+/**
+ * Holds an input against a version's schema.
+ * @throws ValidationFailure with `loc` from `["body", "input"]` down; also for a schema that was
+ *   published when less was checked and cannot be used
+ */
+export function validateInput(schema: JsonSchema, input: Json): void {
+  const prepared = ready(schema, input);
+  const { valid, errors } = hold(prepared, input);
+  if (!valid) throw new ValidationFailure(schemaIssues(errors, { ...prepared, input }));
+}
+
+const LOC: Loc = ["body", "input"];
+
+function ready(schema: JsonSchema, input: Json): Prepared {
+  try {
+    return prepare(schema, input, ["body", "schema"]);
+  } catch (error) {
+    throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
+  }
+}
+
+function prepare(source: JsonSchema, input: Json, loc: Loc): Prepared {
+  const parsed = schemaShape.safeParse(source);
+  if (!parsed.success) {
+    const issues = issuesOf(parsed.error, "body", source);
+    throw new ValidationFailure(
+      issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc.slice(1)] })),
+    );
+  }
+  const patterns = new Patterns(input);
+  return readied(parsed.data, patterns.formats, (part) => patterns.settle(part));
+}
+
+function hold(prepared: Prepared, input: Json): ValidationResult {
+  try {
+    return attempt(prepared, input);
+  } catch (error) {
+    // A recursive schema follows the input as deep as it goes: until the stack ends.
+    if (error instanceof RangeError) throw tooDeep(LOC);
+    // The validator writes names as parts of addresses.
+    if (error instanceof URIError) throw invalid(LOC, "A name in it has half a character in it");
+    throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
+  }
+}
+
+const tooCostly = ({ message }: TooCostly) =>
+  invalid(
+    LOC,
+    `The model's input schema is too costly: ${message}. Send a smaller input, or leave out Validate-Input`,
+  );
+
+const unusable = (error: unknown) =>
+  invalid(
+    LOC,
+    `The model's input schema cannot be used (${messageOf(error)}). Leave out Validate-Input, or ask the model's owner for a new version`,
+  );

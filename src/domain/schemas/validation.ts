@@ -1,0 +1,199 @@
+/** What is wrong with a request, in the form of a 422: types, texts and contexts as pydantic v2 has them. */
+import type { ValidationIssue } from "../../protocol/common.ts";
+
+/** The closed list of types. `{name}` is filled in from the context, `{name noun}` as so many of them. */
+const TEXTS = {
+  bool_parsing: "Input should be a valid boolean: 'true' or 'false'",
+  bool_type: "Input should be a valid boolean",
+  date_parsing: "Input should be a valid date, as in 2026-01-31",
+  datetime_parsing: "Input should be a valid datetime in UTC, as in 2026-01-31T12:00:00Z",
+  dict_type: "Input should be an object",
+  enum: "Input should be {expected}",
+  extra_forbidden: "Extra inputs are not permitted",
+  finite_number: "Input should be a finite number",
+  float_parsing: "Input should be a valid number, unable to parse string as a number",
+  float_type: "Input should be a valid number",
+  greater_than: "Input should be greater than {gt}",
+  greater_than_equal: "Input should be greater than or equal to {ge}",
+  int_from_float: "Input should be a valid integer, got a number with a fractional part",
+  int_parsing: "Input should be a valid integer, unable to parse string as an integer",
+  int_type: "Input should be a valid integer",
+  json_invalid: "The body is not valid JSON: {error}",
+  less_than: "Input should be less than {lt}",
+  less_than_equal: "Input should be less than or equal to {le}",
+  list_type: "Input should be a valid array",
+  literal_error: "Input should be {expected}",
+  missing: "Field required",
+  multiple_of: "Input should be a multiple of {multiple_of}",
+  none_required: "Input should be null",
+  recursion_loop: "Input is nested too deep",
+  string_pattern_mismatch: "String should match pattern '{pattern}'",
+  string_too_long: "String should have at most {max_length character}",
+  string_too_short: "String should have at least {min_length character}",
+  string_type: "Input should be a valid string",
+  time_parsing: "Input should be a valid time, as in 12:00:00",
+  too_long: "{field_type} should have at most {max_length item}",
+  too_short: "{field_type} should have at least {min_length item}",
+  union_tag_invalid: "Input should have '{discriminator}' {expected_tags}",
+  url_parsing: "Input should be a valid URL, as in https://example.com/path",
+  url_scheme: "URL scheme should be {expected_schemes}",
+  uuid_parsing: "Input should be a valid UUID",
+  value_error: "{error}",
+} as const;
+
+export type IssueType = keyof typeof TEXTS;
+
+/** A problem without its place. */
+export type Fault = Pick<ValidationIssue, "type" | "msg" | "ctx">;
+
+type Where = "body" | "query" | "path" | "header";
+export type Loc = [Where, ...string[]];
+
+export class ValidationFailure extends Error {
+  readonly issues: ValidationIssue[];
+
+  constructor(issues: ValidationIssue[]) {
+    super(issues.map((issue) => `${issue.loc.join(".")}: ${issue.msg}`).join("; "));
+    this.issues = issues;
+  }
+}
+
+/** More would not help anybody. */
+export const MAX_ISSUES = 20;
+
+/** @param ctx what the text needs and more that helps; absent where the type says it all. */
+export function fault(type: IssueType, ctx?: Record<string, unknown>): Fault {
+  const msg = TEXTS[type].replace(/\{(\w+)( \w+)?\}/g, (_, name: string, noun = "") => {
+    const plural = noun && ctx?.[name] !== 1 ? "s" : "";
+    return `${ctx?.[name]}${noun}${plural}`;
+  });
+  return ctx ? { type, msg, ctx } : { type, msg };
+}
+
+/** @param value what stands there: repeated to the caller when it is short and no secret. */
+export const issueAt = (loc: Loc, { type, msg, ctx }: Fault, value?: unknown): ValidationIssue => ({
+  type,
+  loc,
+  msg,
+  ...(!loc.some((part) => SECRET.test(part)) && repeatable(value) && { input: value }),
+  ...(ctx && { ctx }),
+});
+
+/** One problem of the request, thrown where no schema found it. */
+export const invalid = (loc: Loc, msg: string, type: IssueType = "value_error", value?: unknown) =>
+  new ValidationFailure([issueAt(loc, { type, msg }, value)]);
+
+/** What is wrong with each name that is not known. @param list the address that tells which are */
+export const unknownNames = (
+  names: string[],
+  known: readonly string[],
+  locOf: (n: number) => Loc,
+  list: string,
+): ValidationIssue[] =>
+  names.flatMap((name, n) =>
+    known.includes(name)
+      ? []
+      : issueAt(locOf(n), {
+          type: "value_error",
+          msg: `there is no '${name}': GET ${list} tells what there is`,
+        }),
+  );
+
+/** @param error as JSON.parse threw it */
+export const malformedJson = (error: unknown) =>
+  new ValidationFailure([
+    issueAt(
+      ["body"],
+      fault("json_invalid", { error: error instanceof Error ? error.message : "" }),
+    ),
+  ]);
+
+export const tooDeep = (loc: Loc) => new ValidationFailure([issueAt(loc, fault("recursion_loop"))]);
+
+/**
+ * A part of a request as text. V8 writes most JSON without recursion, but not all: a name beyond
+ * Latin-1 is enough, and what is nested deeper than the stack cannot be written then.
+ * @throws ValidationFailure
+ */
+export function jsonText(value: unknown, loc: Loc): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof RangeError) throw tooDeep(loc);
+    throw error;
+  }
+}
+
+const TYPE_FAULTS = new Map<string, IssueType>([
+  ["array", "list_type"],
+  ["boolean", "bool_type"],
+  ["int", "int_type"],
+  ["integer", "int_type"],
+  ["null", "none_required"],
+  ["number", "float_type"],
+  ["object", "dict_type"],
+  ["record", "dict_type"],
+  ["string", "string_type"],
+]);
+
+/** @param expected the type as zod or JSON Schema calls it, which the value is not of */
+export function wrongType(expected: string, value: unknown): Fault {
+  if (typeof value === "number" && !Number.isFinite(value)) return fault("finite_number");
+  const type = TYPE_FAULTS.get(expected);
+  if (type === "int_type" && typeof value === "number") return fault("int_from_float");
+  return type ? fault(type) : fault("value_error", { error: `Input should be: ${expected}` });
+}
+
+/** `'a', 'b' or 'c'`: the values that would do. */
+export function alternatives(values: readonly unknown[]): string {
+  const texts = values.map((value) =>
+    typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value)),
+  );
+  const last = texts.pop() ?? "nothing";
+  return texts.length > 0 ? `${texts.join(", ")} or ${last}` : last;
+}
+
+/**
+ * Of a union that nothing fits, the branch that was most likely meant.
+ * @param branches what is wrong with the value for each
+ * @param depth the length of the value's own `loc`
+ */
+export function likeliest(branches: ValidationIssue[][], depth: number): ValidationIssue[] {
+  const ofAnotherType = ({ loc, type }: ValidationIssue) =>
+    loc.length === depth && (type.endsWith("_type") || type === "none_required");
+  // Another type altogether is the worst fit; a wrong literal mostly tells the branches apart.
+  const misfit = (branch: ValidationIssue[]) =>
+    branch.reduce((sum, issue) => {
+      if (ofAnotherType(issue)) return sum + 100;
+      return sum + (issue.type === "literal_error" || issue.type === "enum" ? 10 : 1);
+    }, 0);
+  const [best = []] = branches.toSorted((a, b) => misfit(a) - misfit(b));
+  const [first] = best;
+  if (!first || !ofAnotherType(first)) return best;
+  const texts = new Set(
+    branches
+      .flat()
+      .filter(ofAnotherType)
+      .map(({ msg }) => msg),
+  );
+  return [{ ...first, msg: [...texts].join(", or: ") }];
+}
+
+const SECRET = /secret|token|password|authorization|variables/i;
+
+const MAX_INPUT_CHARACTERS = 1_000;
+
+const repeatable = (value: unknown) =>
+  value !== undefined && roomAfter(value, MAX_INPUT_CHARACTERS) >= 0;
+
+/** Stops as soon as it knows: what is repeated may be 10 MB, and nested as deep as that allows. */
+function roomAfter(value: unknown, room: number): number {
+  if (typeof value === "string") return room - value.length - 2;
+  if (typeof value !== "object" || value === null) return room - String(value).length;
+  let left = room - 2;
+  for (const key in value) {
+    if (left < 0 || SECRET.test(key)) return -1;
+    left = roomAfter(Reflect.get(value, key), left - key.length - 4);
+  }
+  return left;
+}

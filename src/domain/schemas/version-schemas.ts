@@ -1,0 +1,43 @@
+/** A version's schemas as documents of their own: each with the components that it refers to. */
+import type { Json } from "../../protocol/common.ts";
+import type { Schemas } from "../../protocol/model.ts";
+import { type Keywords, Resolver } from "./input-form-schema.ts";
+
+type Side = "input" | "output";
+type JsonSchema = Record<string, Json>;
+
+/** Always the same objects: what is found out about a schema is remembered by it. */
+const made = new WeakMap<Schemas, Record<Side, JsonSchema>>();
+
+/** `$ref: "#/components/schemas/…"` leads into the result. */
+export function schemaOf(schemas: Schemas, side: Side): JsonSchema {
+  if (!schemas.components) return schemas.prediction[side];
+  const known = made.get(schemas);
+  if (known) return known[side];
+  const { input, output } = schemas.prediction;
+  const whole = {
+    input: withComponents(input, schemas.components),
+    output: withComponents(output, schemas.components),
+  };
+  made.set(schemas, whole);
+  return whole[side];
+}
+
+/** What a schema says at its root, also where that is said by reference. */
+export const rootOf = (schemas: Schemas, side: Side): Keywords => {
+  const schema = schemaOf(schemas, side);
+  return new Resolver(schema).resolve(schema);
+};
+
+/** A schema's own come first: it was cut out of its document with them. */
+function withComponents(
+  schema: JsonSchema,
+  { schemas }: NonNullable<Schemas["components"]>,
+): JsonSchema {
+  const { components } = schema;
+  const own = isObject(components) && isObject(components.schemas) ? components.schemas : {};
+  return { ...schema, components: { schemas: { ...schemas, ...own } } };
+}
+
+const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

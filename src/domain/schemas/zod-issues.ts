@@ -1,0 +1,134 @@
+/** What zod found, in the form of a 422. */
+import { z } from "zod";
+import type { ValidationIssue } from "../../protocol/common.ts";
+import {
+  alternatives,
+  type Fault,
+  fault,
+  type IssueType,
+  issueAt,
+  type Loc,
+  likeliest,
+  MAX_ISSUES,
+  wrongType,
+} from "./validation.ts";
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * What zod knows of an issue only while it looks for its text. It asks this map where the schema
+ * has no text of its own, and copies the issue afterwards: what is noted here is kept.
+ */
+z.config({
+  customError: (issue) => {
+    // Of what is no number at all zod says "number", also where an integer is wanted.
+    const isInt =
+      issue.code === "invalid_type" && issue.inst instanceof z.ZodNumber && issue.inst.isInt;
+    Object.assign(issue, { hasDefaultText: true }, isInt && { expected: "int" });
+    return undefined;
+  },
+});
+
+/**
+ * @param where the part of the request that it looked at, and `value` what it was.
+ * @returns the first 20
+ */
+export const issuesOf = (error: z.core.$ZodError, where: Loc[0], value: unknown) =>
+  error.issues
+    .slice(0, MAX_ISSUES)
+    .flatMap((issue) => translate(issue, [where], value))
+    .slice(0, MAX_ISSUES);
+
+/** @param base where the issue's path begins, and `root` what stands there */
+function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
+  const loc: Loc = [...base, ...issue.path.map(String)];
+  const value = valueAt(root, issue.path);
+  if (value === undefined) return [issueAt(loc, fault("missing"))];
+  switch (issue.code) {
+    case "unrecognized_keys":
+      return issue.keys.map((key) =>
+        issueAt([...loc, key], fault("extra_forbidden"), valueAt(value, [key])),
+      );
+    case "invalid_key":
+      return issue.issues.flatMap((inner) =>
+        translate(inner, [...loc, "[key]"], String(issue.path.at(-1))),
+      );
+    case "invalid_union":
+      if (issue.errors.length > 0) {
+        const branches = issue.errors.map((errors) =>
+          errors.flatMap((inner) => translate(inner, loc, value)),
+        );
+        return likeliest(branches, loc.length);
+      }
+  }
+  const found = faultOf(issue, value, loc[0] !== "body" && typeof value === "string");
+  const named = "hasDefaultText" in issue ? found : { ...found, msg: issue.message };
+  return [issueAt(loc, named, value)];
+}
+
+/** What stands at the path; for an item of a list that was sent as one text, that text. */
+function valueAt(root: unknown, path: PropertyKey[]): unknown {
+  let at = root;
+  for (const key of path) {
+    if (typeof at !== "object" || at === null) return at;
+    at = Reflect.get(at, key);
+  }
+  return at;
+}
+
+const FORMATS = new Map<string, IssueType>([
+  ["date", "date_parsing"],
+  ["datetime", "datetime_parsing"],
+  ["time", "time_parsing"],
+  ["url", "url_parsing"],
+  ["uuid", "uuid_parsing"],
+]);
+
+/** Outside the body all is text: it is not of a wrong type, it cannot be read as the right one. */
+function textFault(expected: string): Fault | undefined {
+  if (expected === "int") return fault("int_parsing");
+  if (expected === "number") return fault("float_parsing");
+  return undefined;
+}
+
+function faultOf(issue: Issue, value: unknown, isText: boolean): Fault {
+  switch (issue.code) {
+    case "invalid_type":
+      return (isText && textFault(issue.expected)) || wrongType(issue.expected, value);
+    case "too_small": {
+      const min_length = issue.minimum;
+      if (issue.origin === "string") return fault("string_too_short", { min_length });
+      if (issue.origin === "array") return fault("too_short", { field_type: "List", min_length });
+      return issue.inclusive
+        ? fault("greater_than_equal", { ge: issue.minimum })
+        : fault("greater_than", { gt: issue.minimum });
+    }
+    case "too_big": {
+      const max_length = issue.maximum;
+      if (issue.origin === "string") return fault("string_too_long", { max_length });
+      if (issue.origin === "array") return fault("too_long", { field_type: "List", max_length });
+      return issue.inclusive
+        ? fault("less_than_equal", { le: issue.maximum })
+        : fault("less_than", { lt: issue.maximum });
+    }
+    case "invalid_value": {
+      if ("expected" in issue) return fault("bool_parsing");
+      const type = issue.values.length === 1 ? "literal_error" : "enum";
+      return fault(type, { expected: alternatives(issue.values) });
+    }
+    case "invalid_union": {
+      const { discriminator } = issue;
+      if (discriminator === undefined || !("options" in issue)) break;
+      const expected_tags = alternatives(issue.options ?? []);
+      return fault("union_tag_invalid", { discriminator, expected_tags });
+    }
+    case "invalid_format": {
+      if (issue.format === "regex")
+        return fault("string_pattern_mismatch", { pattern: issue.pattern?.slice(1, -1) });
+      return fault(FORMATS.get(issue.format) ?? "value_error", { error: issue.message });
+    }
+    case "not_multiple_of":
+      return fault("multiple_of", { multiple_of: issue.divisor });
+  }
+  return fault("value_error", { error: issue.message });
+}

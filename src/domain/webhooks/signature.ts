@@ -1,0 +1,54 @@
+/** Signatures of webhooks: what shows a receiver that a delivery is ours, and unchanged. */
+import { decodeBase64, encodeBase64 } from "hono/utils/encode";
+import { hex } from "../../lib/hex.ts";
+import { WEBHOOK_HEADERS } from "../../protocol/webhook-payload.ts";
+
+/** What a signature is over: a delivery, as it is posted now. */
+export interface SignedDelivery {
+  id: string;
+  /** Of this try, unix ms; sent and signed in whole seconds. */
+  at: number;
+  body: string;
+}
+
+const PREFIX = "whsec_";
+const HMAC = { name: "HMAC", hash: "SHA-256" };
+const encoder = new TextEncoder();
+
+/** `whsec_` and 256 random bits in base64, as Standard Webhooks have it. */
+export const newWebhookSecret = () =>
+  PREFIX + encodeBase64(crypto.getRandomValues(new Uint8Array(32)).buffer);
+
+/** The headers of a delivery, with a signature of both forms for each secret: for rotation. */
+export async function signedHeaders(
+  { id, at, body }: SignedDelivery,
+  secrets: string[],
+): Promise<Record<string, string>> {
+  const seconds = Math.floor(at / 1_000);
+  const headers = { [WEBHOOK_HEADERS.id]: id, [WEBHOOK_HEADERS.timestamp]: `${seconds}` };
+  if (secrets.length === 0) return headers;
+
+  const standard = encoder.encode(`${id}.${seconds}.${body}`);
+  const plain = encoder.encode(`${seconds}.${body}`);
+  const [standards, plains] = await Promise.all([
+    Promise.all(secrets.map((secret) => hmac(standardKey(secret), standard))),
+    Promise.all(secrets.map((secret) => hmac(encoder.encode(secret), plain))),
+  ]);
+  return {
+    ...headers,
+    [WEBHOOK_HEADERS.signature]: standards.map((mac) => `v1,${encodeBase64(mac)}`).join(" "),
+    [WEBHOOK_HEADERS.plainSignature]: [
+      `t=${seconds}`,
+      ...plains.map((mac) => `v1=${hex(mac)}`),
+    ].join(","),
+  };
+}
+
+/** A key of Standard Webhooks is in base64; any other text is a key as it is. */
+const standardKey = (secret: string) =>
+  secret.startsWith(PREFIX) ? decodeBase64(secret.slice(PREFIX.length)) : encoder.encode(secret);
+
+async function hmac(secret: Uint8Array, text: Uint8Array): Promise<ArrayBuffer> {
+  const key = await crypto.subtle.importKey("raw", secret, HMAC, false, ["sign"]);
+  return crypto.subtle.sign("HMAC", key, text);
+}

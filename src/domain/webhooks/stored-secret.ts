@@ -1,0 +1,69 @@
+/**
+ * Secrets of webhooks at rest: sealed where the deployment has a SECRET_KEY. Without one they are
+ * kept as they are, and what was kept so is read for ever.
+ */
+import { type Sealing, seal, unseal } from "../encryption.ts";
+
+interface StoredSecret {
+  secret: string;
+  sealed?: boolean | undefined;
+}
+
+/** One of an endpoint's. */
+interface Named extends StoredSecret {
+  id: string;
+}
+
+/** @param place names whose it is */
+export async function storedSecret(
+  secrets: readonly string[],
+  place: string,
+  secret: string,
+): Promise<StoredSecret> {
+  if (secrets.length === 0) return { secret };
+  return { secret: await seal(sealing(secrets, place), secret), sealed: true };
+}
+
+/** @throws Unopened */
+export const readSecret = async (
+  secrets: readonly string[],
+  place: string,
+  { secret, sealed }: StoredSecret,
+): Promise<string> => (sealed ? unseal(sealing(secrets, place), secret) : secret);
+
+/** One of an endpoint as it is kept. One that is sealed already stays as it is. */
+export const storedForEndpoint = async <Secret extends Named>(
+  secrets: readonly string[],
+  endpointId: string,
+  one: Secret,
+): Promise<Secret> =>
+  one.sealed
+    ? one
+    : { ...one, ...(await storedSecret(secrets, placeOf(endpointId, one.id), one.secret)) };
+
+/** The same secret, sealed with the newest key. @throws Unopened */
+export const resealedForEndpoint = async <Secret extends Named>(
+  secrets: readonly string[],
+  endpointId: string,
+  one: Secret,
+): Promise<Secret> => {
+  const secret = await readSecret(secrets, placeOf(endpointId, one.id), one);
+  return storedForEndpoint(secrets, endpointId, { ...one, secret, sealed: false });
+};
+
+/** What an endpoint signs with. @throws Unopened */
+export const signingSecrets = (
+  secrets: readonly string[],
+  endpoint: { id: string; secrets: Named[] },
+): Promise<string[]> =>
+  Promise.all(
+    endpoint.secrets.map((one) => readSecret(secrets, placeOf(endpoint.id, one.id), one)),
+  );
+
+const placeOf = (endpointId: string, secretId: string) => `${endpointId}:${secretId}`;
+
+const sealing = (secrets: readonly string[], place: string): Sealing => ({
+  secrets,
+  purpose: "webhooks",
+  place,
+});

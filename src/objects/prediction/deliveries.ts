@@ -1,0 +1,17 @@
+/** What was told to whom of a prediction, without what was said and what it was signed with. */
+import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
+import type { PredictionRecord } from "./record.ts";
+
+/** Times are unix ms. */
+export interface LedgerEntry extends Pick<OutboxEvent, "sequence" | "event" | "at" | "deliveries"> {
+  /** Of the prediction's own webhook. */
+  own_url: string | null;
+}
+
+export const ledgerOf = (record: PredictionRecord): LedgerEntry[] =>
+  (record.outbox?.events ?? []).map((event) => entryOf(record, event));
+
+export const entryOf = (
+  { life }: PredictionRecord,
+  { sequence, event, at, deliveries }: OutboxEvent,
+): LedgerEntry => ({ sequence, event, at, deliveries, own_url: life.spec.webhook?.url ?? null });

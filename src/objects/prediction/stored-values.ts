@@ -1,0 +1,23 @@
+/** Values of a prediction that lie in R2. */
+import { getFile, valueKey } from "../../storage/files/files.ts";
+import type { PredictionRecord } from "./record.ts";
+
+/** undefined when it is not there */
+export async function findValue(
+  files: R2Bucket,
+  record: PredictionRecord | undefined,
+  name: string,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  return record && (await getFile(files, valueKey(record.life.spec.id, name)))?.body;
+}
+
+/** @throws Error when it is not there: the log names it */
+export async function openValue(
+  files: R2Bucket,
+  record: PredictionRecord | undefined,
+  name: string,
+): Promise<ReadableStream<Uint8Array>> {
+  const found = await findValue(files, record, name);
+  if (!found) throw new Error(`the value ${name} is not there`);
+  return found;
+}

@@ -1,0 +1,124 @@
+/** /v1/user, /v1/users: one's own profile, and everybody's. */
+import { createRoute, z } from "@hono/zod-openapi";
+import { anybody, authenticated, changing } from "../../middleware/authentication.ts";
+import { conditional, shareable } from "../../middleware/conditional.ts";
+import { pageOf, pageQuery, searchQuery, slug, sortDirection } from "../../protocol/common.ts";
+import { modelItem } from "../../protocol/model.ts";
+import { updateUser, user } from "../../protocol/user.ts";
+import { getOwnUser, getUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
+import { listOwnModels } from "../../services/models/models.ts";
+import { searchUsers } from "../../services/models/search.ts";
+import {
+  conflictAnswer,
+  errorAnswers,
+  jsonAnswer,
+  jsonBody,
+  pageRequest,
+  routes,
+} from "../context.ts";
+
+const tags = ["Users"];
+
+const getOwn = createRoute({
+  method: "get",
+  path: "/user",
+  operationId: "getOwnUser",
+  tags,
+  summary: "Who am I",
+  middleware: [authenticated("read"), conditional],
+  responses: { 200: jsonAnswer("The user of the token", user), ...errorAnswers },
+});
+
+const update = createRoute({
+  method: "patch",
+  path: "/user",
+  operationId: "updateOwnUser",
+  tags,
+  summary: "Change your profile",
+  description:
+    "Only the fields that are sent change; null clears one. A new username takes effect at once: addresses with the old one answer 404, and nobody else can take it.",
+  middleware: changing("write"),
+  request: { body: jsonBody(updateUser) },
+  responses: { 200: jsonAnswer("The user as changed", user), ...errorAnswers, ...conflictAnswer },
+});
+
+const ownModels = createRoute({
+  method: "get",
+  path: "/user/models",
+  operationId: "listOwnModels",
+  tags,
+  summary: "List your models",
+  description: "Private ones included, newest to oldest.",
+  middleware: authenticated("read"),
+  request: { query: pageQuery() },
+  responses: { 200: jsonAnswer("Newest first", pageOf(modelItem)), ...errorAnswers },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/users/{username}",
+  operationId: "getUser",
+  tags,
+  summary: "Get a user",
+  middleware: [anybody, conditional],
+  request: { params: z.object({ username: slug.meta({ example: "demo" }) }) },
+  responses: { 200: jsonAnswer("The user", user), ...errorAnswers },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/users",
+  operationId: "listUsers",
+  tags,
+  summary: "List users",
+  description: "In the order in which they joined, or the other way round.",
+  middleware: [anybody, conditional],
+  request: {
+    query: pageQuery(100).extend({
+      sort_by: z.enum(["created_at"]).default("created_at"),
+      sort_direction: sortDirection,
+    }),
+  },
+  responses: { 200: jsonAnswer("Users", pageOf(user)), ...errorAnswers },
+});
+
+const search = createRoute({
+  method: "get",
+  path: "/search/users",
+  operationId: "searchUsers",
+  tags,
+  summary: "Search users",
+  description: "By username, name and company; best matches first, small typing errors forgiven.",
+  middleware: [anybody, conditional],
+  request: { query: searchQuery },
+  responses: { 200: jsonAnswer("Best matches first", pageOf(user)), ...errorAnswers },
+});
+
+export const userRoutes = routes()
+  .openapi(getOwn, async (c) => c.json(await getOwnUser(c.var.services, c.var.caller), 200))
+  .openapi(update, async (c) =>
+    c.json(await updateOwnUser(c.var.services, c.var.caller, c.req.valid("json")), 200),
+  )
+  .openapi(ownModels, async (c) =>
+    c.json(
+      await listOwnModels(c.var.services, c.var.caller, pageRequest(c, c.req.valid("query"))),
+      200,
+    ),
+  )
+  .openapi(get, async (c) => {
+    const { services } = c.var;
+    shareable(c);
+    const row = await getUser(services, c.req.valid("param").username);
+    return c.json(services.present.user(row), 200);
+  })
+  .openapi(list, async (c) => {
+    const query = c.req.valid("query");
+    const request = pageRequest(c, query);
+    shareable(c);
+    return c.json(await listUsers(c.var.services, query.sort_direction, request), 200);
+  })
+  .openapi(search, async (c) => {
+    const query = c.req.valid("query");
+    shareable(c);
+    return c.json(await searchUsers(c.var.services, query.q, pageRequest(c, query)), 200);
+  });

@@ -1,0 +1,191 @@
+/** /v1/uploads: files in parts. */
+import { createRoute, z } from "@hono/zod-openapi";
+import { authenticated, changing, signedOrAnybody } from "../../middleware/authentication.ts";
+import { integerText, nothing, uuid } from "../../protocol/common.ts";
+import { signedQuery } from "../../protocol/file.ts";
+import {
+  completeUpload as completeBody,
+  createUpload as createBody,
+  MAX_PARTS,
+  type Upload,
+  upload,
+} from "../../protocol/upload.ts";
+import { completeUpload } from "../../services/files/complete-upload.ts";
+import { presentUpload } from "../../services/files/present-upload.ts";
+import {
+  createUpload,
+  deleteUpload,
+  getUpload,
+  receivePart,
+} from "../../services/files/uploads.ts";
+import {
+  conflictAnswer,
+  errorAnswers,
+  jsonAnswer,
+  jsonBody,
+  problemAnswer,
+  routes,
+} from "../context.ts";
+
+const tags = ["Uploads"];
+const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
+const oneUpload = z.object({
+  upload_id: uuid.meta({ example: ID }),
+});
+
+const COMPLETED: Upload = {
+  id: ID,
+  url: `https://auspex.example.com/v1/uploads/${ID}`,
+  status: "completed",
+  size: 20_000_000,
+  mime_type: "image/png",
+  name: "photo.png",
+  part_size: 16_777_216,
+  urls: [],
+  parts: [],
+  file_url: `https://auspex.example.com/v1/files/${ID}/photo.png?expires=1795310130&signature=Jv3c0yWm1xPq8sT5uZ7aB9dE2fG4hK6nL-oR_iQwXkY`,
+  created_at: "2026-11-20T10:15:30.000Z",
+  expires_at: "2026-12-20T10:15:42.000Z",
+};
+
+const create = createRoute({
+  method: "post",
+  path: "/uploads",
+  operationId: "createUpload",
+  tags,
+  summary: "Begin an upload",
+  description:
+    "Then split the file into parts of `part_size` bytes, PUT each to its address in `urls`, and complete the upload with the `ETag` of each answer. Parts may be sent at the same time, and again. Needs the scope `predict`.",
+  middleware: changing("predict"),
+  request: { body: jsonBody(createBody) },
+  responses: {
+    200: jsonAnswer("The upload", upload),
+    ...errorAnswers,
+    429: problemAnswer("Too many requests, or too many uploads of yours are not completed"),
+  },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/uploads/{upload_id}",
+  operationId: "getUpload",
+  tags,
+  summary: "Get an upload",
+  description:
+    "While it is pending: which parts have arrived and, with the scope `predict`, where to send the others. Once it is completed: where the file can be read. Needs the scope `read` or `predict`.",
+  middleware: authenticated("read", "predict"),
+  request: { params: oneUpload },
+  responses: { 200: jsonAnswer("The upload", upload), ...errorAnswers },
+});
+
+const put = createRoute({
+  method: "put",
+  path: "/uploads/{upload_id}/parts/{part_number}",
+  operationId: "putUploadPart",
+  tags,
+  summary: "Send a part of a file",
+  description:
+    "The addresses are those in `urls` of the upload: signed, so that they need no token, and good for one part of exactly that many bytes, as long as the token that they were given to is. The body is the bytes of the part, with its `Content-Length`. A part may be sent again: the last one counts.",
+  middleware: signedOrAnybody,
+  request: {
+    params: oneUpload.extend({ part_number: integerText(1, MAX_PARTS) }),
+    query: signedQuery.extend({
+      size: integerText(1, 999_999_999_999_999).meta({
+        description: "Bytes in the part",
+        example: 16_777_216,
+      }),
+      holder: z.string().max(64).optional().meta({
+        description: "Id of the token, or the session, that the address was given to",
+        example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d60",
+      }),
+    }),
+    body: {
+      required: true,
+      content: { "application/octet-stream": { schema: z.string().meta({ format: "binary" }) } },
+    },
+  },
+  responses: {
+    200: {
+      description: "The part has arrived",
+      headers: {
+        etag: {
+          description: "What completion wants to have",
+          schema: { type: "string" as const },
+          example: '"9b2cf535f27731c974343645a3985328"',
+        },
+      },
+      content: { "application/json": { schema: nothing } },
+    },
+    ...errorAnswers,
+    400: problemAnswer("The body has not the length that the address is for"),
+    403: problemAnswer(
+      "The address has expired, or is not as it was given, or whoever it was given to may send nothing any more",
+    ),
+    409: problemAnswer("The upload is completed or deleted"),
+  },
+});
+
+const complete = createRoute({
+  method: "post",
+  path: "/uploads/{upload_id}/complete",
+  operationId: "completeUpload",
+  tags,
+  summary: "Complete an upload",
+  description:
+    "With the `ETag` of each part, in order. Repeated, it answers the same. Needs the scope `predict`.",
+  middleware: changing("predict"),
+  request: { params: oneUpload, body: jsonBody(completeBody) },
+  responses: {
+    200: {
+      description: "The upload, completed",
+      content: { "application/json": { schema: upload, example: COMPLETED } },
+    },
+    ...errorAnswers,
+    409: problemAnswer("Parts have not arrived, or the upload was deleted meanwhile"),
+  },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/uploads/{upload_id}",
+  operationId: "deleteUpload",
+  tags,
+  summary: "Delete an upload",
+  description:
+    "One that is pending is given up; of one that is completed the file is removed. Predictions that have not read it yet will fail. Needs the scope `predict`.",
+  middleware: changing("predict"),
+  request: { params: oneUpload },
+  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
+});
+
+export const uploadRoutes = routes()
+  .openapi(create, async (c) => {
+    const { services, caller } = c.var;
+    const row = await createUpload(services, caller, c.req.valid("json"));
+    return c.json(await presentUpload(services, caller, row, new URL(c.req.url).origin), 200);
+  })
+  .openapi(get, async (c) => {
+    const { services, caller } = c.var;
+    const row = await getUpload(services, caller, c.req.valid("param").upload_id);
+    return c.json(await presentUpload(services, caller, row, new URL(c.req.url).origin), 200);
+  })
+  .openapi(put, async (c) => {
+    const { upload_id: id, part_number: number } = c.req.valid("param");
+    const { size: length, holder = null, ...query } = c.req.valid("query");
+    const said = c.req.header("content-length");
+    const sent = said === undefined ? undefined : Number(said);
+    const body = c.req.raw.body;
+    const part = { id, number, length, holder };
+    const etag = await receivePart(c.var.services, part, query, { body, sent });
+    return c.json({}, 200, { etag });
+  })
+  .openapi(complete, async (c) => {
+    const { services, caller } = c.var;
+    const { etags } = c.req.valid("json");
+    const row = await completeUpload(services, caller, c.req.valid("param").upload_id, etags);
+    return c.json(await presentUpload(services, caller, row, new URL(c.req.url).origin), 200);
+  })
+  .openapi(remove, async (c) => {
+    await deleteUpload(c.var.services, c.var.caller, c.req.valid("param").upload_id);
+    return c.json({}, 200);
+  });

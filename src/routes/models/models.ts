@@ -1,0 +1,161 @@
+/** /v1/models: creating, reading, listing, searching, changing and deleting models. */
+import { createRoute } from "@hono/zod-openapi";
+import { anybody, changing } from "../../middleware/authentication.ts";
+import { conditional, shareable } from "../../middleware/conditional.ts";
+import { nothing, pageOf, searchQuery } from "../../protocol/common.ts";
+import {
+  createModel as createBody,
+  foundModel,
+  model,
+  modelItem,
+  modelsQuery,
+  oneModel,
+  updateModel as updateBody,
+} from "../../protocol/model.ts";
+import {
+  createModel,
+  deleteModel,
+  listModels,
+  readModel,
+  updateModel,
+} from "../../services/models/models.ts";
+import { searchModels } from "../../services/models/search.ts";
+import {
+  conflictAnswer,
+  errorAnswers,
+  jsonAnswer,
+  jsonBody,
+  pageRequest,
+  routes,
+} from "../context.ts";
+
+const tags = ["Models"];
+
+const create = createRoute({
+  method: "post",
+  path: "/models",
+  operationId: "createModel",
+  tags,
+  summary: "Create a model",
+  description: "Private unless it says otherwise. Publish a version next: that is what runs.",
+  middleware: changing("write"),
+  request: { body: jsonBody(createBody) },
+  responses: { 200: jsonAnswer("The model", model), ...errorAnswers, ...conflictAnswer },
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/models",
+  operationId: "listModels",
+  tags,
+  summary: "List models",
+  description:
+    "Everybody's models that are not private, in the order in which they were created. Sorted by `predictions_count` the order follows the counts once a second.",
+  middleware: [anybody, conditional],
+  request: { query: modelsQuery(100) },
+  responses: { 200: jsonAnswer("Models", pageOf(modelItem)), ...errorAnswers },
+});
+
+const listOfOwner = createRoute({
+  method: "get",
+  path: "/models/{model_owner}",
+  operationId: "listModelsOfOwner",
+  tags,
+  summary: "List the models of a user",
+  description: "Those that are not private: GET /user/models has yours, all of them.",
+  middleware: [anybody, conditional],
+  request: { params: oneModel.pick({ model_owner: true }), query: modelsQuery(50) },
+  responses: { 200: jsonAnswer("Models", pageOf(modelItem)), ...errorAnswers },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/models/{model_owner}/{model_name}",
+  operationId: "getModel",
+  tags,
+  summary: "Get a model",
+  middleware: [anybody, conditional],
+  request: { params: oneModel },
+  responses: { 200: jsonAnswer("The model, with its latest version", model), ...errorAnswers },
+});
+
+const update = createRoute({
+  method: "patch",
+  path: "/models/{model_owner}/{model_name}",
+  operationId: "updateModel",
+  tags,
+  summary: "Change a model",
+  description:
+    "Only the fields that are sent change; null clears one. After a rename the old address answers 404, and what runs goes on.",
+  middleware: changing("write"),
+  request: { params: oneModel, body: jsonBody(updateBody) },
+  responses: { 200: jsonAnswer("The model as changed", model), ...errorAnswers, ...conflictAnswer },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/models/{model_owner}/{model_name}",
+  operationId: "deleteModel",
+  tags,
+  summary: "Delete a model",
+  description:
+    "With all its versions. Its predictions stay. Refused with 409 while one of them is under way.",
+  middleware: changing("write"),
+  request: { params: oneModel },
+  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
+});
+
+const search = createRoute({
+  method: "get",
+  path: "/search/models",
+  operationId: "searchModels",
+  tags,
+  summary: "Search models",
+  description:
+    "By name, owner, description and overview; best matches first, small typing errors forgiven. With a token that is for all models your private ones are found too.",
+  middleware: [anybody, conditional],
+  request: { query: searchQuery },
+  responses: { 200: jsonAnswer("Best matches first", pageOf(foundModel)), ...errorAnswers },
+});
+
+export const modelRoutes = routes()
+  .openapi(create, async (c) =>
+    c.json(await createModel(c.var.services, c.var.caller, c.req.valid("json")), 200),
+  )
+  .openapi(list, async (c) => {
+    const { cursor, page_size, ...filters } = c.req.valid("query");
+    const request = pageRequest(c, { cursor, page_size });
+    shareable(c);
+    return c.json(await listModels(c.var.services, undefined, filters, request), 200);
+  })
+  .openapi(listOfOwner, async (c) => {
+    const { cursor, page_size, ...filters } = c.req.valid("query");
+    const request = pageRequest(c, { cursor, page_size });
+    const { model_owner } = c.req.valid("param");
+    shareable(c);
+    return c.json(await listModels(c.var.services, model_owner, filters, request), 200);
+  })
+  .openapi(get, async (c) => {
+    const { services, caller } = c.var;
+    const { model_owner, model_name } = c.req.valid("param");
+    const row = await readModel(services, caller, model_owner, model_name);
+    if (row.visibility !== "private") shareable(c);
+    return c.json(services.present.model(row), 200);
+  })
+  .openapi(update, async (c) => {
+    const { services, caller } = c.var;
+    const { model_owner, model_name } = c.req.valid("param");
+    const changes = c.req.valid("json");
+    return c.json(await updateModel(services, caller, model_owner, model_name, changes), 200);
+  })
+  .openapi(remove, async (c) => {
+    const { model_owner, model_name } = c.req.valid("param");
+    await deleteModel(c.var.services, c.var.caller, model_owner, model_name);
+    return c.json({}, 200);
+  })
+  .openapi(search, async (c) => {
+    const { services, caller } = c.var;
+    const query = c.req.valid("query");
+    if (!caller) shareable(c);
+    return c.json(await searchModels(services, caller, query.q, pageRequest(c, query)), 200);
+  });

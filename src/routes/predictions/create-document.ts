@@ -1,0 +1,89 @@
+/** What the three ways to create a prediction take and answer alike, as the document says it. */
+import { z } from "@hono/zod-openapi";
+import { type PredictionWithIO, predictionWithIO } from "../../protocol/prediction.ts";
+import { errorAnswers, problemAnswer } from "../context.ts";
+import { eventStreamContent } from "./event-stream.ts";
+
+/** The description of each. */
+export const CREATING = `Answers at once with 202 and the prediction as it is, unless \`Prefer: wait\` asks to wait for the end. Needs a token with the scope \`predict\`.
+
+With \`stream: true\` the answer is the event stream itself, as of GET /predictions/{prediction_id}/stream; leaving it does not stop the prediction.`;
+
+/** `wait` and `cancel`: see domain/predictions/prefer.ts. */
+export const prefer = z.string().max(1_000).optional();
+
+export const createHeaders = z.object({
+  "validate-input": z.enum(["true", "false"]).default("false").meta({
+    type: "boolean",
+    default: false,
+    description: "Holds the input against the version's schema before anything starts",
+  }),
+  prefer: prefer.meta({
+    description:
+      "`wait` or `wait=<seconds>` waits for the end, 60 s at most unless the operator chose otherwise; `wait=<seconds>, cancel` cancels what takes longer. An account waits for and streams 500 at once, unless the operator chose otherwise: beyond that it is a 429. With `stream` it is the longest silence before the stream closes, up to 3,600 s. All else is ignored",
+    example: "wait=10",
+  }),
+  "idempotency-key": z.string().min(1).max(255).optional().meta({
+    description:
+      "Makes a repeated create find the first prediction for 24 h; with another body it is a 409",
+    example: "order-1742",
+  }),
+});
+
+export const preferenceHeader = {
+  "preference-applied": {
+    description: "What of `Prefer` was honoured",
+    schema: { type: "string" as const },
+    example: "wait=10",
+  },
+};
+
+const createdHeaders = {
+  location: {
+    description: "The path of the prediction",
+    schema: { type: "string" as const },
+    example: "/v1/predictions/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  },
+  ...preferenceHeader,
+};
+
+const PENDING: PredictionWithIO = {
+  id: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  model: { owner: "demo", name: "story", version_number: 3 },
+  created_at: "2026-11-20T10:15:30.000Z",
+  updated_at: "2026-11-20T10:15:30.000Z",
+  status: "pending",
+  setup_time: null,
+  execution_time: null,
+  error: null,
+  metrics: null,
+  url: "https://auspex.example.com/v1/predictions/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
+  stream: false,
+  input: { prompt: "The Queen" },
+  output: null,
+  data_removed: false,
+};
+
+export const createAnswers = {
+  200: {
+    description: "It has ended within the wait; or, with `stream`, its event stream",
+    headers: createdHeaders,
+    content: {
+      "application/json": { schema: predictionWithIO },
+      ...eventStreamContent,
+    },
+  },
+  202: {
+    description: "It goes on: poll its `url`",
+    headers: createdHeaders,
+    content: { "application/json": { schema: predictionWithIO, example: PENDING } },
+  },
+  ...errorAnswers,
+  409: problemAnswer(
+    "The `Idempotency-Key` was used for another request, or the account has no room for more rows: `detail` says what to do",
+  ),
+  429: problemAnswer(
+    "Too many requests, too many predictions of yours wait for this hardware, or too many answers are waited for",
+  ),
+  503: problemAnswer("The prediction could not be written, and does not run: try again"),
+};

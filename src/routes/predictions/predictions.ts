@@ -1,0 +1,306 @@
+/** /v1/predictions, and creating them under a model. */
+import { createRoute, z } from "@hono/zod-openapi";
+import type { Context, TypedResponse } from "hono";
+import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
+import { authenticated, creating } from "../../middleware/authentication.ts";
+import { conditional } from "../../middleware/conditional.ts";
+import { streamed, waited } from "../../middleware/waiting-calls.ts";
+import { nothing, pageOf } from "../../protocol/common.ts";
+import { oneModel, oneVersion } from "../../protocol/model.ts";
+import {
+  type CreatePredictionOfVersion,
+  createPrediction as createBody,
+  createPredictionOfVersion as createOfVersionBody,
+  onePrediction,
+  type PredictionWithIO,
+  prediction,
+  predictionQuery,
+  predictionWithIO,
+} from "../../protocol/prediction.ts";
+import { createPrediction } from "../../services/predictions/create-prediction.ts";
+import {
+  cancelPrediction,
+  getPrediction,
+  listOwnPredictions,
+  type PredictionText,
+  predictionText,
+  readLog,
+  removePrediction,
+  streamPrediction,
+} from "../../services/predictions/predictions.ts";
+import {
+  type App,
+  errorAnswers,
+  jsonAnswer,
+  jsonBody,
+  pageRequest,
+  problemAnswer,
+  routes,
+} from "../context.ts";
+import {
+  CREATING,
+  createAnswers,
+  createHeaders,
+  prefer,
+  preferenceHeader,
+} from "./create-document.ts";
+import { afterOf, eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
+
+/** Idle limit of a stream, s. */
+const MAX_IDLE_SECONDS = 3_600;
+
+const tags = ["Predictions"];
+
+const create = createRoute({
+  method: "post",
+  path: "/predictions",
+  operationId: "createPrediction",
+  tags,
+  summary: "Create a prediction",
+  description: CREATING,
+  middleware: creating,
+  request: { headers: createHeaders, body: jsonBody(createBody) },
+  responses: createAnswers,
+});
+
+const createOfModel = createRoute({
+  method: "post",
+  path: "/models/{model_owner}/{model_name}/predictions",
+  operationId: "createPredictionOfModel",
+  tags,
+  summary: "Create a prediction with a model's latest version",
+  description: CREATING,
+  middleware: creating,
+  request: { params: oneModel, headers: createHeaders, body: jsonBody(createOfVersionBody) },
+  responses: createAnswers,
+});
+
+const createOfVersion = createRoute({
+  method: "post",
+  path: "/models/{model_owner}/{model_name}/versions/{version_number}/predictions",
+  operationId: "createPredictionOfVersion",
+  tags,
+  summary: "Create a prediction with one version of a model",
+  description: CREATING,
+  middleware: creating,
+  request: {
+    params: oneVersion,
+    headers: createHeaders,
+    body: jsonBody(createOfVersionBody),
+  },
+  responses: createAnswers,
+});
+
+const list = createRoute({
+  method: "get",
+  path: "/predictions",
+  operationId: "listPredictions",
+  tags,
+  summary: "List your predictions",
+  description:
+    "Newest first, without input and output. The list may lag a second behind; one prediction, asked for by its id, never does. Needs the scope `read`.",
+  middleware: authenticated("read"),
+  request: { query: predictionQuery },
+  responses: { 200: jsonAnswer("A page of predictions", pageOf(prediction)), ...errorAnswers },
+});
+
+const get = createRoute({
+  method: "get",
+  path: "/predictions/{prediction_id}",
+  operationId: "getPrediction",
+  tags,
+  summary: "Get a prediction",
+  description: "In full, with input and output. Needs the scope `read` or `predict`.",
+  middleware: [authenticated("read", "predict"), conditional],
+  request: { params: onePrediction },
+  responses: {
+    200: jsonAnswer("The prediction, with input and output", predictionWithIO),
+    ...errorAnswers,
+  },
+});
+
+const cancel = createRoute({
+  method: "post",
+  path: "/predictions/{prediction_id}/cancel",
+  operationId: "cancelPrediction",
+  tags,
+  summary: "Cancel a prediction",
+  description:
+    "Takes effect soon after the answer: the prediction ends `canceled`, whatever the model has become meanwhile, and the output so far stays. Asking again is no error while it has not ended. Needs the scope `predict`.",
+  middleware: authenticated("predict"),
+  request: { params: onePrediction },
+  responses: {
+    202: { description: "Cancellation is requested" },
+    ...errorAnswers,
+    409: problemAnswer("The prediction has ended already"),
+  },
+});
+
+const remove = createRoute({
+  method: "delete",
+  path: "/predictions/{prediction_id}",
+  operationId: "deletePrediction",
+  tags,
+  summary: "Remove the data of a prediction",
+  description:
+    "Input, output, events and files of one that has ended; the prediction itself stays, with `data_removed`. Uploads that it has read stay too. Needs the scope `predict`.",
+  middleware: authenticated("predict"),
+  request: { params: onePrediction },
+  responses: {
+    200: jsonAnswer("Its data is gone", nothing),
+    ...errorAnswers,
+    409: problemAnswer("The prediction has not ended: cancel it first"),
+  },
+});
+
+const stream = createRoute({
+  method: "get",
+  path: "/predictions/{prediction_id}/stream",
+  operationId: "streamPrediction",
+  tags,
+  summary: "Stream a prediction's events",
+  description: STREAM,
+  middleware: authenticated("read", "predict"),
+  request: {
+    params: onePrediction,
+    query: z.object({
+      after_id: z
+        .string()
+        .regex(/^\d{1,15}$/, "the id of an event")
+        .optional()
+        .meta({
+          description: "The id of an event: those after it follow. Left out: from the beginning",
+          example: "4",
+        }),
+    }),
+    headers: z.object({
+      prefer: prefer.meta({
+        description:
+          "`wait=<seconds>`: the longest silence before the stream closes, up to 3,600 s. Without it there is none",
+        example: "wait=60",
+      }),
+      "last-event-id": z.string().max(100).optional().meta({
+        description: "What an `EventSource` sends when it reconnects; it counts before `after_id`",
+        example: "4",
+      }),
+    }),
+  },
+  responses: {
+    200: { description: "Its events", headers: preferenceHeader, content: eventStreamContent },
+    204: { description: "There is nothing after this event, and never will be" },
+    ...errorAnswers,
+  },
+});
+
+export const predictionRoutes = routes();
+
+predictionRoutes.openapi(create, (c) => {
+  const { model, ...request } = c.req.valid("json");
+  return begin(c, model, request, c.req.valid("header"));
+});
+
+predictionRoutes.openapi(createOfModel, (c) => {
+  const { model_owner, model_name } = c.req.valid("param");
+  return begin(c, `${model_owner}/${model_name}`, c.req.valid("json"), c.req.valid("header"));
+});
+
+predictionRoutes.openapi(createOfVersion, (c) => {
+  const { model_owner, model_name, version_number } = c.req.valid("param");
+  const reference = `${model_owner}/${model_name}:${version_number}`;
+  return begin(c, reference, c.req.valid("json"), c.req.valid("header"));
+});
+
+predictionRoutes.openapi(list, async (c) => {
+  const { services, caller } = c.var;
+  const query = c.req.valid("query");
+  const request = pageRequest(c, query);
+  return c.json(await listOwnPredictions(services, caller, query, request), 200);
+});
+
+predictionRoutes.openapi(get, async (c) => {
+  const { prediction_id } = c.req.valid("param");
+  const origin = new URL(c.req.url).origin;
+  return jsonText(await getPrediction(c.var.services, c.var.caller, prediction_id, origin), 200);
+});
+
+predictionRoutes.openapi(remove, async (c) => {
+  await removePrediction(c.var.services, c.var.caller, c.req.valid("param").prediction_id);
+  return c.json({}, 200);
+});
+
+predictionRoutes.openapi(cancel, async (c) => {
+  await cancelPrediction(c.var.services, c.var.caller, c.req.valid("param").prediction_id);
+  return c.body(null, 202);
+});
+
+predictionRoutes.openapi(stream, async (c) => {
+  const { prefer, "last-event-id": lastEventId } = c.req.valid("header");
+  const { waitSeconds } = c.var.services.settings;
+  const { wait: idle } = parsePrefer(prefer, { default: waitSeconds, max: MAX_IDLE_SECONDS });
+  const after = afterOf(lastEventId, c.req.valid("query").after_id);
+  const { prediction_id } = c.req.valid("param");
+  const { services, caller } = c.var;
+  const events = await streamed(c, () =>
+    streamPrediction(services, caller, prediction_id, { after, idle }),
+  );
+  return eventStream(events, preferenceApplied({ wait: idle, cancel: false }));
+});
+
+async function begin(
+  c: Context<App>,
+  reference: string,
+  request: CreatePredictionOfVersion,
+  headers: z.infer<typeof createHeaders>,
+) {
+  const { services, caller } = c.var;
+  const waitSeconds = services.settings.waitSeconds;
+  const asked = parsePrefer(headers.prefer, {
+    default: waitSeconds,
+    max: request.stream ? MAX_IDLE_SECONDS : waitSeconds,
+  });
+  // On a stream the wait is an idle limit: whoever leaves it never stops the work.
+  const prefer = { ...asked, cancel: asked.cancel && !request.stream };
+  const options = {
+    origin: new URL(c.req.url).origin,
+    validateInput: headers["validate-input"] === "true",
+    wait: request.stream ? 0 : (prefer.wait ?? 0),
+    cancelAfter: prefer.cancel ? (prefer.wait ?? null) : null,
+    idempotencyKey: headers["idempotency-key"],
+    handedOn: c.var.letBodyGo,
+  };
+  const applied = preferenceApplied(prefer);
+  if (request.stream) {
+    // Counted before it is created: who is refused has begun nothing.
+    let location = "";
+    const events = await streamed(c, async () => {
+      const { snapshot, stub } = await createPrediction(
+        services,
+        caller,
+        reference,
+        request,
+        options,
+      );
+      location = `/v1/predictions/${snapshot.id}`;
+      return readLog(services, stub, snapshot.id, { after: 0, idle: prefer.wait });
+    });
+    return eventStream(events, applied, { location });
+  }
+  const answer = async () => {
+    const { snapshot } = await createPrediction(services, caller, reference, request, options);
+    const text = await predictionText(services, snapshot);
+    const response = jsonText(text, snapshot.terminal ? 200 : 202);
+    response.headers.set("location", `/v1/predictions/${snapshot.id}`);
+    if (applied) response.headers.set("preference-applied", applied);
+    return response;
+  };
+  return options.wait > 0 ? waited(c, answer) : answer();
+}
+
+/** A body that is the JSON text of a full prediction already: the object wrote it, from its own types. */
+function jsonText<Status extends 200 | 202>({ text, etag }: PredictionText, status: Status) {
+  const response: Response = new Response(text, {
+    status,
+    headers: { "content-type": "application/json", ...(etag && { etag: `W/"${etag}"` }) },
+  });
+  return response as Response & TypedResponse<PredictionWithIO, Status, "json">;
+}

@@ -1,0 +1,104 @@
+/** /v1/runner: what runners call (see protocol/runner.ts). */
+import { type Context, Hono } from "hono";
+import type { LeaseHolder } from "../../domain/predictions/lease.ts";
+import { ProblemError } from "../../errors.ts";
+import { runnersOnly } from "../../middleware/authentication.ts";
+import { MAX_BODY_BYTES } from "../../middleware/body-reader.ts";
+import { eventsFrame } from "../../protocol/channel.ts";
+import {
+  claimRequest,
+  LEASE_HEADER,
+  sessionRequest,
+  telemetryRequest,
+} from "../../protocol/runner.ts";
+import { completeUpload, createUpload } from "../../protocol/upload.ts";
+import {
+  beginRunnerUpload,
+  completeRunnerUpload,
+  readInputFile,
+  storeFile,
+  storeValue,
+} from "../../services/runners/runner-files.ts";
+import {
+  beginSession,
+  claim,
+  connect,
+  readInput,
+  readServed,
+  report,
+  reportRun,
+} from "../../services/runners/runners.ts";
+import { type App, bodyOf, checked } from "../context.ts";
+
+const wholeFile = createUpload.omit({ size: true });
+
+export const runnerRoutes = new Hono<App>()
+  .basePath("/runner")
+  .use(runnersOnly)
+  .get("/hardware/:identifier", async (c) =>
+    c.json(await readServed(c.var.services, c.var.runner, c.req.param("identifier"))),
+  )
+  .post("/sessions", async (c) => {
+    const { origin } = new URL(c.req.url);
+    const request = await bodyOf(c, sessionRequest);
+    return c.json(await beginSession(c.var.services, c.var.runner, request, origin));
+  })
+  .post("/jobs/claim", async (c) =>
+    claim(c.var.services, c.var.runner, await bodyOf(c, claimRequest), c.req.raw.signal),
+  )
+  .get("/channel", (c) => {
+    if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
+      throw new ProblemError("bad_request", "The channel is a WebSocket.");
+    }
+    return connect(c.var.services, holderOf(c));
+  })
+  .post("/report", async (c) => {
+    const holder = holderOf(c);
+    return c.json(await reportRun(c.var.services, holder, await bodyOf(c, eventsFrame)));
+  })
+  .get("/input", async (c) => {
+    const text = await readInput(c.var.services, holderOf(c));
+    return c.body(text, 200, { "content-type": "application/json" });
+  })
+  .get("/files/:source/:name", (c) => {
+    const key = `${c.req.param("source")}/${c.req.param("name")}`;
+    return readInputFile(c.var.services, holderOf(c), key, c.req.raw);
+  })
+  .post("/files", async (c) => {
+    const said = { mime_type: c.req.header("content-type"), name: c.req.query("name") };
+    const { name = "file", mime_type } = checked(wholeFile, said, "query");
+    const length = Number(c.req.header("content-length"));
+    if (length > MAX_BODY_BYTES)
+      throw new ProblemError("too_large", "Send a file of more than 10 MB in parts.");
+    const body = length === 0 ? "" : streamOf(c);
+    return c.json({ url: await storeFile(c.var.services, holderOf(c), { mime_type, name }, body) });
+  })
+  .post("/uploads", async (c) => {
+    const { origin } = new URL(c.req.url);
+    const request = await bodyOf(c, createUpload);
+    return c.json(await beginRunnerUpload(c.var.services, holderOf(c), request, origin));
+  })
+  .post("/uploads/:id/complete", async (c) => {
+    const { etags } = await bodyOf(c, completeUpload);
+    const id = c.req.param("id");
+    return c.json({ url: await completeRunnerUpload(c.var.services, holderOf(c), id, etags) });
+  })
+  .post("/values", async (c) => {
+    const body = streamOf(c);
+    const size = Number(c.req.header("content-length"));
+    return c.json({ name: await storeValue(c.var.services, holderOf(c), body, size) });
+  })
+  .post("/telemetry", async (c) =>
+    c.json(await report(c.var.services, c.var.runner, await bodyOf(c, telemetryRequest))),
+  );
+
+function holderOf(c: Context<App>): LeaseHolder {
+  const { token_id, token_known_at } = c.var.runner;
+  return { lease: c.req.header(LEASE_HEADER) ?? "", token_id, token_known_at };
+}
+
+/** R2 wants to know how long it is. @throws ProblemError bad_request */
+function streamOf({ req }: Context<App>): ReadableStream {
+  if (req.raw.body && req.header("content-length") !== undefined) return req.raw.body;
+  throw new ProblemError("bad_request", "This takes a body that says how long it is.");
+}

@@ -1,0 +1,45 @@
+/** Holds callers to what they may touch, in words (domain/accounts/access.ts decides it). */
+import { type Access, accessToAccount } from "../../domain/accounts/access.ts";
+import { notSeen, ProblemError } from "../../errors.ts";
+import { findModelNames } from "../../storage/accounts/tokens.ts";
+import type { Services } from "../services.ts";
+import type { Caller } from "./tokens.ts";
+
+/**
+ * @param what "The model 'demo/story'"
+ * @throws ProblemError not_found, forbidden
+ */
+export async function requireAccess(
+  services: Services,
+  caller: Caller | undefined,
+  access: Access,
+  what: string,
+): Promise<void> {
+  if (access === "granted") return;
+  if (access === "hidden" || !caller) throw notSeen(what);
+  const it = what.charAt(0).toLowerCase() + what.slice(1);
+  throw access === "for its owner"
+    ? new ProblemError("forbidden", `Only its owner may change ${it}, or see its variables.`)
+    : await notFor(services, caller, it);
+}
+
+/** What is the account's as a whole. @throws ProblemError forbidden */
+export const requireAccount = (services: Services, caller: Caller, what: string): Promise<void> =>
+  requireAccess(services, caller, accessToAccount(caller), what);
+
+async function notFor({ db }: Services, { token_id }: Caller, it: string) {
+  const names = (await findModelNames(db, token_id))?.models ?? [];
+  const may =
+    names.length > 0
+      ? `is for ${names.toSorted().join(", ")} only`
+      : "was for models that are gone";
+  return new ProblemError(
+    "forbidden",
+    `This token ${may}, and not for ${it}. Make one that is, at /tokens.`,
+  );
+}
+
+export const isSuspended = ({ suspended_at }: { suspended_at: number | null }): boolean =>
+  suspended_at !== null;
+
+export const SUSPENDED = "This account is suspended. Ask the operator of this deployment why.";

@@ -1,0 +1,55 @@
+/**
+ * Accounts that may do nothing for a while: their tokens are refused, their sessions and streams
+ * end, what they run is canceled. What they have stays, and is theirs again when it is over.
+ */
+import { errorText } from "../../log.ts";
+import { predictionWithId } from "../../objects/prediction/stub.ts";
+import { someUnderWay } from "../../storage/accounts/account-removal.ts";
+import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/operators.ts";
+import type { Services } from "../services.ts";
+import { forgetTokens } from "./tokens.ts";
+import { getUser } from "./users.ts";
+
+/** Of one account at once: each is a call of an object, and a request may make a thousand. */
+const RUNS = 500;
+
+/** More than anybody wants to read. */
+const MAX_LISTED = 200;
+
+/** So long it is looked whether something of it was begun by who still remembered its token. */
+const LATE_MS = 10 * 60_000;
+
+/** Refused within the 10 s that isolates remember tokens. @throws ProblemError not_found */
+export async function suspend(services: Services, username: string): Promise<void> {
+  const { id } = await getUser(services, username);
+  await suspendUser(services.db, id, Date.now());
+  forgetTokens();
+  await cancelRuns(services, id);
+}
+
+/** Its tokens work again, and its user can sign in. @throws ProblemError not_found */
+export async function restore(services: Services, username: string): Promise<void> {
+  const { id } = await getUser(services, username);
+  await restoreUser(services.db, id);
+  forgetTokens();
+}
+
+export const suspendedNow = ({ db }: Services) => listSuspended(db, 0, MAX_LISTED);
+
+/** Cancels what was left of the accounts that were suspended a short time ago. */
+export async function sweepSuspended(services: Services, now: number): Promise<void> {
+  const late = await listSuspended(services.db, now - LATE_MS, MAX_LISTED);
+  for (const { id } of late) await cancelRuns(services, id);
+}
+
+async function cancelRuns({ env, db }: Services, userId: string): Promise<void> {
+  const rows = await someUnderWay(db, userId, RUNS);
+  const results = await Promise.allSettled(
+    rows.map(({ object_id }) =>
+      predictionWithId(env, object_id)?.cancel("its account is suspended"),
+    ),
+  );
+  for (const result of results)
+    if (result.status === "rejected")
+      console.error("not canceled", { error: errorText(result.reason) });
+}

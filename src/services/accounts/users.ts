@@ -1,0 +1,113 @@
+/** Users: reading them, and changing one's own profile. */
+import { v7 as uuid } from "uuid";
+import { conflict, notFound } from "../../errors.ts";
+import type { UpdateUser, User } from "../../protocol/user.ts";
+import {
+  deleteUsername,
+  findUser,
+  findUserByName,
+  insertUser,
+  timesReleased,
+  type UserRow,
+  updateUser,
+  listUsers as usersOf,
+} from "../../storage/accounts/users.ts";
+import { isDuplicate } from "../../storage/database.ts";
+import type { Direction } from "../../storage/keyset.ts";
+import { orConflict } from "../conflicts.ts";
+import { type Page, type PageRequest, page } from "../pagination.ts";
+import { forgetModels } from "../predictions/version-resolution.ts";
+import type { Services } from "../services.ts";
+import { requireAccount } from "./access.ts";
+import type { Caller } from "./tokens.ts";
+
+/** Of one account, those that it gave up included: they are kept for it, so nobody may take them all. */
+const MAX_USERNAMES = 5;
+
+/** @throws ProblemError conflict */
+export async function createUser(
+  { db }: Services,
+  request: { username: string; name: string },
+): Promise<UserRow> {
+  const now = Date.now();
+  const row = {
+    id: uuid(),
+    ...request,
+    avatar_url: "",
+    created_at: now,
+    updated_at: now,
+  };
+  return unlessTaken(request.username, insertUser(db, row));
+}
+
+/** @throws ProblemError not_found */
+export async function getUser({ db }: Services, username: string): Promise<UserRow> {
+  const user = await findUserByName(db, username);
+  if (!user) throw notFound(`The user '${username}'`);
+  return user;
+}
+
+export async function getOwnUser({ db, present }: Services, caller: Caller): Promise<User> {
+  const user = await findUser(db, caller.user_id);
+  if (!user) throw notFound("The user of this token");
+  return present.user(user);
+}
+
+/** @throws ProblemError forbidden, conflict for a username that is, or was, somebody else's, or one too many */
+export async function updateOwnUser(
+  services: Services,
+  caller: Caller,
+  changes: UpdateUser,
+): Promise<User> {
+  await requireAccount(services, caller, "The profile of the account");
+  if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
+  const { db, present } = services;
+  const row = { ...changes, updated_at: Date.now() };
+  const updating = updateUser(db, caller.user_id, row, MAX_USERNAMES);
+  const user = await unlessTaken(changes.username, updating);
+  if (!user) {
+    await getOwnUser(services, caller);
+    throw conflict(
+      `An account may hold ${MAX_USERNAMES} usernames, those it gave up included. Go back to one of yours, or ask the operator to release one.`,
+    );
+  }
+  if (changes.username !== undefined) forgetModels();
+  return present.user(user);
+}
+
+/** A username that was given up may be anybody's again. @throws ProblemError not_found, conflict */
+export async function releaseUsername({ db }: Services, username: string): Promise<void> {
+  if (await deleteUsername(db, username)) return;
+  if (!(await findUserByName(db, username))) throw notFound(`The username '${username}'`);
+  throw conflict(`'${username}' is in use: it can be released when its user has taken another.`);
+}
+
+/**
+ * Where images of a user lie, without a slash at its end. Those of earlier holders of the username
+ * lie elsewhere: whoever knows their digests is not to run them.
+ */
+export async function imagePathOf({ db, settings }: Services, username: string): Promise<string> {
+  const path = `${settings.imageRegistry}/${username}`;
+  const times = await timesReleased(db, username);
+  return times === 0 ? path : `${path}/${times + 1}`;
+}
+
+export const listUsers = (
+  services: Services,
+  direction: Direction,
+  request: PageRequest,
+): Promise<Page<User>> =>
+  page(services, request, {
+    name: `users?${direction}`,
+    find: (keyset) => usersOf(services.db, direction, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.user,
+  });
+
+/** @throws ProblemError conflict */
+const unlessTaken = <Row>(username: string | undefined, writing: Promise<Row>): Promise<Row> =>
+  orConflict(
+    writing,
+    isDuplicate,
+    `The username '${username}' is taken, or was given up by somebody else.`,
+  );

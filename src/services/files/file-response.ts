@@ -1,0 +1,81 @@
+/** A file as an answer: whole, the range of it that is asked for, or what a condition makes of it. */
+import { parseRange } from "../../domain/files/byte-range.ts";
+import { disposition } from "../../domain/files/file-name.ts";
+import { servedType } from "../../domain/files/file-type.ts";
+import { notFound, ProblemError } from "../../errors.ts";
+import { factsOf, getFile, headFile } from "../../storage/files/files.ts";
+import type { Services } from "../services.ts";
+
+/** Files never change, but they are removed: so long a browser may show one from memory. */
+const CACHE_SECONDS = 300;
+
+/** What makes an answer of something else than the whole file. */
+const ASKS_MORE = ["range", "if-none-match", "if-modified-since"];
+
+/** @throws ProblemError not_found, range_not_satisfiable */
+export async function fileResponse(
+  { env }: Services,
+  key: string,
+  request: Request,
+): Promise<Response> {
+  const asksMore = request.method === "HEAD" || ASKS_MORE.some((name) => request.headers.has(name));
+  const whole = asksMore ? null : await getFile(env.FILES, key);
+  if (whole) return new Response(whole.body, { headers: headersOf(whole, whole.size) });
+  const found = await headFile(env.FILES, key);
+  if (!found) throw notFound("This file");
+  if (isKnown(request, found))
+    return new Response(null, { status: 304, headers: headersOf(found) });
+  // Of HEAD there are no ranges, and R2 has none of nothing.
+  if (request.method === "HEAD" || found.size === 0)
+    return new Response(null, { headers: headersOf(found, found.size) });
+  const wanted = isCurrent(request, found) ? request.headers.get("range") : null;
+  const range = parseRange(wanted ?? undefined, found.size);
+  if (range === "unsatisfiable") {
+    throw new ProblemError("range_not_satisfiable", `The file has ${found.size} bytes.`, {
+      "content-range": `bytes */${found.size}`,
+    });
+  }
+  const { first, last } = range ?? { first: 0, last: found.size - 1 };
+  const length = last - first + 1;
+  const headers = headersOf(found, length);
+  if (range) headers.set("content-range", `bytes ${first}-${last}/${found.size}`);
+  const status = range ? 206 : 200;
+  const file = await getFile(env.FILES, key, { range: { offset: first, length } });
+  if (!file) throw notFound("This file");
+  return new Response(file.body, { status, headers });
+}
+
+/** @param length of the body, bytes: who reads it can tell whether it came whole. */
+function headersOf(found: R2Object, length?: number): Headers {
+  const { name, mime_type } = factsOf(found);
+  return new Headers({
+    "content-type": servedType(mime_type),
+    "content-disposition": disposition(name, mime_type),
+    "accept-ranges": "bytes",
+    etag: found.httpEtag,
+    "last-modified": found.uploaded.toUTCString(),
+    "cache-control": `private, max-age=${CACHE_SECONDS}`,
+    // What somebody has uploaded is looked at, and nothing more: it is no page of this address.
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "cross-origin-resource-policy": "cross-origin",
+    "referrer-policy": "no-referrer",
+    ...(length !== undefined && { "content-length": String(length) }),
+  });
+}
+
+/** If-None-Match counts before If-Modified-Since (RFC 9110). */
+function isKnown({ headers }: Request, { httpEtag, uploaded }: R2Object): boolean {
+  const tags = headers.get("if-none-match");
+  if (tags !== null) {
+    return tags.split(",").some((tag) => ["*", httpEtag].includes(tag.trim().replace(/^W\//, "")));
+  }
+  const since = headers.get("if-modified-since");
+  return since !== null && Math.floor(uploaded.getTime() / 1000) * 1000 <= Date.parse(since);
+}
+
+/** With If-Range a range is only of the file that it was begun of. */
+function isCurrent({ headers }: Request, { httpEtag }: R2Object): boolean {
+  const tag = headers.get("if-range");
+  return tag === null || tag === httpEtag;
+}

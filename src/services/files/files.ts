@@ -1,0 +1,81 @@
+/** Reading files: by a signed address, or as their owner. */
+import { type Access, accessToRun, accessToUpload } from "../../domain/accounts/access.ts";
+import { notFound, ProblemError } from "../../errors.ts";
+import type { FileAddress, OneFile, SignedQuery } from "../../protocol/file.ts";
+import { fileKey, headFile } from "../../storage/files/files.ts";
+import { findOwnUploads } from "../../storage/files/uploads.ts";
+import { findPrediction } from "../../storage/predictions/predictions.ts";
+import { requireAccess } from "../accounts/access.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import type { Services } from "../services.ts";
+import { fileResponse } from "./file-response.ts";
+import { fileAddress, requireGrant } from "./signed-urls.ts";
+
+/**
+ * @param caller who asks without a signature
+ * @throws ProblemError unauthenticated, forbidden, not_found
+ */
+export async function readFile(
+  services: Services,
+  caller: Caller | undefined,
+  file: OneFile,
+  query: Partial<SignedQuery>,
+  request: Request,
+): Promise<Response> {
+  const key = fileKey(file.source_id, file.file_name);
+  const { expires, signature } = query;
+  if (expires !== undefined && signature !== undefined) {
+    await requireGrant(services, ["file", key], { expires, signature });
+  } else {
+    if (!caller) {
+      throw new ProblemError(
+        "unauthenticated",
+        "This address is not signed. Use it as it was given, or send its owner's token.",
+      );
+    }
+    await requireOwner(services, caller, file);
+  }
+  return fileResponse(services, key, request);
+}
+
+/** A new address for whoever the owner likes. @throws ProblemError not_found */
+export async function createAddress(
+  services: Services,
+  caller: Caller,
+  file: OneFile,
+  seconds: number,
+  origin: string,
+): Promise<FileAddress> {
+  await requireOwner(services, caller, file);
+  const key = fileKey(file.source_id, file.file_name);
+  if (!(await headFile(services.env.FILES, key))) throw gone(file);
+  const expires = Date.now() + seconds * 1000;
+  return {
+    url: await fileAddress(services, origin, key, expires),
+    expires_at: new Date(expires).toISOString(),
+  };
+}
+
+/** @param source the upload or the prediction that a file belongs to */
+export async function accessToFiles(
+  { db }: Services,
+  caller: Caller,
+  source: string,
+): Promise<Access> {
+  const [[upload], run] = await Promise.all([
+    findOwnUploads(db, caller.user_id, [source]),
+    findPrediction(db, caller.user_id, source),
+  ]);
+  if (upload) return accessToUpload(caller, upload);
+  return run ? accessToRun(caller, run) : "hidden";
+}
+
+/** @throws ProblemError not_found, forbidden */
+async function requireOwner(services: Services, caller: Caller, file: OneFile): Promise<void> {
+  const access = await accessToFiles(services, caller, file.source_id);
+  if (access === "hidden") throw gone(file);
+  await requireAccess(services, caller, access, `The file '${file.file_name}'`);
+}
+
+const gone = ({ file_name }: OneFile) =>
+  notFound(`The file '${file_name}', or the prediction or upload that it belonged to,`);

@@ -1,0 +1,111 @@
+/** Addresses that need no token: made with the key of the deployment, and held against it. */
+import { addressKey, type Grant, isSigned, signGrant } from "../../domain/files/signed-url.ts";
+import { ProblemError } from "../../errors.ts";
+import { derivedKey } from "../../lib/derived-key.ts";
+import { bytesOfHex } from "../../lib/hex.ts";
+import type { SignedQuery } from "../../protocol/file.ts";
+import { findKey } from "../../storage/keys.ts";
+import type { Services } from "../services.ts";
+
+/** How long the address of an upload's file is good for. */
+export const ADDRESS_SECONDS = 86_400;
+
+/** One part of an upload, for whom it is to be sent by. */
+export interface Part {
+  id: string;
+  number: number;
+  /** Bytes. */
+  length: number;
+  /** The token, or the session, that the address is given to: it is good no longer. Null: a runner. */
+  holder: string | null;
+}
+
+/** The address of one part of an upload. @param expires unix ms */
+export async function partAddress(
+  services: Services,
+  origin: string,
+  { id, number, length, holder }: Part,
+  expires: number,
+): Promise<string> {
+  const seconds = Math.floor(expires / 1000);
+  const grant: Grant = ["part", id, number, length, holder];
+  const signature = await signGrant(await signingKey(services), grant, seconds);
+  const whose = holder === null ? "" : `holder=${encodeURIComponent(holder)}&`;
+  const query = `size=${length}&${whose}expires=${seconds}&signature=${signature}`;
+  return `${origin}/v1/uploads/${id}/parts/${number}?${query}`;
+}
+
+/**
+ * @param origin of this deployment: files may have one of their own
+ * @param key as R2 has it @param expires unix ms
+ */
+export async function fileAddress(
+  services: Services,
+  origin: string,
+  key: string,
+  expires: number,
+): Promise<string> {
+  const seconds = Math.floor(expires / 1000);
+  const signature = await signGrant(await signingKey(services), ["file", key], seconds);
+  const at = services.settings.filesOrigin ?? origin;
+  return `${at}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
+}
+
+export async function isGranted(
+  services: Services,
+  grant: Grant,
+  { expires, signature }: SignedQuery,
+): Promise<boolean> {
+  return isSigned(await keysOf(services), grant, expires, signature);
+}
+
+/** @throws ProblemError forbidden */
+export async function requireGrant(
+  services: Services,
+  grant: Grant,
+  query: SignedQuery,
+): Promise<void> {
+  if (!(await isGranted(services, grant, query))) {
+    throw new ProblemError(
+      "forbidden",
+      "The signature of this address is not right: use the address unchanged, as it was given.",
+    );
+  }
+  if (query.expires * 1000 < Date.now()) {
+    throw new ProblemError("forbidden", `This address has expired. ${ANEW[grant[0]]}`);
+  }
+}
+
+const ANEW: Record<Grant[0], string> = {
+  part: "GET /v1/uploads/{id} has new ones while the upload is pending.",
+  file: "Its owner gets a new one with POST to …/addresses below its path.",
+};
+
+const known = new WeakMap<Services, [CryptoKey, ...CryptoKey[]]>();
+
+async function signingKey(services: Services): Promise<CryptoKey> {
+  const [newest] = await keysOf(services);
+  return newest;
+}
+
+/**
+ * Derived from SECRET_KEY, newest first: an address is good while the key that signed it is listed.
+ * Without SECRET_KEY the one that the deployment made for itself. Worked out once per isolate.
+ */
+async function keysOf(services: Services): Promise<[CryptoKey, ...CryptoKey[]]> {
+  let keys = known.get(services);
+  if (!keys) {
+    const { secretKeys } = services.settings;
+    const secrets = await Promise.all(secretKeys.map((one) => derivedKey(one, "addresses")));
+    const [newest = await ownKey(services), ...older] = secrets;
+    keys = [await addressKey(newest), ...(await Promise.all(older.map(addressKey)))];
+    known.set(services, keys);
+  }
+  return keys;
+}
+
+async function ownKey({ db }: Services): Promise<BufferSource> {
+  const row = await findKey(db, "addresses");
+  if (!row) throw new Error("the table `keys` has no row `addresses`: apply the migrations");
+  return bytesOfHex(row.value);
+}

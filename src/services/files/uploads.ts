@@ -1,0 +1,213 @@
+/** Uploads of users, and those that runners send in parts: begun, filled, removed. */
+import { v7 as uuid } from "uuid";
+import { accessToUpload } from "../../domain/accounts/access.ts";
+import { safeName } from "../../domain/files/file-name.ts";
+import { largestUpload, partSizeOf } from "../../domain/files/upload-plan.ts";
+import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { conflict, notFound, ProblemError } from "../../errors.ts";
+import type { SignedQuery } from "../../protocol/file.ts";
+import type { CreateUpload } from "../../protocol/upload.ts";
+import { findHolder } from "../../storage/accounts/tokens.ts";
+import { remembered } from "../../storage/cache.ts";
+import {
+  abortMultipart,
+  beginMultipart,
+  deleteFile,
+  fileKey,
+  putPart,
+} from "../../storage/files/files.ts";
+import {
+  claimUpload,
+  deleteUploads,
+  findOwnUploads,
+  findReceiving,
+  insertUpload,
+  savePart,
+  type UploadRow,
+} from "../../storage/files/uploads.ts";
+import { isSuspended, requireAccess, SUSPENDED } from "../accounts/access.ts";
+import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import type { Services } from "../services.ts";
+import { type Part, requireGrant } from "./signed-urls.ts";
+
+/** Of one account: R2 keeps what has arrived of each. */
+const MAX_PENDING = 1_000;
+
+const known = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findReceiving(db, id));
+const holders = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findHolder(db, id));
+
+/** Where an upload goes, and whose it is. */
+export interface Destination {
+  user_id: string;
+  /** Set for one that a runner sends: the prediction that it belongs to. */
+  prediction_id: string | null;
+  /** Of whom it is otherwise. */
+  token_id: string | null;
+  key: string;
+}
+
+/**
+ * @throws ValidationFailure for a size that cannot fit
+ * @throws ProblemError too_many_requests
+ */
+export async function beginUpload(
+  services: Services,
+  id: string,
+  { user_id, prediction_id, token_id, key }: Destination,
+  { size, mime_type, name }: CreateUpload,
+): Promise<UploadRow> {
+  const { env, db, settings } = services;
+  const part_size = partSizeOf(size, settings.partSizes);
+  if (part_size === undefined) {
+    const le = largestUpload(settings.partSizes);
+    throw new ValidationFailure([
+      issueAt(["body", "size"], fault("less_than_equal", { le }), size),
+    ]);
+  }
+  const now = Date.now();
+  const facts = { mime_type, name: name ?? defaultName(mime_type) };
+  const multipart_id = await beginMultipart(env.FILES, key, facts);
+  const row: UploadRow = {
+    id,
+    user_id,
+    prediction_id,
+    token_id,
+    key,
+    multipart_id,
+    size,
+    mime_type,
+    name: name ?? null,
+    part_size,
+    created_at: now,
+    completed_at: null,
+    expires_at: now + settings.uploadSeconds * 1000,
+    removed_at: null,
+  };
+  // What a model makes is not held up by what its user has left undone. Its attempt is bounded
+  // by its prediction (MAX_STORED).
+  const bounded = prediction_id === null;
+  const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
+  const allowance = allowanceOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
+  const inserting = insertUpload(db, row, max, allowance);
+  const inserted = await withinRoom(services, inserting).catch(async (error: unknown) => {
+    await abortMultipart(env.FILES, row);
+    throw error;
+  });
+  if (inserted) return row;
+  await abortMultipart(env.FILES, row);
+  throw new ProblemError(
+    "too_many_requests",
+    `You have ${MAX_PENDING} uploads that are not completed. Complete or delete some; each is given up after ${settings.uploadSeconds / 3_600} h.`,
+    { "retry-after": "60" },
+  );
+}
+
+export function createUpload(
+  services: Services,
+  { user_id, token_id }: Caller,
+  request: CreateUpload,
+): Promise<UploadRow> {
+  const id = uuid();
+  const key = fileKey(id, safeName(request.name ?? defaultName(request.mime_type)));
+  return beginUpload(services, id, { user_id, prediction_id: null, token_id, key }, request);
+}
+
+/** `image/png` without a name is `file.png`: models look at what comes after the dot. */
+const defaultName = (mimeType: string): string => {
+  const [, subtype = ""] = /\/([\w-]{1,10})\b/.exec(mimeType) ?? [];
+  return subtype === "" || subtype === "octet-stream" ? "file" : `file.${subtype}`;
+};
+
+/** @throws ProblemError not_found, also for what is somebody else's; forbidden */
+export async function getUpload(
+  services: Services,
+  caller: Caller,
+  id: string,
+): Promise<UploadRow> {
+  const what = `The upload '${id}'`;
+  const [row] = await findOwnUploads(services.db, caller.user_id, [id]);
+  if (!row) throw notFound(what);
+  await requireAccess(services, caller, accessToUpload(caller, row), what);
+  return row;
+}
+
+/**
+ * Streams one part through to R2. It may come again: the last one counts.
+ * @param body exactly as long as its header says, or it would not get here
+ * @returns the part's ETag
+ * @throws ProblemError forbidden, bad_request, not_found, conflict
+ */
+export async function receivePart(
+  services: Services,
+  { id, number, length, holder }: Part,
+  query: SignedQuery,
+  { body, sent }: { body: ReadableStream | null; sent: number | undefined },
+): Promise<string> {
+  await requireGrant(services, ["part", id, number, length, holder], query);
+  if (sent !== length || !body) {
+    const said =
+      sent === undefined ? "does not say how many it has (Content-Length)" : `has ${sent}`;
+    throw new ProblemError(
+      "bad_request",
+      `Part ${number} has exactly ${length} bytes; this request ${said}.`,
+    );
+  }
+  const [row] = await Promise.all([known.get(services, id), requireHolder(services, holder)]);
+  if (!row) throw notFound(`The upload '${id}'`);
+  if (isSuspended(row)) throw new ProblemError("forbidden", SUSPENDED);
+  const part = row.completed_at === null && (await putPart(services.env.FILES, row, number, body));
+  if (!part) {
+    known.forget(id);
+    throw conflict("This upload takes no more parts: it is completed, or was deleted.");
+  }
+  await savePart(services.db, { upload_id: id, part_number: number, etag: part.etag });
+  return `"${part.etag}"`;
+}
+
+/** @throws ProblemError forbidden once the token, or the session, of an address is none any more */
+async function requireHolder(services: Services, holder: string | null): Promise<void> {
+  if (holder === null) return;
+  const found = await holders.get(services, holder);
+  if (found && (found.expires_at === null || found.expires_at > Date.now())) return;
+  throw new ProblemError(
+    "forbidden",
+    "What this address was given to, a token or a session, has ended. GET /v1/uploads/{id} with another has new ones.",
+  );
+}
+
+/**
+ * Takes back a pending one, or removes the file of a completed one.
+ * @throws ProblemError not_found, conflict when it changes at the same time
+ */
+export async function deleteUpload(services: Services, caller: Caller, id: string): Promise<void> {
+  const row = await getUpload(services, caller, id);
+  if (!(await claimUpload(services.db, row, Date.now()))) {
+    throw conflict("The upload was completed or used at this very moment. Try again.");
+  }
+  const [failure] = await removeClaimed(services, [row]);
+  if (failure !== undefined) throw failure;
+}
+
+/**
+ * Removes what is out of everybody's sight, as it was then. The files go before the rows, so that
+ * nothing stays that nobody knows of.
+ * @returns why some of them are still there
+ */
+export async function removeClaimed({ env, db }: Services, rows: UploadRow[]): Promise<unknown[]> {
+  const aborts = await Promise.allSettled(
+    rows.map(async (row) => row.completed_at === null && (await abortMultipart(env.FILES, row))),
+  );
+  const removed = rows.filter((_, n) => aborts[n]?.status === "fulfilled");
+  // Of a pending one nobody has the file's address, though it may be complete. A runner's that is
+  // completed belongs to the prediction.
+  const files = removed.filter((row) => row.completed_at === null || row.prediction_id === null);
+  if (files.length > 0) await deleteFile(env.FILES, ...files.map(({ key }) => key));
+  const ids = removed.map(({ id }) => id);
+  if (ids.length > 0) await deleteUploads(db, ids);
+  for (const id of ids) known.forget(id);
+  return aborts.flatMap((abort) => (abort.status === "rejected" ? [abort.reason] : []));
+}
+
+/** After a change: this isolate knows it at once, the others when R2 tells them. */
+export const forgetUpload = known.forget;

@@ -1,0 +1,49 @@
+/** Categories: everybody lists them, the operator decides which there are. */
+import { type Loc, unknownNames } from "../../domain/schemas/validation.ts";
+import { notFound } from "../../errors.ts";
+import type { Category } from "../../protocol/category.ts";
+import type { ValidationIssue } from "../../protocol/common.ts";
+import {
+  listCategories as categoriesOf,
+  deleteCategory as deleteRow,
+  findCategories,
+  saveCategory,
+} from "../../storage/models/categories.ts";
+import { type Page, type PageRequest, page } from "../pagination.ts";
+import type { Services } from "../services.ts";
+
+export const listCategories = (services: Services, request: PageRequest): Promise<Page<Category>> =>
+  page(services, request, {
+    name: "categories",
+    find: (keyset) => categoriesOf(services.db, keyset),
+    keyOf: ({ slug }) => [slug],
+    present: services.present.category,
+  });
+
+/** Made, or changed when it is there. */
+export async function putCategory(
+  { db, present }: Services,
+  slug: string,
+  request: { name: string; description: string },
+): Promise<Category> {
+  const row = { slug, ...request, created_at: Date.now() };
+  await saveCategory(db, row);
+  return present.category(row);
+}
+
+/** What is wrong with a request that names these. */
+export async function unknownCategories(
+  { db }: Services,
+  slugs: string[],
+  locOf: (n: number) => Loc,
+): Promise<ValidationIssue[]> {
+  if (slugs.length === 0) return [];
+  const found = await findCategories(db, slugs);
+  const known = found.map(({ slug }) => slug);
+  return unknownNames(slugs, known, locOf, "/v1/model_categories");
+}
+
+/** Models lose it. @throws ProblemError not_found */
+export async function deleteCategory({ db }: Services, slug: string): Promise<void> {
+  if (!(await deleteRow(db, slug))) throw notFound(`The category '${slug}'`);
+}

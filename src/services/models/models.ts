@@ -1,0 +1,224 @@
+/** Models: reading, listing and changing them. */
+import { v7 as uuid } from "uuid";
+import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
+import { merge } from "../../domain/merge-sorted.ts";
+import { ValidationFailure } from "../../domain/schemas/validation.ts";
+import { conflict, notFound, notSeen } from "../../errors.ts";
+import type {
+  CreateModel,
+  Model,
+  ModelItem,
+  ModelSort,
+  UpdateModel,
+} from "../../protocol/model.ts";
+import { isDuplicate, isFull } from "../../storage/database.ts";
+import { ascends, type Direction } from "../../storage/keyset.ts";
+import {
+  type DetailedModelRow,
+  deleteModel as deleteRow,
+  findModel,
+  findModelByName,
+  insertModel,
+  type ListedModelRow,
+  listModels as modelsOf,
+  listOwnModels as ownModelsOf,
+  updateModel as updateRow,
+} from "../../storage/models/models.ts";
+import { requireAccess, requireAccount } from "../accounts/access.ts";
+import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import { getUser } from "../accounts/users.ts";
+import { orConflict } from "../conflicts.ts";
+import { type Page, type PageRequest, page } from "../pagination.ts";
+import { settleUnderWay } from "../predictions/reconcile.ts";
+import { forgetModel } from "../predictions/version-resolution.ts";
+import { unknownHardware } from "../runners/hardware.ts";
+import type { Services } from "../services.ts";
+import { unknownCategories } from "./categories.ts";
+
+/** @throws ProblemError not_found, also for what the caller may not see; forbidden */
+export const readModel = (
+  services: Services,
+  caller: Caller | undefined,
+  owner: string,
+  name: string,
+): Promise<DetailedModelRow> => found(services, caller, [owner, name], "read");
+
+/** @throws ProblemError not_found, forbidden for what the caller may see only */
+export const readOwnModel = (
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+): Promise<DetailedModelRow> => found(services, caller, [owner, name], "change");
+
+async function found(
+  services: Services,
+  caller: Caller | undefined,
+  [owner, name]: [owner: string, name: string],
+  use: ModelUse,
+): Promise<DetailedModelRow> {
+  const what = `The model '${owner}/${name}'`;
+  const row = await findModelByName(services.db, owner, name, caller?.user_id);
+  if (!row) throw notSeen(what);
+  const access = accessToModel(caller, { ...row, owner_id: row.owner.id }, use);
+  await requireAccess(services, caller, access, what);
+  return row;
+}
+
+/** @throws ProblemError conflict, forbidden; ValidationFailure */
+export async function createModel(
+  services: Services,
+  caller: Caller,
+  { category_slugs = [], ...request }: CreateModel,
+): Promise<Model> {
+  await requireAccount(services, caller, "New models");
+  await checkNames(services, request.hardware_identifier, category_slugs);
+  const now = Date.now();
+  const row = {
+    id: uuid(),
+    owner_id: caller.user_id,
+    name: request.name,
+    visibility: request.visibility,
+    description: request.description ?? "",
+    overview: request.overview ?? "",
+    source_url: request.source_url ?? null,
+    license_url: request.license_url ?? null,
+    paper_url: request.paper_url ?? null,
+    cover_image_url: request.cover_image_url ?? null,
+    hardware_identifier: request.hardware_identifier ?? null,
+    created_at: now,
+    updated_at: now,
+  };
+  const max = services.settings.maxModels;
+  const allowance = allowanceOf(services, caller.user_id);
+  const inserting = insertModel(services.db, row, category_slugs, max, allowance);
+  await orConflict(
+    unlessTaken(request.name, withinRoom(services, inserting)),
+    isFull,
+    `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
+  );
+  return presented(services, row.id);
+}
+
+/**
+ * Renamed, it is found by its new name alone.
+ * @throws ProblemError not_found, forbidden, conflict; ValidationFailure
+ */
+export async function updateModel(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  { category_slugs, ...changes }: UpdateModel,
+): Promise<Model> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  await checkNames(services, changes.hardware_identifier, category_slugs);
+  if (category_slugs !== undefined || Object.keys(changes).length > 0) {
+    const now = Date.now();
+    const updating = updateRow(
+      services.db,
+      id,
+      { ...changes, updated_at: now },
+      category_slugs,
+      allowanceOf(services, caller.user_id),
+    );
+    await unlessTaken(changes.name ?? name, withinRoom(services, updating));
+    forgetModel(caller, owner, name);
+  }
+  return presented(services, id);
+}
+
+/** @throws ProblemError not_found, forbidden, conflict while a prediction of it is under way */
+export async function deleteModel(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+): Promise<void> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  await settleUnderWay(services, id);
+  if (!(await deleteRow(services.db, id))) {
+    throw conflict(
+      `Predictions of '${owner}/${name}' are under way. Make it private, so that nobody else begins more, and delete it when they have ended.`,
+    );
+  }
+  forgetModel(caller, owner, name);
+}
+
+export interface ModelFilters {
+  sort_by: ModelSort;
+  sort_direction: Direction;
+  category_slugs: string[];
+}
+
+/**
+ * Models that are not private, of everybody or of one owner.
+ * @throws ProblemError not_found for an owner who is not there
+ */
+export async function listModels(
+  services: Services,
+  username: string | undefined,
+  filters: ModelFilters,
+  request: PageRequest,
+): Promise<Page<ModelItem>> {
+  const { sort_by: sort, sort_direction: direction } = filters;
+  const ownerId = username === undefined ? undefined : (await getUser(services, username)).id;
+  const slugs = [...new Set(filters.category_slugs)].sort();
+  const lists = (slugs.length > 0 ? slugs : [undefined]).map((categorySlug) => ({
+    ownerId,
+    categorySlug,
+    sort,
+    direction,
+  }));
+  const keyOf = (row: ListedModelRow) =>
+    sort === "predictions_count" ? [row.listed_count, row.id] : [row.id];
+  return page(services, request, {
+    name: `models/${ownerId ?? ""}?${sort}&${direction}&${slugs.join("&")}`,
+    find: async (keyset) =>
+      merge(
+        await modelsOf(services.db, lists, keyset),
+        { keyOf, ascending: ascends(direction, keyset) },
+        keyset.limit,
+      ),
+    keyOf,
+    present: services.present.modelItem,
+  });
+}
+
+/** The caller's own, private ones too, newest to oldest; of a token for some models, of these. */
+export const listOwnModels = (
+  services: Services,
+  caller: Caller,
+  request: PageRequest,
+): Promise<Page<ModelItem>> =>
+  page(services, request, {
+    name: `user/models/${caller.user_id}`,
+    find: (keyset) => ownModelsOf(services.db, caller.user_id, caller.models, keyset),
+    keyOf: ({ id }) => [id],
+    present: services.present.modelItem,
+  });
+
+async function presented({ db, present }: Services, id: string): Promise<Model> {
+  const row = await findModel(db, id);
+  if (!row) throw notFound("The model");
+  return present.model(row);
+}
+
+/** @throws ValidationFailure naming each that is not there */
+async function checkNames(
+  services: Services,
+  identifier: string | null | undefined,
+  slugs: string[] = [],
+): Promise<void> {
+  const machines = typeof identifier === "string" ? [identifier] : [];
+  const issues = await Promise.all([
+    unknownCategories(services, slugs, (n) => ["body", "category_slugs", String(n)]),
+    unknownHardware(services, machines, () => ["body", "hardware_identifier"]),
+  ]);
+  if (issues.flat().length > 0) throw new ValidationFailure(issues.flat());
+}
+
+/** @throws ProblemError conflict */
+const unlessTaken = <Row>(name: string, writing: Promise<Row>): Promise<Row> =>
+  orConflict(writing, isDuplicate, `You have a model '${name}' already.`);

@@ -1,0 +1,94 @@
+/**
+ * Variables of models: what containers find in their environment, secrets as a rule. They are set
+ * and deleted by the model's owner, kept sealed, and opened for a runner alone.
+ */
+import { sealVariable } from "../../domain/models/variables.ts";
+import { conflict, notFound, ProblemError } from "../../errors.ts";
+import type { Variable } from "../../protocol/variable.ts";
+import {
+  deleteVariable as deleteRow,
+  saveVariable,
+  type VariableSummaryRow,
+  listVariables as variablesOf,
+} from "../../storage/models/variables.ts";
+import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import { type Page, type PageRequest, page } from "../pagination.ts";
+import { forgetModel } from "../predictions/version-resolution.ts";
+import type { Services } from "../services.ts";
+import { readOwnModel } from "./models.ts";
+
+/** They travel with each prediction, whose record is one row of 2 MB at most, written some times. */
+const ROOM = { variables: 100, chars: 128 * 1024 };
+
+/** Names and times, by name. @throws ProblemError not_found, forbidden */
+export async function listVariables(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  request: PageRequest,
+): Promise<Page<Variable>> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  return page(services, request, {
+    name: `variables/${id}`,
+    find: (keyset) => variablesOf(services.db, id, keyset),
+    keyOf: ({ name }) => [name],
+    present,
+  });
+}
+
+/**
+ * Runs begun from now on have it, everywhere within 10 s.
+ * @param variable a name that may be set, and a value that a container may have
+ * @throws ProblemError not_found, forbidden, conflict; unavailable without SECRET_KEY
+ */
+export async function setVariable(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  variable: { name: string; value: string },
+): Promise<Variable> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  const { secretKeys } = services.settings;
+  if (secretKeys.length === 0) throw noKey();
+  const row = {
+    model_id: id,
+    name: variable.name,
+    sealed: await sealVariable(secretKeys, id, variable.name, variable.value),
+    updated_at: Date.now(),
+  };
+  const saving = saveVariable(services.db, row, ROOM, allowanceOf(services, caller.user_id));
+  if (!(await withinRoom(services, saving))) {
+    throw conflict(
+      `A model may have ${ROOM.variables} variables, and about 90 KB in all of them together. Delete one that no version wants.`,
+    );
+  }
+  forgetModel(caller, owner, name);
+  return present(row);
+}
+
+/** @throws ProblemError not_found, forbidden */
+export async function deleteVariable(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  variable: string,
+): Promise<void> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  if (!(await deleteRow(services.db, id, variable))) throw notFound(`The variable '${variable}'`);
+  forgetModel(caller, owner, name);
+}
+
+const present = ({ name, updated_at }: VariableSummaryRow): Variable => ({
+  name,
+  updated_at: new Date(updated_at).toISOString(),
+});
+
+const noKey = () =>
+  new ProblemError(
+    "unavailable",
+    "This deployment keeps no secrets yet. Its operator makes it a key: `openssl rand -base64 32 | npx wrangler secret put SECRET_KEY`.",
+  );

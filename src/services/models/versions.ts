@@ -1,0 +1,187 @@
+/** Versions of models: publishing, reading and deleting them. */
+import { checkSchema } from "../../domain/schemas/json-schema.ts";
+import { invalid, jsonText, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { conflict } from "../../errors.ts";
+import type {
+  Configuration,
+  CreateVersion,
+  Schemas,
+  VersionSummary,
+} from "../../protocol/model.ts";
+import { isFull } from "../../storage/database.ts";
+import {
+  deleteVersion as deleteRow,
+  findVersion,
+  insertVersion,
+  type VersionRow,
+  listVersions as versionsOf,
+} from "../../storage/models/versions.ts";
+import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import { imagePathOf } from "../accounts/users.ts";
+import { orConflict } from "../conflicts.ts";
+import { type Page, type PageRequest, page } from "../pagination.ts";
+import { settleUnderWay } from "../predictions/reconcile.ts";
+import { forgetModel, forgetVersion, noVersion } from "../predictions/version-resolution.ts";
+import { unknownHardware } from "../runners/hardware.ts";
+import type { Services } from "../services.ts";
+import { readModel, readOwnModel } from "./models.ts";
+
+/** Both schemas together: 1,000 versions of a model are 100 MB then, of the 10 GB that D1 has. */
+const SCHEMAS_CHARS = 100_000;
+
+/** A version, and whether everybody may see it. */
+export interface ReadVersion {
+  version: VersionRow;
+  shared: boolean;
+}
+
+/** @throws ProblemError not_found, forbidden, conflict; ValidationFailure */
+export async function createVersion(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  request: CreateVersion,
+): Promise<VersionRow> {
+  const model = await readOwnModel(services, caller, owner, name);
+  checkSchemas(request.schemas);
+  const images = await imagePathOf(services, model.owner.username);
+  await checkConfiguration(services, images, request.configuration ?? {});
+  const max = services.settings.maxVersions;
+  const inserting = insertVersion(
+    services.db,
+    {
+      model_id: model.id,
+      release_notes: request.release_notes,
+      container_image_digest: request.container_image_digest,
+      repository: `${images}/${model.name}`,
+      schemas: request.schemas,
+      compatibilities: request.compatibilities,
+      size: 0,
+      created_at: Date.now(),
+    },
+    request.configuration,
+    max,
+    allowanceOf(services, caller.user_id),
+  );
+  const version = await orConflict(
+    withinRoom(services, inserting),
+    isFull,
+    `A model may have ${max} versions. Delete one that nobody runs any more, or ask the operator to raise MAX_VERSIONS.`,
+  );
+  forgetModel(caller, owner, name);
+  return version;
+}
+
+/** @throws ProblemError not_found */
+export async function readVersion(
+  services: Services,
+  caller: Caller | undefined,
+  owner: string,
+  name: string,
+  number: number,
+): Promise<ReadVersion> {
+  const { id, visibility } = await readModel(services, caller, owner, name);
+  const version = await findVersion(services.db, id, number);
+  if (!version) throw noVersion(`${owner}/${name}`, number);
+  return { version, shared: visibility !== "private" };
+}
+
+/** @throws ProblemError not_found, forbidden, conflict while a prediction of it is under way */
+export async function deleteVersion(
+  services: Services,
+  caller: Caller,
+  owner: string,
+  name: string,
+  number: number,
+): Promise<void> {
+  const { id } = await readOwnModel(services, caller, owner, name);
+  if (!(await findVersion(services.db, id, number))) throw noVersion(`${owner}/${name}`, number);
+  await settleUnderWay(services, id, number);
+  if (!(await deleteRow(services.db, id, number))) {
+    throw conflict(
+      `Predictions of '${owner}/${name}:${number}' are under way. Publish another version for those to come, and delete it when they have ended.`,
+    );
+  }
+  forgetModel(caller, owner, name);
+  forgetVersion(id, number);
+}
+
+/** Newest first. @throws ProblemError not_found */
+export async function listVersions(
+  services: Services,
+  caller: Caller | undefined,
+  owner: string,
+  name: string,
+  request: PageRequest,
+): Promise<{ page: Page<VersionSummary>; shared: boolean }> {
+  const { id, visibility } = await readModel(services, caller, owner, name);
+  const versions = await page(services, request, {
+    name: `versions/${id}`,
+    find: (keyset) => versionsOf(services.db, id, keyset),
+    keyOf: ({ number }) => [number],
+    present: services.present.versionSummary,
+  });
+  return { page: versions, shared: visibility !== "private" };
+}
+
+/** @throws ValidationFailure */
+function checkSchemas(schemas: Schemas): void {
+  if (jsonText(schemas, ["body", "schemas"]).length > SCHEMAS_CHARS) {
+    throw invalid(["body", "schemas"], `they may have ${SCHEMAS_CHARS} characters as JSON`);
+  }
+  for (const side of ["input", "output"] as const) {
+    const place: Loc = ["body", "schemas", "prediction", side];
+    try {
+      checkSchema(schemaOf(schemas, side), place);
+    } catch (error) {
+      throw schemas.components ? asSent(error, place) : error;
+    }
+  }
+}
+
+/** What stands beside the schemas is checked as a part of each. */
+function asSent(error: unknown, place: Loc): unknown {
+  if (!(error instanceof ValidationFailure)) return error;
+  return new ValidationFailure(
+    error.issues.map((issue) =>
+      issue.loc[place.length] === "components"
+        ? { ...issue, loc: ["body", "schemas", ...issue.loc.slice(place.length)] }
+        : issue,
+    ),
+  );
+}
+
+/** @throws ValidationFailure */
+async function checkConfiguration(
+  services: Services,
+  images: string,
+  { image, hardware_identifier: hardware }: Configuration,
+): Promise<void> {
+  const { settings } = services;
+  const ownPath = `${images}/`;
+  if (
+    image !== undefined &&
+    !image.startsWith(ownPath) &&
+    !isAllowed(settings.imageAllowList, image)
+  ) {
+    throw invalid(
+      ["body", "configuration", "image"],
+      `'${image}' is not below ${ownPath}; the operator can allow it with IMAGE_ALLOW_LIST`,
+    );
+  }
+  const machines = hardware === undefined ? [] : [hardware];
+  const issues = await unknownHardware(services, machines, () => [
+    "body",
+    "configuration",
+    "hardware_identifier",
+  ]);
+  if (issues.length > 0) throw new ValidationFailure(issues);
+}
+
+const isAllowed = (allowList: string[], repository: string) =>
+  allowList.some((allowed) =>
+    allowed.endsWith("/*") ? repository.startsWith(allowed.slice(0, -1)) : repository === allowed,
+  );

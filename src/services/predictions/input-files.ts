@@ -1,0 +1,170 @@
+/** The files that an input names: looked for when a prediction is created, fetched by its runner. */
+import { accessToUpload } from "../../domain/accounts/access.ts";
+import { type Found, stringsLike, uriPlaces } from "../../domain/files/input-files.ts";
+import { invalid, type Loc } from "../../domain/schemas/validation.ts";
+import type { Json } from "../../protocol/common.ts";
+import { type OneFile, oneFile, signedQuery } from "../../protocol/file.ts";
+import type { InputFile } from "../../protocol/runner.ts";
+import { factsOf, fileKey, headFile } from "../../storage/files/files.ts";
+import { findOwnUploads, keepUploads, type UploadRow } from "../../storage/files/uploads.ts";
+import { requireAccess } from "../accounts/access.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import { accessToFiles } from "../files/files.ts";
+import { isGranted } from "../files/signed-urls.ts";
+import type { Services } from "../services.ts";
+
+/** One statement takes 100 parameters, and one box has to fetch them all. */
+const MAX_FILES = 90;
+
+const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/;
+const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
+
+interface Request {
+  /** The schema of the version's input. */
+  schema: Json;
+  input: Json;
+  /** The same as JSON text. */
+  text: string;
+  origin: string;
+}
+
+/**
+ * @throws ValidationFailure for an upload that is not there, or not completed, and too many files
+ * @throws ProblemError forbidden for what is not for the caller's token
+ */
+export async function inputFiles(
+  services: Services,
+  caller: Caller,
+  { schema, input, text, origin }: Request,
+): Promise<InputFile[]> {
+  const ours = /\/v1\/(?:uploads|files)\//.test(text);
+  const web = /"https?:/i.test(text) && mentionsUri(schema);
+  if (!ours && !web) return [];
+  const isLikely = (value: string) => localUrl(value, origin) !== undefined;
+  const [likely, addresses] = searched(() => [
+    ours ? stringsLike({ like: isLikely, most: MAX_FILES }, input) : [],
+    web ? uriPlaces(schema, input, { like: isWeb, most: MAX_FILES }) : [],
+  ]);
+  if (likely.length > MAX_FILES || addresses.length > MAX_FILES) {
+    throw invalid(["body", "input"], `An input may name ${MAX_FILES} files.`);
+  }
+  const files = await ownFiles(services, caller, likely, origin);
+  const taken = new Set(files.map(({ at }) => JSON.stringify(at)));
+  return [
+    ...files,
+    ...addresses.filter(({ at }) => !taken.has(JSON.stringify(at))).map(({ at }) => ({ at })),
+  ];
+}
+
+const mentions = new WeakMap<object, boolean>();
+
+/** Schemas come out of the cache: the same one is looked at once. */
+function mentionsUri(schema: Json): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  let found = mentions.get(schema);
+  if (found === undefined) {
+    found = JSON.stringify(schema).includes('"uri"');
+    mentions.set(schema, found);
+  }
+  return found;
+}
+
+/** Data URIs are not among them: a container takes those as they are. */
+const isWeb = (text: string) => /^https?:/i.test(text);
+
+/** @throws ValidationFailure for a search without end, and files that lie too deep */
+function searched<T>(search: () => T): T {
+  try {
+    return search();
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw invalid(
+      ["body", "input"],
+      `Files are looked for where the schema has format uri, and there is no end to that: ${error.message}`,
+    );
+  }
+}
+
+/**
+ * What may be the address of an upload or a file of this deployment. Under whatever host: one
+ * deployment may have several, and the ids tell.
+ */
+function localUrl(text: string, origin: string): URL | undefined {
+  if (!/^(?:https?:\/\/[^/]+)?\/v1\/(?:uploads|files)\//.test(text)) return undefined;
+  const url = URL.parse(text, origin);
+  return url && (UPLOAD.test(url.pathname) || FILE.test(url.pathname)) ? url : undefined;
+}
+
+async function ownFiles(
+  services: Services,
+  caller: Caller,
+  found: Found[],
+  origin: string,
+): Promise<InputFile[]> {
+  if (found.length === 0) return [];
+  const places = found.map(({ at, text }) => {
+    const url = new URL(text, origin);
+    const file = fileOf(url);
+    return { at, url, file, source: file?.source_id ?? UPLOAD.exec(url.pathname)?.[1] ?? "" };
+  });
+  const ids = [...new Set(places.map(({ source }) => source))];
+  const { db, settings } = services;
+  const uploads = new Map(
+    (await findOwnUploads(db, caller.user_id, ids)).map((row) => [row.id, row]),
+  );
+  const files = await Promise.all(
+    places.map(async ({ at, url, file, source }): Promise<InputFile[]> => {
+      const upload = uploads.get(source);
+      const access = upload && accessToUpload(caller, upload);
+      if (upload && access === "granted") return [{ at, stored: ofUpload(upload, at) }];
+      const key = file && (await mayRead(services, caller, file, url)) && keyOf(file);
+      const object = key ? await headFile(services.env.FILES, key) : null;
+      if (key && object) return [{ at, stored: { key, ...factsOf(object), size: object.size } }];
+      // Of another host it may still be an address in the web.
+      if (url.origin !== origin && url.origin !== settings.filesOrigin) return [];
+      if (access) await requireAccess(services, caller, access, `The upload '${source}'`);
+      throw invalid(locOf(at), `there is no ${url.pathname} of yours`);
+    }),
+  );
+  const used = [...uploads.values()]
+    .filter((upload) => accessToUpload(caller, upload) === "granted")
+    .map(({ id }) => id);
+  if (used.length > 0) {
+    const until = Date.now() + settings.retentionSeconds * 1000;
+    const kept = new Set((await keepUploads(db, used, until)).map(({ id }) => id));
+    const gone = places.find(({ source }) => used.includes(source) && !kept.has(source));
+    if (gone) throw invalid(locOf(gone.at), `there is no ${gone.url.pathname} of yours any more`);
+  }
+  return files.flat();
+}
+
+function ofUpload({ id, key, name, mime_type, size, completed_at }: UploadRow, at: Found["at"]) {
+  if (completed_at === null) {
+    throw invalid(
+      locOf(at),
+      `the upload '${id}' is not completed: POST its ETags to /v1/uploads/${id}/complete first`,
+    );
+  }
+  return { key, name: name ?? key.slice(key.indexOf("/") + 1), mime_type, size };
+}
+
+function fileOf({ pathname }: URL): OneFile | undefined {
+  const [, source_id, file_name] = FILE.exec(pathname) ?? [];
+  return oneFile.safeParse({ source_id, file_name }).data;
+}
+
+const keyOf = ({ source_id, file_name }: OneFile) => fileKey(source_id, file_name);
+
+/** As its owner, or by the signature of the address. */
+async function mayRead(services: Services, caller: Caller, file: OneFile, { searchParams }: URL) {
+  const query = signedQuery.safeParse(Object.fromEntries(searchParams)).data;
+  if (query && query.expires * 1000 > Date.now()) {
+    if (await isGranted(services, ["file", keyOf(file)], query)) return true;
+  }
+  const access = await accessToFiles(services, caller, file.source_id);
+  if (access === "hidden") return false;
+  await requireAccess(services, caller, access, `The file '${file.file_name}'`);
+  return true;
+}
+
+const locOf = (at: Found["at"]): Loc => ["body", "input", ...at.map(String)];

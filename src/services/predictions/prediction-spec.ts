@@ -1,0 +1,108 @@
+/** What a new prediction is, from what was asked, of which version, with which settings. */
+
+import { wanted } from "../../domain/models/variables.ts";
+import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
+import { keysOf } from "../../domain/scheduling/isolation.ts";
+import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
+import type { StoredValue } from "../../protocol/event.ts";
+import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
+import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
+import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import type { Services } from "../services.ts";
+import type { Target } from "./version-resolution.ts";
+
+export const DEFAULT_HARDWARE = "cpu";
+const TIMEOUT_SECONDS = 1_800;
+const IDLE_SECONDS = 300;
+const CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };
+const OUTPUT_BYTES = 16 * 1024 * 1024;
+const LOGS_BYTES = 10 * 1024 * 1024;
+
+/** What is not in the body of the request, or has been found out about it. */
+export interface Circumstances {
+  id: string;
+  call: VendoraCall | null;
+  /** Scheme and host that the request came to. */
+  origin: string;
+  /** Seconds after which it is cancelled. */
+  cancelAfter: number | null;
+  requestHash: string | null;
+  files: InputFile[];
+  storedInput: StoredValue | null;
+  webhook: StoredWebhook | null;
+  endpoints: PredictionSpec["endpoints"];
+}
+
+export async function specOf(
+  { settings }: Services,
+  caller: Caller,
+  { model, version }: Target,
+  request: CreatePredictionOfVersion,
+  {
+    id,
+    call,
+    origin,
+    cancelAfter,
+    requestHash,
+    files,
+    storedInput,
+    webhook,
+    endpoints,
+  }: Circumstances,
+): Promise<PredictionSpec> {
+  const { configuration } = version;
+  const now = Date.now();
+  const spoken = configuration.interface ?? "cog";
+  const isolation = configuration.isolation ?? DEFAULT_ISOLATION;
+  // Whoever has it to themselves leaves nothing to share: one run, and then it goes.
+  const alone = isolation === "prediction";
+  // The oldest, which stays while a new one is put before it.
+  const secret = settings.secretKeys.at(-1) ?? "";
+  return {
+    id,
+    url: `${origin}/v1/predictions/${id}`,
+    account_id: caller.user_id,
+    model_id: model.id,
+    model: { owner: model.owner, name: model.name, version_number: version.number },
+    hardware: configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE,
+    image: {
+      repository:
+        configuration.image ??
+        version.repository ??
+        `${settings.imageRegistry}/${model.owner}/${model.name}`,
+      digest: version.container_image_digest,
+    },
+    keys: await keysOf(secret, {
+      model_id: model.id,
+      version_number: version.number,
+      isolation,
+      account_id: caller.user_id,
+      prediction_id: id,
+    }),
+    interface: spoken,
+    egress: configuration.egress ?? DEFAULT_EGRESS,
+    call,
+    measure: version.size === 0,
+    setup_logs: caller.user_id === model.owner_id,
+    variables: wanted(configuration.variable_names, model.variables),
+    limits: {
+      idle_seconds: alone ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),
+      max_concurrency: alone ? 1 : (configuration.max_concurrency ?? CONCURRENCY[spoken]),
+      output_bytes: OUTPUT_BYTES,
+      logs_bytes: LOGS_BYTES,
+    },
+    files,
+    stored_input: storedInput,
+    stream: request.stream,
+    webhook,
+    endpoints,
+    created_at: now,
+    timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
+    setup_timeout_seconds: settings.setupTimeoutSeconds,
+    queue_timeout_seconds: settings.queueTimeoutSeconds,
+    retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
+    cancel_at: cancelAfter === null ? null : now + cancelAfter * 1000,
+    request_hash: requestHash,
+  };
+}

@@ -1,0 +1,196 @@
+/** Rows into resources: the one place that knows which of the two shapes a deployment serves. */
+
+import { secondsText } from "../domain/predictions/prediction-resource.ts";
+import type { Category } from "../protocol/category.ts";
+import { DEFAULT_EGRESS } from "../protocol/egress.ts";
+import type { Hardware } from "../protocol/hardware.ts";
+import {
+  DEFAULT_ISOLATION,
+  type FoundModel,
+  type Model,
+  type ModelItem,
+  type Version,
+  type VersionSummary,
+} from "../protocol/model.ts";
+import type { RunnerToken, Token } from "../protocol/operator.ts";
+import type { Prediction } from "../protocol/prediction.ts";
+import type { Owner, ResourceShape, User } from "../protocol/user.ts";
+import type { WebhookEndpoint } from "../protocol/webhook-endpoint.ts";
+import type { RunnerTokenRow, TokenRow } from "../storage/accounts/tokens.ts";
+import type { UserRow } from "../storage/accounts/users.ts";
+import type { CategoryRow } from "../storage/models/categories.ts";
+import type { DetailedModelRow, ModelItemRow } from "../storage/models/models.ts";
+import type { VersionRow, VersionSummaryRow } from "../storage/models/versions.ts";
+import type { PredictionRow } from "../storage/predictions/predictions.ts";
+import type { HardwareRow } from "../storage/runners/hardware.ts";
+import type { EndpointSecret, WebhookEndpointRow } from "../storage/webhooks/endpoints.ts";
+
+const timestamp = (ms: number) => new Date(ms).toISOString();
+
+const times = (row: { created_at: number; updated_at: number }) => ({
+  created_at: timestamp(row.created_at),
+  updated_at: timestamp(row.updated_at),
+});
+
+const versionSummary = (row: VersionSummaryRow): VersionSummary => ({
+  number: row.number,
+  release_notes: row.release_notes,
+  created_at: timestamp(row.created_at),
+  container_image_digest: row.container_image_digest,
+});
+
+const version = (row: VersionRow): Version => ({
+  ...versionSummary(row),
+  schemas: row.schemas,
+  compatibilities: row.compatibilities,
+  size: row.size,
+  // Said of every version: callers are to know who else is in the container, and whom it reaches.
+  configuration: { isolation: DEFAULT_ISOLATION, egress: DEFAULT_EGRESS, ...row.configuration },
+});
+
+const category = ({ name, slug, description }: CategoryRow): Category => ({
+  name,
+  slug,
+  description,
+});
+
+const hardware = ({ created_at, ...row }: HardwareRow): Hardware => ({
+  ...row,
+  created_at: timestamp(created_at),
+});
+
+const token = (row: TokenRow): Token => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  created_at: timestamp(row.created_at),
+  last_used_at: row.last_used_at === null ? null : timestamp(row.last_used_at),
+  scopes: row.scopes,
+  models: row.models?.toSorted() ?? null,
+  expires_at: row.expires_at === null ? null : timestamp(row.expires_at),
+});
+
+const runnerToken = (row: RunnerTokenRow): RunnerToken => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  created_at: timestamp(row.created_at),
+  last_used_at: row.last_used_at === null ? null : timestamp(row.last_used_at),
+  hardware: row.hardware,
+});
+
+/** Which one it is, and nothing of what it is. */
+const webhookSecret = (row: EndpointSecret): WebhookEndpoint["secrets"][number] => ({
+  id: row.id,
+  created_at: timestamp(row.created_at),
+});
+
+const webhookEndpoint = (row: WebhookEndpointRow): WebhookEndpoint => ({
+  id: row.id,
+  url: row.url,
+  description: row.description,
+  events: row.events,
+  enabled: row.enabled,
+  secrets: row.secrets.map(webhookSecret),
+  failing_since: row.failing_since === null ? null : timestamp(row.failing_since),
+  last_error: row.last_error,
+  notice: row.notice,
+  ...times(row),
+});
+
+/** As lists have it, and as the row of one that has lost its data tells it. */
+const prediction = (row: PredictionRow, origin: string): Prediction => ({
+  id: row.id,
+  model: { owner: row.model_owner, name: row.model_name, version_number: row.version_number },
+  ...times(row),
+  status: row.status,
+  setup_time: secondsText(row.setup_time),
+  execution_time: secondsText(row.execution_time),
+  error: row.error,
+  metrics: row.metrics,
+  url: `${origin}/v1/predictions/${row.id}`,
+  stream: row.stream,
+});
+
+type OwnerRow = Pick<UserRow, "id" | "username" | "avatar_url">;
+
+const ownerShapes: Record<ResourceShape, (row: OwnerRow) => Owner> = {
+  A: ({ id, username, avatar_url }) => ({ id, username, avatar_url }),
+  B: ({ id, username, avatar_url }) => ({ account_id: id, name: username, avatar_url }),
+};
+
+const profile = (row: UserRow) => ({
+  bio: row.bio,
+  location: row.location,
+  company: row.company,
+  ...times(row),
+});
+
+const userShapes: Record<ResourceShape, (row: UserRow) => User> = {
+  A: (row) => ({
+    id: row.id,
+    username: row.username,
+    avatar_url: row.avatar_url,
+    name: row.name,
+    urls: row.urls,
+    ...profile(row),
+  }),
+  B: (row) => ({
+    account_id: row.id,
+    name: row.username,
+    avatar_url: row.avatar_url,
+    display_name: row.name,
+    ...profile(row),
+  }),
+};
+
+const hardwareSummary = (row: HardwareRow | null): Model["hardware"] =>
+  row && { identifier: row.identifier, name: row.name };
+
+export function presenters(shape: ResourceShape) {
+  const owner = ownerShapes[shape];
+
+  const modelItem = (row: ModelItemRow): ModelItem => ({
+    id: row.id,
+    name: row.name,
+    ...times(row),
+    visibility: row.visibility,
+    description: row.description,
+    owner: owner(row.owner),
+    predictions_count: row.predictions_count,
+    categories: row.categories.toSorted((a, b) => a.name.localeCompare(b.name)),
+    cover_image_url: row.cover_image_url,
+  });
+
+  const foundModel = (row: ModelItemRow): FoundModel => ({
+    ...modelItem(row),
+    source_url: row.source_url,
+    license_url: row.license_url,
+    paper_url: row.paper_url,
+  });
+
+  const model = (row: DetailedModelRow): Model => ({
+    ...foundModel(row),
+    overview: row.overview,
+    hardware: hardwareSummary(row.hardware ?? row.latestHardware),
+    latest_version: row.latest_version && version(row.latest_version),
+  });
+
+  return {
+    user: userShapes[shape],
+    modelItem,
+    foundModel,
+    model,
+    version,
+    versionSummary,
+    category,
+    hardware,
+    prediction,
+    token,
+    runnerToken,
+    webhookEndpoint,
+    webhookSecret,
+  };
+}
+
+export type Presenters = ReturnType<typeof presenters>;

@@ -1,0 +1,48 @@
+/**
+ * With `SECRET_KEY=new,old`: what lies sealed with an older key is sealed anew with the first one,
+ * some at a time, so that the older one can be taken out of the list.
+ */
+import { keyMark } from "../domain/encryption.ts";
+import { sealVariable, unsealVariables } from "../domain/models/variables.ts";
+import { resealedForEndpoint } from "../domain/webhooks/stored-secret.ts";
+import { errorText } from "../log.ts";
+import {
+  findEndpointsSealedBy,
+  findVariablesSealedBy,
+  replaceSealed,
+} from "../storage/encrypted.ts";
+import { replaceSecrets } from "../storage/webhooks/endpoints.ts";
+import type { Services } from "./services.ts";
+
+/** Of each kind, in one sweep. */
+const AT_A_TIME = 50;
+
+/** What cannot be opened stays as it is, for whoever sets it anew. */
+export async function sweepSealed({ db, settings: { secretKeys } }: Services): Promise<void> {
+  const older = secretKeys.slice(1);
+  // While there is one key only, nothing is looked for: these two look at all rows.
+  if (older.length === 0) return;
+  const [variables, endpoints] = await Promise.all([
+    findVariablesSealedBy(db, await marks("variables", older), AT_A_TIME),
+    findEndpointsSealedBy(db, await marks("webhooks", older), AT_A_TIME),
+  ]);
+  const results = await Promise.allSettled([
+    ...variables.map(async (row) => {
+      const { model_id, name, sealed } = row;
+      const { [name]: value = "" } = await unsealVariables(secretKeys, model_id, {
+        [name]: sealed,
+      });
+      await replaceSealed(db, row, await sealVariable(secretKeys, model_id, name, value));
+    }),
+    ...endpoints.map(async (row) => {
+      const sealing = row.secrets.map((one) => resealedForEndpoint(secretKeys, row.id, one));
+      await replaceSecrets(db, row, await Promise.all(sealing));
+    }),
+  ]);
+  for (const result of results)
+    if (result.status === "rejected")
+      console.error("not sealed anew", { error: errorText(result.reason) });
+}
+
+const marks = (purpose: "variables" | "webhooks", secrets: string[]) =>
+  Promise.all(secrets.map((secret) => keyMark(purpose, secret)));

@@ -1,0 +1,219 @@
+/** The fleet as its operator sees it: the runners, and what waits for them. */
+import { isOutdated } from "../../domain/runners/runner-version.ts";
+import { conflict, notFound } from "../../errors.ts";
+import { poolOf } from "../../objects/pool/stub.ts";
+import type { Presence } from "../../objects/runner/object.ts";
+import { runnerAt } from "../../objects/runner/stub.ts";
+import type { QueueState, RunnerState } from "../../protocol/operator.ts";
+import { listHardware } from "../../storage/runners/hardware.ts";
+import {
+  deleteRunner,
+  findRunner,
+  type RunnerRow,
+  listRunners as runnersOf,
+} from "../../storage/runners/runners.ts";
+import { assetsOf } from "../assets.ts";
+import { type Page, type PageRequest, page } from "../pagination.ts";
+import type { Services } from "../services.ts";
+import { answered } from "../with-timeout.ts";
+import { runnerIds } from "./runners.ts";
+
+/** A runner whose last so many reports are missing is shown as offline. */
+const OFFLINE_REPORTS = 3;
+
+/** Newest first. What an object does not tell in time is not waited for. */
+export async function listRunners(
+  services: Services,
+  request: PageRequest,
+): Promise<Page<RunnerState>> {
+  const { db } = services;
+  return page(services, request, {
+    name: "runners",
+    find: async (keyset) => lookAtAll(services, await runnersOf(db, keyset)),
+    keyOf: ({ id }) => [id],
+    present: (runner) => runner,
+  });
+}
+
+/** A class of machines with all that serves it and waits for it. */
+export interface FleetClass {
+  identifier: string;
+  /** Null: it was deleted, and has runners still. */
+  name: string | null;
+  queue: QueueState;
+  /** By their names. */
+  runners: RunnerState[];
+}
+
+/** What one look takes in: a call to an object for each of them. */
+const MAX_CLASSES = 100;
+const MAX_RUNNERS = 200;
+
+/** All of the fleet; of more runners than 200 the newest, and `complete` is false. */
+export async function readFleet(
+  services: Services,
+): Promise<{ classes: FleetClass[]; complete: boolean }> {
+  const { db } = services;
+  const first = (limit: number) => ({ from: undefined, back: false, limit });
+  const [known, rows] = await Promise.all([
+    listHardware(db, first(MAX_CLASSES)),
+    runnersOf(db, first(MAX_RUNNERS + 1)),
+  ]);
+  const runners = await lookAtAll(services, rows.slice(0, MAX_RUNNERS));
+  const serving = Map.groupBy(runners, ({ hardware }) => hardware);
+  const names = new Map(known.map(({ identifier, name }) => [identifier, name]));
+  const classes = [...new Set([...names.keys(), ...serving.keys()])].map(async (identifier) => ({
+    identifier,
+    name: names.get(identifier) ?? null,
+    queue: await readQueue(services, identifier),
+    runners: (serving.get(identifier) ?? []).toSorted((a, b) => a.name.localeCompare(b.name)),
+  }));
+  return { classes: await Promise.all(classes), complete: rows.length <= MAX_RUNNERS };
+}
+
+/** @throws ProblemError not_found */
+export async function drainRunner(
+  services: Services,
+  id: string,
+  draining: boolean,
+): Promise<RunnerState> {
+  const { env, db } = services;
+  const row = await findRunner(db, id);
+  const presence = row && (await runnerAt(env, id).drain(draining));
+  if (!presence) throw unknownRunner(id);
+  await poolOf(env, presence.hardware).reconsider(id, !draining);
+  const [runner] = await lookAtAll(services, [row]);
+  if (!runner) throw unknownRunner(id);
+  return runner;
+}
+
+/**
+ * Forgets a runner that is not there any more. Should it come back, it is a new one.
+ * @throws ProblemError not_found, conflict while it is there
+ */
+export async function removeRunner(services: Services, id: string): Promise<void> {
+  const { env, db } = services;
+  const row = await findRunner(db, id);
+  if (!row) throw unknownRunner(id);
+  const { heardSince } = await viewOf(services);
+  const isShutOut = row.revoked_at !== null;
+  const presence = await runnerAt(env, id).remove(isShutOut ? Date.now() : heardSince);
+  if (presence)
+    throw conflict(
+      `The runner '${presence.name}' is ${presence.state}: drain it and stop its process first.`,
+    );
+  await poolOf(env, row.hardware).reconsider(id, true);
+  // After its object: should this fail, it is listed still and can be removed again.
+  await deleteRunner(db, id);
+  runnerIds.forget(id);
+}
+
+/** What waits, for each class of machines. */
+export const listQueues = (services: Services, request: PageRequest): Promise<Page<QueueState>> =>
+  page(services, request, {
+    name: "queues",
+    find: async (keyset) =>
+      Promise.all(
+        (await listHardware(services.db, keyset)).map(({ identifier }) =>
+          readQueue(services, identifier),
+        ),
+      ),
+    keyOf: ({ hardware }) => [hardware],
+    present: (queue) => queue,
+  });
+
+async function readQueue({ env }: Services, hardware: string): Promise<QueueState> {
+  const depth = await answered(poolOf(env, hardware).depth(), `pool ${hardware}`);
+  const unknown = { waiting: null, free: null, oldest_wait_ms: null, median_wait_ms: null };
+  return { hardware, ...(depth ?? unknown) };
+}
+
+const unknownRunner = (id: string) => notFound(`The runner '${id}'`);
+
+/** What runners are held against. */
+interface View {
+  latest_version: string;
+  /** Whoever was not heard of since then is offline, unix ms. */
+  heardSince: number;
+}
+
+async function viewOf({ env, settings }: Services): Promise<View> {
+  const { runner } = await assetsOf(env);
+  const silence = OFFLINE_REPORTS * settings.telemetrySeconds * 1000;
+  return { latest_version: runner.version, heardSince: Date.now() - silence };
+}
+
+async function lookAtAll(services: Services, rows: RunnerRow[]): Promise<RunnerState[]> {
+  const { env } = services;
+  const pools = [...new Set(rows.map(({ hardware }) => hardware))];
+  const [view, asides] = await Promise.all([
+    viewOf(services),
+    Promise.all(pools.map((pool) => answered(poolOf(env, pool).aside(), `pool ${pool}`))),
+  ]);
+  const aside = new Map(asides.flatMap((one) => [...(one ?? [])]));
+  const runners = await Promise.all(
+    rows.map(async (row) => {
+      const presence = await answered(runnerAt(env, row.id).look(), `runner ${row.id}`);
+      return { ...shown(row, presence, view), set_aside_until: timeOrNull(aside.get(row.id)) };
+    }),
+  );
+  return countedOnce(runners);
+}
+
+/**
+ * A prediction whose runner was lost is said to run at two for a while: it does where that was
+ * said last.
+ */
+function countedOnce(runners: RunnerState[]): RunnerState[] {
+  const latest = new Map<string, RunnerState>();
+  for (const runner of runners)
+    for (const id of runner.running) {
+      const other = latest.get(id);
+      if ((other?.last_seen_at ?? "") <= (runner.last_seen_at ?? "")) latest.set(id, runner);
+    }
+  return runners.map((runner) => ({
+    ...runner,
+    running: runner.running.filter((id) => latest.get(id) === runner),
+  }));
+}
+
+const timeOrNull = (at: number | undefined) =>
+  at === undefined ? null : new Date(at).toISOString();
+
+/** @param presence null: its session was written, but has not begun; undefined: not known now */
+function shown(
+  { id, name, hardware, revoked_at }: RunnerRow,
+  presence: Presence | null | undefined,
+  { latest_version, heardSince }: View,
+): Omit<RunnerState, "set_aside_until"> {
+  if (!presence) {
+    const state = presence === null ? "offline" : "unknown";
+    return { id, name, hardware, latest_version, state, ...NOTHING_KNOWN };
+  }
+  const { session: _, started_at, last_seen_at, ...told } = presence;
+  const isGone = last_seen_at < heardSince || revoked_at !== null;
+  return {
+    ...told,
+    id,
+    latest_version,
+    outdated: isOutdated(told.version, latest_version),
+    // Who said goodbye is not missed.
+    state: told.state !== "stopped" && isGone ? "offline" : told.state,
+    started_at: started_at === null ? null : new Date(started_at).toISOString(),
+    last_seen_at: new Date(last_seen_at).toISOString(),
+  };
+}
+
+const NOTHING_KNOWN = {
+  version: "",
+  outdated: false,
+  engine: "",
+  draining: false,
+  started_at: null,
+  last_seen_at: null,
+  machine: null,
+  load: null,
+  slots: 0,
+  running: [],
+  warm: [],
+};

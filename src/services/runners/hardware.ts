@@ -1,0 +1,78 @@
+/** Classes of machines: everybody lists them, the operator decides which there are. */
+import { type Loc, unknownNames } from "../../domain/schemas/validation.ts";
+import { conflict, notFound } from "../../errors.ts";
+import type { ValidationIssue } from "../../protocol/common.ts";
+import type { Hardware, PutHardware } from "../../protocol/hardware.ts";
+import {
+  deleteHardware as deleteRow,
+  findAllHardware,
+  findHardware,
+  listHardware as hardwareOf,
+  saveHardware,
+} from "../../storage/runners/hardware.ts";
+import { type Page, type PageRequest, page } from "../pagination.ts";
+import { DEFAULT_HARDWARE } from "../predictions/prediction-spec.ts";
+import type { Services } from "../services.ts";
+
+export const listHardware = (services: Services, request: PageRequest): Promise<Page<Hardware>> =>
+  page(services, request, {
+    name: "hardware",
+    find: (keyset) => hardwareOf(services.db, keyset),
+    keyOf: ({ identifier }) => [identifier],
+    present: services.present.hardware,
+  });
+
+/** @throws ProblemError not_found */
+export async function getHardware(
+  { db, present }: Services,
+  identifier: string,
+): Promise<Hardware> {
+  const row = await findHardware(db, identifier);
+  if (!row) throw notFound(`The hardware '${identifier}'`);
+  return present.hardware(row);
+}
+
+/** @throws ProblemError conflict when there is one of that identifier */
+export async function createHardware(
+  services: Services,
+  identifier: string,
+  request: PutHardware,
+): Promise<Hardware> {
+  if (await findHardware(services.db, identifier))
+    throw conflict(`There is a class '${identifier}' already.`);
+  return putHardware(services, identifier, request);
+}
+
+/** Made, or changed when it is there. */
+export async function putHardware(
+  { db, present }: Services,
+  identifier: string,
+  request: PutHardware,
+): Promise<Hardware> {
+  return present.hardware(
+    await saveHardware(db, { identifier, ...request, created_at: Date.now() }),
+  );
+}
+
+/** What is wrong with a request that names these. */
+export async function unknownHardware(
+  { db }: Services,
+  identifiers: string[],
+  locOf: (n: number) => Loc,
+): Promise<ValidationIssue[]> {
+  if (identifiers.length === 0) return [];
+  const found = await findAllHardware(db, identifiers);
+  const known = found.map(({ identifier }) => identifier);
+  return unknownNames(identifiers, known, locOf, "/v1/hardware");
+}
+
+/** @throws ProblemError not_found, conflict while a model or a version names it, or for the default */
+export async function deleteHardware({ db }: Services, identifier: string): Promise<void> {
+  if (identifier === DEFAULT_HARDWARE)
+    throw conflict(`'${identifier}' stays: models that name no hardware run on it.`);
+  if (await deleteRow(db, identifier)) return;
+  if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
+  throw conflict(
+    `Models or versions name '${identifier}'. A model can name another one in its settings; a version never changes, and has to be deleted by its owner.`,
+  );
+}

@@ -1,0 +1,144 @@
+/** What runners read and write: files and large values, by the lease of the job that they are for. */
+import { v7 as uuid } from "uuid";
+import { safeName } from "../../domain/files/file-name.ts";
+import type { LeaseHolder } from "../../domain/predictions/lease.ts";
+import { MAX_STORED } from "../../domain/predictions/life.ts";
+import { notFound, ProblemError } from "../../errors.ts";
+import type { StoringPrediction } from "../../objects/prediction/rpc-types.ts";
+import type { CreateUpload } from "../../protocol/upload.ts";
+import {
+  deleteFile,
+  type FileFacts,
+  fileKey,
+  putFile,
+  putValue,
+  valueKey,
+} from "../../storage/files/files.ts";
+import { findUpload } from "../../storage/files/uploads.ts";
+import { assemble, noteComplete } from "../files/complete-upload.ts";
+import { fileResponse } from "../files/file-response.ts";
+import { partAddresses } from "../files/present-upload.ts";
+import { fileAddress } from "../files/signed-urls.ts";
+import { beginUpload } from "../files/uploads.ts";
+import type { Services } from "../services.ts";
+import { leased } from "./runners.ts";
+
+const noAttempt = () => notFound("An attempt with this lease");
+
+/** A file that the job's input names. @throws ProblemError not_found */
+export async function readInputFile(
+  services: Services,
+  holder: LeaseHolder,
+  key: string,
+  request: Request,
+): Promise<Response> {
+  if (!(await leased(services.env, holder).mayRead(holder, key))) throw noAttempt();
+  return fileResponse(services, key, request);
+}
+
+/**
+ * @returns the file's address
+ * @throws ProblemError not_found when the attempt has ended, too_large when it has stored enough
+ */
+export async function storeFile(
+  services: Services,
+  holder: LeaseHolder,
+  facts: FileFacts,
+  body: ReadableStream | "",
+): Promise<string> {
+  const prediction = await beginStoring(services, holder);
+  const key = newKey(prediction, facts.name);
+  await putFile(services.env.FILES, key, body, facts);
+  await requireStill(services, holder, key);
+  return addressOf(services, prediction, key);
+}
+
+/** A value as JSON text. @returns its name @throws ProblemError not_found, too_large */
+export async function storeValue(
+  services: Services,
+  holder: LeaseHolder,
+  body: ReadableStream,
+  size: number,
+): Promise<string> {
+  const { id, output_bytes } = await beginStoring(services, holder);
+  if (size > output_bytes) {
+    throw new ProblemError("too_large", `The output may have ${output_bytes} bytes in all.`);
+  }
+  const name = crypto.randomUUID();
+  const key = valueKey(id, name);
+  await putValue(services.env.FILES, key, body);
+  await requireStill(services, holder, key);
+  return name;
+}
+
+/** @throws ProblemError not_found, too_large; ValidationFailure */
+export async function beginRunnerUpload(
+  services: Services,
+  holder: LeaseHolder,
+  request: CreateUpload,
+  origin: string,
+) {
+  const prediction = await beginStoring(services, holder);
+  const row = await beginUpload(
+    services,
+    uuid(),
+    {
+      user_id: prediction.account_id,
+      prediction_id: prediction.id,
+      token_id: null,
+      key: newKey(prediction, request.name ?? "file"),
+    },
+    request,
+  );
+  const urls = await partAddresses(services, row, origin, null);
+  return { id: row.id, part_size: row.part_size, urls };
+}
+
+/** @returns the file's address @throws as completeUpload */
+export async function completeRunnerUpload(
+  services: Services,
+  holder: LeaseHolder,
+  id: string,
+  etags: string[],
+): Promise<string> {
+  const prediction = await leased(services.env, holder).storing(holder);
+  if (!prediction) throw noAttempt();
+  const row = await findUpload(services.db, id);
+  if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
+  if (row.completed_at === null) {
+    await assemble(services, row, etags);
+    await requireStill(services, holder, row.key);
+    // The row goes with the sweep: a runner that has missed the answer asks again.
+    await noteComplete(services, id, row.expires_at);
+  }
+  return addressOf(services, prediction, row.key);
+}
+
+async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<StoringPrediction> {
+  const prediction = await leased(env, holder).store(holder);
+  if (!prediction) throw noAttempt();
+  if (prediction === "full") {
+    throw new ProblemError(
+      "too_large",
+      `A run may store ${MAX_STORED} files and values. Put out fewer, or several in an archive.`,
+    );
+  }
+  return prediction;
+}
+
+/** What was written while the attempt ended may have missed the removal of everything else. */
+async function requireStill(services: Services, holder: LeaseHolder, key: string): Promise<void> {
+  if (await leased(services.env, holder).storing(holder)) return;
+  await deleteFile(services.env.FILES, key);
+  throw noAttempt();
+}
+
+/** Outputs of one name do not collide. */
+function newKey({ id }: StoringPrediction, name: string): string {
+  const random = crypto.randomUUID().slice(24);
+  return fileKey(id, `${random}-${safeName(name)}`);
+}
+
+/** Good for as long as the file is there at most. */
+const addressOf = (services: Services, { url, keep_seconds }: StoringPrediction, key: string) =>
+  fileAddress(services, new URL(url).origin, key, Date.now() + keep_seconds * 1000);

@@ -1,0 +1,194 @@
+/** What runners may ask: a session, jobs, a channel, an input. */
+import { v7 as uuid } from "uuid";
+import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
+import { runCommand } from "../../domain/runners/runner-version.ts";
+import { notFound, ProblemError } from "../../errors.ts";
+import { POLL_SECONDS } from "../../objects/pool/object.ts";
+import { claimJobs, poolOf } from "../../objects/pool/stub.ts";
+import {
+  openChannel,
+  type PredictionStub,
+  predictionWithId,
+} from "../../objects/prediction/stub.ts";
+import { runnerAt } from "../../objects/runner/stub.ts";
+import type { DownFrame, EventsFrame } from "../../protocol/channel.ts";
+import type { Hardware } from "../../protocol/hardware.ts";
+import {
+  type ClaimRequest,
+  RUNNER_PROTOCOL,
+  type SessionRequest,
+  type SessionResponse,
+  type TelemetryRequest,
+  type TelemetryResponse,
+} from "../../protocol/runner.ts";
+import { remembered } from "../../storage/cache.ts";
+import { isFull } from "../../storage/database.ts";
+import { findRunner, saveRunner } from "../../storage/runners/runners.ts";
+import type { RunnerCaller } from "../accounts/tokens.ts";
+import { assetsOf } from "../assets.ts";
+import { orConflict } from "../conflicts.ts";
+import { textOf } from "../predictions/prediction-text.ts";
+import type { Services } from "../services.ts";
+import { getHardware } from "./hardware.ts";
+
+/** So many pings fit into a lease: two may be lost. */
+const PINGS = 3;
+const FLUSH_MS = 30;
+/** Of one token: each has a row and an object, and a record of its own at its pool. */
+const MAX_RUNNERS = 1_000;
+
+const superseded = () =>
+  new ProblemError(
+    "session_superseded",
+    "Another process runs under this runner's name. Give each its own --name, or stop one.",
+  );
+
+/** Ids that are given up are forgotten where that happens, and elsewhere within 10 s. */
+export const runnerIds = remembered({ max: 10_000 }, ({ db }: Services, id: string) =>
+  findRunner(db, id),
+);
+
+/**
+ * @param origin of this deployment, as the runner calls it
+ * @throws ProblemError outdated_runner, forbidden, conflict
+ */
+export async function beginSession(
+  { env, db, settings }: Services,
+  caller: RunnerCaller,
+  request: SessionRequest,
+  origin: string,
+): Promise<SessionResponse> {
+  const { version } = (await assetsOf(env)).runner;
+  if (request.protocol !== RUNNER_PROTOCOL) {
+    throw new ProblemError(
+      "outdated_runner",
+      `This deployment speaks runner protocol ${RUNNER_PROTOCOL}, the runner ${request.protocol}. Start the deployment's own: ${runCommand(origin, version)}`,
+    );
+  }
+  mayServe(caller, request.hardware);
+  const now = Date.now();
+  const row = {
+    id: uuid(),
+    token_id: caller.token_id,
+    name: request.name,
+    hardware: request.hardware,
+    created_at: now,
+    updated_at: now,
+  };
+  const { id } = await orConflict(
+    saveRunner(db, row, MAX_RUNNERS),
+    isFull,
+    `A runner token may have ${MAX_RUNNERS} runners. Have an operator remove those that are gone, or make another token.`,
+  );
+  const session = uuid();
+  await runnerAt(env, id).begin(session, request);
+  return {
+    runner_id: id,
+    session,
+    latest_version: version,
+    settings: {
+      poll_seconds: POLL_SECONDS,
+      ping_seconds: settings.patience.lease_seconds / PINGS,
+      lease_seconds: settings.patience.lease_seconds,
+      flush_ms: FLUSH_MS,
+      telemetry_seconds: settings.telemetrySeconds,
+    },
+  };
+}
+
+/**
+ * The class of machines that a runner is to serve: what `auspex-runner check` holds its box against.
+ * @throws ProblemError forbidden, not_found
+ */
+export async function readServed(
+  services: Services,
+  caller: RunnerCaller,
+  identifier: string,
+): Promise<Hardware> {
+  mayServe(caller, identifier);
+  return getHardware(services, identifier);
+}
+
+/** @throws ProblemError forbidden, not_found (no such runner: begin a session), session_superseded */
+export async function claim(
+  services: Services,
+  caller: RunnerCaller,
+  request: ClaimRequest,
+  signal: AbortSignal,
+): Promise<Response> {
+  mayServe(caller, request.hardware);
+  await ownRunner(services, caller, request.runner_id);
+  const { token_id, token_known_at } = caller;
+  const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
+  if (response.status === 409) throw superseded();
+  if (response.status === 404) throw notFound("The runner's session");
+  return response;
+}
+
+/** @throws ProblemError not_found (begin a session), session_superseded */
+export async function report(
+  services: Services,
+  caller: RunnerCaller,
+  request: TelemetryRequest,
+): Promise<TelemetryResponse> {
+  await ownRunner(services, caller, request.runner_id);
+  const presence = await runnerAt(services.env, request.runner_id).report(request);
+  if (!presence) throw notFound("The runner's session");
+  if (presence.session !== request.session) throw superseded();
+  if (request.state !== "ready") {
+    await poolOf(services.env, presence.hardware).leave(request.runner_id, request.session);
+  }
+  return { draining: presence.draining };
+}
+
+/** @throws ProblemError not_found */
+export function connect({ env }: Services, holder: LeaseHolder): Promise<Response> {
+  return openChannel(leased(env, holder), holder);
+}
+
+/**
+ * The only frame of a short run. @returns `ack` or `fenced`, as on the channel.
+ * @throws ProblemError not_found, bad_request
+ */
+export async function reportRun(
+  { env }: Services,
+  holder: LeaseHolder,
+  frame: EventsFrame,
+): Promise<DownFrame> {
+  const reply = await leased(env, holder).report(holder, frame);
+  if (reply.type === "refused") throw new ProblemError("bad_request", reply.reason);
+  return reply;
+}
+
+/** @throws ProblemError not_found when the attempt has ended */
+export async function readInput(
+  services: Services,
+  holder: LeaseHolder,
+): Promise<string | ReadableStream> {
+  const found = await leased(services.env, holder).input(holder);
+  if (!found) throw notFound("An attempt with this lease");
+  const { id, input } = found;
+  const pieces = typeof input === "string" ? [`{"input":${input}}`] : ['{"input":', input, "}"];
+  return textOf(services, id, pieces);
+}
+
+function mayServe(caller: RunnerCaller, hardware: string): void {
+  if (caller.hardware.includes(hardware)) return;
+  throw new ProblemError(
+    "forbidden",
+    `This runner token serves ${caller.hardware.join(", ")}, not '${hardware}'.`,
+  );
+}
+
+async function ownRunner(services: Services, caller: RunnerCaller, id: string): Promise<void> {
+  const row = await runnerIds.get(services, id);
+  if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
+}
+
+/** The prediction that a lease belongs to. @throws ProblemError not_found */
+export function leased(env: Services["env"], holder: LeaseHolder): PredictionStub {
+  const lease = parseLease(holder.lease);
+  const stub = lease && predictionWithId(env, lease.objectId);
+  if (!stub) throw notFound("An attempt with this lease");
+  return stub;
+}

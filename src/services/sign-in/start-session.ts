@@ -1,0 +1,50 @@
+/** Begins and ends sessions, through better-auth. */
+import { ProblemError } from "../../errors.ts";
+import type { Services } from "../services.ts";
+import { authOf, unlessRefused } from "./better-auth.ts";
+
+/** @returns the cookies that begin the session. @throws ProblemError forbidden */
+export async function enter(
+  services: Services,
+  { origin, headers }: { origin: string; headers: Headers },
+  body: { email: string; password: string },
+): Promise<string[]> {
+  const { api } = await authOf(services, origin);
+  const { headers: answered } = await unlessRefused(
+    api.signInEmail({ body, headers, returnHeaders: true }),
+    () => new ProblemError("forbidden", "E-mail address and password do not belong together."),
+  );
+  return answered.getSetCookie();
+}
+
+/** @returns where GitHub asks whether it is them, and the cookies that know them when they return. */
+export async function enterByGitHub(
+  services: Services,
+  { origin, headers }: { origin: string; headers: Headers },
+  next: string,
+): Promise<{ url: string; cookies: string[] }> {
+  const answer = await (await authOf(services, origin)).api.signInSocial({
+    body: {
+      provider: "github",
+      callbackURL: next,
+      newUserCallbackURL: "/welcome",
+      errorCallbackURL: "/sign-in",
+    },
+    headers,
+    returnHeaders: true,
+  });
+  if (!answer.response.url) throw new Error("better-auth names no address at GitHub");
+  return { url: answer.response.url, cookies: answer.headers.getSetCookie() };
+}
+
+/** @returns the cookies that end the session. */
+export async function leave(
+  services: Services,
+  { origin, headers }: { origin: string; headers: Headers },
+): Promise<string[]> {
+  const answer = await (await authOf(services, origin)).api.signOut({
+    headers,
+    returnHeaders: true,
+  });
+  return answer.headers.getSetCookie();
+}

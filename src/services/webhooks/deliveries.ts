@@ -1,0 +1,82 @@
+/** What was told to whom of a prediction, and telling it once more. */
+
+import type { Delivery } from "../../domain/webhooks/delivery.ts";
+import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
+import { notFound } from "../../errors.ts";
+import type { LedgerEntry } from "../../objects/prediction/deliveries.ts";
+import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
+import { endpointOf } from "../../storage/webhooks/endpoint-cache.ts";
+import type { Caller } from "../accounts/tokens.ts";
+import type { Page } from "../pagination.ts";
+import { placeOf } from "../predictions/predictions.ts";
+import type { Services } from "../services.ts";
+
+/**
+ * All of it: `started`, `completed` and the last 100 of `output`, oldest first.
+ * @throws ProblemError not_found
+ */
+export async function listWebhooks(
+  services: Services,
+  caller: Caller,
+  predictionId: string,
+): Promise<Page<WebhookEvent>> {
+  const entries = (await (await placeOf(services, caller, predictionId)).ledger()) ?? [];
+  const items = await Promise.all(entries.map((one) => present(services, predictionId, one)));
+  const alone = { next_cursor: null, previous_cursor: null, next_url: null, previous_url: null };
+  return { items, ...alone };
+}
+
+/**
+ * @param endpointId only there; null is the prediction's own webhook
+ * @throws ProblemError not_found
+ */
+export async function redeliver(
+  services: Services,
+  caller: Caller,
+  predictionId: string,
+  id: string,
+  endpointId: string | null | undefined,
+): Promise<WebhookEvent> {
+  const stub = await placeOf(services, caller, predictionId);
+  const sequence = sequenceOf(id, predictionId);
+  const entry = sequence === undefined ? undefined : await stub.redeliver(sequence, endpointId);
+  if (entry) return present(services, predictionId, entry);
+  const where = endpointId === undefined ? "" : " at this receiver";
+  throw notFound(`The webhook event '${id}'${where}, or what is kept of its prediction,`);
+}
+
+async function present(
+  services: Services,
+  predictionId: string,
+  { sequence, event, at, deliveries, own_url }: LedgerEntry,
+): Promise<WebhookEvent> {
+  const urlOf = async (endpointId: string | null) =>
+    endpointId === null ? own_url : ((await endpointOf(services.db, endpointId))?.url ?? null);
+  const shown = deliveries.map(async (one) => presentDelivery(one, await urlOf(one.endpoint_id)));
+  return {
+    id: eventId(predictionId, sequence),
+    event,
+    sequence,
+    created_at: timestamp(at),
+    deliveries: await Promise.all(shown),
+  };
+}
+
+function presentDelivery(
+  { endpoint_id, state, next_at, under_way, attempts }: Delivery,
+  url: string | null,
+): WebhookDelivery {
+  const waits = state === "pending" && !under_way;
+  return {
+    endpoint_id,
+    url: url && withoutQuery(url),
+    state,
+    next_attempt_at: waits ? timestamp(next_at) : null,
+    attempts: attempts.map(({ at, ...attempt }) => ({ at: timestamp(at), ...attempt })),
+  };
+}
+
+/** A query may hold a secret of the receiver's. */
+const withoutQuery = (url: string) => url.replace(/[?#].*$/, "");
+
+const timestamp = (ms: number) => new Date(ms).toISOString();

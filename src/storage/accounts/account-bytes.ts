@@ -1,0 +1,63 @@
+/** What accounts take of the database: the triggers of migrations/0008_account_bytes.sql count it. */
+import { eq, inArray, sql } from "drizzle-orm";
+import type { BatchItem } from "drizzle-orm/batch";
+import { remembered } from "../cache.ts";
+import { type Database, failedOn } from "../database.ts";
+import { accountBytes } from "../schema.ts";
+
+export interface Allowance {
+  user_id: string;
+  max_bytes: number;
+}
+
+/**
+ * Writes for an account, in one transaction. Fails, as `isOverBytes` tells, when the account would
+ * take more than it may, and more than before: what makes it less is always written.
+ * @returns what the first statement answers
+ */
+export async function withinBytes<First extends BatchItem<"sqlite">>(
+  db: Database,
+  { user_id, max_bytes }: Allowance,
+  first: First,
+  ...rest: BatchItem<"sqlite">[]
+): Promise<First["_"]["result"]> {
+  const before = db
+    .update(accountBytes)
+    .set({ bytes_before: sql`${accountBytes.bytes}` })
+    .where(eq(accountBytes.user_id, user_id));
+  // The bytes of the row that it would add are NULL, which no row may have.
+  const check = db.insert(accountBytes).select(sql`SELECT user_id, NULL, 0, 0 FROM account_bytes
+    WHERE user_id = ${user_id} AND bytes > max(bytes_before, ${max_bytes})`);
+  const [, answer] = await db.batch([before, first, ...rest, check]);
+  return answer;
+}
+
+export const isOverBytes = (error: unknown): boolean =>
+  failedOn(error, "NOT NULL", "account_bytes.bytes");
+
+/** Remembered for creates, which are too many to ask D1 each time: in 10 s they are 1 MB. */
+export const bytesOf = remembered({ max: 10_000 }, (db: Database, userId: string) =>
+  db
+    .select({ bytes: accountBytes.bytes })
+    .from(accountBytes)
+    .where(eq(accountBytes.user_id, userId))
+    .get(),
+);
+
+/** Those whose turn it is to be looked at by the sweep. */
+export const takeUnswept = (db: Database, now: number, limit: number) =>
+  db
+    .update(accountBytes)
+    .set({ swept_at: now })
+    .where(
+      inArray(
+        accountBytes.user_id,
+        db
+          .select({ user_id: accountBytes.user_id })
+          .from(accountBytes)
+          .orderBy(accountBytes.swept_at)
+          .limit(limit),
+      ),
+    )
+    .returning({ user_id: accountBytes.user_id })
+    .all();

@@ -1,0 +1,261 @@
+/** Logins, their sessions, and invitations: what better-auth does not write itself. */
+import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
+import { allOf, type Database } from "../database.ts";
+import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
+import { invitations, users } from "../schema.ts";
+
+export type InvitationRow = typeof invitations.$inferSelect;
+
+export interface NewLogin {
+  id: string;
+  name: string;
+  email: string;
+  passwordHash: string;
+}
+
+type Statement = Parameters<Database["batch"]>[0][number];
+
+const PASSWORD = "credential";
+
+/**
+ * A login with a password, its user (one who is there already stays as it is), the invitation spent:
+ * all of it or nothing. Fails on NULL for `logins.id` when the invitation is not open any more.
+ */
+export async function insertLogin(
+  db: Database,
+  { id, name, email, passwordHash }: NewLogin,
+  user: typeof users.$inferInsert,
+  invitation: InvitationRow | undefined,
+): Promise<void> {
+  const now = new Date();
+  const made = { createdAt: now, updatedAt: now };
+  await allOf<Statement>(db, [
+    db
+      .insert(logins)
+      .values({ id: ifOpen(id, invitation), name, email, emailVerified: false, ...made }),
+    passwordOf(db, id, sql`${id}`, passwordHash),
+    db
+      .insert(users)
+      .values(user)
+      .onConflictDoUpdate({
+        target: users.id,
+        set: { operator_proof: sql`coalesce(excluded.operator_proof, operator_proof)` },
+      }),
+    ...spend(db, invitation, id),
+  ]);
+}
+
+/** As insertLogin, for somebody who is signed in already. Fails on NULL for `users.id`. */
+export async function insertUserOfLogin(
+  db: Database,
+  user: typeof users.$inferInsert,
+  invitation: InvitationRow | undefined,
+): Promise<void> {
+  await allOf<Statement>(db, [
+    db.insert(users).values({ ...user, id: ifOpen(user.id, invitation) }),
+    ...spend(db, invitation, user.id),
+  ]);
+}
+
+/**
+ * What its next sign-in takes. Whoever else may have come in is out: sessions and passkeys end.
+ * Fails on NULL for `credentials.id` when the invitation is not open any more.
+ */
+export async function replacePassword(
+  db: Database,
+  loginId: string,
+  passwordHash: string,
+  invitation: InvitationRow,
+): Promise<void> {
+  await allOf<Statement>(db, [
+    passwordOf(db, loginId, ifOpen(loginId, invitation), passwordHash),
+    db.delete(sessions).where(eq(sessions.userId, loginId)),
+    db.delete(passkeys).where(eq(passkeys.userId, loginId)),
+    db.update(users).set({ recovered_at: Date.now() }).where(eq(users.id, loginId)),
+    ...spend(db, invitation, loginId),
+  ]);
+}
+
+const passwordOf = (db: Database, loginId: string, id: SQL, password: string) =>
+  db
+    .insert(credentials)
+    .values({
+      id,
+      userId: loginId,
+      accountId: loginId,
+      providerId: PASSWORD,
+      password,
+      createdAt: new Date(),
+      updatedAt: new Date(),
+    })
+    .onConflictDoUpdate({
+      target: [credentials.providerId, credentials.accountId],
+      set: { password, updatedAt: new Date() },
+    });
+
+/** NULL, where none may be, undoes a whole batch: the invitation may have been spent meanwhile. */
+const ifOpen = (id: string, invitation: InvitationRow | undefined): SQL =>
+  invitation
+    ? sql`(SELECT ${id} FROM invitations WHERE id = ${invitation.id} AND accepted_at IS NULL AND expires_at > ${Date.now()})`
+    : sql`${id}`;
+
+/** With it go the others for the same user: none of them is to outlive what it was for. */
+const spend = (
+  db: Database,
+  invitation: InvitationRow | undefined,
+  userId: string,
+): Statement[] => [
+  ...(invitation
+    ? [
+        db
+          .update(invitations)
+          .set({ accepted_at: Date.now() })
+          .where(eq(invitations.id, invitation.id)),
+      ]
+    : []),
+  deleteInvitationsFor(db, userId),
+];
+
+/** Those that are open. */
+export const deleteInvitationsFor = (db: Database, userId: string) =>
+  db
+    .delete(invitations)
+    .where(and(eq(invitations.user_id, userId), isNull(invitations.accepted_at)));
+
+export const findLogin = (db: Database, id: string) =>
+  db.select().from(logins).where(eq(logins.id, id)).get();
+
+export const insertInvitation = (db: Database, row: typeof invitations.$inferInsert) =>
+  db.insert(invitations).values(row);
+
+/** One that is open. */
+export const findInvitation = (db: Database, hash: string, now: number) =>
+  db
+    .select()
+    .from(invitations)
+    .where(
+      and(
+        eq(invitations.hash, hash),
+        isNull(invitations.accepted_at),
+        gt(invitations.expires_at, now),
+      ),
+    )
+    .get();
+
+/** Those that are open, newest first. */
+export const listInvitations = (db: Database, now: number, limit: number) =>
+  db
+    .select({
+      id: invitations.id,
+      note: invitations.note,
+      username: users.username,
+      recovers: invitations.recovers,
+      expires_at: invitations.expires_at,
+    })
+    .from(invitations)
+    .leftJoin(users, eq(users.id, invitations.user_id))
+    .where(and(isNull(invitations.accepted_at), gt(invitations.expires_at, now)))
+    .orderBy(desc(invitations.id))
+    .limit(limit)
+    .all();
+
+/** The links of operators by which a user got a new password, latest first. */
+export const listRecoveries = (db: Database, userId: string, limit: number) =>
+  db
+    .select({
+      id: invitations.id,
+      made_by: users.username,
+      created_at: invitations.created_at,
+      accepted_at: invitations.accepted_at,
+    })
+    .from(invitations)
+    .leftJoin(users, eq(users.id, invitations.made_by))
+    .where(
+      and(
+        eq(invitations.user_id, userId),
+        eq(invitations.recovers, true),
+        isNotNull(invitations.accepted_at),
+      ),
+    )
+    .orderBy(desc(invitations.id))
+    .limit(limit)
+    .all();
+
+/** @param until of recoveries later than that its user has not read yet */
+export const noteRecoveriesRead = (db: Database, userId: string, until: number) =>
+  db
+    .update(users)
+    .set({ recovered_at: null })
+    .where(and(eq(users.id, userId), lte(users.recovered_at, until)));
+
+/** @returns whether there was one that nobody had accepted */
+export async function deleteInvitation(db: Database, id: string): Promise<boolean> {
+  const deleted = await db
+    .delete(invitations)
+    .where(and(eq(invitations.id, id), isNull(invitations.accepted_at)))
+    .returning();
+  return deleted.length > 0;
+}
+
+/** How one may sign in, and where one is signed in. */
+export async function waysOf(db: Database, loginId: string) {
+  const [ways, keys, places] = await db.batch([
+    db
+      .select({ provider: credentials.providerId })
+      .from(credentials)
+      .where(eq(credentials.userId, loginId)),
+    db
+      .select({ id: passkeys.id, name: passkeys.name, created_at: passkeys.createdAt })
+      .from(passkeys)
+      .where(eq(passkeys.userId, loginId)),
+    db
+      .select({
+        id: sessions.id,
+        user_agent: sessions.userAgent,
+        created_at: sessions.createdAt,
+      })
+      .from(sessions)
+      .where(and(eq(sessions.userId, loginId), gt(sessions.expiresAt, new Date())))
+      .orderBy(desc(sessions.createdAt)),
+  ]);
+  return {
+    providers: ways.map(({ provider }) => provider),
+    passkeys: keys,
+    places,
+  };
+}
+
+/** @returns whether it was one of theirs */
+export async function deletePasskey(db: Database, loginId: string, id: string): Promise<boolean> {
+  const deleted = await db
+    .delete(passkeys)
+    .where(and(eq(passkeys.id, id), eq(passkeys.userId, loginId)))
+    .returning({ id: passkeys.id });
+  return deleted.length > 0;
+}
+
+/** @returns whether it was one of theirs */
+export async function deleteSession(db: Database, loginId: string, id: string): Promise<boolean> {
+  const deleted = await db
+    .delete(sessions)
+    .where(and(eq(sessions.id, id), eq(sessions.userId, loginId)))
+    .returning({ id: sessions.id });
+  return deleted.length > 0;
+}
+
+/** One that has not ended. */
+export const findLiveSession = (db: Database, id: string) =>
+  db
+    .select({ id: sessions.id, expires_at: sessions.expiresAt })
+    .from(sessions)
+    .where(and(eq(sessions.id, id), gt(sessions.expiresAt, new Date())))
+    .get();
+
+export const deleteSessions = (db: Database, loginId: string) =>
+  db.delete(sessions).where(eq(sessions.userId, loginId));
+
+export const deleteExpired = (db: Database, now: Date) =>
+  db.batch([
+    db.delete(sessions).where(lt(sessions.expiresAt, now)),
+    db.delete(verifications).where(lt(verifications.expiresAt, now)),
+  ]);

@@ -1,0 +1,20 @@
+import { lt, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { signUpTries } from "../schema.ts";
+
+/** @returns how many there are then */
+export async function countTry(db: Database, day: string, by: string): Promise<number> {
+  const [row] = await db
+    .insert(signUpTries)
+    .values({ day, by, tries: 1 })
+    .onConflictDoUpdate({
+      target: [signUpTries.day, signUpTries.by],
+      set: { tries: sql`${signUpTries.tries} + 1` },
+    })
+    .returning({ tries: signUpTries.tries });
+  return row?.tries ?? 0;
+}
+
+export async function deleteTriesBefore(db: Database, day: string): Promise<void> {
+  await db.delete(signUpTries).where(lt(signUpTries.day, day));
+}

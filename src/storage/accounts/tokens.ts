@@ -1,0 +1,162 @@
+import { and, eq, getTableColumns, isNull, lt, or, type SQL, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { models, runnerTokens, tokens, users } from "../schema.ts";
+import { type Allowance, withinBytes } from "./account-bytes.ts";
+
+/** Fails, as `isFull` tells, when its user has `max` that are good at the time; as `withinBytes` does. */
+export function insertToken(
+  db: Database,
+  row: typeof tokens.$inferInsert,
+  max: number,
+  allowance: Allowance,
+) {
+  const count = sql`(SELECT count(*) FROM tokens WHERE user_id = ${row.user_id}
+    AND (expires_at IS NULL OR expires_at > ${row.created_at}))`;
+  const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
+  return withinBytes(db, allowance, db.insert(tokens).values({ ...row, id }));
+}
+
+export const insertRunnerToken = (db: Database, row: typeof runnerTokens.$inferInsert) =>
+  db.insert(runnerTokens).values(row);
+
+export const findToken = (db: Database, hash: string) =>
+  db
+    .select({
+      id: tokens.id,
+      scopes: tokens.scopes,
+      models: tokens.models,
+      expires_at: tokens.expires_at,
+      last_used_at: tokens.last_used_at,
+      user_id: tokens.user_id,
+      suspended_at: users.suspended_at,
+    })
+    .from(tokens)
+    .innerJoin(users, eq(users.id, tokens.user_id))
+    .where(eq(tokens.hash, hash))
+    .get();
+
+/** When a token, or a session, ends by itself: of one that is there. */
+export async function findHolder(db: Database, id: string) {
+  const [row] = await db.all<{ expires_at: number | null }>(sql`
+    SELECT expires_at FROM tokens WHERE id = ${id}
+    UNION ALL SELECT expires_at FROM sessions WHERE id = ${id}`);
+  return row;
+}
+
+export const findRunnerToken = (db: Database, hash: string) =>
+  db
+    .select({
+      id: runnerTokens.id,
+      hardware: runnerTokens.hardware,
+      last_used_at: runnerTokens.last_used_at,
+    })
+    .from(runnerTokens)
+    .where(and(eq(runnerTokens.hash, hash), isNull(runnerTokens.revoked_at)))
+    .get();
+
+/** Whether it is there and not revoked. */
+export const isRunnerToken = async (db: Database, id: string): Promise<boolean> => {
+  const row = await db
+    .select({ id: runnerTokens.id })
+    .from(runnerTokens)
+    .where(and(eq(runnerTokens.id, id), isNull(runnerTokens.revoked_at)))
+    .get();
+  return row !== undefined;
+};
+
+/** Unless it was used since `before`: of uses that come at once only the first is written. */
+const marking =
+  (table: typeof tokens | typeof runnerTokens) =>
+  async (db: Database, id: string, now: number, before: number): Promise<void> => {
+    const isStale = or(isNull(table.last_used_at), lt(table.last_used_at, before));
+    await db
+      .update(table)
+      .set({ last_used_at: now })
+      .where(and(eq(table.id, id), isStale));
+  };
+
+export const markTokenUsed = marking(tokens);
+export const markRunnerTokenUsed = marking(runnerTokens);
+
+const mayBeSeenBy = (userId: string | SQL) =>
+  sql`(models.visibility <> 'private' OR models.owner_id = ${userId})`;
+
+/** Of the models with these names, as `[owner, name]`, those that a user may see. */
+export const findNamed = (db: Database, userId: string, names: string[][]) =>
+  db
+    .select({ id: models.id, owner: users.username, name: models.name })
+    .from(sql`json_each(${JSON.stringify(names)})`)
+    .innerJoin(users, sql`${users.username} = json_each.value ->> 0`)
+    .innerJoin(models, and(eq(models.owner_id, users.id), sql`models.name = json_each.value ->> 1`))
+    .where(mayBeSeenBy(userId))
+    .all();
+
+/** What is there of the models of a token, as they are called now; null: they are all. */
+const modelNames: SQL<string[] | null> = sql`iif(tokens.models IS NULL, NULL, (
+  SELECT json_group_array(users.username || '/' || models.name)
+  FROM json_each(tokens.models) JOIN models ON models.id = json_each.value
+  JOIN users ON users.id = models.owner_id WHERE ${mayBeSeenBy(sql`tokens.user_id`)}))`.mapWith(
+  (text: string) => JSON.parse(text),
+);
+
+const listed = { ...getTableColumns(tokens), models: modelNames };
+
+/** The models of one, as `owner/name`. */
+export const findModelNames = (db: Database, id: string) =>
+  db.select({ models: modelNames }).from(tokens).where(eq(tokens.id, id)).get();
+
+export type TokenRow = Awaited<ReturnType<typeof listTokens>>[number];
+export type RunnerTokenRow = typeof runnerTokens.$inferSelect;
+
+/** A user's, newest first. */
+export function listTokens(db: Database, userId: string, keyset: Keyset) {
+  const { where, order, limit } = range([tokens.id], "desc", keyset);
+  return db
+    .select(listed)
+    .from(tokens)
+    .where(and(eq(tokens.user_id, userId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+/** Those that are not revoked, newest first. */
+export function listRunnerTokens(db: Database, keyset: Keyset) {
+  const { where, order, limit } = range([runnerTokens.id], "desc", keyset);
+  return db
+    .select()
+    .from(runnerTokens)
+    .where(and(isNull(runnerTokens.revoked_at), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+/**
+ * Nothing stays of it: an account may make and revoke as many as it likes.
+ * @param userId whose it must be; undefined: anybody's
+ * @returns whether there was one to revoke
+ */
+export async function revokeToken(
+  db: Database,
+  id: string,
+  userId: string | undefined,
+): Promise<boolean> {
+  const isTheirs = userId === undefined ? undefined : eq(tokens.user_id, userId);
+  const revoked = await db
+    .delete(tokens)
+    .where(and(eq(tokens.id, id), isTheirs))
+    .returning({ id: tokens.id });
+  return revoked.length > 0;
+}
+
+/** @returns whether there was one to revoke */
+export async function revokeRunnerToken(db: Database, id: string, now: number): Promise<boolean> {
+  const revoked = await db
+    .update(runnerTokens)
+    .set({ revoked_at: now })
+    .where(and(eq(runnerTokens.id, id), isNull(runnerTokens.revoked_at)))
+    .returning({ id: runnerTokens.id });
+  return revoked.length > 0;
+}

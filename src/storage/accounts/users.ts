@@ -1,0 +1,100 @@
+import { and, eq, isNull, notExists, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { type Direction, type Keyset, range } from "../keyset.ts";
+import { releasedUsernames, usernames, users } from "../schema.ts";
+
+export type UserRow = typeof users.$inferSelect;
+
+export const insertUser = (db: Database, row: typeof users.$inferInsert) =>
+  db.insert(users).values(row).returning().get();
+
+/** Unless the account is given up: nobody has it then, whoever is still remembered to have been. */
+export const findUser = (db: Database, id: string) =>
+  db.select().from(users).where(isThere(id)).get();
+
+export const findUserByName = (db: Database, username: string) =>
+  db
+    .select()
+    .from(users)
+    .where(and(eq(users.username, username), isNull(users.deleted_at)))
+    .get();
+
+/**
+ * @returns undefined when the account holds `maxNames` others than the name that it would have, or
+ * is given up
+ */
+export async function updateUser(
+  db: Database,
+  id: string,
+  changes: Partial<UserRow>,
+  maxNames: number,
+): Promise<UserRow | undefined> {
+  const hasRoom =
+    changes.username === undefined
+      ? undefined
+      : sql`(SELECT count(*) FROM usernames
+          WHERE user_id = ${id} AND username <> ${changes.username}) < ${maxNames}`;
+  return db
+    .update(users)
+    .set(changes)
+    .where(and(isThere(id), hasRoom))
+    .returning()
+    .get();
+}
+
+/** @returns whether it was still the address that `user` has */
+export async function replaceAvatarUrl(
+  db: Database,
+  user: UserRow,
+  address: string,
+  now: number,
+): Promise<boolean> {
+  const replaced = await db
+    .update(users)
+    .set({ avatar_url: address, updated_at: now })
+    .where(and(isThere(user.id), eq(users.avatar_url, user.avatar_url)))
+    .returning({ id: users.id });
+  return replaced.length > 0;
+}
+
+/** Unless it is somebody's at present. @returns whether it was deleted */
+export async function deleteUsername(db: Database, username: string): Promise<boolean> {
+  const holder = db.select().from(users).where(eq(users.username, username));
+  const free = and(eq(usernames.username, username), notExists(holder));
+  const one = sql<number>`1`.as("times");
+  const [, deleted] = await db.batch([
+    db
+      .insert(releasedUsernames)
+      .select(db.select({ username: usernames.username, times: one }).from(usernames).where(free))
+      .onConflictDoUpdate({
+        target: releasedUsernames.username,
+        set: { times: sql`times + 1` },
+      }),
+    db.delete(usernames).where(free).returning(),
+  ]);
+  return deleted.length > 0;
+}
+
+/** How often it was, by the operator, so that it could be somebody else's. */
+export async function timesReleased(db: Database, username: string): Promise<number> {
+  const row = await db
+    .select()
+    .from(releasedUsernames)
+    .where(eq(releasedUsernames.username, username))
+    .get();
+  return row?.times ?? 0;
+}
+
+/** In the order in which they joined. */
+export function listUsers(db: Database, direction: Direction, keyset: Keyset) {
+  const { where, order, limit } = range([users.id], direction, keyset);
+  return db
+    .select()
+    .from(users)
+    .where(and(isNull(users.deleted_at), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+const isThere = (id: string) => and(eq(users.id, id), isNull(users.deleted_at));

@@ -1,0 +1,45 @@
+/** What is sealed with certain keys, as the beginnings of the sealed texts tell (domain/encryption.ts). */
+import { and, eq, sql } from "drizzle-orm";
+import type { Database } from "./database.ts";
+import type { VariableRow } from "./models/variables.ts";
+import { modelVariables, webhookEndpoints } from "./schema.ts";
+
+/** `v1.`, the key in 8 digits, and a dot. */
+const begin = (text: ReturnType<typeof sql>, marks: string[]) =>
+  sql`substr(${text}, 1, 12) IN (SELECT value FROM json_each(${JSON.stringify(marks)}))`;
+
+export const findVariablesSealedBy = (db: Database, marks: string[], limit: number) =>
+  db
+    .select()
+    .from(modelVariables)
+    .where(begin(sql`${modelVariables.sealed}`, marks))
+    .limit(limit)
+    .all();
+
+/** Unless it was set meanwhile. */
+export const replaceSealed = (
+  db: Database,
+  { model_id, name, sealed }: VariableRow,
+  replaced: string,
+) =>
+  db
+    .update(modelVariables)
+    .set({ sealed: replaced })
+    .where(
+      and(
+        eq(modelVariables.model_id, model_id),
+        eq(modelVariables.name, name),
+        eq(modelVariables.sealed, sealed),
+      ),
+    );
+
+export const findEndpointsSealedBy = (db: Database, marks: string[], limit: number) =>
+  db
+    .select()
+    .from(webhookEndpoints)
+    .where(
+      sql`EXISTS (SELECT 1 FROM json_each(${webhookEndpoints.secrets}) AS one
+        WHERE ${begin(sql`one.value ->> 'secret'`, marks)})`,
+    )
+    .limit(limit)
+    .all();

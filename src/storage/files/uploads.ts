@@ -1,0 +1,163 @@
+import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
+import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
+import { allOf, type Database } from "../database.ts";
+import { uploadParts, uploads, users } from "../schema.ts";
+
+export type UploadRow = typeof uploads.$inferSelect;
+export type UploadPartRow = typeof uploadParts.$inferSelect;
+
+/**
+ * Unless the account itself has so many pending already. Fails as `withinBytes` does.
+ * @returns whether it was inserted.
+ */
+export async function insertUpload(
+  db: Database,
+  row: UploadRow,
+  maxPending: number,
+  allowance: Allowance,
+): Promise<boolean> {
+  // Left to itself SQLite would go through all uploads of the account.
+  const pending = sql`(SELECT count(*) FROM ${uploads} INDEXED BY uploads_pending
+    WHERE ${uploads.user_id} = ${row.user_id} AND ${uploads.completed_at} IS NULL
+      AND ${uploads.prediction_id} IS NULL)`;
+  const { id, user_id, prediction_id, token_id, key, multipart_id } = row;
+  const { size, mime_type, name, part_size, created_at, expires_at } = row;
+  const inserting = db.insert(uploads).select(sql`SELECT ${id}, ${user_id}, ${prediction_id},
+    ${token_id}, ${key}, ${multipart_id}, ${size}, ${mime_type}, ${name}, ${part_size},
+    ${created_at}, NULL, ${expires_at}, NULL WHERE ${pending} < ${maxPending}`);
+  const result = await withinBytes(db, allowance, inserting);
+  return result.meta.changes > 0;
+}
+
+export const findUpload = (db: Database, id: string) =>
+  db
+    .select()
+    .from(uploads)
+    .where(and(eq(uploads.id, id), isNull(uploads.removed_at)))
+    .get();
+
+/** One that takes parts, with what its account may, while that is there. */
+export const findReceiving = (db: Database, id: string) =>
+  db
+    .select({ ...getTableColumns(uploads), suspended_at: users.suspended_at })
+    .from(uploads)
+    .innerJoin(users, eq(users.id, uploads.user_id))
+    .where(and(eq(uploads.id, id), isNull(uploads.removed_at), isNull(users.deleted_at)))
+    .get();
+
+/** An account's own. */
+export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
+  db
+    .select()
+    .from(uploads)
+    .where(
+      and(
+        inArray(uploads.id, ids),
+        eq(uploads.user_id, userId),
+        isNull(uploads.prediction_id),
+        isNull(uploads.removed_at),
+      ),
+    )
+    .all();
+
+/** In the order of their numbers. */
+export const listParts = (db: Database, uploadId: string) =>
+  db
+    .select()
+    .from(uploadParts)
+    .where(eq(uploadParts.upload_id, uploadId))
+    .orderBy(uploadParts.part_number)
+    .all();
+
+/** A part that has come again is the one that counts. */
+export const savePart = (db: Database, row: UploadPartRow) =>
+  db
+    .insert(uploadParts)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [uploadParts.upload_id, uploadParts.part_number],
+      set: { etag: row.etag },
+    });
+
+/** Its parts are not needed any more. */
+export const completeUpload = (db: Database, id: string, now: number, expiresAt: number) =>
+  allOf(db, [
+    db
+      .update(uploads)
+      .set({ completed_at: now, expires_at: expiresAt })
+      .where(and(eq(uploads.id, id), isNull(uploads.completed_at), isNull(uploads.removed_at))),
+    db.delete(uploadParts).where(eq(uploadParts.upload_id, id)),
+  ]);
+
+/** Keeps completed ones at least until then. @returns those that are still there */
+export const keepUploads = (db: Database, ids: string[], until: number) =>
+  db
+    .update(uploads)
+    .set({ expires_at: sql`max(${uploads.expires_at}, ${until})` })
+    .where(
+      and(inArray(uploads.id, ids), isNotNull(uploads.completed_at), isNull(uploads.removed_at)),
+    )
+    .returning({ id: uploads.id })
+    .all();
+
+/**
+ * Takes it out of everybody's sight, so that it can be removed.
+ * @returns undefined when it is not as the row has it any more: completed, used, or gone.
+ */
+export const claimUpload = (db: Database, row: UploadRow, now: number) =>
+  db
+    .update(uploads)
+    .set({ removed_at: now })
+    .where(
+      and(
+        eq(uploads.id, row.id),
+        eq(uploads.expires_at, row.expires_at),
+        sql`${uploads.completed_at} IS ${row.completed_at}`,
+      ),
+    )
+    .returning({ id: uploads.id })
+    .get();
+
+export const deleteUploads = (db: Database, ids: string[]) =>
+  db.delete(uploads).where(isOneOf(ids));
+
+/** By one parameter: a statement may have a hundred. */
+const isOneOf = (ids: string[]) =>
+  sql`${uploads.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
+
+/**
+ * Some accounts with uploads that have had their time, in no order, so that none comes first again
+ * and again. Takes two looks into the index for each account that has uploads.
+ */
+export const someExpired = (db: Database, now: number, limit: number) =>
+  db.all<{ user_id: string }>(sql`
+    WITH RECURSIVE holders (user_id) AS (
+      SELECT min(user_id) FROM uploads
+      UNION ALL
+      SELECT (SELECT min(user_id) FROM uploads WHERE user_id > holders.user_id)
+      FROM holders WHERE user_id IS NOT NULL)
+    SELECT user_id FROM holders
+    WHERE EXISTS (SELECT 1 FROM uploads
+      WHERE uploads.user_id = holders.user_id AND expires_at <= ${now})
+    ORDER BY random() LIMIT ${limit}`);
+
+/**
+ * Takes the first of each account that have had their time out of everybody's sight, those included
+ * whose removal broke off: their time comes again, in case this one does.
+ */
+export const takeExpired = (
+  db: Database,
+  { users, each, now, again }: { users: string[]; each: number; now: number; again: number },
+) =>
+  db
+    .update(uploads)
+    .set({ removed_at: now, expires_at: again })
+    .where(
+      sql`${uploads.id} IN (
+        SELECT one.id FROM json_each(${JSON.stringify(users)}) AS account
+        JOIN uploads AS one ON one.id IN (
+          SELECT id FROM uploads WHERE user_id = account.value AND expires_at <= ${now}
+          ORDER BY expires_at LIMIT ${each}))`,
+    )
+    .returning()
+    .all();

@@ -1,0 +1,43 @@
+import { eq, inArray } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { categories, modelCategories } from "../schema.ts";
+
+export type CategoryRow = typeof categories.$inferSelect;
+
+/** By slug. */
+export function listCategories(db: Database, keyset: Keyset) {
+  const { where, order, limit } = range([categories.slug], "asc", keyset);
+  return db
+    .select()
+    .from(categories)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+export const findCategories = (db: Database, slugs: string[]) =>
+  db
+    .select({ slug: categories.slug })
+    .from(categories)
+    .where(inArray(categories.slug, slugs))
+    .all();
+
+export const saveCategory = (db: Database, row: CategoryRow) =>
+  db
+    .insert(categories)
+    .values(row)
+    .onConflictDoUpdate({
+      target: categories.slug,
+      set: { name: row.name, description: row.description },
+    });
+
+/** Models in it are in it no longer. */
+export async function deleteCategory(db: Database, slug: string): Promise<boolean> {
+  const [, deleted] = await db.batch([
+    db.delete(modelCategories).where(eq(modelCategories.category_slug, slug)),
+    db.delete(categories).where(eq(categories.slug, slug)).returning({ slug: categories.slug }),
+  ]);
+  return deleted.length > 0;
+}

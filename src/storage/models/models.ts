@@ -1,0 +1,325 @@
+import {
+  and,
+  desc,
+  eq,
+  type InferSelectModel,
+  inArray,
+  ne,
+  notInArray,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
+import { alias } from "drizzle-orm/sqlite-core";
+import { COMPATIBILITY } from "../../domain/vendora/call.ts";
+import type { CategorySummary } from "../../protocol/category.ts";
+import type { ModelSort } from "../../protocol/model.ts";
+import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
+import { allOf, type Database } from "../database.ts";
+import { type Direction, type Keyset, range } from "../keyset.ts";
+import {
+  categories,
+  hardware,
+  listings,
+  modelCategories,
+  modelCounts,
+  models,
+  users,
+  versions,
+} from "../schema.ts";
+import { sealedVariables } from "./variables.ts";
+
+export type ModelRow = InferSelectModel<typeof models>;
+
+const summaries: SQL<CategorySummary[]> = sql`(
+  SELECT json_group_array(json_object('name', ${categories.name}, 'slug', ${categories.slug}))
+  FROM ${modelCategories} JOIN ${categories} ON ${categories.slug} = ${modelCategories.category_slug}
+  WHERE ${modelCategories.model_id} = ${models.id})`.mapWith((text: string) => JSON.parse(text));
+
+/**
+ * What lists and searches tell of a model: `models` joined with `users` and `modelCounts`. In a
+ * batch D1 answers rows by column name, so that of two columns of one name only one would be left.
+ */
+export const modelItem = {
+  id: models.id,
+  name: models.name,
+  visibility: models.visibility,
+  description: models.description,
+  source_url: models.source_url,
+  license_url: models.license_url,
+  paper_url: models.paper_url,
+  cover_image_url: models.cover_image_url,
+  created_at: models.created_at,
+  updated_at: models.updated_at,
+  owner: {
+    id: sql<string>`${users.id}`.as("user_id"),
+    username: users.username,
+    avatar_url: users.avatar_url,
+  },
+  predictions_count: modelCounts.predictions_count,
+  categories: summaries,
+};
+
+const latestNumber = sql`(
+  SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} ORDER BY v.number DESC LIMIT 1)`;
+
+/** What the latest version runs on, if it says so. */
+const latestHardware = alias(hardware, "latest_hardware");
+
+/** Models with all that the detailed form tells of them. */
+const detailed = (db: Database) =>
+  db
+    .select({
+      ...modelItem,
+      overview: models.overview,
+      hardware,
+      latestHardware,
+      latest_version: versions,
+    })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
+    .leftJoin(hardware, eq(hardware.identifier, models.hardware_identifier))
+    .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .leftJoin(
+      latestHardware,
+      eq(latestHardware.identifier, sql`${versions.configuration} ->> 'hardware_identifier'`),
+    );
+
+export const findModel = (db: Database, id: string) => detailed(db).where(eq(models.id, id)).get();
+
+/**
+ * Whether somebody may see it, decided where it is looked for: what is hidden costs what is not
+ * there costs.
+ */
+const isSeenBy = (viewerId: string | undefined) =>
+  or(
+    ne(models.visibility, "private"),
+    viewerId === undefined ? undefined : eq(models.owner_id, viewerId),
+  );
+
+export const findModelByName = (
+  db: Database,
+  owner: string,
+  name: string,
+  viewerId: string | undefined,
+) =>
+  detailed(db)
+    .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
+    .get();
+
+export const findModelId = (db: Database, owner: string, name: string, viewerId: string) =>
+  db
+    .select({ id: models.id })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
+    .get();
+
+/** Where models are now. @param ids 100 at most */
+export const findModelPlaces = (db: Database, ids: string[]) =>
+  db
+    .select({
+      id: models.id,
+      owner: users.username,
+      name: models.name,
+      owner_id: models.owner_id,
+      visibility: models.visibility,
+    })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .where(inArray(models.id, ids))
+    .all();
+
+export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>>;
+
+/**
+ * A model with its latest version, as far as predictions need them.
+ * @param ownerId whose private one it is; undefined: one that is not private
+ */
+export const findTarget = (
+  db: Database,
+  owner: string,
+  name: string,
+  ownerId: string | undefined,
+) =>
+  db
+    .select({
+      id: models.id,
+      name: models.name,
+      owner_id: models.owner_id,
+      owner: users.username,
+      visibility: models.visibility,
+      hardware_identifier: models.hardware_identifier,
+      variables: sealedVariables,
+      latest_version: versions,
+    })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .where(
+      and(
+        eq(users.username, owner),
+        eq(models.name, name),
+        ownerId === undefined
+          ? ne(models.visibility, "private")
+          : and(eq(models.visibility, "private"), eq(models.owner_id, ownerId)),
+      ),
+    )
+    .get();
+
+export type TargetRow = NonNullable<Awaited<ReturnType<typeof findTarget>>>;
+
+/**
+ * An owner's models, newest to oldest.
+ * @param ids which of them; null: all
+ */
+export function listOwnModels(db: Database, ownerId: string, ids: string[] | null, keyset: Keyset) {
+  const { where, order, limit } = range([models.id], "desc", keyset);
+  return db
+    .select(modelItem)
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
+    .where(and(eq(models.owner_id, ownerId), ids ? inArray(models.id, ids) : undefined, where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+export interface Listing {
+  /** Undefined: the models of everybody. */
+  ownerId: string | undefined;
+  /** Undefined: whatever their categories are. */
+  categorySlug: string | undefined;
+  sort: ModelSort;
+  direction: Direction;
+}
+
+/** Models that are not private; several listings in one round trip. */
+export const listModels = (db: Database, lists: Listing[], keyset: Keyset) =>
+  allOf(
+    db,
+    lists.map((listing) => listed(db, listing, keyset)),
+  );
+
+function listed(db: Database, { ownerId, categorySlug, sort, direction }: Listing, keyset: Keyset) {
+  const byCount = sort === "predictions_count";
+  const columns = byCount ? [listings.predictions_count, listings.model_id] : [listings.model_id];
+  const { where, order, limit } = range(columns, direction, keyset);
+  return db
+    .select({
+      ...modelItem,
+      listed_count: sql<number>`${listings.predictions_count}`.as("listed_count"),
+    })
+    .from(listings)
+    .innerJoin(models, eq(models.id, listings.model_id))
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .innerJoin(modelCounts, eq(modelCounts.model_id, models.id))
+    .where(
+      and(
+        eq(listings.owner_id, ownerId ?? ""),
+        eq(listings.category_slug, categorySlug ?? ""),
+        byCount ? sql`${listings.predictions_count} > 0` : undefined,
+        where,
+      ),
+    )
+    .orderBy(...order)
+    .limit(limit);
+}
+
+export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][number];
+export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
+
+/**
+ * Models that a user may see and whose latest version can be called by the vendora convention,
+ * newest first.
+ * @param ids of which models; null: of all
+ */
+export const listCallable = (db: Database, userId: string, ids: string[] | null, limit: number) =>
+  db
+    .select({ owner: users.username, name: models.name, created_at: versions.created_at })
+    .from(models)
+    .innerJoin(users, eq(users.id, models.owner_id))
+    .innerJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
+    .where(
+      and(
+        or(ne(models.visibility, "private"), eq(models.owner_id, userId)),
+        ids ? inArray(models.id, ids) : undefined,
+        or(
+          ...Object.values(COMPATIBILITY).map(
+            (flag) => sql`${versions.compatibilities} ->> ${flag}`,
+          ),
+        ),
+      ),
+    )
+    .orderBy(desc(models.id))
+    .limit(limit)
+    .all();
+
+const setCategories = (db: Database, modelId: string, slugs: string[]) => [
+  db
+    .delete(modelCategories)
+    .where(
+      and(eq(modelCategories.model_id, modelId), notInArray(modelCategories.category_slug, slugs)),
+    ),
+  ...slugs.map((slug) =>
+    db
+      .insert(modelCategories)
+      .values({ model_id: modelId, category_slug: slug })
+      .onConflictDoNothing(),
+  ),
+];
+
+/** Fails, as `isFull` tells, when its owner has `max` models; as `withinBytes` does. */
+export async function insertModel(
+  db: Database,
+  row: Omit<ModelRow, "seq" | "last_version">,
+  slugs: string[],
+  max: number,
+  allowance: Allowance,
+): Promise<void> {
+  const count = sql`(SELECT count(*) FROM models WHERE owner_id = ${row.owner_id})`;
+  const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
+  const inserting = db.insert(models).values({ ...row, id });
+  await withinBytes(db, allowance, inserting, ...setCategories(db, row.id, slugs));
+}
+
+/** Fails as `withinBytes` does. @param slugs undefined: the categories stay. */
+export async function updateModel(
+  db: Database,
+  id: string,
+  changes: Partial<ModelRow>,
+  slugs: string[] | undefined,
+  allowance: Allowance,
+): Promise<void> {
+  const updating = db.update(models).set(changes).where(eq(models.id, id));
+  await withinBytes(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
+}
+
+/** Unless a prediction of it is under way. @returns whether it was deleted */
+export async function deleteModel(db: Database, id: string): Promise<boolean> {
+  const deleted = await db
+    .delete(models)
+    .where(and(eq(models.id, id), sql`NOT EXISTS ${underWay(id)}`))
+    .returning({ id: models.id });
+  return deleted.length > 0;
+}
+
+/** The predictions of a model, or of one of its versions, that have not ended. */
+export const underWay = (modelId: string, number?: number) =>
+  sql`(SELECT 1 FROM predictions WHERE status IN ('pending', 'started')
+    AND model_id = ${modelId} ${number === undefined ? sql`` : sql`AND version_number = ${number}`})`;
+
+/**
+ * Lets the listings follow the counts. With IN the counts that have changed are found first, by
+ * their index; as a join SQLite would go through all listings.
+ */
+export const syncListings = (db: Database) => [
+  db.run(sql`UPDATE ${listings} SET predictions_count =
+      (SELECT c.predictions_count FROM ${modelCounts} AS c WHERE c.model_id = ${listings.model_id})
+    WHERE model_id IN
+      (SELECT model_id FROM ${modelCounts} WHERE predictions_count <> listed_count)`),
+  db.run(sql`UPDATE ${modelCounts} SET listed_count = predictions_count
+    WHERE predictions_count <> listed_count`),
+];

@@ -1,0 +1,81 @@
+import { and, eq, sql } from "drizzle-orm";
+import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { versions } from "../schema.ts";
+import { underWay } from "./models.ts";
+
+export type VersionRow = typeof versions.$inferSelect;
+
+/**
+ * Number and inherited configuration are found by the insert itself, so that two at once cannot
+ * have the same number. Fails, as `isFull` tells, when the model has `max`; as `withinBytes` does.
+ */
+export async function insertVersion(
+  db: Database,
+  row: Omit<VersionRow, "number" | "configuration">,
+  configuration: VersionRow["configuration"] | undefined,
+  max: number,
+  allowance: Allowance,
+): Promise<VersionRow> {
+  const inserting = db
+    .insert(versions)
+    .values({
+      ...row,
+      number: sql`iif((SELECT count(*) FROM versions WHERE model_id = ${row.model_id}) >= ${max}, NULL,
+        coalesce((SELECT last_version FROM models WHERE id = ${row.model_id}), 0) + 1)`,
+      configuration:
+        configuration ??
+        sql`coalesce((SELECT configuration FROM versions
+          WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '{}')`,
+    })
+    .returning();
+  const [inserted] = await withinBytes(db, allowance, inserting);
+  if (!inserted) throw new Error("a version was inserted and is not there");
+  return inserted;
+}
+
+export const findVersion = (db: Database, modelId: string, number: number) =>
+  db.select().from(versions).where(isOne(modelId, number)).get();
+
+/** Newest first. */
+export function listVersions(db: Database, modelId: string, keyset: Keyset) {
+  const { where, order, limit } = range([versions.number], "desc", keyset);
+  return db
+    .select({
+      number: versions.number,
+      release_notes: versions.release_notes,
+      created_at: versions.created_at,
+      container_image_digest: versions.container_image_digest,
+    })
+    .from(versions)
+    .where(and(eq(versions.model_id, modelId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
+
+/** What the first run of it has told of its image; what is known stays. */
+export const fillSize = (db: Database, modelId: string, number: number, size: number) =>
+  db
+    .update(versions)
+    .set({ size })
+    .where(and(eq(versions.model_id, modelId), eq(versions.number, number), eq(versions.size, 0)));
+
+/** Unless a prediction of it is under way. @returns whether it was deleted */
+export async function deleteVersion(
+  db: Database,
+  modelId: string,
+  number: number,
+): Promise<boolean> {
+  const deleted = await db
+    .delete(versions)
+    .where(and(isOne(modelId, number), sql`NOT EXISTS ${underWay(modelId, number)}`))
+    .returning({ number: versions.number });
+  return deleted.length > 0;
+}
+
+const isOne = (modelId: string, number: number) =>
+  and(eq(versions.model_id, modelId), eq(versions.number, number));

@@ -1,0 +1,247 @@
+import { and, count, eq, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
+import type { TaskStatus } from "../../protocol/prediction.ts";
+import type { ProjectionMessage } from "../../protocol/queue.ts";
+import { allOf, type Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { syncListings } from "../models/models.ts";
+import { fillSize } from "../models/versions.ts";
+import { modelCounts, predictions } from "../schema.ts";
+
+export type PredictionRow = typeof predictions.$inferSelect;
+
+/** The row of a new prediction, unless its projection was faster. */
+export const insertPrediction = (db: Database, row: ProjectionMessage) =>
+  db
+    .insert(predictions)
+    .values({ ...row, checked_at: row.created_at })
+    .onConflictDoNothing();
+
+export const deletePrediction = (db: Database, userId: string, id: string) =>
+  db.delete(predictions).where(and(eq(predictions.user_id, userId), eq(predictions.id, id)));
+
+/** A statement takes 100 parameters, a row 18. */
+const ROWS_A_STATEMENT = 5;
+
+/** Columns that change in the life of a prediction. */
+const CHANGING = [
+  "status",
+  "updated_at",
+  "setup_time",
+  "execution_time",
+  "error",
+  "metrics",
+  "data_removed",
+  "revision",
+  "checked_at",
+] as const;
+
+const later = Object.fromEntries(CHANGING.map((name) => [name, sql.raw(`excluded.${name}`)]));
+
+/** Brings rows up to date; one that has seen later events stands. */
+const project = (db: Database, rows: ProjectionMessage[]) =>
+  db
+    .insert(predictions)
+    .values(rows.map((row) => ({ ...row, checked_at: row.updated_at })))
+    .onConflictDoUpdate({
+      target: [predictions.user_id, predictions.id],
+      set: later,
+      setWhere: sql`${predictions.revision} < excluded.revision
+        OR (${predictions.revision} = excluded.revision AND ${predictions.data_removed} < excluded.data_removed)`,
+    });
+
+/** All in one transaction, and with it the listings that go by how often a model was run. */
+export async function projectPredictions(db: Database, rows: ProjectionMessage[]): Promise<void> {
+  const parts = Array.from({ length: Math.ceil(rows.length / ROWS_A_STATEMENT) }, (_, n) =>
+    project(db, rows.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT)),
+  );
+  const sizes = rows.flatMap(({ model_id, version_number, image_bytes }) =>
+    image_bytes === null ? [] : [fillSize(db, model_id, version_number, image_bytes)],
+  );
+  if (parts.length > 0) await allOf(db, [...parts, ...sizes, ...syncListings(db)]);
+}
+
+export const findPrediction = (db: Database, userId: string, id: string) =>
+  db
+    .select()
+    .from(predictions)
+    .where(and(eq(predictions.user_id, userId), eq(predictions.id, id)))
+    .get();
+
+/** A model that is there, whatever it was called when it ran; or a name that none has any more. */
+export type MeantModel = { id: string } | { owner: string; name: string };
+
+/** Of a user's predictions those that are wanted. */
+interface PredictionFilter {
+  /** None: whatever they are. */
+  statuses: TaskStatus[];
+  model: MeantModel | undefined;
+  /** Of these models alone. Null: whatever they are of. */
+  models: string[] | null;
+}
+
+/**
+ * A user's, newest first: lists to merge, in one round trip. Ids are UUIDv7: they sort by time.
+ * Each status is a range of its index. A model is one range of another, and there the status is
+ * looked at row by row (`+` keeps it from the index by status, which would have to be sorted). For
+ * a name alone there is no index: all of the user's are looked at until there are enough. Of some
+ * models each is a range again.
+ */
+export function listPredictions(
+  db: Database,
+  userId: string,
+  filter: PredictionFilter,
+  keyset: Keyset,
+) {
+  const { where, order, limit } = range([predictions.id], "desc", keyset);
+  return allOf(
+    db,
+    rangesOf(filter).map((wanted) =>
+      db
+        .select()
+        .from(predictions)
+        .where(and(eq(predictions.user_id, userId), wanted, where))
+        .orderBy(...order)
+        .limit(limit),
+    ),
+  );
+}
+
+function rangesOf({ statuses, model, models }: PredictionFilter): (SQL | undefined)[] {
+  const { status, model_id } = predictions;
+  const ofStatus = among(sql`+${status}`, statuses);
+  if (model && models && "id" in model)
+    return models.includes(model.id) ? [and(ofModel(model), ofStatus)] : [];
+  const ofModels = models ? inArray(sql`+${model_id}`, models) : undefined;
+  if (model) return [and(ofModel(model), ofStatus, ofModels)];
+  if (models) return models.map((id) => and(ofModel({ id }), ofStatus));
+  return statuses.length > 0 ? statuses.map((one) => few(eq(status, one))) : [undefined];
+}
+
+const ofModel = (model: MeantModel) =>
+  "id" in model
+    ? few(eq(predictions.model_id, model.id))
+    : and(eq(predictions.model_owner, model.owner), eq(predictions.model_name, model.name));
+
+/**
+ * Tells the planner that not every row is meant: without statistics, which D1 has none of, it takes
+ * the table itself for the best index of all, and reads every row of the user for a rare status.
+ */
+const few = (condition: SQL) => sql`unlikely(${condition})`;
+
+const among = (value: SQL, wanted: string[]) =>
+  wanted.length > 0 ? inArray(value, wanted) : undefined;
+
+const MAX_UNDER_WAY = 20;
+
+/** A model's, or a version's, that have not ended: the first few. */
+export const findUnderWay = (db: Database, modelId: string, number: number | undefined) =>
+  db
+    .select()
+    .from(predictions)
+    .where(
+      and(
+        sql`${predictions.status} IN ('pending', 'started')`,
+        eq(predictions.model_id, modelId),
+        number === undefined ? undefined : eq(predictions.version_number, number),
+      ),
+    )
+    .limit(MAX_UNDER_WAY)
+    .all();
+
+/** Rows that are not terminal and have not been looked at since `before`; marks them as looked at. */
+export const takeOverdue = (db: Database, before: number, now: number, limit: number) =>
+  db
+    .update(predictions)
+    .set({ checked_at: now })
+    .where(
+      sql`(${predictions.user_id}, ${predictions.id}) IN (
+        SELECT user_id, id FROM predictions
+        WHERE status IN ('pending', 'started') AND checked_at < ${before}
+        ORDER BY checked_at LIMIT ${limit})`,
+    )
+    .returning()
+    .all();
+
+/** Rows of which it is known that nothing else is kept. */
+export const noteRemoved = (db: Database, userId: string, ids: string[]) =>
+  db
+    .update(predictions)
+    .set({ data_removed: true })
+    .where(
+      and(
+        eq(predictions.user_id, userId),
+        // A statement takes 100 parameters.
+        sql`${predictions.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`,
+      ),
+    );
+
+/**
+ * Deletes the rows up to an id whose data is removed. That its models were run stays counted, which a
+ * trigger would take back with each row.
+ */
+export function deletePredictions(db: Database, userId: string, last: string) {
+  const gone = and(
+    eq(predictions.user_id, userId),
+    lte(predictions.id, last),
+    eq(predictions.data_removed, true),
+  );
+  const runs = db
+    .select({ model_id: predictions.model_id, runs: count().as("runs") })
+    .from(predictions)
+    .where(gone)
+    .groupBy(predictions.model_id)
+    .as("gone");
+  return allOf(db, [
+    db
+      .update(modelCounts)
+      .set({ predictions_count: sql`${modelCounts.predictions_count} + ${runs.runs}` })
+      .from(runs)
+      .where(eq(runs.model_id, modelCounts.model_id)),
+    db.delete(predictions).where(gone),
+  ]);
+}
+
+const isBefore = (userId: string, before: string) =>
+  and(eq(predictions.user_id, userId), lt(predictions.id, before));
+
+/**
+ * How far the first of several users' rows with removed data reach, before an id.
+ * @returns for each user the id of the last of them, null where there is none
+ */
+export async function findRemoved(
+  db: Database,
+  userIds: string[],
+  before: string,
+  limit: number,
+): Promise<(string | null)[]> {
+  const found = await allOf(
+    db,
+    userIds.map((userId) => {
+      const first = db
+        .select({ id: predictions.id })
+        .from(predictions)
+        .where(and(isBefore(userId, before), eq(predictions.data_removed, true)))
+        .orderBy(predictions.id)
+        .limit(limit)
+        .as("first");
+      return db.select({ last: sql<string | null>`max(${first.id})` }).from(first);
+    }),
+  );
+  return found.map(([row]) => row?.last ?? null);
+}
+
+/** A user's that have ended, before an id, and do not say that their data is removed: some of them. */
+export const findUnremoved = (db: Database, userId: string, before: string, limit: number) =>
+  db
+    .select()
+    .from(predictions)
+    .where(
+      and(
+        isBefore(userId, before),
+        eq(predictions.data_removed, false),
+        sql`${predictions.status} NOT IN ('pending', 'started')`,
+      ),
+    )
+    .orderBy(predictions.id)
+    .limit(limit)
+    .all();

@@ -1,0 +1,49 @@
+import { eq, getTableColumns, sql } from "drizzle-orm";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { runners, runnerTokens } from "../schema.ts";
+
+export type RunnerRow = typeof runners.$inferSelect & {
+  /** Its token's: it is not heard any more then, whatever it was last. */
+  revoked_at: number | null;
+};
+
+const withToken = (db: Database) =>
+  db
+    .select({ ...getTableColumns(runners), revoked_at: runnerTokens.revoked_at })
+    .from(runners)
+    .innerJoin(runnerTokens, eq(runnerTokens.id, runners.token_id));
+
+/**
+ * The runner of that name under its token: the same one at each start. Fails, as `isFull` tells,
+ * when it is a new one and its token has `max`.
+ */
+export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: number) {
+  const { token_id } = row;
+  const known = sql`EXISTS(SELECT 1 FROM runners WHERE token_id = ${token_id} AND name = ${row.name})`;
+  const count = sql`(SELECT count(*) FROM runners WHERE token_id = ${token_id})`;
+  return db
+    .insert(runners)
+    .values({ ...row, id: sql`iif(${known} OR ${count} < ${max}, ${row.id}, NULL)` })
+    .onConflictDoUpdate({
+      target: [runners.token_id, runners.name],
+      set: { hardware: row.hardware, updated_at: row.updated_at },
+    })
+    .returning({ id: runners.id })
+    .get();
+}
+
+export const findRunner = (db: Database, id: string) =>
+  withToken(db).where(eq(runners.id, id)).get();
+
+export const deleteRunner = (db: Database, id: string) =>
+  db.delete(runners).where(eq(runners.id, id));
+
+export function listRunners(db: Database, keyset: Keyset) {
+  const { where, order, limit } = range([runners.id], "desc", keyset);
+  return withToken(db)
+    .where(where)
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}

@@ -1,0 +1,207 @@
+import { and, eq, lt, sql } from "drizzle-orm";
+import type { Health } from "../../domain/webhooks/health.ts";
+import type { Database } from "../database.ts";
+import { type Keyset, range } from "../keyset.ts";
+import { type EndpointSecret, webhookEndpoints } from "../schema.ts";
+
+export type WebhookEndpointRow = typeof webhookEndpoints.$inferSelect;
+export type { EndpointSecret };
+
+/** What may change by hand. */
+export type EndpointChanges = Partial<
+  Omit<WebhookEndpointRow, "id" | "user_id" | "secrets" | "created_at" | "updated_at">
+>;
+
+/** No two changes have the same time, so that it tells which of them somebody knows of. */
+const changedAt = (now: number) => sql`max(${webhookEndpoints.updated_at} + 1, ${now})`;
+
+/**
+ * Unless the account has so many already.
+ * @returns whether it was inserted
+ */
+export async function insertEndpoint(
+  db: Database,
+  row: WebhookEndpointRow,
+  max: number,
+): Promise<boolean> {
+  const count = sql`(SELECT count(*) FROM webhook_endpoints WHERE user_id = ${row.user_id})`;
+  const result = await db.run(sql`INSERT INTO webhook_endpoints
+    (id, user_id, url, description, events, secrets, enabled, created_at, updated_at)
+    SELECT ${row.id}, ${row.user_id}, ${row.url}, ${row.description}, ${JSON.stringify(row.events)},
+      ${JSON.stringify(row.secrets)}, ${row.enabled}, ${row.created_at}, ${row.updated_at}
+    WHERE ${count} < ${max}`);
+  return result.meta.changes > 0;
+}
+
+/** Anybody's. */
+export const findEndpoint = (db: Database, id: string) =>
+  db.select().from(webhookEndpoints).where(eq(webhookEndpoints.id, id)).get();
+
+export const findOwnEndpoint = (db: Database, userId: string, id: string) =>
+  db.select().from(webhookEndpoints).where(isOwn(userId, id)).get();
+
+/** Those of an account that are on: which, and what they want to know. */
+export const listEnabled = (db: Database, userId: string) =>
+  db
+    .select({ id: webhookEndpoints.id, events: webhookEndpoints.events })
+    .from(webhookEndpoints)
+    .where(and(eq(webhookEndpoints.user_id, userId), eq(webhookEndpoints.enabled, true)))
+    .orderBy(webhookEndpoints.id)
+    .all();
+
+/** An account's own, newest first. */
+export function listEndpoints(db: Database, userId: string, keyset: Keyset) {
+  const { where, order, limit } = range([webhookEndpoints.id], "desc", keyset);
+  return db
+    .select()
+    .from(webhookEndpoints)
+    .where(and(eq(webhookEndpoints.user_id, userId), where))
+    .orderBy(...order)
+    .limit(limit)
+    .all();
+}
+
+/** @returns it as it is then; undefined when it is not there */
+export const updateEndpoint = (
+  db: Database,
+  userId: string,
+  id: string,
+  changes: EndpointChanges,
+  now: number,
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({ ...changes, updated_at: changedAt(now) })
+    .where(isOwn(userId, id))
+    .returning()
+    .get();
+
+/** @returns whether there was one to delete */
+export async function deleteEndpoint(db: Database, userId: string, id: string): Promise<boolean> {
+  const deleted = await db
+    .delete(webhookEndpoints)
+    .where(isOwn(userId, id))
+    .returning({ id: webhookEndpoints.id });
+  return deleted.length > 0;
+}
+
+const secretCount = sql`json_array_length(${webhookEndpoints.secrets})`;
+
+/** @returns its endpoint as it is then; undefined when that has so many already, or is not there */
+export const addSecret = (
+  db: Database,
+  userId: string,
+  id: string,
+  secret: EndpointSecret,
+  max: number,
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({
+      secrets: sql`json_insert(${webhookEndpoints.secrets}, '$[#]', json(${JSON.stringify(secret)}))`,
+      updated_at: changedAt(secret.created_at),
+    })
+    .where(and(isOwn(userId, id), sql`${secretCount} < ${max}`))
+    .returning()
+    .get();
+
+/** @returns its endpoint as it is then; undefined when it is the last one, or is not there */
+export const removeSecret = (
+  db: Database,
+  userId: string,
+  id: string,
+  secretId: string,
+  now: number,
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({
+      secrets: sql`(SELECT json_group_array(json(value)) FROM json_each(${webhookEndpoints.secrets})
+        WHERE value ->> 'id' <> ${secretId})`,
+      updated_at: changedAt(now),
+    })
+    .where(
+      and(
+        isOwn(userId, id),
+        sql`${secretCount} > 1`,
+        sql`EXISTS (SELECT 1 FROM json_each(${webhookEndpoints.secrets})
+          WHERE value ->> 'id' = ${secretId})`,
+      ),
+    )
+    .returning()
+    .get();
+
+/** Keeps its secrets in another form: each is still the same secret. Unless they are others by now. */
+export const replaceSecrets = (
+  db: Database,
+  { id, secrets }: WebhookEndpointRow,
+  replaced: EndpointSecret[],
+) =>
+  db
+    .update(webhookEndpoints)
+    .set({ secrets: replaced })
+    .where(
+      and(
+        eq(webhookEndpoints.id, id),
+        sql`${webhookEndpoints.secrets} = ${JSON.stringify(secrets)}`,
+      ),
+    );
+
+/** What a try that tells something of an endpoint took it for. */
+export interface Basis {
+  /** When it began. */
+  at: number;
+  /** Of the row that it used: of what was changed by hand since it tells nothing. */
+  updated_at: number;
+  /** undefined where it does not matter. */
+  failing_since?: number | null;
+}
+
+/** @returns whether it was still so, and is as it should be now */
+export async function saveHealth(
+  db: Database,
+  id: string,
+  { enabled, failing_since, last_error, notice }: Health,
+  { at, updated_at, failing_since: was }: Basis,
+): Promise<boolean> {
+  const saved = await db
+    .update(webhookEndpoints)
+    .set({
+      enabled,
+      failing_since,
+      last_error,
+      notice,
+      ...(!enabled && { updated_at: changedAt(at) }),
+    })
+    .where(
+      and(
+        isUnchanged(id, updated_at),
+        was === undefined ? undefined : sql`${webhookEndpoints.failing_since} IS ${was}`,
+      ),
+    )
+    .returning({ id: webhookEndpoints.id });
+  return saved.length > 0;
+}
+
+/** By a try that has succeeded: what began to fail before it fails no longer. */
+export async function endFailing(
+  db: Database,
+  id: string,
+  { at, updated_at }: Basis,
+): Promise<void> {
+  await db
+    .update(webhookEndpoints)
+    .set({ failing_since: null, last_error: null })
+    .where(and(isUnchanged(id, updated_at), lt(webhookEndpoints.failing_since, at)));
+}
+
+/** On, and not changed by hand since. */
+const isUnchanged = (id: string, updatedAt: number) =>
+  and(
+    eq(webhookEndpoints.id, id),
+    eq(webhookEndpoints.enabled, true),
+    eq(webhookEndpoints.updated_at, updatedAt),
+  );
+
+const isOwn = (userId: string, id: string) =>
+  and(eq(webhookEndpoints.id, id), eq(webhookEndpoints.user_id, userId));

@@ -1,0 +1,73 @@
+/** What a caller may touch. */
+import { describe, expect, test } from "vitest";
+import {
+  type Access,
+  accessToAccount,
+  accessToModel,
+  accessToRun,
+  accessToUpload,
+  type Holder,
+} from "../../../src/domain/accounts/access.ts";
+
+const whole: Holder = { token_id: "t1", user_id: "ada", models: null };
+const forOne: Holder = { token_id: "t2", user_id: "ada", models: ["m1", "hers"] };
+const forNone: Holder = { token_id: "t3", user_id: "ada", models: [] };
+const stranger: Holder = { token_id: "t4", user_id: "eve", models: null };
+const HOLDERS = [undefined, whole, forOne, forNone, stranger];
+
+const [yes, no, owner, other] = [
+  "granted",
+  "hidden",
+  "for its owner",
+  "for other tokens",
+] as const satisfies Access[];
+
+describe("a model", () => {
+  const m1 = { id: "m1", owner_id: "ada" };
+  const m2 = { id: "m2", owner_id: "ada" };
+  test.each([
+    ["read", "private", m1, [no, yes, yes, other, no]],
+    ["read", "private", m2, [no, yes, other, other, no]],
+    ["read", "public", m2, [yes, yes, yes, yes, yes]],
+    ["read", "restricted", m2, [yes, yes, yes, yes, yes]],
+    ["run", "private", m1, [no, yes, yes, other, no]],
+    ["run", "private", m2, [no, yes, other, other, no]],
+    ["run", "public", m1, [yes, yes, yes, other, yes]],
+    ["run", "restricted", m2, [yes, yes, other, other, yes]],
+    ["change", "private", m1, [no, yes, yes, other, no]],
+    ["change", "private", m2, [no, yes, other, other, no]],
+    ["change", "public", m1, [owner, yes, yes, other, owner]],
+    ["change", "public", m2, [owner, yes, other, other, owner]],
+  ] as const)("to %s, %s, %o", (use, visibility, model, expected) => {
+    const found = HOLDERS.map((holder) => accessToModel(holder, { ...model, visibility }, use));
+    expect(found).toEqual(expected);
+  });
+
+  test("of somebody else's, that its token is for, is run and not changed", () => {
+    const hers = { id: "hers", owner_id: "eve", visibility: "public" } as const;
+    expect(accessToModel(forOne, hers, "run")).toBe(yes);
+    expect(accessToModel(forOne, hers, "change")).toBe(owner);
+    expect(accessToModel(forOne, { ...hers, visibility: "private" }, "run")).toBe(no);
+  });
+});
+
+test("a run is its account's, and its model's tokens'", () => {
+  const of = (holder: Holder) =>
+    ["m1", "m2"].map((model_id) => accessToRun(holder, { user_id: "ada", model_id }));
+  expect(of(whole)).toEqual([yes, yes]);
+  expect(of(forOne)).toEqual([yes, other]);
+  expect(of(forNone)).toEqual([other, other]);
+  expect(of(stranger)).toEqual([no, no]);
+});
+
+test("an upload is its account's, and of the token that began it", () => {
+  const of = (holder: Holder) =>
+    ["t1", "t2", null].map((token_id) => accessToUpload(holder, { user_id: "ada", token_id }));
+  expect(of(whole)).toEqual([yes, yes, yes]);
+  expect(of(forOne)).toEqual([other, yes, other]);
+  expect(of(stranger)).toEqual([no, no, no]);
+});
+
+test("the account as a whole is for tokens that are for all models", () => {
+  expect([whole, forOne, forNone].map(accessToAccount)).toEqual([yes, other, other]);
+});

@@ -1,0 +1,17 @@
+/** A binding does not tell its numbers: a variable does, and has to be as true. */
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+
+const NUMBERS = /^RATE_LIMIT_NUMBERS = \{ (.+) \}$/m;
+const LIMIT = /^name = "RATE_LIMIT_(\w+)"\nnamespace_id = "\d+"\nsimple = \{ limit = (\d+),/gm;
+
+test("the numbers that answers tell are those of the limits", async () => {
+  const config = await readFile(new URL("../../../wrangler.toml", import.meta.url), "utf8");
+  const limits = [...config.matchAll(LIMIT)].map(([, name = "", limit]) => [
+    name.toLowerCase(),
+    limit,
+  ]);
+  const told = (NUMBERS.exec(config)?.[1] ?? "").split(", ").map((one) => one.split(" = "));
+  expect(told).toHaveLength(5);
+  expect(limits).toEqual(expect.arrayContaining(told));
+});

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { OwnCounts, rateHeaders, tighter } from "../../../src/domain/accounts/rate-limit.ts";
+
+const TEN = { limit: 3, seconds: 10 };
+
+test("what is left falls to nothing, and is whole again in the next period", () => {
+  const counts = new OwnCounts();
+  const at = [1_000_000, 1_004_000, 1_009_999, 1_009_999, 1_010_000];
+  expect(at.map((now) => counts.count("a", TEN, now))).toEqual([
+    { limit: 3, remaining: 2, reset: 10 },
+    { limit: 3, remaining: 1, reset: 6 },
+    { limit: 3, remaining: 0, reset: 1 },
+    { limit: 3, remaining: 0, reset: 1 },
+    { limit: 3, remaining: 2, reset: 10 },
+  ]);
+});
+
+test("each key has a count of its own", () => {
+  const counts = new OwnCounts();
+  counts.count("a", TEN, 0);
+  expect(counts.count("b", TEN, 0).remaining).toBe(2);
+});
+
+test("of two limits the one that is reached first is told", () => {
+  const token = { limit: 10, remaining: 5, reset: 3 };
+  const account = { limit: 20, remaining: 4, reset: 3 };
+  expect(tighter(undefined, token)).toBe(token);
+  expect(tighter(token, account)).toBe(account);
+  expect(tighter(account, token)).toBe(account);
+});
+
+test("clients of the vendora convention find it by their own names, too", () => {
+  const rate = { limit: 10, remaining: 5, reset: 3 };
+  const plain = {
+    "x-ratelimit-limit": "10",
+    "x-ratelimit-remaining": "5",
+    "x-ratelimit-reset": "3",
+  };
+  expect(rateHeaders(rate, false)).toEqual(plain);
+  expect(rateHeaders(rate, true)).toEqual({
+    ...plain,
+    "x-ratelimit-limit-requests": "10",
+    "x-ratelimit-remaining-requests": "5",
+    "x-ratelimit-reset-requests": "3s",
+  });
+});

@@ -1,0 +1,59 @@
+/** The report of what an account has run. */
+import { expect, test } from "vitest";
+import { lastDays, usageReport } from "../../../src/domain/accounts/usage.ts";
+
+const row = (day: string, model_id: string, predictions: number) => ({
+  day,
+  model_id,
+  predictions,
+  failed: predictions - 1,
+  execution_seconds: predictions / 4,
+});
+const counted = (predictions: number, failed: number) => ({
+  predictions,
+  failed,
+  execution_seconds: predictions / 4,
+});
+const nothing = counted(0, 0);
+
+test("the last days are those of UTC, also where a month, a year or February ends", () => {
+  const midnight = Date.UTC(2026, 0, 1);
+  expect(lastDays(2, midnight)).toEqual(["2025-12-31", "2026-01-01"]);
+  expect(lastDays(2, midnight - 1)).toEqual(["2025-12-30", "2025-12-31"]);
+  expect(lastDays(3, Date.UTC(2028, 2, 1, 12))).toEqual(["2028-02-28", "2028-02-29", "2028-03-01"]);
+  expect(new Set(lastDays(90, midnight)).size).toBe(90);
+});
+
+test("of an account that has run nothing all days are empty", () => {
+  expect(usageReport(["2026-11-20", "2026-11-21"], [], [])).toEqual({
+    days: [
+      { day: "2026-11-20", ...nothing, models: [] },
+      { day: "2026-11-21", ...nothing, models: [] },
+    ],
+    models: [],
+    total: nothing,
+  });
+});
+
+test("models stand in their order on every day, and the others last", () => {
+  const named = [
+    { model_id: "b", model: "ada/story" },
+    { model_id: "a", model: "bob/hello" },
+  ];
+  const report = usageReport(["2026-11-20", "2026-11-21"], named, [
+    row("2026-11-20", "a", 2),
+    row("2026-11-20", "", 1),
+    row("2026-11-20", "b", 5),
+    row("2026-11-21", "b", 4),
+  ]);
+  expect(report.models).toEqual([
+    { model: "ada/story", ...counted(9, 7) },
+    { model: "bob/hello", ...counted(2, 1) },
+    { model: undefined, ...counted(1, 0) },
+  ]);
+  expect(report.days).toEqual([
+    { day: "2026-11-20", ...counted(8, 5), models: [counted(5, 4), counted(2, 1), counted(1, 0)] },
+    { day: "2026-11-21", ...counted(4, 3), models: [counted(4, 3), nothing, nothing] },
+  ]);
+  expect(report.total).toEqual(counted(12, 8));
+});

@@ -1,0 +1,273 @@
+/** The places of files in an input: by the schema, and by the look of a string. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Found,
+  type Place,
+  stringsLike,
+  uriPlaces,
+  type Wanted,
+} from "../../../src/domain/files/input-files.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+
+const URI: Json = { type: "string", format: "uri" };
+const URL = "https://example.com/a.png";
+const ANY: Wanted = { like: () => true, most: 100 };
+const LIKE: Wanted = { like: (text) => text.startsWith("/v1/"), most: 100 };
+
+const object = (properties: { [name: string]: Json }): Json => ({ type: "object", properties });
+
+/** What stands at a place. */
+function at(input: Json, place: Place): Json | undefined {
+  let value: Json | undefined = input;
+  for (const name of place) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = Array.isArray(value) ? value[Number(name)] : value[String(name)];
+  }
+  return value;
+}
+
+const placesOf = (found: Found[]) => found.map((one) => one.at);
+
+/** Nested to a depth with loops only: recursion would not get there. */
+function nested(depth: number, wrap: (inner: Json) => Json): Json {
+  let value: Json = URL;
+  for (let n = 0; n < depth; n++) value = wrap(value);
+  return value;
+}
+
+describe("what the schema calls a uri", () => {
+  test.each<[string, Json, Json, Place[]]>([
+    ["a property", object({ image: URI }), { image: URL, text: URL }, [["image"]]],
+    ["several", object({ a: URI, b: URI }), { a: URL, b: URL }, [["a"], ["b"]]],
+    [
+      "items of a list",
+      object({ images: { type: "array", items: URI } }),
+      { images: [URL, URL] },
+      [
+        ["images", 0],
+        ["images", 1],
+      ],
+    ],
+    [
+      "prefixItems, then items",
+      object({ a: { prefixItems: [{ type: "string" }], items: URI } }),
+      { a: [URL, URL] },
+      [["a", 1]],
+    ],
+    [
+      "$ref",
+      { $defs: { file: URI }, ...(object({ a: { $ref: "#/$defs/file" } }) as object) },
+      { a: URL },
+      [["a"]],
+    ],
+    [
+      "$ref by a name with / and ~",
+      { $defs: { "x/y~z": URI }, ...(object({ a: { $ref: "#/$defs/x~1y~0z" } }) as object) },
+      { a: URL },
+      [["a"]],
+    ],
+    [
+      "$ref beside other keywords",
+      {
+        $defs: { file: URI },
+        ...(object({ a: { allOf: [{ $ref: "#/$defs/file" }], title: "A" } }) as object),
+      },
+      { a: URL },
+      [["a"]],
+    ],
+    ["anyOf with null", object({ a: { anyOf: [URI, { type: "null" }] } }), { a: URL }, [["a"]]],
+    ["oneOf", object({ a: { oneOf: [{ type: "integer" }, URI] } }), { a: URL }, [["a"]]],
+    [
+      "several branches, once",
+      object({ a: { anyOf: [URI, URI], allOf: [URI] } }),
+      { a: URL },
+      [["a"]],
+    ],
+    ["additionalProperties", { additionalProperties: URI }, { x: URL, y: URL }, [["x"], ["y"]]],
+    [
+      "additionalProperties, but not what has its own",
+      { properties: { x: { type: "string" } }, additionalProperties: URI },
+      { x: URL, y: URL },
+      [["y"]],
+    ],
+    [
+      "objects in lists in objects",
+      object({ pages: { type: "array", items: object({ picture: URI }) } }),
+      { pages: [{ picture: URL }, { text: URL }, { picture: URL }] },
+      [
+        ["pages", 0, "picture"],
+        ["pages", 2, "picture"],
+      ],
+    ],
+    [
+      "a tree that refers to itself",
+      {
+        $defs: {
+          node: object({ file: URI, children: { type: "array", items: { $ref: "#/$defs/node" } } }),
+        },
+        $ref: "#/$defs/node",
+      },
+      { file: URL, children: [{ file: URL, children: [] }] },
+      [["file"], ["children", 0, "file"]],
+    ],
+    ["not a number, null, a list or an object", object({ a: URI }), { a: [1, null, {}] }, []],
+    ["not another format", object({ a: { format: "uri-reference" } }), { a: URL }, []],
+    ["not what is not there", object({ a: URI }), {}, []],
+    ["not in a schema of true", true, { a: URL }, []],
+    [
+      "not by a reference into another document",
+      object({ a: { $ref: "x.json#/a" } }),
+      { a: URL },
+      [],
+    ],
+    ["not by a reference to nothing", object({ a: { $ref: "#/$defs/none" } }), { a: URL }, []],
+    [
+      "not by names of Object.prototype",
+      object({ a: URI }),
+      { constructor: URL, toString: URL },
+      [],
+    ],
+    [
+      "a property called __proto__",
+      JSON.parse('{"properties":{"__proto__":{"format":"uri"}}}'),
+      JSON.parse(`{"__proto__":"${URL}"}`),
+      [["__proto__"]],
+    ],
+  ])("%s", (_, schema, input, places) => {
+    expect(placesOf(uriPlaces(schema, input, ANY))).toEqual(places);
+  });
+
+  test("only what is wanted", () => {
+    const input = { a: URL, b: "data:text/plain,x" };
+    const wanted = { like: (text: string) => text.startsWith("https:"), most: 10 };
+    expect(uriPlaces({ additionalProperties: URI }, input, wanted)).toEqual([
+      { at: ["a"], text: URL },
+    ]);
+  });
+
+  test("one more than are allowed, and no further", () => {
+    const schema = { additionalProperties: { items: URI } };
+    const input = { a: Array<string>(1_000).fill(URL) };
+    expect(uriPlaces(schema, input, { ...ANY, most: 90 })).toHaveLength(91);
+  });
+});
+
+/** Quick, or refused: each within a second, where a walk without bounds takes minutes or the memory. */
+describe("what is hostile", () => {
+  const branches = (name: string, inner: Json): Json => ({ [name]: Array<Json>(3).fill(inner) });
+  test.each<[string, Json, Json]>([
+    ["a reference to itself", { $ref: "#" }, { a: URL }],
+    [
+      "two that refer to each other",
+      { $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } }, $ref: "#/$defs/a" },
+      { a: URL },
+    ],
+    [
+      "branches of branches",
+      nested(20, (inner) => branches("anyOf", inner === URL ? URI : inner)),
+      URL,
+    ],
+    ["itself, twice over", { anyOf: [{ $ref: "#" }, { $ref: "#" }] }, URL],
+    [
+      "a hundred thousand deep, and a schema that follows",
+      { additionalProperties: { $ref: "#" }, items: { $ref: "#" } },
+      { a: nested(100_000, (inner) => [inner]) },
+    ],
+    [
+      "a hundred thousand items, each in ten branches",
+      { additionalProperties: { items: { anyOf: Array<Json>(10).fill(URI) } } },
+      { a: Array<string>(100_000).fill(URL) },
+    ],
+    [
+      "files below a name of a million characters",
+      { additionalProperties: { additionalProperties: URI } },
+      {
+        ["k".repeat(1_000_000)]: Object.fromEntries(
+          Array.from({ length: 1_000 }, (_, n) => [n, URL]),
+        ),
+      },
+    ],
+  ])("%s", (_, schema, input) => {
+    const began = performance.now();
+    expect(() => uriPlaces(schema, input, { ...ANY, most: 1_000_000 })).toThrow(RangeError);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
+  test("a depth that the schema does not follow costs nothing", () => {
+    const input = { a: nested(100_000, (inner) => [inner]), b: URL };
+    expect(placesOf(uriPlaces(object({ b: URI }), input, ANY))).toEqual([["b"]]);
+  });
+
+  test("a hundred thousand levels with an address at each", () => {
+    const path = "/v1/uploads/x";
+    const input = nested(100_000, (inner) => [path, inner]);
+    const began = performance.now();
+    expect(stringsLike({ ...LIKE, most: 90 }, [path, path])).toHaveLength(2);
+    expect(() => stringsLike({ ...LIKE, most: 90 }, input)).toThrow(RangeError);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
+  test("many more addresses than are allowed are not all looked for", () => {
+    const input = Array<string>(500_000).fill("/v1/files/a/b");
+    const began = performance.now();
+    expect(stringsLike({ ...LIKE, most: 90 }, input)).toHaveLength(91);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+});
+
+describe("what a string looks like", () => {
+  test("wherever it stands", () => {
+    const input = {
+      a: "/v1/1",
+      b: [{ c: "/v1/2" }, "no", 3, null, [["/v1/3"]]],
+      d: { e: { f: "/v1/4" } },
+    };
+    const found = stringsLike(LIKE, input).sort((one, two) => one.text.localeCompare(two.text));
+    expect(found).toEqual([
+      { at: ["a"], text: "/v1/1" },
+      { at: ["b", 0, "c"], text: "/v1/2" },
+      { at: ["b", 4, 0, 0], text: "/v1/3" },
+      { at: ["d", "e", "f"], text: "/v1/4" },
+    ]);
+  });
+
+  test("names of properties are no values, and digits are names where they are names", () => {
+    expect(stringsLike(LIKE, { "/v1/x": 1, "0": "/v1/y" })).toEqual([{ at: ["0"], text: "/v1/y" }]);
+  });
+
+  test("as deep as it may lie", () => {
+    const input = nested(1_000, (inner) => [inner === URL ? "/v1/deep" : inner]);
+    expect(stringsLike(LIKE, input)).toEqual([{ at: Array(1_000).fill(0), text: "/v1/deep" }]);
+  });
+});
+
+const { tree: inputs } = fc.letrec<{ tree: Json }>((tie) => ({
+  tree: fc.oneof(
+    { maxDepth: 6 },
+    fc.constantFrom<Json>("/v1/a", "/v1/b", "c", 1, null),
+    fc.array(tie("tree"), { maxLength: 4 }),
+    fc.dictionary(fc.string({ maxLength: 5 }), tie("tree"), { maxKeys: 4 }),
+  ),
+}));
+
+test("every place leads to its text, and none is left out", () => {
+  const everywhere: Json = {
+    anyOf: [{ format: "uri" }],
+    items: { $ref: "#" },
+    additionalProperties: { $ref: "#" },
+  };
+  const all = { ...LIKE, most: 10_000 };
+  fc.assert(
+    fc.property(inputs, (input) => {
+      const found = stringsLike(all, input);
+      for (const one of found) expect(at(input, one.at)).toBe(one.text);
+      const texts = JSON.stringify(input).match(/[[:,]"\/v1\/[ab]"(?!:)|^"\/v1\/[ab]"/g) ?? [];
+      expect(found).toHaveLength(texts.length);
+      const order = ({ at: place }: Found) => JSON.stringify(place);
+      const sorted = (some: Found[]) => some.map(order).sort();
+      expect(sorted(uriPlaces(everywhere, input, all))).toEqual(sorted(found));
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,68 @@
+/** Signed addresses: what was signed is allowed, and nothing beside it. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  addressKey,
+  type Grant,
+  isSigned,
+  signGrant,
+} from "../../../src/domain/files/signed-url.ts";
+
+const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
+const OTHER = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5f";
+const EXPIRES = 1_800_000_000;
+const PART: Grant = ["part", ID, 3, 16_777_216, OTHER];
+
+const key = await addressKey(new Uint8Array(32).fill(15));
+
+test("a signature is 43 characters of base64url, the same each time", async () => {
+  const signature = await signGrant(key, PART, EXPIRES);
+  expect(signature).toMatch(/^[\w-]{43}$/);
+  expect(await signGrant(key, PART, EXPIRES)).toBe(signature);
+  expect(await isSigned([key], PART, EXPIRES, signature)).toBe(true);
+});
+
+test.each<[string, Grant, number]>([
+  ["another upload", ["part", OTHER, 3, 16_777_216, OTHER], EXPIRES],
+  ["another part", ["part", ID, 4, 16_777_216, OTHER], EXPIRES],
+  ["another length", ["part", ID, 3, 16_777_217, OTHER], EXPIRES],
+  ["another holder", ["part", ID, 3, 16_777_216, ID], EXPIRES],
+  ["no holder", ["part", ID, 3, 16_777_216, null], EXPIRES],
+  ["a later end", PART, EXPIRES + 1],
+  [
+    "a digit that has wandered from one number to the next",
+    ["part", ID, 31, 6_777_216, OTHER],
+    EXPIRES,
+  ],
+  ["a file", ["file", ID], EXPIRES],
+  ["a file whose name looks like a part", ["file", `${ID},3,16777216`], EXPIRES],
+])("is not good for %s", async (_, grant, expires) => {
+  const signature = await signGrant(key, PART, EXPIRES);
+  expect(await isSigned([key], grant, expires, signature)).toBe(false);
+});
+
+test("a file's is not good for another, whatever the names hold", async () => {
+  const name = fc.string({ minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(name, name, fc.nat(), fc.nat(), async (one, two, first, second) => {
+      fc.pre(one !== two || first !== second);
+      const signature = await signGrant(key, ["file", one], first);
+      expect(await isSigned([key], ["file", two], second, signature)).toBe(false);
+      expect(await isSigned([key], ["file", one], first, signature)).toBe(true);
+    }),
+  );
+});
+
+test("another deployment's key does not do, and no wrong signature throws", async () => {
+  const foreign = await signGrant(await addressKey(new Uint8Array(32).fill(240)), PART, EXPIRES);
+  for (const signature of [foreign, "A".repeat(43), "-_".repeat(21), ""]) {
+    expect(await isSigned([key], PART, EXPIRES, signature)).toBe(false);
+  }
+});
+
+test("one that an older key has signed is good while that is listed", async () => {
+  const older = await addressKey(new Uint8Array(32).fill(240));
+  const signature = await signGrant(older, PART, EXPIRES);
+  expect(await isSigned([key, older], PART, EXPIRES, signature)).toBe(true);
+  expect(await isSigned([key], PART, EXPIRES, signature)).toBe(false);
+});

@@ -1,0 +1,53 @@
+/** One page out of several sorted lists. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Key } from "../../src/domain/cursor.ts";
+import { compare, merge } from "../../src/domain/merge-sorted.ts";
+
+interface Row {
+  count: number;
+  id: string;
+}
+
+const keyOf = ({ count, id }: Row): Key => [count, id];
+const inOrder = (ascending: boolean) => (a: Row, b: Row) =>
+  (ascending ? 1 : -1) * compare(keyOf(a), keyOf(b));
+
+/** A row has one id, and so one count, in whichever lists it is. */
+const rows = fc.uniqueArray(
+  fc.record<Row>({ count: fc.nat(3), id: fc.string({ minLength: 1, maxLength: 3 }) }),
+  { selector: ({ id }) => id },
+);
+
+test("is what sorting all of them at once would give, each row once", () =>
+  fc.assert(
+    fc.property(
+      rows,
+      fc.array(fc.array(fc.nat()), { minLength: 1, maxLength: 20 }),
+      fc.boolean(),
+      fc.integer({ min: 1, max: 30 }),
+      (all, picks, ascending, limit) => {
+        const lists = picks.map((pick) =>
+          all.filter((_, n) => pick.some((at) => at % all.length === n)).sort(inOrder(ascending)),
+        );
+        const wanted = all
+          .filter((row) => lists.some((list) => list.includes(row)))
+          .sort(inOrder(ascending))
+          .slice(0, limit);
+        // As the database does: no list is longer than the page.
+        const given = lists.map((list) => list.slice(0, limit));
+        expect(merge(given, { keyOf, ascending }, limit)).toEqual(wanted);
+      },
+    ),
+  ));
+
+test("of no lists is nothing", () => {
+  expect(merge<Row>([], { keyOf, ascending: true }, 5)).toEqual([]);
+});
+
+test("keys are compared by the first pair that differs", () => {
+  expect(compare([1, "b"], [2, "a"])).toBeLessThan(0);
+  expect(compare([2, "b"], [2, "a"])).toBeGreaterThan(0);
+  expect(compare([2, "a"], [2, "a"])).toBe(0);
+  expect(compare([9], [10])).toBeLessThan(0);
+});

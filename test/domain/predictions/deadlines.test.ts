@@ -1,0 +1,162 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Deadline,
+  deadlines as deadlinesOf,
+  earliest,
+  heardBeforeRestart,
+} from "../../../src/domain/predictions/deadlines.ts";
+import { PredictionLife } from "../../../src/domain/predictions/life.ts";
+import type { PredictionSpec } from "../../../src/domain/predictions/state.ts";
+import { NOW, SECRET, specWith } from "./samples.ts";
+
+const PATIENCE = { lease_seconds: 30, connect_seconds: 5, cancel_seconds: 60 };
+
+const deadlines = (of: PredictionLife, heardAt: number | null) =>
+  deadlinesOf(
+    of,
+    heardAt === null ? null : { heard_at: heardAt, token_known_at: heardAt },
+    PATIENCE,
+  );
+
+const at = (all: Deadline[]) => Object.fromEntries(all.map((d) => [d.what, (d.at - NOW) / 1000]));
+
+const life = (changes?: Partial<PredictionSpec>) => PredictionLife.create(specWith(changes));
+
+function running(changes?: Partial<PredictionSpec>) {
+  const started = life(changes);
+  started.openAttempt(SECRET, NOW);
+  started.start(NOW + 1_000);
+  return started;
+}
+
+test("of a restarted object the lease goes on from the last frame, or for 10 s", () => {
+  const ends = (saidAt: number) =>
+    (heardBeforeRestart(NOW + saidAt * 1_000, NOW, PATIENCE) - NOW) / 1_000 + 30;
+  expect([0, -5, -19, -20, -21, -500].map(ends)).toEqual([30, 25, 11, 10, 10, 10]);
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 100_000 }), (ago) => {
+      const until = heardBeforeRestart(NOW - ago, NOW, PATIENCE) + 30_000;
+      return until >= NOW + 10_000 && until <= Math.max(NOW - ago + 30_000, NOW + 10_000);
+    }),
+  );
+  // A lease that is shorter than that is not made longer.
+  expect(heardBeforeRestart(0, NOW, { ...PATIENCE, lease_seconds: 2 })).toBe(NOW);
+});
+
+describe("while it waits", () => {
+  test("the queue time and the next dispatch", () => {
+    const waiting = life();
+    waiting.dispatched(NOW);
+    expect(at(deadlines(waiting, null))).toEqual({ queue: 3_600, redispatch: 30 });
+  });
+
+  test("each dispatch is sent again later than the one before, at most after ten minutes", () => {
+    const waiting = life();
+    const delays = Array.from({ length: 7 }, () => {
+      waiting.dispatched(NOW);
+      return at(deadlines(waiting, null)).redispatch;
+    });
+    expect(delays).toEqual([30, 60, 120, 240, 480, 600, 600]);
+  });
+
+  test("the wait that its creator allowed, until a cancel is recorded", () => {
+    const waiting = life({ cancel_at: NOW + 7_000 });
+    expect(at(deadlines(waiting, null)).wait).toBe(7);
+    const asked = running({ cancel_at: NOW + 7_000 });
+    expect(at(deadlines(asked, null)).wait).toBe(7);
+    asked.requestCancel(NOW + 7_000);
+    expect(at(deadlines(asked, null))).not.toHaveProperty("wait");
+  });
+});
+
+describe("while a runner has it", () => {
+  test("5 s to connect, from being handed out; after 1 s a second runner is looked for, once", () => {
+    const offered = life();
+    offered.openAttempt(SECRET, NOW + 2_000);
+    expect(at(deadlines(offered, null))).toEqual({ connect: 7, second: 3 });
+    offered.openSecond(SECRET, NOW + 3_000);
+    expect(at(deadlines(offered, null))).toEqual({ connect: 8 });
+  });
+
+  test("connected and not heard: lease and setup, no connect", () => {
+    const offered = life();
+    offered.openAttempt(SECRET, NOW);
+    expect(at(deadlines(offered, NOW + 3_000))).toEqual({ lease: 33, token: 13, setup: 600 });
+  });
+
+  test("the lease follows the last sign of life, on the channel or of the broken one", () => {
+    const started = running();
+    expect(at(deadlines(started, null)).lease).toBe(31);
+    expect(at(deadlines(started, NOW + 20_000)).lease).toBe(50);
+    if (started.state.attempt) started.state.attempt.heard_at = NOW + 40_000;
+    expect(at(deadlines(started, NOW + 20_000)).lease).toBe(70);
+  });
+
+  test("an open channel is looked at 10 s after its token was found good, no other", () => {
+    const started = running();
+    const channel = { heard_at: NOW + 9_000, token_known_at: NOW + 4_000 };
+    expect(at(deadlinesOf(started, channel, PATIENCE)).token).toBe(14);
+    expect(at(deadlinesOf(started, null, PATIENCE))).not.toHaveProperty("token");
+  });
+
+  test("setup until the container is ready, the run from then", () => {
+    const started = running();
+    expect(at(deadlines(started, NOW))).toMatchObject({ setup: 601 });
+    started.ready(NOW + 100_000);
+    const found = at(deadlines(started, NOW));
+    expect(found).toMatchObject({ run: 1_900 });
+    expect(found).not.toHaveProperty("setup");
+  });
+
+  test("a cancel is enforced after 60 s", () => {
+    const started = running();
+    started.requestCancel(NOW + 10_000);
+    expect(at(deadlines(started, NOW)).cancel).toBe(70);
+  });
+});
+
+test("once it has ended only retention is left", () => {
+  const ended = running();
+  ended.finish({ status: "succeeded", output: "none" }, NOW + 5_000);
+  expect(at(deadlines(ended, NOW))).toEqual({ retention: 86_405 });
+});
+
+describe("of an attempt that was dismissed", () => {
+  function outrun() {
+    const offered = life();
+    offered.openAttempt(SECRET, NOW);
+    offered.openSecond(SECRET, NOW + 1_000);
+    offered.heard(2);
+    return offered;
+  }
+
+  test("its time to connect is what it was, also when the prediction has ended", () => {
+    const offered = outrun();
+    expect(at(deadlines(offered, NOW + 2_000))).toMatchObject({ missed: 5 });
+    offered.start(NOW + 2_000);
+    offered.finish({ status: "succeeded", output: "none" }, NOW + 3_000);
+    expect(at(deadlines(offered, null))).toEqual({ missed: 5, retention: 86_403 });
+  });
+
+  test("nothing is forgotten before it has come, or was missed", () => {
+    const [coming, missed] = [outrun(), outrun()];
+    for (const one of [coming, missed]) {
+      one.requestCancel(NOW + 2_000);
+      one.removeData(NOW + 3_000);
+      expect(at(deadlines(one, null))).toEqual({ missed: 5 });
+    }
+    coming.excuse(1);
+    missed.miss();
+    for (const one of [coming, missed]) expect(at(deadlines(one, null))).toEqual({ forget: 3 });
+  });
+});
+
+test("the earliest is the alarm", () => {
+  expect(
+    earliest([
+      { what: "queue", at: 9 },
+      { what: "redispatch", at: 3 },
+    ]),
+  ).toBe(3);
+});

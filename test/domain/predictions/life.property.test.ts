@@ -1,0 +1,235 @@
+/** Whatever happens in whatever order: what must stay true of a prediction's life. */
+import fc from "fast-check";
+import { test } from "vitest";
+import { MAX_LOST, PredictionLife } from "../../../src/domain/predictions/life.ts";
+import { isTerminal, type PredictionState } from "../../../src/domain/predictions/state.ts";
+import type { Finish } from "../../../src/protocol/channel.ts";
+import type { TaskStatus } from "../../../src/protocol/prediction.ts";
+import { NOW, SECRET, specWith } from "./samples.ts";
+
+const RANK: Record<TaskStatus, number> = {
+  pending: 0,
+  started: 1,
+  succeeded: 2,
+  failed: 2,
+  canceled: 2,
+};
+
+/** What the prediction was seen to do so far. */
+interface Seen {
+  now: number;
+  status: TaskStatus;
+  /** A cancel was accepted. */
+  canceled: boolean;
+  terminalEvents: number;
+  /** The state as it ended. */
+  end: PredictionState | undefined;
+  attempts: number;
+  /** The last attempt that was heard. */
+  owner: number;
+  /** What became of attempts that nobody is waited for any more. */
+  settled: Map<number, string>;
+}
+
+type Act = (life: PredictionLife, now: number, settle: (n: number, how: string) => void) => void;
+
+class Step implements fc.Command<Seen, PredictionLife> {
+  readonly #name: string;
+  readonly #act: Act;
+
+  constructor(name: string, act: Act) {
+    this.#name = name;
+    this.#act = act;
+  }
+
+  check = () => true;
+  toString = () => this.#name;
+
+  run(seen: Seen, life: PredictionLife): void {
+    seen.now += 1_000;
+    const settle = (number: number, how: string) => {
+      if (seen.settled.has(number)) throw new Error(`${number} is ${how} after all`);
+      seen.settled.set(number, how);
+    };
+    this.#act(life, seen.now, settle);
+    const { state } = life;
+    for (const { number } of life.takeLost()) settle(number, "lost");
+    for (const number of range(1, state.attempts)) {
+      const dismissed = state.dismissed.some((one) => one.number === number);
+      const places = [life.owns(number), dismissed, seen.settled.has(number)];
+      if (places.filter(Boolean).length !== 1)
+        throw new Error(`what became of ${number} is not one thing`);
+    }
+    for (const { event, data } of life.takeEvents()) {
+      if (event !== "status") continue;
+      if (RANK[state.status] < RANK[seen.status]) throw new Error("the status moved back");
+      if (isTerminal(taskStatusOf(data.status))) seen.terminalEvents += 1;
+    }
+    if (RANK[state.status] < RANK[seen.status]) throw new Error("the status moved back");
+    seen.status = state.status;
+    if (seen.terminalEvents !== (life.terminal ? 1 : 0)) throw new Error("not one terminal event");
+    // Who is waited for is no part of the end.
+    const kept = { ...state, dismissed: [] };
+    if (seen.end && JSON.stringify(seen.end) !== JSON.stringify(kept))
+      throw new Error("a terminal state moved");
+    seen.canceled ||= state.cancel_requested_at !== null;
+    if (life.terminal && seen.canceled && state.status !== "canceled")
+      throw new Error("a cancel was accepted, and it ended otherwise");
+    if (life.terminal) seen.end ??= structuredClone(kept);
+    if (state.lost > MAX_LOST) throw new Error("more attempts lost than there may be");
+    if (state.attempts < seen.attempts) throw new Error("the number of attempts fell");
+    seen.attempts = state.attempts;
+    const owners = range(0, state.attempts + 1).filter((number) => life.owns(number));
+    // Two may have it in hand, as long as neither was heard.
+    const heard = state.attempt !== null && state.attempt.started_at !== null;
+    if (owners.length > (heard ? 1 : 2)) throw new Error("too many attempts own it");
+    if (owners.length === 2 && state.second === null)
+      throw new Error("two own it without a second");
+    if (life.terminal && owners.length > 0) throw new Error("somebody owns what has ended");
+    if (owners[0] !== undefined && owners[0] < seen.owner)
+      throw new Error("an old attempt owns it");
+    if (heard && owners[0] !== undefined) {
+      // Who was heard once keeps it until it is lost, hands it back or ends it.
+      if (owners[0] !== life.current) throw new Error("the output of another counts");
+      seen.owner = owners[0];
+    }
+    if (life.waiting !== (!life.terminal && owners.length === 0))
+      throw new Error("waits while somebody has it");
+    if ((state.error !== null) !== (state.status === "failed"))
+      throw new Error("an error and no failure, or the reverse");
+    if ((state.completed_at !== null) !== life.terminal)
+      throw new Error("completed_at does not fit");
+  }
+}
+
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+function taskStatusOf(text: string): TaskStatus {
+  if (text in RANK) return text as TaskStatus;
+  throw new Error(`no status: ${text}`);
+}
+
+/** Only the owner may speak: what the object asks before it lets a runner's word through. */
+const spoken =
+  (number: number, act: (life: PredictionLife, now: number) => void, last = false): Act =>
+  (life, now, settle) => {
+    if (!life.owns(number)) return;
+    life.heard(number);
+    act(life, now);
+    if (last) settle(number, "over by its own word");
+  };
+
+const attempt = fc.integer({ min: 1, max: 6 });
+const result = fc.record<Finish>({
+  status: fc.constantFrom("succeeded", "failed", "canceled"),
+  output: fc.constantFrom("none", "items", "value"),
+});
+
+const steps = [
+  fc.constant(new Step("second", (life, now) => void life.openSecond(SECRET, now))),
+  fc.constant(new Step("open", (life, now) => void life.openAttempt(SECRET, now))),
+  attempt.map(
+    (n) =>
+      new Step(`close ${n}`, (life, now, settle) => {
+        if (life.closeAttempt(n, now)) settle(n, "taken back");
+      }),
+  ),
+  attempt.map(
+    (n) =>
+      new Step(`come ${n}`, (life, _, settle) => {
+        if (life.excuse(n)) settle(n, "excused");
+      }),
+  ),
+  fc.constant(
+    new Step("miss", (life, _, settle) => {
+      const missed = life.miss();
+      if (missed) settle(missed.number, "missed");
+    }),
+  ),
+  fc.constant(new Step("give up", (life, now) => life.giveUp(now))),
+  attempt.map(
+    (n) =>
+      new Step(
+        `start ${n}`,
+        spoken(n, (life, now) => life.start(now)),
+      ),
+  ),
+  attempt.map(
+    (n) =>
+      new Step(
+        `ready ${n}`,
+        spoken(n, (life, now) => void life.ready(now)),
+      ),
+  ),
+  fc.tuple(attempt, fc.boolean()).map(
+    ([n, produced]) =>
+      new Step(
+        `release ${n} ${produced}`,
+        spoken(n, (life, now) => life.release(produced, now), true),
+      ),
+  ),
+  fc.tuple(attempt, result).map(
+    ([n, finish]) =>
+      new Step(
+        `finish ${n} ${finish.status}`,
+        spoken(n, (life, now) => life.finish(finish, now), true),
+      ),
+  ),
+  fc
+    .boolean()
+    .map((produced) => new Step(`lose ${produced}`, (life, now) => life.lose(produced, now))),
+  fc.constant(new Step("cancel", (life, now) => void life.requestCancel(now))),
+  fc.constant(new Step("enforce", (life, now) => life.enforceCancel(now))),
+  fc.constant(new Step("fail", (life, now) => life.fail("internal", "deadline", now))),
+];
+
+test("in every order: one owner, one end, no way back", () => {
+  fc.assert(
+    fc.property(fc.commands(steps, { maxCommands: 40 }), (commands) => {
+      fc.modelRun(() => {
+        const life = PredictionLife.create(specWith());
+        life.takeEvents();
+        const model: Seen = {
+          now: NOW,
+          status: "pending",
+          canceled: false,
+          terminalEvents: 0,
+          end: undefined,
+          attempts: 0,
+          owner: 0,
+          settled: new Map(),
+        };
+        return { model, real: life };
+      }, commands);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("in every order: whoever is waited for ends it", () => {
+  fc.assert(
+    fc.property(fc.commands(steps, { maxCommands: 20 }), fc.boolean(), (commands, cancel) => {
+      const life = PredictionLife.create(specWith());
+      fc.modelRun(() => {
+        life.takeEvents();
+        const model: Seen = {
+          now: NOW,
+          status: "pending",
+          canceled: false,
+          terminalEvents: 0,
+          end: undefined,
+          attempts: 0,
+          owner: 0,
+          settled: new Map(),
+        };
+        return { model, real: life };
+      }, commands);
+      if (cancel) life.requestCancel(NOW + 99_000);
+      if (!life.terminal && life.waiting) life.openAttempt(SECRET, NOW + 100_000);
+      life.start(NOW + 101_000);
+      life.finish({ status: "succeeded", output: "none" }, NOW + 102_000);
+      return life.terminal;
+    }),
+  );
+});

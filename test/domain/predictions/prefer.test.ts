@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { parsePrefer, preferenceApplied } from "../../../src/domain/predictions/prefer.ts";
+import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
+
+const LIMITS = { default: 60, max: 60 };
+const parse = (header: string | undefined) => parsePrefer(header, LIMITS);
+
+describe("what is understood", () => {
+  test.each<[string | undefined, number | undefined, boolean]>([
+    [undefined, undefined, false],
+    ["", undefined, false],
+    ["wait", 60, false],
+    ["wait=10", 10, false],
+    ["wait=0", 0, false],
+    ["wait = 10", 10, false],
+    ["WAIT=10", 10, false],
+    ["wait=90", 60, false],
+    ['wait="10"', 10, false],
+    ['wait="1\\0"', 10, false],
+    ['wait=""', 60, false],
+    ["wait=10;strict", 10, false],
+    ["cancel", undefined, true],
+    ["wait=10, cancel", 10, true],
+    ["cancel,wait", 60, true],
+    ["Cancel , wait=5", 5, true],
+    ["respond-async", undefined, false],
+    ["respond-async, wait=7, handling=lenient", 7, false],
+    ["wait=3, wait=9", 3, false],
+    ["wait, wait=9", 60, false],
+    ["wait=3, wait=soon", 3, false],
+    ['note="wait=5, cancel", wait=8', 8, false],
+    ['note="a \\" wait=5,", wait=8', 8, false],
+    ['note="open, wait=8', 8, false],
+    [",,, ,", undefined, false],
+    ["=", undefined, false],
+    ['"', undefined, false],
+    ["waiting=10, cancelled", undefined, false],
+  ])("%j", (header, wait, cancel) => {
+    expect(parse(header)).toEqual({ cancel, ...(wait !== undefined && { wait }) });
+  });
+
+  test("without a default a bare wait asks for nothing", () => {
+    expect(parsePrefer("wait", { max: 3_600 }).wait).toBeUndefined();
+    expect(parsePrefer("wait=9999", { max: 3_600 }).wait).toBe(3_600);
+  });
+});
+
+test.each(["wait=", "wait=-1", "wait=1.5", "wait=soon", 'wait="x"', "wait=10s", "wait=1e3"])(
+  "%j is refused, with its place",
+  (header) => {
+    const failure = catching(() => parse(header));
+    expect(failure?.issues).toMatchObject([{ loc: ["header", "prefer"], type: "int_parsing" }]);
+  },
+);
+
+test("a header of a thousand quotes takes no time", () => {
+  const begun = performance.now();
+  parse('"'.repeat(1_000));
+  parse(`x=${'"\\'.repeat(500)}`);
+  expect(performance.now() - begun).toBeLessThan(100);
+});
+
+test("what was honoured is said, and only that", () => {
+  expect(preferenceApplied({ wait: 5, cancel: false })).toBe("wait=5");
+  expect(preferenceApplied({ wait: 5, cancel: true })).toBe("wait=5, cancel");
+  expect(preferenceApplied({ cancel: true })).toBeUndefined();
+  expect(preferenceApplied({ cancel: false })).toBeUndefined();
+});
+
+function catching(act: () => void): ValidationFailure | undefined {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof ValidationFailure) return error;
+    throw error;
+  }
+  return undefined;
+}

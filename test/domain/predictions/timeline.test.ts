@@ -1,0 +1,305 @@
+/** When what happened: from the frames of a log and the runner's own measures. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Moments,
+  NO_MOMENTS,
+  type Step,
+  type Timed,
+  timeline,
+  withEvent,
+} from "../../../src/domain/predictions/timeline.ts";
+import type { LogEvent } from "../../../src/protocol/event.ts";
+import type { TaskStatus } from "../../../src/protocol/prediction.ts";
+
+const T = Date.parse("2026-11-21T12:00:00.000Z");
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** Frames of a log: how long after its creation each was written, s, and what is in it. */
+type Frames = [number | null, ...LogEvent[]][];
+
+const pending: LogEvent = { event: "status", data: { status: "pending" } };
+const started = (attempt = 1): LogEvent => ({
+  event: "status",
+  data: { status: "started", attempt },
+});
+const lost = (attempt: number): LogEvent => ({
+  event: "status",
+  data: { status: "started", lost: attempt },
+});
+const setup = (phase: "pulling" | "starting" | "ready"): LogEvent => ({
+  event: "setup",
+  data: { phase },
+});
+const output: LogEvent = { event: "output", data: "x" };
+const end = (status: TaskStatus): LogEvent[] => [
+  { event: "status", data: { status } },
+  { event: "done", data: {} },
+];
+
+const momentsOf = (frames: Frames): Moments =>
+  frames.reduce(
+    (all, [seconds, ...events]) =>
+      events.reduce(
+        (now, one) => withEvent(now, one, seconds === null ? null : T + seconds * 1000),
+        all,
+      ),
+    NO_MOMENTS,
+  );
+
+const row = (status: TaskStatus, updated: number, setupTime?: number, runTime?: number): Timed => ({
+  created_at: iso(T),
+  updated_at: iso(T + updated * 1000),
+  status,
+  setup_time: setupTime?.toFixed(3) ?? null,
+  execution_time: runTime?.toFixed(3) ?? null,
+});
+
+/** Each step as `what state begin+seconds`, in seconds since the beginning. */
+const told = (steps: Step[]) =>
+  steps.map(({ what, state, at, seconds }) =>
+    [what, state, at === null ? "-" : (at - T) / 1000, seconds ?? "-"].join(" "),
+  );
+
+describe("under way", () => {
+  test("it waits", () => {
+    expect(told(timeline(momentsOf([[0, pending]]), row("pending", 0)))).toEqual([
+      "created past 0 -",
+      "queued current 0 -",
+      "setup ahead - -",
+      "started ahead - -",
+      "output ahead - -",
+      "done ahead - -",
+    ]);
+  });
+
+  test("its container is pulled, and started", () => {
+    const frames: Frames = [
+      [0, pending],
+      [2, started(), setup("pulling")],
+      [3, setup("pulling")],
+      [7, setup("starting")],
+    ];
+    const steps = timeline(momentsOf(frames), row("started", 2));
+    expect(told(steps)).toEqual([
+      "created past 0 -",
+      "queued past 0 2",
+      "setup current 2 -",
+      "started ahead - -",
+      "output ahead - -",
+      "done ahead - -",
+    ]);
+    expect(steps[2]?.phases).toEqual([
+      { phase: "pulling", seconds: 5 },
+      { phase: "starting", seconds: null },
+    ]);
+  });
+
+  test("it runs, and has said something", () => {
+    const frames: Frames = [
+      [0, pending],
+      [1, started(), setup("starting")],
+      [3, setup("ready")],
+      [3.5, output],
+      [4, output],
+    ];
+    expect(told(timeline(momentsOf(frames), row("started", 1)))).toEqual([
+      "created past 0 -",
+      "queued past 0 1",
+      "setup past 1 2",
+      "started current 3 -",
+      "output past 3.5 0.5",
+      "done ahead - -",
+    ]);
+  });
+
+  const LOST: Frames = [
+    [0, pending],
+    [1, started(1), setup("pulling")],
+    [31, lost(1)],
+  ];
+
+  test("its runner was lost: it does not run, the next attempt waits", () => {
+    const moments = momentsOf(LOST);
+    expect(told(timeline(moments, row("started", 31)))).toEqual([
+      "created past 0 -",
+      "gone past 1 30",
+      "queued current 31 -",
+      "setup ahead - -",
+      "started ahead - -",
+      "output ahead - -",
+      "done ahead - -",
+    ]);
+  });
+
+  test("of several runners the last one counts, and the time of the others apart", () => {
+    const moments = momentsOf([...LOST, [60, started(2), setup("starting")]]);
+    const steps = timeline(moments, row("started", 60));
+    expect(told(steps).slice(0, 4)).toEqual([
+      "created past 0 -",
+      "gone past 1 30",
+      "queued past 31 30",
+      "setup current 60 -",
+    ]);
+    expect(steps[3]?.phases).toEqual([{ phase: "starting", seconds: null }]);
+  });
+
+  test("what was handed back says so", () => {
+    const back: LogEvent = {
+      event: "status",
+      data: { status: "started", returned: 1 },
+    };
+    const frames: Frames = [
+      [0, pending],
+      [1, started(1)],
+      [3, back],
+    ];
+    const [, gone] = timeline(momentsOf(frames), row("started", 3));
+    expect(gone).toMatchObject({ what: "gone", attempt: { number: 1, why: "returned" } });
+  });
+});
+
+describe("ended", () => {
+  test("with all its steps", () => {
+    const frames: Frames = [
+      [0, pending],
+      [1, started(), setup("starting")],
+      [3, setup("ready")],
+      [4, output],
+      [9, output, ...end("succeeded")],
+    ];
+    expect(told(timeline(momentsOf(frames), row("succeeded", 9, 2.5, 6)))).toEqual([
+      "created past 0 -",
+      "queued past 0 0.5",
+      "setup past 0.5 2.5",
+      "started past 3 6",
+      "output past 4 1",
+      "done past 9 9",
+    ]);
+  });
+
+  test("with the time of a lost attempt apart", () => {
+    const frames: Frames = [
+      [0, pending],
+      [1, started(1), setup("starting")],
+      [31, lost(1)],
+      [41, started(2), setup("starting")],
+      [43, setup("ready")],
+      [49, output, ...end("succeeded")],
+    ];
+    expect(told(timeline(momentsOf(frames), row("succeeded", 49, 2, 6)))).toEqual([
+      "created past 0 -",
+      "gone past 1 30",
+      "queued past 31 11",
+      "setup past 41 2",
+      "started past 43 6",
+      "output past 49 6",
+      "done past 49 49",
+    ]);
+  });
+
+  test("a short run is told by what its runner has measured: all of it came at once", () => {
+    const frames: Frames = [
+      [0, pending],
+      [1, started(), setup("ready"), output, ...end("succeeded")],
+    ];
+    expect(told(timeline(momentsOf(frames), row("succeeded", 1, 0.25, 0.5)))).toEqual([
+      "created past 0 -",
+      "queued past 0 0.25",
+      "setup past 0.25 0.25",
+      "started past 0.5 0.5",
+      "output past 1 0.5",
+      "done past 1 1",
+    ]);
+  });
+
+  test("cancelled before a runner had it", () => {
+    const frames: Frames = [
+      [0, pending],
+      [5, ...end("canceled")],
+    ];
+    expect(told(timeline(momentsOf(frames), row("canceled", 5)))).toEqual([
+      "created past 0 -",
+      "queued past 0 5",
+      "done past 5 5",
+    ]);
+  });
+
+  test("failed in its setup", () => {
+    const frames: Frames = [
+      [0, pending],
+      [1, started(), setup("pulling")],
+      [4, ...end("failed")],
+    ];
+    const steps = timeline(momentsOf(frames), row("failed", 4));
+    expect(told(steps)).toEqual([
+      "created past 0 -",
+      "queued past 0 1",
+      "setup past 1 3",
+      "done past 4 4",
+    ]);
+    expect(steps[2]?.phases).toEqual([{ phase: "pulling", seconds: 3 }]);
+  });
+
+  test("when its log is gone its row tells what it can", () => {
+    expect(told(timeline(NO_MOMENTS, row("succeeded", 9, 2, 6)))).toEqual([
+      "created past 0 -",
+      "queued past 0 1",
+      "setup past 1 2",
+      "started past 3 6",
+      "done past 9 9",
+    ]);
+  });
+
+  test("when its log is of before there were times, likewise", () => {
+    const frames: Frames = [
+      [null, pending],
+      [null, started(), setup("starting"), setup("ready"), output],
+      [null, ...end("succeeded")],
+    ];
+    const steps = timeline(momentsOf(frames), row("succeeded", 9, 2, 6));
+    expect(told(steps)).toEqual([
+      "created past 0 -",
+      "queued past 0 1",
+      "setup past 1 2",
+      "started past 3 6",
+      "done past 9 9",
+    ]);
+    expect(steps[2]?.phases).toEqual([{ phase: "starting", seconds: null }]);
+  });
+});
+
+describe("whatever the clocks say", () => {
+  const seconds = fc.option(fc.double({ min: -5, max: 50, noNaN: true }));
+  const event = fc.constantFrom(
+    ...[
+      pending,
+      started(1),
+      started(2),
+      lost(1),
+      setup("pulling"),
+      setup("starting"),
+      setup("ready"),
+      output,
+    ],
+  );
+  const measured = fc.option(fc.double({ min: 0, max: 60, noNaN: true }), { nil: undefined });
+  const status = fc.constantFrom<TaskStatus>("pending", "started", "succeeded", "failed");
+
+  test("nothing takes less than no time, nor was before it was created, and one order holds", () => {
+    const frames = fc.array(fc.tuple(seconds, event), { maxLength: 12 });
+    fc.assert(
+      fc.property(frames, status, measured, measured, (all, is, setupTime, runTime) => {
+        const steps = timeline(momentsOf(all), row(is, 20, setupTime, runTime));
+        const order = ["created", "gone", "queued", "setup", "started", "output", "done"];
+        const places = steps.map(({ what }) => order.indexOf(what));
+        expect(places).toEqual(places.toSorted((a, b) => a - b));
+        for (const { at, seconds: took, phases = [] } of steps) {
+          if (at !== null) expect(at).toBeGreaterThanOrEqual(T);
+          for (const one of [took, ...phases.map((phase) => phase.seconds)])
+            if (one !== null) expect(one).toBeGreaterThanOrEqual(0);
+        }
+      }),
+    );
+  });
+});

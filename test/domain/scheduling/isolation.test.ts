@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { keysOf, type Run } from "../../../src/domain/scheduling/isolation.ts";
+
+const SECRET = "a-secret-key-for-tests-of-32-chars";
+
+const run: Run = {
+  model_id: "model-1",
+  version_number: 1,
+  isolation: "model",
+  account_id: "ada",
+  prediction_id: "run-1",
+};
+const keys = (changes: Partial<Run> = {}) => keysOf(SECRET, { ...run, ...changes });
+
+/** Whether two runs of this isolation, of which one differs so, may share a container. */
+async function share(isolation: Run["isolation"], difference: Partial<Run>): Promise<boolean> {
+  const [one, other] = await Promise.all([keys({ isolation }), keys({ isolation, ...difference })]);
+  return one.container === other.container;
+}
+
+test.each([
+  ["model", { prediction_id: "run-2" }, true],
+  ["model", { account_id: "eve", prediction_id: "run-2" }, true],
+  ["model", { version_number: 2 }, false],
+  ["model", { model_id: "model-2" }, false],
+  ["account", { prediction_id: "run-2" }, true],
+  ["account", { account_id: "eve", prediction_id: "run-2" }, false],
+  ["account", { version_number: 2 }, false],
+  ["account", { model_id: "model-2" }, false],
+  ["prediction", {}, true],
+  ["prediction", { prediction_id: "run-2" }, false],
+] as const)("by %s, with %j: shared %s", async (isolation, difference, shared) => {
+  expect(await share(isolation, difference)).toBe(shared);
+});
+
+test("what is isolated in another way is another container", async () => {
+  const all = (["model", "account", "prediction"] as const).map((isolation) => keys({ isolation }));
+  const containers = (await Promise.all(all)).map(({ container }) => container);
+  expect(new Set(containers)).toHaveLength(3);
+});
+
+test("files are an account's own, whatever they are for", async () => {
+  const { files } = await keys();
+  expect((await keys({ model_id: "model-2", prediction_id: "run-2" })).files).toBe(files);
+  expect((await keys({ account_id: "eve" })).files).not.toBe(files);
+});
+
+test("whoever knows the ids and not the secret cannot tell a key", async () => {
+  const [mine, theirs, none] = await Promise.all([
+    keys(),
+    keysOf("another-secret-key-of-32-characters", run),
+    keysOf("", run),
+  ]);
+  expect(new Set([mine, theirs, none].map(({ container }) => container))).toHaveLength(3);
+  expect(new Set([mine, theirs, none].map(({ files }) => files))).toHaveLength(3);
+  for (const key of Object.values(mine)) expect(key).toMatch(/^[\w-]{43}$/);
+});

@@ -1,0 +1,129 @@
+/** Patterns as a linear engine has them: which it takes, and that they mean the same there. */
+import fc from "fast-check";
+import { RE2JS } from "re2js";
+import { describe, expect, test } from "vitest";
+import { TooCostly } from "../../../src/domain/schemas/json-schema-validator.ts";
+import { linear } from "../../../src/domain/schemas/pattern.ts";
+import { Trials } from "../../../src/domain/schemas/pattern-matcher.ts";
+
+describe("a pattern", () => {
+  test.each([
+    ["^#[0-9a-f]{6}$", "#00ff7f", "#00ff7g"],
+    ["^(?<year>\\d{4})-(\\d{2})$", "2026-01", "2026-1"],
+    ["^\\S+@\\S+\\.\\S+$", "a@b.example", "a b@c.example"],
+    ["^(a+)+$", "aaaa", `${"a".repeat(5_000)}!`],
+    ["^[\\p{L}\\u{1f408}]+\\x2d$", "ä🐈-", "1-"],
+    ["^[^\\s]*$", "abc", "a\u2003b"],
+    ["^.$", "🐈", "\u2028"],
+    ["^[[:alpha:a]$", "[", "b"],
+    ["^[]$", "never", ""],
+    ["^[^]$", "\n", ""],
+  ])("means what it means to JavaScript: %s", (pattern, fitting, other) => {
+    const native = new RegExp(pattern, "u");
+    const trials = new Trials();
+    for (const text of [fitting, other]) {
+      const expected = text.length < 1_000 && native.test(text);
+      expect([text, trials.fits(pattern, text)]).toEqual([text, expected]);
+    }
+  });
+
+  test.each([
+    "^(?!x)a",
+    "^(?=.*[A-Z])(?=.*\\d).{8,}$",
+    "(?<=a)b",
+    "(?<!a)b",
+    "(a*)\\1",
+    "(?<a>a*)\\k<a>",
+    "\\p{Script=Greek}",
+    "\\p{C}",
+    "(?i:a)",
+    "\\ud83d",
+  ])("that is beyond it is left to the container: %s", (pattern) => {
+    expect(new RegExp(pattern, "u")).toBeDefined();
+    expect(linear(pattern)).toBeUndefined();
+  });
+
+  test.each([
+    "a{1001}",
+    "(?:a{1000}){1000}",
+    "(?:(?:(?:a{20}){20}){20}){20}",
+    "(?:[\\p{L}\\p{N}]{20}){20}",
+    "a{1000}".repeat(1_000),
+    "(?:".repeat(200) + ")".repeat(200),
+    "a".repeat(10_000_000),
+    `[${"a".repeat(1_000_000)}]`,
+  ])("that is too large is not even compiled: %.40s", (pattern) => {
+    const begun = performance.now();
+    expect(linear(pattern)).toBeUndefined();
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  });
+
+  const { pattern: anyPattern } = fc.letrec<{ pattern: string }>((tie) => ({
+    pattern: fc.oneof(
+      { maxDepth: 5 },
+      fc.constantFrom(..."ab.^$🐈-# "),
+      fc.constantFrom("[ab]", "[^a]", "[^]", "[]", "[\\s]", "[^\\S]", "[\\b]", "[^^]", "[a\\-z]"),
+      fc.constantFrom("\\b", "\\B", "\\s", "\\S", "\\w", "\\W", "\\D", "\\t", "\\v", "\\.", "\\/"),
+      fc.constantFrom("\\u0041", "\\u{1f408}", "\\ud83d\\udc08", "\\x2d", "\\cJ", "\\0", "\\p{L}"),
+      fc.constantFrom("[🐈-🐙]", "[[:alpha:a]", "[\\p{Lu}\\d]", "[\\w-]"),
+      fc.tuple(tie("pattern"), tie("pattern")).map(([a, b]) => a + b),
+      fc.tuple(tie("pattern"), tie("pattern")).map(([a, b]) => `(?:${a}|${b})`),
+      fc.tuple(tie("pattern"), tie("pattern")).map(([a, b]) => `${a}|${b}`),
+      fc
+        .tuple(tie("pattern"), fc.constantFrom("*", "+", "?", "{3}", "{2,}", "{0,9}", "*?"))
+        .map(([a, times]) => `(${a})${times}`),
+    ),
+  }));
+  const anyText = fc
+    .array(fc.constantFrom(..."abA1 \n\r\u2028\u00a0\ufeff-🐈🐙äΩ\b\0[]:_/.^\t\v#\x7f"), {
+      maxLength: 8,
+    })
+    .map((characters) => characters.join(""));
+
+  test("of any kind that is taken compiles, and means the same", () => {
+    fc.assert(
+      fc.property(anyPattern, fc.array(anyText, { minLength: 5 }), (pattern, texts) => {
+        const found = linear(pattern);
+        fc.pre(found !== undefined);
+        const native = new RegExp(pattern, "u");
+        const engine = RE2JS.compile(found?.source ?? "");
+        for (const text of texts) {
+          // Within a pair of surrogates V8 sees a place that is no boundary.
+          const plain = /\\[bB]/.test(pattern) ? text.replace(/[\ud800-\udfff]/g, "") : text;
+          expect([plain, engine.test(plain)]).toEqual([plain, native.test(plain)]);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("trials", () => {
+  test.each([
+    ["(?:(?:.+){16}){16}", "a".repeat(36)],
+    ["^(?:a?){200}a{200}$", "a".repeat(200)],
+    ["(a|b)*a(a|b){150}$", "ab".repeat(5_000)],
+    ["(.*)*x", "a".repeat(10_000)],
+  ])("of what took for ever end soon: %.40s", (pattern, text) => {
+    const begun = performance.now();
+    new Trials().fits(pattern, text);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+
+  test("are bounded in sum: 400 texts", () => {
+    const trials = new Trials();
+    const text = "ab".repeat(500);
+    const begun = performance.now();
+    expect(() => {
+      for (let n = 0; n < 400; n++) trials.fits("(a|b)*a(a|b){150}$", text + n);
+    }).toThrow(TooCostly);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+
+  test("of ordinary ones are many: 10,000", () => {
+    const trials = new Trials();
+    for (let n = 0; n < 10_000; n++) {
+      expect(trials.fits("^#[0-9a-f]{6}$", `#${n.toString(16).padStart(6, "0")}`)).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { rootOf, schemaOf } from "../../../src/domain/schemas/version-schemas.ts";
+import type { Schemas } from "../../../src/protocol/model.ts";
+
+const Size = { enum: ["small", "large"] };
+const Input = { type: "object", properties: { size: { $ref: "#/components/schemas/Size" } } };
+
+const given = (prediction: object, components?: Schemas["components"]): Schemas => ({
+  prediction: { input: {}, output: {}, stream_output: false, ...prediction },
+  ...(components && { components }),
+});
+
+test("without components a schema is as it was published", () => {
+  const schemas = given({ input: Input });
+  expect(schemaOf(schemas, "input")).toBe(schemas.prediction.input);
+});
+
+test("with components each brings them along, and stays the same object", () => {
+  const schemas = given({ input: Input }, { schemas: { Size } });
+  expect(schemaOf(schemas, "input")).toEqual({ ...Input, components: { schemas: { Size } } });
+  expect(schemaOf(schemas, "output")).toEqual({ components: { schemas: { Size } } });
+  expect(schemaOf(schemas, "input")).toBe(schemaOf(schemas, "input"));
+});
+
+test("components of a schema's own come first", () => {
+  const own = { schemas: { Size: { enum: ["huge"] } } };
+  const schemas = given({ input: { ...Input, components: own } }, { schemas: { Size, Input } });
+  expect(schemaOf(schemas, "input").components).toEqual({
+    schemas: { Size: { enum: ["huge"] }, Input },
+  });
+});
+
+test("the root of one that is a reference is what it leads to", () => {
+  const input = { $ref: "#/components/schemas/Input" };
+  expect(rootOf(given({ input }, { schemas: { Input, Size } }), "input")).toMatchObject(Input);
+});

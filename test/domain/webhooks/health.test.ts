@@ -1,0 +1,127 @@
+/** Whether an endpoint works: what of a try is news, and when one is switched off. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Health, healthAfter, type Try } from "../../../src/domain/webhooks/health.ts";
+
+const DAY = 86_400_000;
+const NOW = Date.parse("2026-11-26T12:00:00Z");
+
+const healthy: Health = { enabled: true, failing_since: null, last_error: null, notice: null };
+const failing = (days: number, last_error = "answered with status 500"): Health => ({
+  ...healthy,
+  failing_since: NOW - days * DAY,
+  last_error,
+});
+
+const success: Try = {
+  outcome: { status: 200, error: null },
+  givenUp: false,
+  at: NOW,
+  switchOffMs: 5 * DAY,
+};
+const failure: Try = { ...success, outcome: { status: 500, error: "answered with status 500" } };
+const lastFailure: Try = { ...failure, givenUp: true };
+const gone: Try = {
+  ...lastFailure,
+  outcome: { status: 410, error: "answered with status 410", final: true },
+};
+
+test.each<[string, Health, Try, Partial<Health> | undefined]>([
+  ["a success of a healthy one is no news", healthy, success, undefined],
+  [
+    "the first failure begins a time of failing",
+    healthy,
+    failure,
+    { failing_since: NOW, last_error: "answered with status 500" },
+  ],
+  ["those after it are no news", failing(1), failure, undefined],
+  ["nor after days", failing(50), failure, undefined],
+  ["nor one that began before the first", failing(0), { ...failure, at: NOW - 1_000 }, undefined],
+  ["nor the end of a delivery with the same error", failing(1), lastFailure, undefined],
+  [
+    "a delivery that is given up tells what it met",
+    failing(1, "no answer within 10 s"),
+    lastFailure,
+    { last_error: "answered with status 500" },
+  ],
+  [
+    "also when it was tried only once",
+    healthy,
+    lastFailure,
+    { failing_since: NOW, last_error: "answered with status 500" },
+  ],
+  ["a success ends it", failing(3), success, { failing_since: null, last_error: null }],
+  ["but not one that began before it", failing(0), success, undefined],
+  ["five days but for a moment are not five days", failing(5 - 1 / DAY), lastFailure, undefined],
+  ["what is off stays as it was: a failure", { ...failing(9), enabled: false }, gone, undefined],
+  ["and a success", { ...failing(9), enabled: false }, success, undefined],
+])("%s", (_, health, one, changes) => {
+  expect(healthAfter(health, one)).toEqual(changes && { ...health, ...changes });
+});
+
+describe("it is switched off", () => {
+  test("when a delivery is given up and none has arrived for five days", () => {
+    expect(healthAfter(failing(5, "no answer within 10 s"), lastFailure)).toEqual({
+      enabled: false,
+      failing_since: NOW - 5 * DAY,
+      last_error: "answered with status 500",
+      notice:
+        'Switched off on 2026-11-26: no delivery has arrived since 2026-11-21, and the last one failed with: answered with status 500. When the receiver works, switch it on again with PATCH {"enabled": true}.',
+    });
+  });
+
+  test("at once when it says that it is gone", () => {
+    expect(healthAfter(healthy, gone)).toEqual({
+      enabled: false,
+      failing_since: NOW,
+      last_error: "answered with status 410",
+      notice:
+        'Switched off on 2026-11-26: the receiver answered with status 410, which says that it is gone for good. If it is not, switch it on again with PATCH {"enabled": true}; else delete it.',
+    });
+  });
+});
+
+const tries = fc.array(
+  fc.record({
+    error: fc.constantFrom(null, "answered with status 500", "no answer within 10 s"),
+    final: fc.nat(60).map((n) => n === 0),
+    givenUp: fc.nat(4).map((n) => n === 0),
+    hours: fc.nat(30),
+  }),
+  { maxLength: 60 },
+);
+
+test("whatever happens, in order: it is off only for a reason, and changes are few", () => {
+  fc.assert(
+    fc.property(tries, (history) => {
+      let health = healthy;
+      let at = NOW;
+      let turns = 0;
+      let changes = 0;
+      let givenUps = 0;
+      let firstFailure: number | null = null;
+      for (const { error, final, givenUp, hours } of history) {
+        at += 1 + hours * 3_600_000;
+        if ((firstFailure === null) !== (error === null)) turns++;
+        firstFailure = error === null ? null : (firstFailure ?? at);
+        if (error !== null && givenUp) givenUps++;
+        const isGone = final && error !== null;
+        const outcome = { status: null, error, ...(isGone && { final }) };
+        const next = healthAfter(health, { ...success, outcome, givenUp, at });
+        if (next) changes++;
+        health = next ?? health;
+        if (!health.enabled) {
+          const isLong = firstFailure !== null && at - firstFailure >= success.switchOffMs;
+          expect(isGone || (givenUp && isLong)).toBe(true);
+          expect(health.notice).toContain(new Date(at).toISOString().slice(0, 10));
+          break;
+        }
+        expect(isGone).toBe(false);
+        expect(health).toMatchObject({ failing_since: firstFailure, notice: null });
+        expect(health.last_error === null).toBe(firstFailure === null);
+      }
+      expect(changes).toBeLessThanOrEqual(turns + givenUps + 1);
+    }),
+    { numRuns: 2_000 },
+  );
+});

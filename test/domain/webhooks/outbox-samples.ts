@@ -1,0 +1,54 @@
+/** What tests of the outbox begin with. */
+
+import { presentPrediction } from "../../../src/domain/predictions/prediction-resource.ts";
+import { initialState } from "../../../src/domain/predictions/state.ts";
+import type { Rules } from "../../../src/domain/webhooks/delivery.ts";
+import type { Begun, Destination, Happening, Outbox } from "../../../src/domain/webhooks/outbox.ts";
+import type { Outcome } from "../../../src/domain/webhooks/outcome.ts";
+import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
+import { specWith } from "../predictions/samples.ts";
+
+export const rules: Rules = { firstRetryMs: 5_000, lostMs: 15_000 };
+
+export const own: Destination = { endpoint_id: null, events: ["started", "completed"] };
+export const all: Destination = { endpoint_id: "all", events: ["started", "output", "completed"] };
+export const outputOnly: Destination = { endpoint_id: "output-only", events: ["output"] };
+
+const prediction = presentPrediction(specWith(), initialState(specWith()));
+
+export const happening = (
+  event: WebhookEventName,
+  sequence: number,
+  at: number,
+  outputs = 0,
+): Happening => ({
+  event,
+  sequence,
+  at,
+  prediction,
+  attempt: 1,
+  output: event === "completed" ? "items" : "none",
+  outputs,
+  output_bytes: outputs,
+});
+
+export const delivered: Outcome = { status: 200, error: null };
+export const refused = (status: number): Outcome => ({
+  status,
+  error: `answered with status ${status}`,
+});
+
+export const settle = (outbox: Outbox, begun: Begun | undefined, outcome: Outcome, now: number) => {
+  if (!begun) throw new Error("nothing was begun");
+  return outbox.settle(begun, outcome, now, 0.5, rules);
+};
+
+/** What was begun, and where. */
+export const names = (begun: Begun[]) =>
+  begun.map(({ event, delivery }) => [event.event, delivery.endpoint_id]);
+
+/** The state of each delivery, by sequence and receiver. */
+export const states = (outbox: Outbox) =>
+  outbox.events.flatMap(({ sequence, deliveries }) =>
+    deliveries.map(({ endpoint_id, state }) => [sequence, endpoint_id, state]),
+  );

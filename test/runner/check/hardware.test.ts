@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import {
+  parseGpuLoads,
+  parseGpus,
+  readLoad,
+  readMachine,
+} from "../../../runner/src/check/hardware.ts";
+import { machine, telemetryRequest } from "../../../src/protocol/runner.ts";
+
+test("GPUs as nvidia-smi lists them", () => {
+  const csv = "NVIDIA GeForce RTX 4090, 24564\nNVIDIA H100 80GB HBM3, 81559\n\n";
+  expect(parseGpus(csv)).toEqual([
+    { name: "NVIDIA GeForce RTX 4090", memory_gb: 24 },
+    { name: "NVIDIA H100 80GB HBM3", memory_gb: 79.6 },
+  ]);
+});
+
+test("what a card does not tell is nothing", () => {
+  expect(parseGpus("")).toEqual([]);
+  expect(parseGpus("NVIDIA GB10, [N/A]")).toEqual([{ name: "NVIDIA GB10", memory_gb: 0 }]);
+  expect(parseGpuLoads("97, 20480\n[Not Supported], 512")).toEqual([
+    { used: 0.97, memory_used_gb: 20 },
+    { used: 0, memory_used_gb: 0.5 },
+  ]);
+});
+
+test("this machine fits the protocol", async () => {
+  expect(machine.safeParse(await readMachine()).error).toBeUndefined();
+  expect(telemetryRequest.shape.load.safeParse(await readLoad(false)).error).toBeUndefined();
+});

@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { afterEach, expect, test, vi } from "vitest";
+import { Door } from "../../../runner/src/containers/callback-server.ts";
+
+let door: Door;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await door.close();
+});
+
+/** Whether it still stands when the door has answered on it. */
+async function answers(port: number, localAddress: string): Promise<boolean> {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  sockets.push(socket);
+  socket.on("error", () => {});
+  socket.write("GET / HTTP/1.1\r\nHost: door\r\n\r\n");
+  const answered = once(socket, "data").then(() => true);
+  return Promise.race([answered, once(socket, "close").then(() => false)]);
+}
+
+async function hold(port: number, localAddress: string): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  sockets.push(socket);
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return socket;
+}
+
+test("one address has so many connections, and no other suffers from it", async () => {
+  door = new Door({ connections: 6, perAddress: 3 });
+  const port = await door.listen("127.0.0.1");
+  const held: Socket[] = [];
+  for (let n = 0; n < 3; n++) held.push(await hold(port, "127.0.0.1"));
+  expect(await answers(port, "127.0.0.1")).toBe(false);
+  expect(await answers(port, "127.0.0.2")).toBe(true);
+  // One that goes makes room.
+  held[0]?.destroy();
+  await vi.waitFor(async () => expect(await answers(port, "127.0.0.1")).toBe(true));
+});
+
+test("all together have so many", async () => {
+  door = new Door({ connections: 3, perAddress: 2 });
+  const port = await door.listen("127.0.0.1");
+  for (const address of ["127.0.0.1", "127.0.0.1", "127.0.0.2"]) await hold(port, address);
+  expect(await answers(port, "127.0.0.3")).toBe(false);
+});

@@ -1,0 +1,126 @@
+// The proxy that containers have as their only way out, as a program uses it that goes by HTTPS_PROXY.
+import { once } from "node:events";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Door } from "../../../runner/src/containers/callback-server.ts";
+import { type TunnelOptions, Tunnels } from "../../../runner/src/containers/tunnels.ts";
+
+const LOOPBACK = "127.0.0.1";
+
+let door: Door;
+let proxy: number;
+let echo: Server;
+let port: number;
+let looked: string[];
+const sockets: Socket[] = [];
+
+/** Every name is this machine's, which is let through. */
+const HERE: TunnelOptions = {
+  resolve: async (name) => {
+    looked.push(name);
+    return [{ address: LOOPBACK, family: 4 }];
+  },
+  permits: () => true,
+};
+
+beforeEach(async () => {
+  looked = [];
+  echo = createServer((socket) => socket.pipe(socket)).listen(0, LOOPBACK);
+  await once(echo, "listening");
+  const address = echo.address();
+  port = typeof address === "object" && address ? address.port : 0;
+  door = new Door();
+  proxy = await door.listen(LOOPBACK);
+  door.reachedAt(new URL(`http://${LOOPBACK}:${proxy}`));
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await door.close();
+  echo.close();
+});
+
+/** Asks for a tunnel; resolves with the first words of the answer. */
+async function ask(url: string, authority: string): Promise<{ socket: Socket; answer: string }> {
+  const { username, password } = new URL(url);
+  const socket = connect({ port: proxy, host: LOOPBACK });
+  sockets.push(socket);
+  socket.on("error", () => {});
+  const credentials = Buffer.from(`${username}:${password}`).toString("base64");
+  const head = [`CONNECT ${authority} HTTP/1.1`, `Proxy-Authorization: Basic ${credentials}`];
+  socket.write([...head, `Host: ${authority}`, "", ""].join("\r\n"));
+  const first = once(socket, "data").then(([bytes]) => String(bytes));
+  return { socket, answer: await Promise.race([first, once(socket, "close").then(() => "")]) };
+}
+
+test("leads to a listed host, and ends with its container", async () => {
+  const tunnel = new Tunnels(door, HERE).open([`hf.example:${port}`]);
+  const { socket, answer } = await ask(tunnel.url, `HF.example.:${port}`);
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  expect(looked).toEqual(["hf.example"]);
+  socket.write("hello");
+  expect(String((await once(socket, "data"))[0])).toBe("hello");
+  const closed = once(socket, "close");
+  tunnel.close();
+  await closed;
+  expect((await ask(tunnel.url, `hf.example:${port}`)).answer).toBe("");
+});
+
+test("passes on the end of what was said, and what was answered to it", async () => {
+  const late = createServer({ allowHalfOpen: true }, async (socket) => {
+    socket.end(`heard ${await text(socket)}`);
+  }).listen(0, LOOPBACK);
+  await once(late, "listening");
+  const address = late.address();
+  const to = `hf.example:${typeof address === "object" ? address?.port : 0}`;
+  const { socket } = await ask(new Tunnels(door, HERE).open([to]).url, to);
+  socket.end("all");
+  expect(await text(socket)).toBe("heard all");
+  late.close();
+});
+
+test.each([
+  ["another host", "evil.example", "does not list evil.example"],
+  ["another port", "hf.example", "does not list hf.example"],
+  ["an address", "127.0.0.1", "does not list 127.0.0.1"],
+  ["nonsense", "hf.example@evil.example", "does not list"],
+])("refuses %s, and looks for no name", async (_, host, words) => {
+  const tunnel = new Tunnels(door, HERE).open(["hf.example:1"]);
+  const { answer } = await ask(tunnel.url, `${host}:${port}`);
+  // Where Python's clients find what they print: "Tunnel connection failed: 403 the egress …"
+  const [status] = answer.split("\r\n");
+  expect(status).toMatch(/^HTTP\/1\.1 403 the egress of this version /);
+  expect(status).toContain(words);
+  expect(looked).toEqual([]);
+});
+
+test("refuses a listed name that leads into a private network", async () => {
+  const { resolve } = HERE;
+  const tunnel = new Tunnels(door, { resolve }).open([`hf.example:${port}`]);
+  expect((await ask(tunnel.url, `hf.example:${port}`)).answer).toMatch(/^HTTP\/1\.1 502 /);
+  expect(looked).toEqual(["hf.example"]);
+});
+
+test("refuses all where the operator lets nothing out", async () => {
+  const tunnel = new Tunnels(door, { ...HERE, open: false }).open([`hf.example:${port}`]);
+  const { answer } = await ask(tunnel.url, `hf.example:${port}`);
+  expect(answer).toMatch(/^HTTP\/1\.1 403 [\s\S]*lets nothing out/);
+});
+
+test("is nobody's who was not given its address", async () => {
+  new Tunnels(door, HERE).open([`hf.example:${port}`]);
+  expect((await ask("http://guess:x@door", `hf.example:${port}`)).answer).toBe("");
+});
+
+test("has so many connections at a time, and no more", async () => {
+  const tunnel = new Tunnels(door, HERE).open([`hf.example:${port}`]);
+  const asked = await Promise.all(
+    Array.from({ length: 128 }, () => ask(tunnel.url, `hf.example:${port}`)),
+  );
+  expect(asked.every(({ answer }) => answer.includes(" 200 "))).toBe(true);
+  expect((await ask(tunnel.url, `hf.example:${port}`)).answer).toMatch(/^HTTP\/1\.1 503 /);
+  asked[0]?.socket.destroy();
+  await vi.waitFor(async () =>
+    expect((await ask(tunnel.url, `hf.example:${port}`)).answer).toMatch(/ 200 /),
+  );
+});

@@ -1,0 +1,294 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Channel } from "../../../runner/src/control-plane/channel.ts";
+import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
+import { Reporter } from "../../../runner/src/jobs/reporter.ts";
+import { CLOSE } from "../../../src/protocol/channel.ts";
+import { FakeControlPlane, type FakePrediction } from "../support/fake-control-plane.ts";
+import { settings } from "../support/samples.ts";
+
+const DONE = { status: "succeeded", output: "items" } as const;
+
+let plane: FakeControlPlane;
+let prediction: FakePrediction;
+
+beforeEach(async () => {
+  plane = await FakeControlPlane.start();
+  prediction = plane.prediction("l");
+});
+
+afterEach(() => plane.stop());
+
+function open(changes: Partial<typeof settings> = {}, streams = false) {
+  const [onCancel, onHeard] = [vi.fn(), vi.fn()];
+  const reporter: Reporter = new Reporter({
+    limits: { output_bytes: 1_000_000, logs_bytes: 1_000_000 },
+    onChange: () => channel.notify(),
+    onBreach: () => {},
+  });
+  const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
+  const channel = new Channel({
+    address: controlPlane.channel("l"),
+    post: (frame, signal) => controlPlane.finish("l", frame, signal),
+    settings: { ...settings, ...changes },
+    outbox: reporter,
+    onCancel,
+    onHeard,
+  });
+  channel.open(streams);
+  return { channel, reporter, onCancel, onHeard };
+}
+
+const outputs = () => prediction.events.map(({ data }) => data);
+
+function endsAtOnce(reporter: Reporter): void {
+  reporter.setup({ phase: "ready" });
+  reporter.output("hello");
+  reporter.finish(DONE);
+}
+
+test("the receipt of having been heard is told, by welcome and by the answer to a report", async () => {
+  plane.endpoints.set("/v1/runner/report", () => ({ body: { type: "ack", seq: 1, receipt: "r" } }));
+  const short = open();
+  endsAtOnce(short.reporter);
+  await short.channel.ended;
+  expect(short.onHeard).toHaveBeenCalledExactlyOnceWith("r");
+
+  prediction.onConnect = (socket) =>
+    socket.send(JSON.stringify({ type: "welcome", seq: 0, receipt: "s" }));
+  const long = open({}, true);
+  await vi.waitFor(() => expect(long.onHeard).toHaveBeenCalledWith("s"));
+  long.reporter.finish(DONE);
+  await long.channel.ended;
+});
+
+test("a run that has ended before a channel is worth opening is one request", async () => {
+  const { channel, reporter } = open();
+  endsAtOnce(reporter);
+  expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
+  expect(prediction.frames.map(({ seq, events }) => [seq, events.length])).toEqual([[1, 2]]);
+  expect(prediction).toMatchObject({ reports: 1, connections: 0 });
+});
+
+test("a run that is sure to stream has its channel before its first output", async () => {
+  const { channel, reporter } = open({}, true);
+  await vi.waitFor(() => expect(prediction.connections).toBe(1));
+  reporter.output("hello");
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect(prediction).toMatchObject({ reports: 0, connections: 1 });
+});
+
+test("a report that fails takes the channel, with the same frame", async () => {
+  const { channel, reporter } = open();
+  prediction.refuse = 503;
+  endsAtOnce(reporter);
+  await prediction.until(() => prediction.reports === 1);
+  prediction.refuse = undefined;
+  expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
+  expect(prediction.frames.map(({ seq }) => seq)).toEqual([1]);
+  expect(prediction.connections).toBe(1);
+});
+
+test("a report that comes too late is fenced", async () => {
+  const { channel, reporter } = open();
+  prediction.fenced = true;
+  endsAtOnce(reporter);
+  expect(await channel.ended).toEqual({ kind: "fenced", reason: "too late" });
+});
+
+test("a run that ends before the welcome is one frame, and the socket closes with 1000", async () => {
+  const { channel, reporter } = open();
+  reporter.setup({ phase: "ready" });
+  reporter.output("hello");
+  // Output that is not the end at once takes a channel.
+  await turn();
+  reporter.finish(DONE);
+  expect(await channel.ended).toEqual({ kind: "finished", finish: DONE });
+  expect(prediction.frames.map(({ events, finish }) => [events.length, finish])).toEqual([
+    [2, DONE],
+  ]);
+  await prediction.until(() => plane.openSockets === 0);
+});
+
+test("a run that says nothing is marked started by an empty frame within 30 ms", async () => {
+  open();
+  await prediction.until(() => prediction.frames.length === 1);
+  expect(prediction.frames[0]?.events).toEqual([]);
+  // 25 ms by the timer; the rest is for a machine that is busy.
+  expect((prediction.times[0] ?? 0) - prediction.welcomedAt).toBeLessThan(80);
+});
+
+test("first output at once, then one frame a flush, one unacknowledged at a time", async () => {
+  const { channel, reporter } = open({ flush_ms: 100 });
+  await prediction.until(() => prediction.connections === 1);
+  reporter.output(0);
+  await prediction.until(() => prediction.frames.length === 1);
+  for (let i = 1; i <= 3; i++) {
+    reporter.output(i);
+    await turn();
+  }
+  await prediction.until(() => prediction.frames.length === 2);
+  // The first of them, too, had waited for the others.
+  expect(prediction.frames[1]?.events.map(({ data }) => data)).toEqual([1, 2, 3]);
+  prediction.onFrame = () => "mute";
+  reporter.output(4);
+  await prediction.until(() => prediction.frames.length === 3);
+  reporter.output(5);
+  reporter.finish(DONE);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(prediction.received).toEqual([1, 2, 3]);
+  prediction.onFrame = () => "keep";
+  prediction.tell({ type: "ack", seq: 3 });
+  await channel.ended;
+  expect(outputs()).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(prediction.frames.length).toBe(4);
+});
+
+test("resends after a break what was lost, and not what had arrived", async () => {
+  const { channel, reporter } = open({ flush_ms: 1 });
+  let frames = 0;
+  prediction.onFrame = (_frame, socket) => {
+    frames++;
+    // The second frame is lost on its way, the ack of the fourth on its way back.
+    if (frames === 2 || frames === 4) socket.terminate();
+    return frames === 2 ? "drop" : "keep";
+  };
+  for (let i = 0; i < 8; i++) {
+    reporter.output(i);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect(outputs()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(prediction.connections).toBe(3);
+});
+
+test("a stream over a line that keeps breaking is complete and in order", async () => {
+  // No waiting: a delay is a random part of its bound.
+  vi.spyOn(Math, "random").mockReturnValue(-0.99);
+  const { channel, reporter } = open({ flush_ms: 0 });
+  prediction.onFrame = ({ seq }, socket) => {
+    const turn = (seq * 7 + prediction.connections * 5) % 4;
+    if (turn < 2) socket.terminate();
+    return turn === 0 ? "drop" : "keep";
+  };
+  const sent = Array.from({ length: 400 }, (_, index) => index);
+  for (const value of sent) {
+    reporter.output(value);
+    // Twenty frames at least, whatever else the machine does.
+    if (value % 20 === 19) await prediction.until(() => outputs().length > value);
+  }
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect(outputs()).toEqual(sent);
+  expect(prediction.connections).toBeGreaterThan(5);
+  vi.restoreAllMocks();
+});
+
+test("a lost ack of the finish is made good by the welcome", async () => {
+  const { channel, reporter } = open();
+  prediction.onFrame = (_frame, socket) => {
+    socket.terminate();
+    return "mute";
+  };
+  reporter.output("hello");
+  await turn();
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect([prediction.received, prediction.connections]).toEqual([[1], 2]);
+});
+
+test("cancel is passed on, and the finish still arrives", async () => {
+  const { channel, reporter, onCancel } = open();
+  onCancel.mockImplementation(() => reporter.finish({ status: "canceled", output: "none" }));
+  prediction.onConnect = () => prediction.tell({ type: "cancel", reason: "asked for" });
+  expect(await channel.ended).toMatchObject({ kind: "finished", finish: { status: "canceled" } });
+  expect(onCancel).toHaveBeenCalledExactlyOnceWith("asked for");
+});
+
+test.each([
+  ["a fenced frame", () => prediction.tell({ type: "fenced", reason: "late" }), "late"],
+  ["close code 4409", () => prediction.socket?.close(CLOSE.fenced, "late"), "late"],
+])("%s ends it", async (_name, act, reason) => {
+  prediction.onConnect = act;
+  expect(await open().channel.ended).toEqual({ kind: "fenced", reason });
+  expect(prediction.connections).toBe(1);
+});
+
+test.each([409, 410, 404, 401])("HTTP %i at the door ends it", async (status) => {
+  prediction.refuse = status;
+  expect(await open().channel.ended).toEqual({ kind: "fenced", reason: `HTTP ${status}` });
+});
+
+test("HTTP 503 at the door, a broken connection and a takeover are tried again", async () => {
+  prediction.refuse = 503;
+  const { channel, reporter } = open();
+  setTimeout(() => {
+    prediction.refuse = undefined;
+  }, 20);
+  prediction.onConnect = (socket) => {
+    if (prediction.connections === 1) socket.close(CLOSE.replaced);
+  };
+  await prediction.until(() => prediction.connections === 2);
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+});
+
+test("a frame that breaks every connection is given up", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(-0.99);
+  const { channel, reporter } = open();
+  prediction.onFrame = (_frame, socket) => {
+    socket.close(CLOSE.badFrame, "what is this");
+    return "drop";
+  };
+  reporter.output("hello");
+  expect(await channel.ended).toMatchObject({ kind: "lost" });
+  expect(prediction.received.length).toBe(10);
+  vi.restoreAllMocks();
+});
+
+test("a connection without pongs is left for another one", async () => {
+  const { channel, reporter } = open({ ping_seconds: 0.02, lease_seconds: 10 });
+  prediction.answersPings = false;
+  await prediction.until(() => prediction.connections === 2);
+  expect(prediction.pings).toBeGreaterThan(0);
+  prediction.answersPings = true;
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+});
+
+test("without contact for twice the lease the attempt is lost", async () => {
+  const { channel } = open({ lease_seconds: 0.05 });
+  await prediction.until(() => prediction.connections === 1);
+  prediction.refuse = 503;
+  prediction.socket?.terminate();
+  expect(await channel.ended).toMatchObject({ kind: "lost" });
+});
+
+test("a prediction that has other frames than were sent is not ours", async () => {
+  prediction.frames.push({ type: "events", seq: 1, events: [] });
+  expect(await open().channel.ended).toMatchObject({ kind: "lost" });
+});
+
+test("release hands the job back without a frame of events", async () => {
+  const { channel, reporter } = open();
+  channel.release("shutting down");
+  reporter.setup({ phase: "starting" });
+  expect(await channel.ended).toEqual({ kind: "released" });
+  await prediction.until(() => plane.openSockets === 0 && prediction.releases.length === 1);
+  expect(prediction.releases).toEqual(["shutting down"]);
+  expect(prediction.frames).toEqual([]);
+});
+
+test("a frame that cannot be made fails its job, and nothing else", async () => {
+  const { channel, reporter } = open();
+  reporter.output("hello");
+  const detail = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
+  const error = { source: "internal", message: "deep" } as const;
+  reporter.finish({ status: "failed", output: "items", error: { ...error, detail } });
+  const told = { source: "internal", message: "The runner could not report the run" };
+  const finish = { status: "failed", output: "none", error: told };
+  expect(await channel.ended).toEqual({ kind: "finished", finish });
+  expect(prediction.frames).toEqual([{ type: "events", seq: 1, events: [], finish }]);
+});

@@ -1,0 +1,109 @@
+// What a version says that its containers may reach, held by the firewall against the container.
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { DockerOptions } from "../../../runner/src/engines/options.ts";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import type { Egress } from "../../../src/protocol/egress.ts";
+import { docker } from "../../docker/registry.ts";
+import { dockerIsUp } from "../support/containers.ts";
+import { DockerBox } from "../support/docker-box.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+/** Public addresses, and a resolver. */
+const PUBLIC: [string, number][] = [
+  ["1.1.1.1", 443],
+  ["1.1.1.1", 53],
+];
+const REFUSED = { "1.1.1.1,443": "ECONNREFUSED", "1.1.1.1,53": "ECONNREFUSED" };
+
+describe.runIf(dockerIsUp)("egress", () => {
+  let box: DockerBox;
+  let executor: Executor;
+  let server: Server;
+  let port: number;
+
+  /** Every name is this machine's, which stands for the public internet. */
+  const tunnels = {
+    resolve: async () => [{ address: "127.0.0.1", family: 4 }],
+    permits: () => true,
+  };
+
+  async function open(engine: Partial<DockerOptions> = {}): Promise<void> {
+    executor = box.executor(engine, undefined, 4, tunnels);
+    await executor.open();
+  }
+
+  const run = (egress: Egress, input = {}) =>
+    box.run(executor, "traveller", { targets: PUBLIC, ...input }, { egress });
+
+  async function look(egress: Egress, input = {}) {
+    const { sink, finish } = run(egress, input);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    return sink.of("output")[0];
+  }
+
+  beforeAll(async () => {
+    box = await DockerBox.start();
+    await box.push("traveller", "traveller.mjs");
+    server = createServer((socket) => socket.end("welcome")).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    port = address !== null && typeof address === "object" ? address.port : 0;
+  }, 120_000);
+  afterAll(async () => {
+    server.close();
+    await box.close();
+  });
+  afterEach(async () => {
+    await executor.close();
+    expect(await box.containers()).toEqual([]);
+    expect(await box.networks()).toEqual([]);
+  });
+
+  it("of none is none, names included, and the run's reports come all the same", async () => {
+    await open();
+    expect(await look("none", { names: ["example.com"] })).toMatchObject({
+      reached: REFUSED,
+      named: { "example.com": "unknown" },
+      proxy: false,
+    });
+  });
+
+  it("of a list is by the runner alone, to those hosts", async () => {
+    await open();
+    const [listed, other] = [`hf.example:${port}`, `evil.example:${port}`];
+    const input = { authorities: [listed, other], names: ["hf.example"] };
+    expect(await look([listed], input)).toEqual({
+      reached: REFUSED,
+      named: { "hf.example": "unknown" },
+      travelled: { [listed]: "welcome", [other]: 403 },
+      proxy: true,
+    });
+  });
+
+  it("is another container's for another version, on a network of its own", async () => {
+    await open();
+    await look("none", { targets: [] });
+    await look("public", { targets: [] });
+    const format = "{{range $name, $_ := .NetworkSettings.Networks}}{{$name}}{{end}}";
+    const networks = await docker("inspect", "--format", format, ...(await box.containers()));
+    expect(networks.split("\n").sort()).toEqual((await box.networks()).sort());
+  });
+
+  it("is none for all where the operator says so", async () => {
+    await open({ sandbox: { egress: false } });
+    const listed = `hf.example:${port}`;
+    const travelled = { [listed]: 403 };
+    expect(await look([listed], { authorities: [listed] })).toMatchObject({ travelled });
+  });
+
+  it("is refused where there is no firewall to hold it", async () => {
+    await open({ firewall: "off" });
+    const { error } = await run("none").finish;
+    expect(error?.source).toBe("internal");
+    expect(error?.message).toContain("without --firewall off");
+    expect(await look("public", { targets: [] })).toMatchObject({ proxy: false });
+  });
+});

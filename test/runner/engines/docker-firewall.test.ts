@@ -1,0 +1,153 @@
+// The firewall is flushed by others while containers run, as a restart of firewalld does.
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DockerOptions } from "../../../runner/src/engines/options.ts";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import { dockerIsUp, signals } from "../support/containers.ts";
+import { DockerBox, recordedLog } from "../support/docker-box.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+
+const run = promisify(execFile);
+const NEVER = 3_600_000;
+const PATH = process.env.PATH;
+
+describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
+  let box: DockerBox;
+  let executor: Executor;
+  let server: Server;
+  let port: number;
+  /** What containers have sent to this machine, bytes. */
+  let heard: number;
+  const log = recordedLog();
+
+  async function open(engine: Partial<DockerOptions>): Promise<void> {
+    executor = box.executor(engine, log);
+    await executor.open();
+  }
+
+  /** All rules that name the bridge of this box, as `-A …`. */
+  async function rules(): Promise<string[]> {
+    const { stdout } = await run("iptables", ["-w", "5", "-S"]);
+    const [network = ""] = await box.networks();
+    const { stdout: options } = await run("docker", [
+      "network",
+      "inspect",
+      "--format",
+      '{{index .Options "com.docker.network.bridge.name"}}',
+      network,
+    ]);
+    return stdout.split("\n").filter((line) => line.includes(`AUSPEX-${options.trim()}`));
+  }
+
+  /** Packets, since the rules were last put there. */
+  async function refused(): Promise<number> {
+    const [own = ""] = (await rules()).filter((rule) => rule.startsWith("-A AUSPEX"));
+    const { stdout } = await run("iptables", ["-w", "5", "-nvxL", own.split(" ")[1] ?? ""]);
+    const counts = [...stdout.matchAll(/^ *(\d+) +\d+ REJECT/gm)];
+    return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  async function flush(): Promise<void> {
+    for (const rule of await rules()) {
+      if (!rule.startsWith("-A INPUT") && !rule.startsWith("-A DOCKER-USER")) continue;
+      await run("iptables", ["-w", "5", ...rule.replace("-A", "-D").split(" ")]);
+    }
+  }
+
+  beforeAll(async () => {
+    box = await DockerBox.start();
+    await box.push("caller", "caller.mjs");
+    await box.push("liar", "liar.mjs");
+    server = createServer((socket) => {
+      socket.on("data", (bytes) => {
+        heard += bytes.length;
+      });
+      socket.on("error", () => {});
+    }).listen(0, "0.0.0.0");
+    await once(server, "listening");
+    const address = server.address();
+    port = address !== null && typeof address === "object" ? address.port : 0;
+  }, 120_000);
+
+  afterAll(async () => {
+    server.close();
+    await box.close();
+  });
+
+  beforeEach(() => {
+    heard = 0;
+    log.lines.length = 0;
+  });
+
+  afterEach(async () => {
+    process.env.PATH = PATH;
+    await executor.close();
+    expect(await box.containers()).toEqual([]);
+  });
+
+  it("is put back before the next container starts, and cuts what got through meanwhile", async () => {
+    await open({ watch_ms: NEVER });
+    const before = await rules();
+    const stop = signals();
+    const caller = box.run(executor, "caller", { port }, {}, stop);
+    await caller.sink.first("logs");
+    expect(caller.sink.of("logs")).toEqual(["ECONNREFUSED\n"]);
+
+    await flush();
+    await vi.waitFor(() => expect(heard).toBeGreaterThan(0), 10_000);
+    const next = await box.run(executor, "liar", { mode: "pid" }).finish;
+    expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
+    expect((await rules()).sort()).toEqual(before.sort());
+    expect(log.lines.join()).toContain("the firewall of the containers was gone");
+    // The connection from the time between is no way out any more: it is sent again in vain.
+    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 10_000);
+    const cut = heard;
+    await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(2), 10_000);
+    expect(heard).toBe(cut);
+    stop.abortCancel();
+    expect(await caller.finish).toMatchObject({ status: "canceled" });
+  });
+
+  it("is put back by itself, whatever of it was removed", async () => {
+    await open({ watch_ms: 50 });
+    const before = (await rules()).sort();
+    await flush();
+    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 10_000);
+    const [own = ""] = before.filter((rule) => rule.startsWith("-A AUSPEX"));
+    await run("iptables", ["-w", "5", "-F", own.split(" ")[1] ?? ""]);
+    await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 10_000);
+    const way = ["FORWARD", "-j", "DOCKER-USER"];
+    await run("iptables", ["-w", "5", "-D", ...way]);
+    await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 10_000);
+  });
+
+  it("ends what runs and lets nothing start when it cannot be put back", async () => {
+    await open({ watch_ms: 50 });
+    const caller = box.run(executor, "caller", { port });
+    await caller.sink.first("logs");
+    // As if iptables had gone with its package.
+    const broken = join(box.folder, "broken");
+    mkdirSync(broken);
+    for (const name of ["iptables", "iptables-restore"]) {
+      writeFileSync(join(broken, name), "#!/bin/sh\nexit 4\n");
+      chmodSync(join(broken, name), 0o755);
+    }
+    process.env.PATH = `${broken}:${PATH}`;
+    const message = expect.stringMatching(/^the firewall that keeps containers .* put back/);
+    const error = { source: "internal", message };
+    expect(await caller.finish).toMatchObject({ status: "failed", error });
+    await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 10_000);
+    expect(await box.run(executor, "liar").finish).toMatchObject({ status: "failed", error });
+    expect(log.lines.join()).toContain("iptables-restore");
+    // When it can be had again, work goes on.
+    process.env.PATH = PATH;
+    const next = await box.run(executor, "liar", { mode: "pid" }).finish;
+    expect(next).toMatchObject({ status: "succeeded" });
+  });
+});

@@ -1,0 +1,181 @@
+// What a container gets of the machine, and what nobody may see of it.
+import { availableParallelism } from "node:os";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
+import { confinement, runtimeProblem } from "../../../runner/src/engines/docker/confinement.ts";
+import type { DockerOptions } from "../../../runner/src/engines/options.ts";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import type { Log } from "../../../runner/src/lib/log.ts";
+import { docker } from "../../docker/registry.ts";
+import { dockerIsUp } from "../support/containers.ts";
+import { DockerBox, recordedLog } from "../support/docker-box.ts";
+
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+
+const MIB = 1024 ** 2;
+
+const inside = z.object({
+  variables: z.record(z.string(), z.string().nullable()),
+  uid: z.number(),
+  argv: z.array(z.string()),
+  pid: z.number(),
+});
+
+describe("how far containers are from root", () => {
+  const info = {
+    ServerVersion: "28",
+    Driver: "overlay2",
+    DriverStatus: null,
+    DockerRootDir: "/var/lib/docker",
+    OperatingSystem: "Debian",
+    Runtimes: { runc: {} },
+    SecurityOptions: ["name=seccomp,profile=builtin"],
+    NCPU: 2,
+    MemTotal: 1,
+  };
+  const mapped = { ...info, SecurityOptions: ["name=seccomp", "name=userns"] };
+
+  it.each([
+    [info, {}, true],
+    [info, { user: "0:0" }, true],
+    [info, { user: "root" }, true],
+    [info, { user: "65534:65534" }, false],
+    [info, { runtime: "runsc" }, false],
+    [mapped, {}, false],
+    [{ ...info, SecurityOptions: ["name=rootless"] }, {}, false],
+  ])("is said, and what to do about it: %#", (found, sandbox, advised) => {
+    expect(confinement(found, sandbox).advice !== undefined).toBe(advised);
+  });
+
+  it("is no secret where Docker lacks the runtime that is asked for", () => {
+    expect(runtimeProblem(info, { runtime: "runsc" })).toContain("no runtime runsc");
+    expect(runtimeProblem(info, { runtime: "runc" })).toBeUndefined();
+  });
+});
+
+describe.runIf(dockerIsUp)("a container", () => {
+  let box: DockerBox;
+  let executor: Executor;
+  const log: Log & { lines: string[] } = recordedLog();
+
+  async function open(engine: Partial<DockerOptions> = {}): Promise<void> {
+    executor = box.executor(engine, log);
+    await executor.open();
+  }
+
+  async function look(model: string, variables: Record<string, string> = {}) {
+    const names = [...Object.keys(variables), "HOST"];
+    const { sink, finish } = box.run(executor, model, { names }, { variables });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const [id = ""] = await box.containers();
+    return { seen: inside.parse(sink.of("output")[0]), inspected: await docker("inspect", id) };
+  }
+
+  beforeAll(async () => {
+    box = await DockerBox.start();
+    const script = "insider.mjs";
+    await box.push("insider", script, { commands: ["VOLUME /data", "RUN chmod 777 /src"] });
+    await box.push("bare", script, { commands: ['RUN ["/bin/busybox", "rm", "/bin/sh"]'] });
+    const python = "/usr/local/bin/python";
+    const server = `printf '#!/bin/sh\\nexec node /src/model.mjs "$@"\\n' >${python}`;
+    await box.push("cog", script, {
+      labels: ["run.cog.version=0.17.0"],
+      commands: [`RUN ${server} && chmod +x ${python}`],
+    });
+  }, 120_000);
+  afterAll(() => box.close());
+  beforeEach(() => {
+    log.lines.length = 0;
+  });
+  afterEach(async () => {
+    await executor.close();
+    expect(await box.containers()).toEqual([]);
+  });
+
+  const SECRET = `it's "sealed" $HOME \`id\` \\ ü\nsecond line`;
+
+  it("has variables that Docker does not show", async () => {
+    await open();
+    const variables = { HF_TOKEN: SECRET, PPID: "7", HOST: "1.2.3.4", EMPTY: "" };
+    const { seen, inspected } = await look("insider", variables);
+    expect(seen.variables).toEqual({ ...variables, HOST: "0.0.0.0" });
+    expect(seen.pid).toBe(1);
+    expect(inspected).not.toContain("HF_TOKEN");
+    expect(inspected).not.toContain("sealed");
+    expect(log.lines.join()).not.toContain("sealed");
+  });
+
+  it("has them beside the flags of Cog's server", async () => {
+    await open();
+    const { seen, inspected } = await look("cog", { HF_TOKEN: SECRET });
+    expect(seen.variables.HF_TOKEN).toBe(SECRET);
+    expect(seen.argv).toEqual([
+      "-m",
+      "cog.server.http",
+      "--await-explicit-shutdown=true",
+      expect.stringMatching(/^--upload-url=http/),
+    ]);
+    expect(inspected).not.toContain("sealed");
+  });
+
+  it("has them in sight where the image has no shell, and the log says so", async () => {
+    await open();
+    const { seen, inspected } = await look("bare", { HF_TOKEN: "plain" });
+    expect(seen.variables.HF_TOKEN).toBe("plain");
+    expect(inspected).toContain("HF_TOKEN=plain");
+    expect(log.lines.join()).toMatch(/has no \/bin\/sh, so docker inspect shows.*test\/bare/);
+  });
+
+  it("has an equal share of the machine, and what its operator says", async () => {
+    await open({ containers: 4 });
+    const equal = JSON.parse((await look("insider")).inspected)[0].HostConfig;
+    const total = Number(await docker("info", "--format", "{{.MemTotal}}"));
+    expect(equal.Memory).toBe(Math.floor((total * 0.9) / 4));
+    expect(equal.MemorySwap).toBe(equal.Memory);
+    expect(equal.NanoCpus).toBe((availableParallelism() / 4) * 1e9);
+    await executor.close();
+    const sandbox = { runtime: "io.containerd.runc.v2", user: "1000:1000", cpus: 0, pids: 99 };
+    await open({ containers: 4, sandbox });
+    const { seen, inspected } = await look("insider", { HF_TOKEN: SECRET });
+    expect(seen.uid).toBe(1000);
+    expect(seen.variables.HF_TOKEN).toBe(SECRET);
+    const said = JSON.parse(inspected)[0].HostConfig;
+    expect(said).toMatchObject({ Runtime: "io.containerd.runc.v2", NanoCpus: 0, PidsLimit: 99 });
+  });
+
+  it.each(["/src/scratch.bin", "/data/scratch.bin"])(
+    "ends when it writes too much: %s",
+    async (file) => {
+      await open({ watch_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
+      const { finish } = box.run(executor, "insider", { file, mebibytes: 30 });
+      const message = expect.stringContaining("wrote more than the 0.0195 GB of disk");
+      expect(await finish).toMatchObject({
+        status: "failed",
+        error: { source: "external", message },
+      });
+      expect(log.lines.join()).toContain("has no quota: what containers write is watched");
+      const next = await box.run(executor, "insider").finish;
+      expect(next).toMatchObject({ status: "succeeded" });
+    },
+  );
+
+  it("is not started by a runtime that Docker does not have", async () => {
+    executor = box.executor({ sandbox: { runtime: "runsc" } }, log);
+    const message = expect.stringMatching(/^Docker has no runtime runsc, which --runtime asks for/);
+    await expect(executor.open()).rejects.toMatchObject({ source: "internal", message });
+    const findings = await checkEngine({ kind: "docker", sandbox: { runtime: "runsc" } });
+    const [isolation] = findings.filter(({ name }) => name === "container isolation");
+    expect(isolation).toMatchObject({ ok: false, advice: expect.stringContaining("daemon.json") });
+  });
+
+  it("is said to be near to root where it is", async () => {
+    await open();
+    const warned = "warn root in a container is root of this machine, but for its capabilities";
+    expect(log.lines.join("\n")).toContain(warned);
+    const [isolation] = (await checkEngine({ kind: "docker" })).filter(
+      ({ name }) => name === "container isolation",
+    );
+    expect(isolation).toMatchObject({ ok: true, advice: expect.stringContaining("userns-remap") });
+  });
+});

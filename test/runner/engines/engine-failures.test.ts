@@ -1,0 +1,111 @@
+// What Docker and the system say, and what callers are told of it.
+import { describe, expect, it, test } from "vitest";
+import { asFailure, external, internal } from "../../../runner/src/containers/failure.ts";
+import { ControlPlaneError, reasonOf } from "../../../runner/src/control-plane/error.ts";
+import { pullFailure } from "../../../runner/src/engines/docker/pull-failure.ts";
+import { startFailure } from "../../../runner/src/engines/docker/start-failure.ts";
+import { recordedLog } from "../support/docker-box.ts";
+
+const GPU =
+  '(HTTP code 500) server error - could not select device driver "" with capabilities: [[gpu]]';
+const OCI = "OCI runtime create failed: runc create failed: unable to start container process: ";
+
+describe("a container that cannot be started", () => {
+  test.each([
+    // Debian's 20.10 and 28, as they were seen.
+    [`${OCI}exec: "serve": executable file not found in $PATH: unknown`, "'serve' cannot be run"],
+    [`${OCI}exec: "/run.sh": permission denied: unknown`, "'/run.sh' cannot be run (permission"],
+    [`${OCI}exec: "/x": stat /x: no such file or directory: unknown`, "'/x' cannot be run (no"],
+    ["(HTTP code 400) bad parameter - No command specified ", "the image has no command"],
+    ["unable to find user ada: no matching entries in passwd file", "has no user 'ada'"],
+  ])("for what is the image's fault: %s", (said, told) => {
+    const failure = startFailure(new Error(said), { needsGpu: false, hasGpu: false });
+    expect(failure.source).toBe("external");
+    expect(failure.message).toContain(told);
+  });
+
+  test("for the GPU that the image needs: whose matter it is depends on the machine", () => {
+    const why = (needsGpu: boolean, hasGpu: boolean) =>
+      startFailure(new Error(GPU), { needsGpu, hasGpu });
+    expect(why(true, false)).toMatchObject({
+      source: "external",
+      message: expect.stringMatching(/needs a GPU .* has none: publish a version for hardware/),
+    });
+    expect(why(true, true)).toMatchObject({
+      source: "internal",
+      message: expect.stringMatching(/operator installs the NVIDIA driver and container toolkit/),
+    });
+    expect(why(false, false)).toMatchObject({
+      source: "internal",
+      message: expect.stringContaining("--gpus always"),
+    });
+  });
+
+  test("for what is the machine's trouble: its words are for the log", () => {
+    const error = new Error(
+      "(HTTP code 500) server error - open /var/lib/docker/overlay2/ab12/link: no such file",
+    );
+    const failure = startFailure(error, { needsGpu: false, hasGpu: false });
+    expect(failure).toMatchObject({ source: "internal", cause: error });
+    expect(failure.message).not.toContain("/var/lib");
+  });
+});
+
+describe("an image that cannot be pulled", () => {
+  const of = (message: string) => pullFailure("r.test/ada/m@sha256:1", new Error(message));
+
+  test.each([
+    ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "docker push prints"],
+    // Docker's own registry says so of a repository that nobody has pushed to, as well.
+    ["manifest for r.test/ada/m@sha256:1 not found: manifest unknown: ...", "under this name"],
+    ["no matching manifest for linux/amd64 in the manifest list", "--platform"],
+    ["pull access denied for ada/m, repository does not exist or may require", "docker login"],
+    ["unauthorized: authentication required", "docker login"],
+    ["name unknown: repository name not known to registry", "repository's name"],
+  ])("for good: %s", (said, told) => {
+    const { failure, final } = of(said);
+    expect(final).toBe(true);
+    expect(failure.source).toBe("external");
+    expect(failure.message).toMatch(/^r\.test\/ada\/m@sha256:1 cannot be pulled: /);
+    expect(failure.message).toContain(told);
+  });
+
+  test.each([
+    ['Get "https://r.test/v2/": dial tcp 10.0.0.7:443: connect: connection refused', "log"],
+    ["write /var/lib/docker/tmp/GetImageBlob7: no space left on device", "disk"],
+  ])("for now: %s", (said, told) => {
+    const { failure, final } = of(said);
+    expect(final).toBe(false);
+    expect(failure.source).toBe("internal");
+    expect(failure.message).toContain(told);
+    expect(failure.message).not.toMatch(/10\.0\.0\.7|\/var/);
+  });
+});
+
+describe("what may be told of an error", () => {
+  it("is the code of the system's, and nothing of the network's", () => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write '/srv/x'"), {
+      code: "ENOSPC",
+    });
+    expect(reasonOf(full)).toBe("ENOSPC");
+    expect(reasonOf(new TypeError("fetch failed", { cause: full }))).toBe("ENOSPC");
+    expect(reasonOf(new AggregateError([full]))).toBe("ENOSPC");
+    expect(reasonOf(new Error("its stream has no end"))).toBe("its stream has no end");
+    expect(reasonOf(new ControlPlaneError("http://10.1.1.1: fetch failed"))).toBe(
+      "the service did not answer",
+    );
+    expect(reasonOf(new ControlPlaneError("HTTP 403", { status: 403 }))).toBe("HTTP 403");
+    const docker = Object.assign(new Error("(HTTP code 500) /var/lib/docker"), { statusCode: 500 });
+    expect(reasonOf(docker)).toBe("Docker answered 500");
+  });
+
+  it("goes to the log whole, once", () => {
+    const log = recordedLog();
+    const cause = new Error("open /var/lib/docker/x");
+    const failure = internal("the container cannot be started", { cause });
+    for (const _ of "ab") expect(asFailure(failure, log)).toBe(failure);
+    expect(log.lines).toEqual([expect.stringMatching(/^warn the container .*open \/var\/lib/)]);
+    asFailure(external("input.a: too large", { cause: external("too large") }), log);
+    expect(log.lines).toHaveLength(1);
+  });
+});

@@ -1,0 +1,293 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
+import { folderDigest, listModels } from "../../../runner/src/engines/process/model-folder.ts";
+import { PidFiles } from "../../../runner/src/engines/process/pidfile.ts";
+import { ProcessEngine } from "../../../runner/src/engines/process/process.ts";
+import { signalGroup, spawnGroup } from "../../../runner/src/engines/process/process-group.ts";
+import type { Log } from "../../../runner/src/lib/log.ts";
+import {
+  addModel,
+  type Box,
+  makeJob,
+  openBox,
+  processesIn,
+  record,
+  signals,
+  silent,
+} from "../support/containers.ts";
+
+const source = (path: string) => fileURLToPath(new URL(`../../../runner/${path}`, import.meta.url));
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "auspex-process-"));
+});
+afterEach(async () => {
+  await vi.waitFor(() => expect(processesIn(directory)).toEqual([]));
+  rmSync(directory, { recursive: true });
+});
+
+describe("the digest of a folder", () => {
+  const write = (name: string, content: string) => writeFileSync(join(directory, name), content);
+
+  it("is that of its files, wherever it lies", async () => {
+    const copy = join(directory, "copy");
+    cpSync(source("examples/hello"), copy, { recursive: true });
+    const digest = await folderDigest(copy);
+    expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(await folderDigest(source("examples/hello"))).toBe(digest);
+    cpSync(source("examples/hello"), join(copy, "node_modules/hello"), { recursive: true });
+    writeFileSync(join(copy, ".env"), "");
+    expect(await folderDigest(copy)).toBe(digest);
+    writeFileSync(join(copy, "model.mjs"), "");
+    expect(await folderDigest(copy)).not.toBe(digest);
+  });
+
+  it("tells names from contents", async () => {
+    write("a", "bc");
+    const one = await folderDigest(directory);
+    rmSync(join(directory, "a"));
+    write("ab", "c");
+    expect(await folderDigest(directory)).not.toBe(one);
+  });
+});
+
+it("lists the models of a folder", async () => {
+  const models = await listModels(source("examples"));
+  const names = ["duotone", "hello", "meaning", "scribe", "scribe-cog", "story", "sums"];
+  expect(models.map(({ manifest }) => manifest.name)).toEqual(names);
+});
+
+describe("a process group", () => {
+  it("dies with its runner, even by SIGKILL", async () => {
+    const script = `
+      import { spawnGroup } from ${JSON.stringify(source("src/engines/process/process-group.ts"))};
+      const command = ["sh", "-c", "sleep 1000 & sleep 1000"];
+      spawnGroup({ command, directory: ${JSON.stringify(directory)}, environment: process.env });
+      console.log("started");
+    `;
+    const runner = spawn(process.execPath, ["--input-type=module", "-e", script]);
+    await once(runner.stdout, "data");
+    await vi.waitFor(() => expect(processesIn(directory).length).toBeGreaterThanOrEqual(3));
+    runner.kill("SIGKILL");
+    await vi.waitFor(() => expect(processesIn(directory)).toEqual([]));
+  });
+
+  it("is swept by its pid file, unless the pid means another process", async () => {
+    const environment = { PATH: process.env.PATH ?? "" };
+    const group = () => spawnGroup({ command: ["sleep", "1000"], directory, environment });
+    const [left, foreign] = [group(), group()];
+    const ended = once(left, "exit");
+    const files = new PidFiles(join(directory, "processes"));
+    await files.sweep();
+    await files.add(left.pid ?? 0);
+    writeFileSync(join(directory, "processes", String(foreign.pid)), "1");
+    expect(await files.sweep()).toEqual([left.pid]);
+    expect(await ended).toEqual([null, "SIGKILL"]);
+    expect(readdirSync(join(directory, "processes"))).toEqual([]);
+    expect(foreign.exitCode).toBeNull();
+    signalGroup(foreign.pid ?? 0, "SIGKILL");
+  });
+});
+
+const LAUNCH = { interface: "cog", egress: "public", variables: {}, environment: {} } as const;
+
+describe("the engine", () => {
+  let box: Box;
+  beforeEach(async () => {
+    box = await openBox();
+  });
+  afterEach(async () => {
+    await box.close();
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("says what is missing, and not where", async () => {
+    const missing = await box.run("nothing", {}).finish;
+    const words = "the runner's machine has no files of test/nothing";
+    expect(missing).toMatchObject({ error: { source: "internal" } });
+    expect(missing.error?.message).toContain(words);
+    writeFileSync(join(box.models, "hello/new.txt"), "");
+    const changed = await box.run("hello", {}).finish;
+    const { digest } = await box.image("hello");
+    expect(changed).toMatchObject({ error: { source: "internal" } });
+    expect(changed.error?.message).toContain(
+      `not those of this version, whose digest is ${digest}`,
+    );
+    for (const { error } of [missing, changed]) expect(error?.message).not.toContain(box.directory);
+  });
+
+  it("tells a crash's last words, and not where the model lies", async () => {
+    const folder = join(box.models, "broken");
+    addModel(box.models, "broken", source("examples/hello/model.mjs"));
+    writeFileSync(join(folder, "model.mjs"), "throw new Error('no weights');\n");
+    const image = { repository: "r/broken", digest: await folderDigest(folder) };
+    const model = { owner: "test", name: "broken", version_number: 1 };
+    const { error } = await box.executor.run(makeJob(image, {}, { model }), record(), signals());
+    expect(error?.message).toMatch(/exited with code 1:[\s\S]*\.\/model\.mjs[\s\S]*no weights/);
+    expect(error?.message).not.toContain(box.directory);
+  });
+
+  it.each(["none" as const, ["huggingface.co"]])(
+    "runs nothing that may not reach all: %s",
+    async (egress) => {
+      const { error } = await box.run("hello", {}, { egress }).finish;
+      expect(error?.source).toBe("internal");
+      expect(error?.message).toContain("configuration.egress");
+      expect(error?.message).toContain("--engine docker");
+      expect(box.processes()).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["eve", "liar"],
+    ["eve", "hello"],
+    ["test", "liar"],
+    ["..", "test"],
+    ["test", "../test/hello"],
+  ])("runs no folder for whoever knows its digest only: %s/%s", async (owner, name) => {
+    mkdirSync(join(box.owners, "eve"));
+    cpSync(join(box.models, "liar"), join(box.owners, "eve/liar"), { recursive: true });
+    const model = { owner, name, version_number: 1 };
+    const { finish } = box.run("hello", { name: "Eve" }, { model });
+    expect(await finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+    expect(box.processes()).toEqual([]);
+  });
+
+  it("finds a model whose owner's folder is a link", async () => {
+    symlinkSync(box.models, join(box.owners, "ada"));
+    const model = { owner: "ada", name: "hello", version_number: 1 };
+    const { finish } = box.run("hello", { name: "Ada" }, { model });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    await vi.waitFor(() => expect(box.executor.images()).toHaveLength(1));
+  });
+
+  it("gives a model the variables that its folder names, and little else", async () => {
+    vi.stubEnv("AUSPEX_TOKEN", "secret");
+    const variables = {
+      STYLE: "plain",
+      WEBHOOK_AUTH_TOKEN: "mine",
+      PORT: "1",
+      GIT_SSH_COMMAND: "sh -c evil",
+    };
+    const { sink, finish } = box.run("liar", { mode: "environment" }, { variables });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    vi.unstubAllEnvs();
+    const engine = ["HOME", "HOST", "PATH", "PORT", "TMPDIR"];
+    const given = [...engine, "AUSPEX_UPLOAD_URL", "COG_THROTTLE_RESPONSE_INTERVAL", "STYLE"];
+    const shell = ["OLDPWD", "PWD", "SHLVL", "_"];
+    const [names] = sink.of("output");
+    expect(names).toEqual(expect.arrayContaining([...given, "WEBHOOK_AUTH_TOKEN"]));
+    const extra = [...given, ...shell, "WEBHOOK_AUTH_TOKEN"];
+    expect(extra).toEqual(expect.arrayContaining(Array.isArray(names) ? names : []));
+  });
+
+  it("tells of a command that does not exist", async () => {
+    const models = join(directory, "models/test");
+    addModel(models, "broken", source("examples/hello/model.mjs"));
+    const manifest = { name: "broken", command: ["no-such-program"] };
+    const schemas = { prediction: { input: {}, output: {} } };
+    writeFileSync(join(models, "broken/auspex.json"), JSON.stringify({ ...manifest, schemas }));
+    const options = {
+      kind: "process",
+      models: join(directory, "models"),
+      state: directory,
+    } as const;
+    const engine = new ProcessEngine(options, silent);
+    await engine.open(async () => 1);
+    const [found] = await listModels(models);
+    const digest = found?.digest ?? "";
+    const uploadUrl = "http://127.0.0.1:9/up";
+    const model = { owner: "test", name: "broken" };
+    const launch = { ...LAUNCH, model, image: { repository: "r", digest }, uploadUrl };
+    const { exited } = await engine.start(launch);
+    const logs = expect.stringContaining("no-such-program");
+    expect(await exited).toEqual({ description: "exited with code 127", logs });
+  });
+
+  it("removes what an earlier life has left, and nothing else", async () => {
+    const state = join(directory, "state");
+    for (const folder of ["tmp/auspex-scratch-Abc123", "tmp/mine", "processes/mine"]) {
+      mkdirSync(join(state, folder), { recursive: true });
+    }
+    writeFileSync(join(state, "processes/1"), "no process began then");
+    writeFileSync(join(state, "processes/notes.txt"), "mine");
+    const engine = new ProcessEngine({ kind: "process", models: box.owners, state }, silent);
+    await engine.open(async () => 1);
+    expect(readdirSync(join(state, "tmp"))).toEqual(["mine"]);
+    expect(readdirSync(join(state, "processes")).sort()).toEqual(["mine", "notes.txt"]);
+  });
+
+  it("tells of an exit also when something of it cannot be removed", async () => {
+    const processes = join(directory, "processes");
+    const engine = new ProcessEngine(
+      { kind: "process", models: box.owners, state: directory },
+      silent,
+    );
+    await engine.open(async () => 1);
+    const uploadUrl = "http://127.0.0.1:9/up";
+    const image = await box.image("hello");
+    const launch = { ...LAUNCH, model: { owner: "test", name: "hello" }, image, uploadUrl };
+    const { exited, kill } = await engine.start(launch);
+    const [pid = ""] = readdirSync(processes);
+    rmSync(join(processes, pid));
+    mkdirSync(join(processes, pid));
+    await kill();
+    expect(await exited).toMatchObject({ description: "was ended by SIGKILL" });
+  });
+
+  it("is checked in words", async () => {
+    const options = { kind: "process", models: box.owners, state: directory } as const;
+    const [isolation, good] = await checkEngine(options);
+    expect(isolation).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining("isolates nothing"),
+    });
+    expect(good).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining("test/hello, test/liar, test/meaning"),
+    });
+    const [, bad] = await checkEngine({ ...options, models: join(directory, "nowhere") });
+    expect(bad).toMatchObject({ ok: false, advice: expect.stringContaining("--models") });
+    const [, misplaced] = await checkEngine({ ...options, models: box.models });
+    expect(misplaced).toMatchObject({ advice: expect.stringContaining("{owner}/{name}") });
+  });
+
+  it("says at its start that it isolates nothing", async () => {
+    const warnings: string[] = [];
+    const log: Log = { ...silent, warn: (message) => warnings.push(message) };
+    const options = { kind: "process", models: box.owners, state: directory } as const;
+    await new ProcessEngine(options, log).open(async () => 1);
+    expect(warnings).toEqual([expect.stringContaining("isolates nothing")]);
+  });
+});
+
+it("Docker that is not there is told, with advice", async () => {
+  const socket = join(directory, "docker.sock");
+  const [finding] = await checkEngine({ kind: "docker", socket });
+  expect(finding).toMatchObject({ ok: false, name: "docker", advice: expect.any(String) });
+});
+
+it("Docker that answers nonsense is told too", async () => {
+  const socket = join(directory, "docker.sock");
+  const server = createServer((_request, response) => response.end("{}")).listen(socket);
+  const [finding] = await checkEngine({ kind: "docker", socket });
+  server.closeAllConnections();
+  server.close();
+  expect(finding).toMatchObject({ ok: false, name: "docker" });
+});

@@ -1,0 +1,30 @@
+/** Files of an input in a whole run: fetched while the container starts. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Box, openBox } from "../support/containers.ts";
+
+let box: Box;
+beforeAll(async () => {
+  box = await openBox();
+});
+afterAll(() => box.close());
+
+const files = [{ at: ["image"] }];
+const image = "https://10.0.0.1/private.png";
+
+it("one that cannot be had ends the run before its container is ready", async () => {
+  const run = box.run("liar", { image }, { files, variables: { SETUP: "endless" } });
+  expect(await run.finish).toMatchObject({
+    status: "failed",
+    error: { source: "external", message: expect.stringMatching(/^input\.image: 10\.0\.0\.1/) },
+  });
+  expect(JSON.stringify(run.sink.of("setup"))).not.toContain("ready");
+});
+
+it("and the next run has the container to itself", async () => {
+  const name = { name: "Ada" };
+  const failed = await box.run("hello", { ...name, image }, { files }).finish;
+  expect(failed.status).toBe("failed");
+  const { finish, sink } = box.run("hello", name);
+  expect(await finish).toMatchObject({ status: "succeeded" });
+  expect(sink.of("output")).toEqual(["Hello, Ada!"]);
+});

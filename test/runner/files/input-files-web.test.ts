@@ -1,0 +1,307 @@
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { FileCache } from "../../../runner/src/files/cache.ts";
+import { Reach } from "../../../runner/src/files/public-address.ts";
+import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
+import { type Times, WebFiles } from "../../../runner/src/files/web-files.ts";
+import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
+
+const MAX = 100_000;
+const LIMITS = { bytes: 1_000_000, age: 3_600_000 };
+const never = new AbortController().signal;
+
+let folder: string;
+let cache: FileCache;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "auspex-web-"));
+  cache = new FileCache(folder, LIMITS);
+  await cache.start();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const webFiles = (times?: Times) =>
+  new WebFiles(new PublicFetch(new Reach(ALLOWED)), cache, MAX, times);
+
+const kept = () => readdirSync(join(folder, "files")).length;
+const onTheWay = () => readdirSync(join(folder, "partial")).length;
+
+async function read(files: WebFiles, url: string, key = "ada"): Promise<string> {
+  const held = await files.open(url, key, never);
+  const text = readFileSync(held.path, "utf8");
+  held.release();
+  return text;
+}
+
+test("what a server says of a file: its name and its type", async () => {
+  const web = await serve((request, response) => {
+    if (request.url === "/named") {
+      response.setHeader("content-disposition", `attachment; filename="a b.png"`);
+    } else if (request.url === "/exact") {
+      const both = `attachment; filename="x.png"; filename*=UTF-8''%C3%A4.png`;
+      response.setHeader("content-disposition", both);
+    } else if (request.url?.startsWith("/moved")) {
+      response.writeHead(302, { location: "/opaque" });
+    }
+    response.setHeader("content-type", "image/png").end("x");
+  });
+  const files = webFiles();
+  const names = [];
+  for (const path of ["/named", "/exact", "/dir/photo%201.png?size=2#top", "/", "/%E0%A4%A"]) {
+    const held = await files.open(web.url + path, "ada", never);
+    names.push(held.facts.name);
+    expect(held.facts.mime_type).toBe("image/png");
+  }
+  expect(names).toEqual(["a b.png", "ä.png", "photo 1.png", "", "%E0%A4%A"]);
+});
+
+test.each([
+  ["an ETag", { etag: '"1"' }, "if-none-match", '"1"'],
+  [
+    "a date",
+    { "last-modified": "Sat, 21 Nov 2026 05:00:00 GMT" },
+    "if-modified-since",
+    "Sat, 21 Nov 2026 05:00:00 GMT",
+  ],
+])("a file with %s is asked for again and not sent again", async (_name, sent, header, value) => {
+  const asked: unknown[] = [];
+  const web = await serve((request, response) => {
+    asked.push(request.headers[header]);
+    if (request.headers[header] === value) response.writeHead(304).end();
+    else response.writeHead(200, sent).end("bytes");
+  });
+  expect(await read(webFiles(), `${web.url}/a`)).toBe("bytes");
+  // Also by the next life of the runner.
+  cache = new FileCache(folder, LIMITS);
+  await cache.start();
+  expect(await read(webFiles(), `${web.url}/a`)).toBe("bytes");
+  expect(asked).toEqual([undefined, value]);
+});
+
+test("what one account has fetched is as new to another, and kept once", async () => {
+  const asked: unknown[] = [];
+  const web = await serve((request, response) => {
+    asked.push(request.headers["if-none-match"]);
+    response.writeHead(200, { etag: '"1"' }).end("bytes");
+  });
+  const files = webFiles();
+  const keys = ["ada", "eve", "ada"];
+  for (const key of keys) expect(await read(files, web.url, key)).toBe("bytes");
+  expect(asked).toEqual([undefined, undefined, '"1"']);
+  expect(kept()).toBe(1);
+  const held = await Promise.all(keys.map((key) => files.open(`${web.url}/slow`, key, never)));
+  expect(asked).toHaveLength(5);
+  for (const one of held) one.release();
+});
+
+test("one that has changed is sent anew", async () => {
+  let version = 1;
+  const web = await serve((_request, response) => {
+    response.writeHead(200, { etag: `"${version}"` }).end(`bytes ${version}`);
+  });
+  const files = webFiles();
+  expect(await read(files, web.url)).toBe("bytes 1");
+  version = 2;
+  expect(await read(files, web.url)).toBe("bytes 2");
+  expect(kept()).toBe(1);
+});
+
+test("one without validators is fetched anew; the same bytes are kept once", async () => {
+  const web = await serve((_request, response) => response.end("bytes"));
+  const files = webFiles();
+  for (const path of ["/a", "/a", "/b"]) expect(await read(files, web.url + path)).toBe("bytes");
+  expect(web.requests).toHaveLength(3);
+  expect(kept()).toBe(1);
+});
+
+test("an ETag is good for the place that gave it: a redirect may lead elsewhere", async () => {
+  let place = "/old";
+  const web = await serve((request, response) => {
+    if (request.url === "/") response.writeHead(302, { location: place }).end();
+    else if (request.headers["if-none-match"] === '"1"') response.writeHead(304).end();
+    else response.writeHead(200, { etag: '"1"' }).end(request.url);
+  });
+  const files = webFiles();
+  expect(await read(files, web.url)).toBe("/old");
+  expect(await read(files, web.url)).toBe("/old");
+  place = "/new";
+  expect(await read(files, web.url)).toBe("/new");
+});
+
+test("a date is good for the whole address, with its query: the signature of one is not kept", async () => {
+  let latest = "new";
+  const dates: Record<string, string> = {
+    new: "Fri, 20 Nov 2026 00:00:00 GMT",
+    old: "Mon, 02 Nov 2026 00:00:00 GMT",
+  };
+  const web = await serve((request, response) => {
+    const name = new URL(request.url ?? "", "http://x").searchParams.get("file");
+    if (name === null) return response.writeHead(302, { location: `/get?file=${latest}` }).end();
+    const [date = "", since] = [dates[name], request.headers["if-modified-since"]];
+    const unchanged = since !== undefined && Date.parse(date) <= Date.parse(since);
+    if (unchanged) return response.writeHead(304).end();
+    return response.writeHead(200, { "last-modified": date }).end(name);
+  });
+  const files = webFiles();
+  expect(await read(files, `${web.url}/latest`)).toBe("new");
+  latest = "old";
+  expect(await read(files, `${web.url}/latest`)).toBe("old");
+  const [record = ""] = readdirSync(join(folder, "sources"));
+  expect(readFileSync(join(folder, "sources", record), "utf8")).not.toContain("file=");
+});
+
+test("trouble passes, or is the caller's to know", async () => {
+  let failures = 2;
+  const web = await serve((request, response) => {
+    if (failures-- > 0) request.socket.destroy();
+    else response.end("bytes");
+  });
+  const files = webFiles();
+  expect(await read(files, web.url)).toBe("bytes");
+  failures = 3;
+  expect(await errorOf(files.open(`${web.url}/?key=secret`, "ada", never))).toMatchObject({
+    source: "external",
+    message: `${web.host} could not be read: ECONNRESET`,
+  });
+  expect(web.requests).toHaveLength(6);
+});
+
+test("a file that there is not is asked for once", async () => {
+  const web = await serve((_request, response) => response.writeHead(404).end());
+  expect(await errorOf(webFiles().open(web.url, "ada", never))).toMatchObject({
+    source: "external",
+    message: `${web.host} answered with status 404`,
+  });
+  expect(web.requests).toHaveLength(1);
+});
+
+test.each([
+  ["with Content-Length", { "content-length": String(MAX + 1) }],
+  ["without", {}],
+])("too large, %s: refused, and nothing of it stays", async (_name, headers) => {
+  const web = await serve((_request, response) => {
+    response.writeHead(200, headers).end(Buffer.alloc(MAX + 1));
+  });
+  expect(await errorOf(webFiles().open(web.url, "ada", never))).toMatchObject({
+    source: "external",
+    message: expect.stringContaining("larger than the"),
+  });
+  expect([kept(), onTheWay()]).toEqual([0, 0]);
+});
+
+test("a body that is shorter than announced is never kept", async () => {
+  let cut = 3;
+  const web = await serve((_request, response) => {
+    response.writeHead(200, { "content-length": 10, etag: '"1"' });
+    if (cut-- > 0) response.write("12345", () => response.destroy());
+    else response.end("1234567890");
+  });
+  const files = webFiles();
+  expect(await errorOf(files.open(web.url, "ada", never))).toMatchObject({
+    source: "external",
+    message: expect.stringContaining(`${web.host} could not be read`),
+  });
+  expect([kept(), onTheWay()]).toEqual([0, 0]);
+  expect(await read(files, web.url)).toBe("1234567890");
+});
+
+test("no address at all", async () => {
+  expect(await errorOf(webFiles().open("photo.png", "ada", never))).toMatchObject({
+    source: "external",
+  });
+});
+
+test.each([
+  ["silence before the answer", () => {}, { silence: 100, total: 60_000 }, "nothing came"],
+  [
+    "silence in the middle",
+    (_request: IncomingMessage, response: ServerResponse) => void response.write("x"),
+    { silence: 100, total: 60_000 },
+    "nothing came",
+  ],
+  [
+    "a trickle without end",
+    (_request: IncomingMessage, response: ServerResponse) => {
+      const timer = setInterval(() => response.write("x"), 20);
+      response.on("close", () => clearInterval(timer));
+    },
+    { silence: 60_000, total: 200 },
+    "timeout",
+  ],
+])("not waited for: %s", async (_name, handler, times, message) => {
+  const web = await serve(handler);
+  expect(await errorOf(webFiles(times).open(web.url, "ada", never))).toMatchObject({
+    source: "external",
+    message: expect.stringContaining(message),
+  });
+  expect([kept(), onTheWay()]).toEqual([0, 0]);
+});
+
+/** A server that sends the second half when it is told to. */
+async function halting() {
+  const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: begun, resolve: begin } = Promise.withResolvers<ServerResponse>();
+  const web = await serve(async (_request, response) => {
+    response.write("first ");
+    begin(response);
+    await goesOn;
+    response.end("second");
+  });
+  return { web, begun, goOn };
+}
+
+test("runs that want the same at the same time share one download", async () => {
+  const { web, begun, goOn } = await halting();
+  const files = webFiles();
+  const opened = [1, 2, 3].map(() => files.open(web.url, "ada", never));
+  await begun;
+  goOn();
+  const all = await Promise.all(opened);
+  expect(web.requests).toHaveLength(1);
+  for (const held of all) expect(readFileSync(held.path, "utf8")).toBe("first second");
+  // Each of them lets go by itself, and the file stays as long as one has it.
+  all[0]?.release();
+  all[1]?.release();
+  all[1]?.release();
+  const other = await cache.store("other", { name: "", mime_type: "" }, big(995_000)).catch(String);
+  expect(other).toMatch(/no room/);
+  expect(readFileSync(all[2]?.path ?? "", "utf8")).toBe("first second");
+  all[2]?.release();
+  (await cache.store("other", { name: "", mime_type: "" }, big(995_000))).release();
+});
+
+async function* big(size: number) {
+  yield Buffer.alloc(size);
+}
+
+test("one who leaves does not end it for the others", async () => {
+  const { web, begun, goOn } = await halting();
+  const files = webFiles();
+  const first = new AbortController();
+  const left = errorOf(files.open(web.url, "ada", first.signal));
+  const stays = files.open(web.url, "ada", never);
+  await begun;
+  first.abort(new Error("cancelled"));
+  expect(await left).toMatchObject({ message: "cancelled" });
+  goOn();
+  expect(readFileSync((await stays).path, "utf8")).toBe("first second");
+});
+
+test("when nobody waits any more the download ends, and the next one begins anew", async () => {
+  const { web, begun, goOn } = await halting();
+  const files = webFiles();
+  const [one, two] = [new AbortController(), new AbortController()];
+  const left = [one, two].map(({ signal }) => errorOf(files.open(web.url, "ada", signal)));
+  const response = await begun;
+  const closed = once(response, "close");
+  one.abort();
+  two.abort();
+  await Promise.all([...left, closed]);
+  await vi.waitFor(() => expect(onTheWay()).toBe(0));
+  goOn();
+  expect(await read(files, web.url)).toBe("first second");
+  expect(web.requests).toHaveLength(2);
+});

@@ -1,0 +1,90 @@
+// Images that do not do what their version says: whose matter it is, and what is to be done.
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type Box, openBox } from "../support/containers.ts";
+import { asking, CHAT, connect, FakeServer, json } from "../support/vendora-server.ts";
+
+vi.setConfig({ testTimeout: 15_000 });
+
+let box: Box;
+beforeEach(async () => {
+  box = await openBox();
+});
+afterEach(async () => {
+  await box.close();
+  await vi.waitFor(() => expect(box.processes()).toEqual([]));
+});
+
+it.each([
+  ["of its setup", { mode: "pid" }, { SETUP: "locked" }, "/health-check with 401"],
+  ["of a run", { mode: "locked" }, {}, "/predictions with 401"],
+])(
+  "a Cog server demands a key %s: its publisher takes it away",
+  async (_, input, variables, at) => {
+    const { error } = await box.run("liar", input, { variables: { ...variables } }).finish;
+    expect(error?.source).toBe("external");
+    expect(error?.message).toContain(`answers ${at}`);
+    expect(error?.message).toContain("it demands an API key");
+    expect(error?.message).toContain("Its publisher starts it without one");
+  },
+);
+
+it.each([401, 403])(
+  "a vendora server answers calls with %i: no caller's key is meant",
+  async (status) => {
+    const wrong = { error: { message: "Invalid API Key", type: "authentication_error" } };
+    const server = await FakeServer.start({ [CHAT]: json(status, wrong) });
+    const { run } = await connect(server);
+    const { finish, refused, excused } = await run("chat_completions", asking).outcome;
+    // Clients are told of a bad gateway: 401 would be about the token that they have sent.
+    const detail = { status: 502, error: { type: "server_error" } };
+    expect(finish).toMatchObject({ status: "failed", error: { source: "external", detail } });
+    expect(finish.error?.message).toContain(`${CHAT} with ${status}`);
+    expect(finish.error?.message).toContain("Its publisher starts it without one");
+    expect([refused, excused]).toEqual([false, false]);
+  },
+);
+
+it("a vendora server demands one for its health", async () => {
+  const server = await FakeServer.start({ "/health": json(403, {}) });
+  await expect(connect(server)).rejects.toMatchObject({
+    source: "external",
+    message: expect.stringContaining("it demands an API key"),
+  });
+});
+
+it("max_concurrency is above what the image says that it takes: nothing begins", async () => {
+  const limits = { max_concurrency: 4 };
+  const { finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP: "single" }, limits });
+  const { error } = await finish;
+  expect(error?.source).toBe("external");
+  expect(error?.message).toMatch(
+    /^the image takes 1 runs at a time, .* max_concurrency 4: publish/,
+  );
+  const one = box.run("liar", { mode: "pid" }, { variables: { SETUP: "single" } });
+  expect(await one.finish).toMatchObject({ status: "succeeded" });
+});
+
+it("max_concurrency is above what the image takes, which it does not say", async () => {
+  const limits = { max_concurrency: 4 };
+  const { error } = await box.run("liar", { mode: "full" }, { limits }).finish;
+  expect(error?.source).toBe("external");
+  expect(error?.message).toMatch(/^the image takes fewer runs at a time, .* max_concurrency 4/);
+});
+
+it.each([
+  ["0.16", "FatalWorkerException: max_concurrency > 1 requires an async predict function"],
+  ["0.22", "setup failed: COG_MAX_CONCURRENCY > 1 requires an async run() or predict() method"],
+])(
+  "max_concurrency is above what the image takes, and its setup by Cog %s fails by it",
+  async (_, said) => {
+    const variables = { SETUP: "fail", SETUP_LOGS: `${said}\n` };
+    const limits = { max_concurrency: 4 };
+    const { error } = await box.run("liar", { mode: "pid" }, { variables, limits }).finish;
+    expect(error?.source).toBe("external");
+    expect(error?.message).toMatch(/^the image takes fewer runs at a time, .* max_concurrency 4/);
+    expect(error?.message).toContain(said);
+    // The same words of a model that was not asked for more than one are its own affair.
+    const one = await box.run("liar", { mode: "pid" }, { variables }).finish;
+    expect(one.error?.message).toMatch(/^the model's setup failed/);
+  },
+);

@@ -1,0 +1,93 @@
+import type { RequestListener } from "node:http";
+import { expect, test } from "vitest";
+import { Failure } from "../../../runner/src/containers/failure.ts";
+import { describe } from "../../../runner/src/interfaces/cog/description.ts";
+import { ContainerClient } from "../../../runner/src/interfaces/http.ts";
+import { errorOf, serve } from "../support/public-fetch-server.ts";
+
+const never = new AbortController().signal;
+const SCHEMA = JSON.stringify({
+  components: {
+    schemas: {
+      Output: {
+        type: "array",
+        "x-cog-array-type": "iterator",
+        items: { type: "string", format: "uri" },
+      },
+    },
+  },
+});
+const NONE = { iterator: false, declaresFiles: false, chatOnly: false };
+const TIMES = { answer: 10_000, patience: 10_000, pause: 1, quiet: 10_000 };
+const SOON = { answer: 20, patience: 60, pause: 1, quiet: 10 };
+
+const ask = async (
+  handler: RequestListener,
+  times = TIMES,
+  end = never,
+  report: (logs: string) => void = () => {},
+) => {
+  const { url } = await serve(handler);
+  return describe(new ContainerClient(new URL(url)), { report, end }, times);
+};
+
+test("a container that is slow or busy at first is asked again", async () => {
+  let asked = 0;
+  const troubles: RequestListener[] = [
+    (request) => request.socket.destroy(),
+    (_request, response) => void response.writeHead(503).end("{}"),
+    (_request, response) => void response.writeHead(429).end(),
+    // Silence: for this one the patience with one answer is over.
+    () => {},
+  ];
+  const found = await ask(
+    (request, response) => {
+      const trouble = troubles[asked++];
+      if (trouble) trouble(request, response);
+      else response.end(SCHEMA);
+    },
+    { ...TIMES, answer: 200 },
+  );
+  expect(found).toEqual({ iterator: true, declaresFiles: true, chatOnly: false });
+  expect(asked).toBe(5);
+});
+
+test.each([404, 405, 401])("%i: there is no schema", async (status) => {
+  expect(await ask((_request, response) => void response.writeHead(status).end())).toEqual(NONE);
+});
+
+test.each<[string, RequestListener]>([
+  ["an error for good", (_request, response) => void response.writeHead(503).end()],
+  ["nothing in it", (_request, response) => void response.end("{}")],
+])("%s: there is no schema", async (_name, handler) => {
+  expect(await ask(handler, SOON)).toEqual(NONE);
+});
+
+test.each<[string, RequestListener, RegExp]>([
+  ["silence", () => {}, /did not say what its output is/],
+  ["no JSON", (_request, response) => void response.end("<html>"), /openapi\.json is not Cog's/],
+  ["another shape", (_request, response) => void response.end("[]"), /openapi\.json is not Cog's/],
+])("%s: the setup has failed", async (_name, handler, message) => {
+  const error = await errorOf(ask(handler, SOON));
+  expect(error).toBeInstanceOf(Failure);
+  expect(error).toMatchObject({ source: "external", message: expect.stringMatching(message) });
+});
+
+test("who waits for long is told what for, once", async () => {
+  const told: string[] = [];
+  const handler: RequestListener = (_request, response) => void response.writeHead(503).end();
+  const times = { ...TIMES, patience: 60, quiet: 10 };
+  expect(await ask(handler, times, never, (logs) => told.push(logs))).toEqual(NONE);
+  expect(told).toEqual([expect.stringMatching(/openapi\.json answers 503: .* cog build makes it/)]);
+  const found: RequestListener = (_request, response) => void response.end(SCHEMA);
+  expect(await ask(found, TIMES, never, (logs) => told.push(logs))).toMatchObject({
+    iterator: true,
+  });
+  expect(told).toHaveLength(1);
+});
+
+test("a container that ends meanwhile is not waited for", async () => {
+  const gone = new AbortController();
+  const asked = ask(() => gone.abort(new Error("gone")), TIMES, gone.signal);
+  expect(await errorOf(asked)).toMatchObject({ message: "gone" });
+});

@@ -1,0 +1,125 @@
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Door, type Opening } from "../../../runner/src/containers/callback-server.ts";
+import { Receiver } from "../../../runner/src/interfaces/cog/webhooks.ts";
+
+const LARGE = 2_000_000;
+const LONG = { wait: 60_000, turn: 60_000 };
+
+let door: Door;
+/** What was made of the reports, in the order in which it was. */
+let seen: string[];
+beforeEach(async () => {
+  door = new Door();
+  const port = await door.listen("127.0.0.1");
+  door.reachedAt(new URL(`http://127.0.0.1:${port}`));
+  seen = [];
+});
+afterEach(() => door.close());
+
+const expectRun = (receiver: Receiver, name: string): Opening =>
+  receiver.expect({
+    token: "t",
+    maxBytes: 10_000_000,
+    keep: undefined,
+    fail: ({ message }) => void seen.push(`${name} fails: ${message}`),
+    report: (body) => void seen.push(`${name}: ${body.trim()}`),
+    distrust: (what) => void seen.push(`${name} is not trusted: ${what}`),
+  });
+
+interface Sent {
+  outgoing: ClientRequest;
+  /** Its status; 0 when the connection was cut. */
+  status: Promise<number>;
+}
+
+/** A report of which nothing but the headers is there yet: the receiver has them. */
+async function begin({ url }: Opening, length: number): Promise<Sent> {
+  const headers = { authorization: "Bearer t", "content-length": length, expect: "100-continue" };
+  const outgoing = request(url, { method: "POST", headers, agent: false });
+  const { promise: status, resolve } = Promise.withResolvers<number>();
+  outgoing.on("response", (response: IncomingMessage) => {
+    resolve(response.statusCode ?? 0);
+    response.resume();
+  });
+  outgoing.on("error", () => resolve(0));
+  outgoing.flushHeaders();
+  await once(outgoing, "continue");
+  return { outgoing, status };
+}
+
+const end = ({ outgoing, status }: Sent, text: string, length: number): Promise<number> => {
+  outgoing.end(text.padEnd(length));
+  return status;
+};
+
+test("of one run, one report is read at a time, in the order in which they came", async () => {
+  const run = expectRun(new Receiver(door, LONG), "run");
+  const first = await begin(run, 10);
+  const second = await begin(run, 10);
+  const answered = end(second, "second", 10);
+  first.outgoing.write("first");
+  expect(await end(first, "", 5)).toBe(200);
+  expect(await answered).toBe(200);
+  expect(seen).toEqual(["run: first", "run: second"]);
+});
+
+test("so many may wait; more are sent away, and come again", async () => {
+  const run = expectRun(new Receiver(door, LONG), "run");
+  const waiting: Sent[] = [];
+  for (let n = 0; n < 16; n++) waiting.push(await begin(run, 10));
+  const over = await begin(run, 10);
+  expect(await over.status).toBe(503);
+  const statuses = waiting.map((one, n) => end(one, `${n}`, 10));
+  expect(new Set(await Promise.all(statuses))).toEqual(new Set([200]));
+  expect(seen).toEqual(waiting.map((_, n) => `run: ${n}`));
+});
+
+test("of all runs, one large report is read at a time, and small ones beside it", async () => {
+  const receiver = new Receiver(door, LONG);
+  const a = expectRun(receiver, "a");
+  const b = expectRun(receiver, "b");
+  const c = expectRun(receiver, "c");
+  const first = await begin(a, LARGE);
+  const second = await begin(b, LARGE);
+  const waits = end(second, "large", LARGE);
+  expect(await end(await begin(c, 10), "small", 10)).toBe(200);
+  expect(await end(first, "large", LARGE)).toBe(200);
+  expect(await waits).toBe(200);
+  expect(seen).toEqual(["c: small", "a: large", "b: large"]);
+});
+
+test("who does not get a turn soon is told to come again: Cog up to 0.16 does nothing else meanwhile", async () => {
+  const receiver = new Receiver(door, { wait: 20, turn: 60_000 });
+  await begin(expectRun(receiver, "a"), LARGE);
+  const second = await begin(expectRun(receiver, "b"), LARGE);
+  expect(await second.status).toBe(503);
+  expect(seen).toEqual([]);
+});
+
+test("a report that dribbles is cut off, and its run is not trusted", async () => {
+  const receiver = new Receiver(door, { wait: 60_000, turn: 20 });
+  const slow = await begin(expectRun(receiver, "a"), LARGE);
+  const other = await begin(expectRun(receiver, "b"), 10);
+  slow.outgoing.write("x");
+  expect(await end(other, "b", 10)).toBe(200);
+  expect(await slow.status).toBe(0);
+  expect(seen).toContain("a is not trusted: a report of which less than 1 MB came in 0.02 s");
+});
+
+test("one that says that it is too large is not even read", async () => {
+  const run = expectRun(new Receiver(door, LONG), "run");
+  const large = await begin(run, 10_000_001);
+  expect(await large.status).toBe(413);
+  expect(seen).toEqual([expect.stringMatching(/^run is not trusted: a report larger than/)]);
+});
+
+test("when the run is over, nobody waits any more", async () => {
+  const run = expectRun(new Receiver(door, LONG), "run");
+  await begin(run, 10);
+  const second = await begin(run, 10);
+  run.close();
+  expect(await second.status).toBe(503);
+  expect(seen).toEqual([]);
+});

@@ -1,0 +1,279 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type Box, openBox, QUICK, signals } from "../support/containers.ts";
+
+// Real processes, and the machine may be busy with other tests.
+vi.setConfig({ testTimeout: 15_000 });
+
+let box: Box;
+beforeEach(async () => {
+  box = await openBox();
+});
+afterEach(async () => {
+  await box.close();
+  // Killed is not yet gone.
+  await vi.waitFor(() => expect(box.processes()).toEqual([]));
+});
+
+describe("a run", () => {
+  it("succeeds with one value", async () => {
+    const { sink, finish } = box.run("hello", { name: "Ada" });
+    expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
+    expect(sink.of("output")).toEqual(["Hello, Ada!"]);
+    expect(sink.of("metrics")).toEqual([{ predict_time: expect.any(Number) }]);
+    expect(sink.of("setup").at(-1)).toEqual({ phase: "ready" });
+    expect((await finish).setup_seconds).toBeGreaterThan(0);
+    expect((await finish).execution_seconds).toBeGreaterThan(0);
+  });
+
+  it("says ready first in a warm container too", async () => {
+    await box.run("hello", {}).finish;
+    const processes = box.processes();
+    const { sink, finish } = box.run("hello", {});
+    await finish;
+    expect(sink.events[0]).toEqual({ event: "setup", data: { phase: "ready" } });
+    expect(box.processes()).toEqual(processes);
+  });
+
+  it("streams items as they grow, and the logs", async () => {
+    const { sink, finish } = box.run("story", { max_tokens: 12, delay_ms: 2, seed: 1 });
+    await sink.first("output");
+    expect(sink.of("output").length).toBeLessThan(12);
+    expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
+    expect(sink.of("output")).toHaveLength(12);
+    expect(sink.of("logs").join("")).toContain("seed 1");
+    expect(JSON.stringify(sink.of("setup"))).toContain("trained in");
+  });
+
+  it("takes reports in any order, each item once, and nothing after the end", async () => {
+    const { sink, finish } = box.run(
+      "liar",
+      { mode: "disorder" },
+      { variables: { ITERATOR: "1" } },
+    );
+    expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
+    expect(sink.of("output")).toEqual(["a", "b", "c"]);
+    expect(sink.of("logs").join("")).toBe("one\ntwo\nthree\n");
+    expect(sink.of("metrics")).toEqual([{ predict_time: 0.5 }]);
+  });
+
+  it("waits for a report that is on its way, however long that takes", async () => {
+    const { sink, finish } = box.run("liar", { mode: "slow" });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(sink.of("output")).toEqual(["at last"]);
+  });
+
+  it("fails with what the model says", async () => {
+    const { sink, finish } = box.run("sums", { numbers: [1], mode: "fail" });
+    const error = { source: "external", message: "Told to fail" };
+    expect(await finish).toMatchObject({ status: "failed", output: "none", error });
+    expect(sink.of("logs").join("")).toContain("Told to fail");
+  });
+
+  it("fails with the last words of a container that crashes", async () => {
+    const { finish } = box.run("liar", { mode: "crash" });
+    const message = expect.stringMatching(
+      /^the container exited with code 139:\n[\s\S]*segmentation fault/,
+    );
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: { source: "external", message },
+    });
+    expect(box.executor.warm()).toEqual([]);
+  });
+
+  it("keeps the words of earlier runs out of a crash", async () => {
+    await box.run("sums", { numbers: [4711] }).finish;
+    const { finish } = box.run("sums", { numbers: [1, 2, 3], mode: "crash" });
+    const { error } = await finish;
+    expect(error?.message).toContain("sum of 3 numbers");
+    expect(error?.message).not.toContain("4711");
+  });
+});
+
+describe("a start", () => {
+  it("forwards the setup's logs as they grow", async () => {
+    const { sink, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP: "slow" } });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const starting = sink.of("setup").filter((data) => JSON.stringify(data).includes("step"));
+    expect(starting).toEqual([
+      { phase: "starting", logs: "step\n" },
+      { phase: "starting", logs: "step\n" },
+    ]);
+  });
+
+  it.each([
+    ["fail", /^the model's setup failed:\nno weights$/],
+    ["exit", /^the container exited with code 3:\nthe liar is up$/],
+    ["old", /before 0\.7/],
+    ["garbage", /is not Cog's/],
+  ])("that ends in %s is told", async (SETUP, message) => {
+    const { finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP } });
+    const error = { source: "external", message: expect.stringMatching(message) };
+    expect(await finish).toMatchObject({ status: "failed", output: "none", error });
+    expect((await finish).setup_seconds).toBeUndefined();
+  });
+});
+
+describe("a container that lies", () => {
+  it.each([
+    ["wrongId", "external", "another prediction's state"],
+    ["garbage", "external", "not the state of a prediction"],
+    ["deep", "external", "128 levels"],
+    ["many", "external", "2000000 values"],
+    ["huge", "external", "larger than the limits"],
+    ["hangUp", "external", "did not take the prediction"],
+    ["silent", "internal", "idle and has not reported"],
+    ["selfCanceled", "external", "nobody had asked for"],
+    ["full", "internal", "no room"],
+    ["invalid", "external", "body.input.name: too long"],
+    ["sync", "external", "asynchronously"],
+    ["broken", "external", "refused the prediction: 500"],
+  ])("%s fails the run", async (mode, source, text) => {
+    const { sink, finish } = box.run("liar", { mode });
+    const error = { source, message: expect.stringContaining(text) };
+    expect(await finish).toMatchObject({ status: "failed", error });
+    expect(sink.of("output")).toEqual([]);
+    const trusted = ["invalid", "selfCanceled"].includes(mode);
+    expect(box.executor.warm()).toHaveLength(trusted ? 1 : 0);
+  });
+
+  it("is not heard without its token or on another path", async () => {
+    const { sink, finish } = box.run("liar", { mode: "impostor" });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(sink.of("output")).toEqual([[404, 404]]);
+  });
+});
+
+describe("a container whose model has died with a run", () => {
+  const pid = async () => {
+    const { sink, finish } = box.run("liar", { mode: "pid" });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    return sink.of("output")[0];
+  };
+
+  it.each([
+    ["0.9.9 has it", "READY"],
+    ["0.16 has it", "DEFUNCT"],
+    ["0.22 has it", "UNHEALTHY"],
+  ])("is joined by nobody, where it says so as %s", async (_, says) => {
+    await box.close();
+    box = await openBox(4, { ...QUICK, failureWatch: 60_000 });
+    const first = await pid();
+    // Its words are the version's own: what counts is what the container says of itself.
+    const { finish } = box.run("liar", { mode: "die", says, error: "boom" });
+    expect(await finish).toMatchObject({ status: "failed", error: { message: "boom" } });
+    expect(box.executor.warm()).toEqual([]);
+    expect(await pid()).not.toBe(first);
+  });
+
+  it.each([
+    "Worker crashed",
+    "Prediction failed for an unknown reason. It might have run out of memory? (exitcode -9)",
+  ])("is known by Cog's own words: %s", async (error) => {
+    await box.close();
+    box = await openBox(4, { ...QUICK, failureWatch: 60_000 });
+    const first = await pid();
+    await box.run("liar", { mode: "die", says: "READY", error }).finish;
+    expect(await pid()).not.toBe(first);
+  });
+
+  it("gets its next run after a failure that it has outlived", async () => {
+    const first = await pid();
+    expect(await box.run("liar", { mode: "fail" }).finish).toMatchObject({ status: "failed" });
+    expect(await pid()).toBe(first);
+  });
+
+  it("that refuses a run which it was not the first for leaves it to another", async () => {
+    const first = await pid();
+    const refused = box.run("liar", { mode: "brokenOnce" });
+    expect(await refused.finish).toMatchObject({ status: "succeeded" });
+    expect(refused.sink.of("output")).not.toEqual([first]);
+    expect(refused.sink.of("logs")).toEqual([]);
+  });
+});
+
+describe("cancel and abandon", () => {
+  it("stops the model", async () => {
+    const stop = signals();
+    const { sink, finish } = box.run("sums", { numbers: [1], mode: "slow" }, {}, stop);
+    await sink.first("logs");
+    stop.abortCancel();
+    expect(await finish).toMatchObject({ status: "canceled", output: "none" });
+    expect(box.executor.warm()).toHaveLength(1);
+  });
+
+  it("kills a container whose model does not stop", async () => {
+    const stop = signals();
+    const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
+    const { sink, finish } = box.run("sums", input, {}, stop);
+    await sink.first("logs");
+    stop.abortCancel();
+    expect(await finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("cancels while the container starts, and ends the start", async () => {
+    const stop = signals();
+    const { sink, finish } = box.run("liar", { mode: "pid" }, {}, stop);
+    await sink.first("setup");
+    stop.abortCancel();
+    expect(await finish).toEqual({ status: "canceled", output: "none" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("does nothing for a run that is canceled already", async () => {
+    const stop = signals();
+    stop.abortCancel();
+    const { sink, finish } = box.run("hello", {}, {}, stop);
+    expect(await finish).toEqual({ status: "canceled", output: "none" });
+    expect(sink.events).toEqual([]);
+  });
+
+  it("kills at once what is abandoned", async () => {
+    await box.close();
+    box = await openBox(4, { cancelGrace: 60_000 });
+    const stop = signals();
+    const { sink, finish } = box.run("liar", { mode: "hang" }, {}, stop);
+    await sink.first("setup");
+    await vi.waitFor(() => expect(box.executor.warm()).toEqual([]));
+    stop.abortAbandon();
+    expect(await finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("spares an abandoned run's neighbours as long as it stops", async () => {
+    const stop = signals();
+    const limits = { max_concurrency: 8 };
+    const long = { max_tokens: 100, delay_ms: 5, seed: 1 };
+    const first = box.run("story", long, { limits }, stop);
+    const second = box.run("story", long, { limits });
+    await Promise.all([first.sink.first("output"), second.sink.first("output")]);
+    stop.abortAbandon();
+    expect(await first.finish).toMatchObject({ status: "canceled" });
+    expect(await second.finish).toMatchObject({ status: "succeeded" });
+  });
+
+  it("spares the next attempt of the same prediction, which has come here again", async () => {
+    const stop = signals();
+    const of = { prediction_id: randomUUID(), limits: { max_concurrency: 8 } };
+    const input = { max_tokens: 100, delay_ms: 5, seed: 1 };
+    const endless = { ...input, delay_ms: 200, max_tokens: 2_000 };
+    const lost = box.run("story", endless, { ...of, attempt: 1 }, stop);
+    await lost.sink.first("output");
+    const next = box.run("story", input, { ...of, attempt: 2 });
+    await next.sink.first("output");
+    stop.abortAbandon();
+    expect(await lost.finish).toMatchObject({ status: "canceled" });
+    expect(await next.finish).toMatchObject({ status: "succeeded" });
+    expect(next.sink.of("output")).toHaveLength(100);
+  });
+
+  it("fails what runs when the runner stops", async () => {
+    const { sink, finish } = box.run("liar", { mode: "hang" });
+    await sink.first("setup");
+    await vi.waitFor(() => expect(box.processes()).not.toEqual([]));
+    await box.executor.close();
+    expect(await finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+  });
+});

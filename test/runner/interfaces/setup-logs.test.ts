@@ -1,0 +1,95 @@
+/** What a container prints while it starts: its model's owner reads it, and nobody else. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Finish } from "../../../src/protocol/channel.ts";
+import type { SetupProgress } from "../../../src/protocol/event.ts";
+import { type Box, openBox, type Recorded } from "../support/containers.ts";
+
+let box: Box;
+beforeAll(async () => {
+  box = await openBox();
+});
+afterAll(() => box.close());
+
+/** One that speaks OpenAI's convention; a key of its own, so that each starts anew. */
+function ask(SETUP: string, key: string, setup_logs: boolean) {
+  const messages = [{ role: "user", content: "hi" }];
+  const input = { messages, stream: true, way: "say", words: ["hello"] };
+  return box.run("server", input, {
+    interface: "vendora",
+    call: "chat_completions",
+    keys: { container: key, files: "f" },
+    variables: { SETUP },
+    setup_logs,
+  });
+}
+
+const logsOf = (sink: Recorded) =>
+  sink
+    .of("setup")
+    .map((data) => (data as SetupProgress).logs ?? "")
+    .join("");
+
+const whole = ({ sink, finish }: { sink: Recorded; finish: Promise<Finish> }) =>
+  finish.then((end) => JSON.stringify([sink.events, end]));
+
+describe("a server that loads", () => {
+  it("is heard by its owner, line by line, until it is ready", async () => {
+    const { sink, finish } = ask("loud", "a", true);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const logs = logsOf(sink);
+    for (const layer of [3, 2, 1]) expect(logs).toContain(`löading layer ${layer}\n`);
+    expect(sink.of("setup").at(-1)).toEqual({ phase: "ready" });
+  });
+
+  it("is not heard by anybody else", async () => {
+    const run = ask("loud", "b", false);
+    expect(await whole(run)).not.toMatch(/layer|logs/);
+    const phases = run.sink.of("setup").map((data) => (data as SetupProgress).phase);
+    expect(phases).toEqual(["starting", "ready"]);
+  });
+});
+
+describe("a start that fails", () => {
+  it("tells its owner the last words", async () => {
+    const { finish } = ask("fail", "c", true);
+    const message = "the container exited with code 3:\nno weights: the key hunter2 was refused";
+    expect(await finish).toMatchObject({ error: { source: "external", message } });
+  });
+
+  it("tells others the reason, and none of its words", async () => {
+    const run = ask("fail", "d", false);
+    const message = "the container exited with code 3 (its log is for the model's owner to read)";
+    expect(await run.finish).toMatchObject({ error: { source: "external", message } });
+    expect(await whole(run)).not.toContain("hunter2");
+  });
+
+  it("of a Cog model is told in the same way", async () => {
+    const told = async (setup_logs: boolean) => {
+      const keys = { container: `cog ${setup_logs}`, files: "f" };
+      const more = { variables: { SETUP: "fail" }, setup_logs, keys };
+      const { error } = await box.run("liar", { mode: "pid" }, more).finish;
+      return error?.message;
+    };
+    expect(await told(true)).toBe("the model's setup failed:\nno weights");
+    expect(await told(false)).toBe(
+      "the model's setup failed (its log is for the model's owner to read)",
+    );
+  });
+});
+
+it("a crash in the first run tells nobody what was printed before it was ready", async () => {
+  const messages = [{ role: "user", content: "hi" }];
+  const { finish } = box.run(
+    "server",
+    { messages, stream: true, way: "crash" },
+    {
+      interface: "vendora",
+      call: "chat_completions",
+      keys: { container: "e", files: "f" },
+      variables: { SETUP: "loud" },
+      setup_logs: false,
+    },
+  );
+  const { error } = await finish;
+  expect(error?.message).toBe("the container exited with code 139:\nsegmentation fault");
+});

@@ -1,0 +1,262 @@
+/** What a server of the convention is asked, and what becomes of its answers and errors. */
+import { describe, expect, it } from "vitest";
+import {
+  type Answer,
+  asking,
+  CHAT,
+  chat,
+  chunk,
+  completion,
+  connect,
+  data,
+  events,
+  FakeServer,
+  json,
+  switching,
+} from "../support/vendora-server.ts";
+
+describe("a request", () => {
+  const sent = async (call: "chat_completions" | "responses" | "embeddings", input: object) => {
+    const ok = json(200, { model: "served" });
+    const answers = { [CHAT]: ok, "/v1/responses": ok, "/v1/embeddings": ok };
+    const server = await FakeServer.start(answers);
+    const { run } = await connect(server);
+    const { sink, outcome } = run(call, { model: "ada/parrot", ...input });
+    expect((await outcome).finish).toMatchObject({ status: "succeeded", output: "value" });
+    expect(sink.of("output")).toEqual([{ model: "ada/parrot" }]);
+    return server.asked.slice(2);
+  };
+
+  it("goes where the call says, with all that the caller said, and the server's own name", async () => {
+    const input = { input: ["a", "b"], encoding_format: "float", dimensions: 3, odd: { x: null } };
+    expect(await sent("embeddings", input)).toEqual([
+      { path: "/v1/embeddings", body: { ...input, model: "served" } },
+    ]);
+  });
+
+  it("of a streamed chat asks for usage, beside what the caller asks for", async () => {
+    const usage = { include_usage: true };
+    for (const [given, options] of [
+      [undefined, usage],
+      [null, usage],
+      [
+        { include_usage: false, more: 1 },
+        { more: 1, ...usage },
+      ],
+    ]) {
+      const input = { stream: true, ...(given === undefined ? {} : { stream_options: given }) };
+      const [{ body } = { body: {} }] = await sent("chat_completions", input);
+      expect(body).toEqual({ model: "served", stream: true, stream_options: options });
+    }
+  });
+
+  it("is for a stream also where the caller wants one piece, so that leaving it is noticed", async () => {
+    for (const given of [{ stream: false }, { stream: null }, {}]) {
+      const [{ body } = { body: {} }] = await sent("chat_completions", given);
+      const usage = { include_usage: true };
+      expect(body).toEqual({ model: "served", stream: true, stream_options: usage });
+    }
+  });
+
+  it("of a response leaves out what the service does itself", async () => {
+    const input = { input: "hi", previous_response_id: "resp_1", background: true, store: true };
+    const [{ path, body } = { path: "", body: {} }] = await sent("responses", input);
+    expect(path).toBe("/v1/responses");
+    expect(body).toEqual({ model: "served", input: "hi", store: false, stream: true });
+    const [plain] = await sent("responses", { input: "hi", stream: null, background: false });
+    expect(plain?.body).toEqual({ model: "served", input: "hi", store: false, stream: true });
+  });
+
+  it("is not made for a job that does not say by which call it was asked", async () => {
+    const server = await FakeServer.start();
+    const { run } = await connect(server);
+    const { finish, container } = await run(null, {}).outcome;
+    expect(finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+    expect(container).toBe("kept");
+    expect(server.asked).toHaveLength(2);
+  });
+});
+
+describe("an answer in one piece", () => {
+  it("is one output", async () => {
+    const { sink, finish } = await chat(json(200, completion), { stream: false });
+    expect(sink.of("output")).toEqual([{ ...completion, model: "ada/parrot" }]);
+    expect(finish).toMatchObject({ status: "succeeded", output: "value" });
+  });
+
+  it("is kept when it is a failed response, and the run has failed", async () => {
+    const error = { code: "server_error", message: "no" };
+    const response = { object: "response", status: "failed", model: "served", error };
+    const server = await FakeServer.start({ "/v1/responses": json(200, response) });
+    const { run } = await connect(server);
+    const { sink, outcome } = run("responses", { input: "hi" });
+    expect(await outcome).toMatchObject({
+      finish: {
+        status: "failed",
+        output: "value",
+        error: { source: "external", message: "no", detail: { status: 500, error } },
+      },
+      refused: false,
+    });
+    expect(sink.of("output")).toEqual([{ ...response, model: "ada/parrot" }]);
+  });
+
+  it.each(["in_progress", "queued", "cancelled"])(
+    "fails the run when it is a response that is still %s",
+    async (status) => {
+      const response = { object: "response", status, model: "served", output: [] };
+      const server = await FakeServer.start({ "/v1/responses": json(200, response) });
+      const { run } = await connect(server);
+      const { sink, outcome } = run("responses", { input: "hi" });
+      const message = `the container answered with a response that is '${status}'`;
+      expect(await outcome).toMatchObject({
+        finish: { status: "failed", output: "none", error: { source: "external", message } },
+        excused: false,
+      });
+      expect(sink.events).toEqual([]);
+    },
+  );
+
+  it.each(["completed", "incomplete", null, undefined])(
+    "may be a response that is %s",
+    async (status) => {
+      const response = { object: "response", status, output: [] };
+      const server = await FakeServer.start({ "/v1/responses": json(200, response) });
+      const { run } = await connect(server);
+      expect((await run("responses", { input: "hi" }).outcome).finish.status).toBe("succeeded");
+    },
+  );
+
+  it.each(["<html>", "[]", "", '"text"'])("fails the run when it is %j", async (text) => {
+    const { sink, finish } = await chat((response) => void response.end(text));
+    expect(sink.events).toEqual([]);
+    expect(finish).toMatchObject({
+      status: "failed",
+      output: "none",
+      error: { source: "external" },
+    });
+  });
+
+  it("fails the run when it is an error, whatever its status", async () => {
+    const error = { message: "no", type: "server_error", param: null, code: null };
+    const { sink, finish } = await chat(json(200, { error }));
+    expect(sink.events).toEqual([]);
+    expect(finish).toMatchObject({ status: "failed", error: { detail: { status: 500, error } } });
+    expect((await chat(json(200, { ...completion, error: null }))).finish.status).toBe("succeeded");
+  });
+
+  it("may not be larger than an output", async () => {
+    const { sink, finish } = await chat((response) => void response.end("x".repeat(100_001)));
+    expect(sink.events).toEqual([]);
+    expect(finish.error?.message).toBe("the container's answer is larger than 100000 bytes");
+  });
+});
+
+describe("an error", () => {
+  const own = (error: object) => ({ message: "no", param: null, code: null, ...error });
+  const bad = { type: "invalid_request_error" };
+
+  it.each<[number, unknown, object]>([
+    [
+      400,
+      { error: { message: "no", type: "t", param: "p", code: "c" } },
+      { type: "t", param: "p", code: "c" },
+    ],
+    // vLLM
+    [
+      400,
+      { error: { message: "no", type: "BadRequestError", param: null, code: 400 } },
+      { type: "BadRequestError" },
+    ],
+    [
+      400,
+      { object: "error", message: "no", type: "BadRequestError", code: 400 },
+      { type: "BadRequestError" },
+    ],
+    // TGI, TEI
+    [422, { error: "no", error_type: "validation" }, { type: "validation" }],
+    [413, { message: "no", code: 413, type: "Validation" }, { type: "Validation" }],
+    // FastAPI
+    [405, { detail: "no" }, bad],
+    [
+      422,
+      { detail: [{ loc: ["body", "n", 0], msg: "too big", type: "x" }] },
+      { ...bad, message: "body.n.0: too big" },
+    ],
+    [502, "no", { type: "server_error" }],
+    [
+      500,
+      { error: { message: { odd: 1 } } },
+      { type: "server_error", message: '{"error":{"message":{"odd":1}}}' },
+    ],
+    [503, "", { type: "server_error", message: "the container answered 503" }],
+    [429, null, { ...bad, message: "null" }],
+  ])("%i %j is told in the convention's words", async (status, body, told) => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const { sink, finish, container, refused } = await chat(
+      (response) => void response.writeHead(status).end(text),
+    );
+    const error = own(told);
+    expect(sink.events).toEqual([]);
+    expect(finish).toMatchObject({
+      status: "failed",
+      output: "none",
+      error: { source: "external", message: error.message, detail: { status, error } },
+    });
+    expect(finish.error?.detail).toEqual({ status, error });
+    expect(container).toBe("kept");
+    expect(refused).toBe(status < 500);
+  });
+
+  it("says nothing against a server that is well", async () => {
+    const error = json(500, { error: { message: "no such grammar" } });
+    const server = await FakeServer.start({ [CHAT]: error });
+    const { run } = await connect(server);
+    const ask = () => run("chat_completions", asking).outcome;
+    expect(await ask()).toMatchObject({ refused: false, excused: true });
+    server.answers[CHAT] = events([data(chunk("a")), data({ error: "no such grammar" })]);
+    expect(await ask()).toMatchObject({ refused: false, excused: true });
+    server.answers["/health"] = json(503, {});
+    expect(await ask()).toMatchObject({ refused: false, excused: false });
+  });
+
+  it.each<[string, Answer]>([
+    ["that breaks off", (response) => void response.socket?.destroy()],
+    ["without its end", events([data(chunk("a"))])],
+    ["that is none", json(200, [])],
+    ["in no JSON", events(["data: <html>\n\n"])],
+  ])("counts against it as an answer %s", async (_, answer) => {
+    expect(await chat(answer)).toMatchObject({ finish: { status: "failed" }, excused: false });
+  });
+
+  const raw =
+    (text: string, type = "application/json"): Answer =>
+    (response) =>
+      void response.writeHead(200, { "content-type": type }).end(text);
+
+  it.each<[string, Answer]>([
+    ["in one piece", raw("[".repeat(90_000))],
+    [
+      "in one event",
+      raw(`data: {"a":${"[".repeat(200)}${"]".repeat(200)}}\n\n`, "text/event-stream"),
+    ],
+  ])("is what is nested too deep to be looked at, %s", async (_, answer) => {
+    const { finish } = await chat(answer);
+    const message = "the container answered with more than 128 levels of lists and objects";
+    expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
+  });
+
+  it("is what another protocol is", async () => {
+    const { finish, container, excused } = await chat(switching);
+    const message = "the container answered in another protocol than HTTP";
+    expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
+    expect([container, excused]).toEqual(["kept", false]);
+  });
+
+  it("is cut where it is too long for a prediction", async () => {
+    const { finish } = await chat(
+      (response) => void response.writeHead(500).end("x".repeat(5_000)),
+    );
+    expect(finish.error?.message).toHaveLength(2_000);
+  });
+});

@@ -1,0 +1,261 @@
+import { describe, expect, it } from "vitest";
+import { external } from "../../../runner/src/containers/failure.ts";
+import {
+  type Answer,
+  chunk,
+  connect,
+  DONE,
+  data,
+  events,
+  FakeServer,
+  json,
+  until,
+} from "../support/vendora-server.ts";
+
+const CHAT = "/v1/chat/completions";
+const plain = { model: "x", messages: [] };
+const streaming = { ...plain, stream: true };
+
+const metrics =
+  (lines: (running: number) => string, running: () => number): Answer =>
+  (response) =>
+    void response.writeHead(200, { "content-type": "text/plain" }).end(lines(running()));
+
+/** Works until its connection is closed, then `lag` looks longer; says how much in `gauge`. */
+async function worker(gauge: (running: number) => string, lag = 0) {
+  const server = await FakeServer.start({
+    [CHAT]: (response, { stream }) => {
+      if (stream) events([data(chunk("a"))], false)(response, {});
+    },
+  });
+  let looks = 0;
+  const left = () => (server.open === 0 && looks++ >= lag ? 0 : 1);
+  server.answers["/metrics"] = metrics(gauge, () => Math.max(server.open, left()));
+  return server;
+}
+
+const looked = (server: FakeServer) => server.bodies("/metrics").length;
+
+describe("a cancel", () => {
+  it.each([
+    [
+      "vLLM",
+      (n: number) =>
+        `# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{engine="0",model_name="a b} 7"} ${n}.0\nvllm:num_requests_waiting{engine="0"} 9.0\n`,
+    ],
+    [
+      "llama.cpp",
+      (n: number) => `llamacpp:requests_processing ${n}\nllamacpp:requests_deferred 4\n`,
+    ],
+    ["TGI", (n: number) => `tgi_batch_current_size ${n}\n`],
+    ["SGLang", (n: number) => `sglang:num_running_reqs{tp_rank="0"} ${n}.0\n`],
+  ])("closes the connection, and is done when %s says that it works no more", async (_, gauge) => {
+    const server = await worker(gauge, 3);
+    const { run } = await connect(server, { cancelGrace: 10_000 });
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    stop();
+    expect(await outcome).toMatchObject({
+      finish: { status: "canceled", output: "items" },
+      container: "kept",
+    });
+    expect(server.open).toBe(0);
+    expect(looked(server)).toBeGreaterThanOrEqual(4);
+    expect(server.bodies(CHAT)).toHaveLength(1);
+  });
+
+  it("also of what has not answered yet", async () => {
+    const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
+    const { run } = await connect(server);
+    const { outcome, stop } = run("chat_completions", plain);
+    await until(() => server.open === 1);
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "canceled", output: "none" } });
+    expect(server.open).toBe(0);
+  });
+
+  it("counts the runs that go on, and all labels together", async () => {
+    const server = await worker(
+      (n) =>
+        `vllm:num_requests_running{engine="0"} ${n - 1}\nvllm:num_requests_running{engine="1"} 1\n`,
+    );
+    const { run } = await connect(server);
+    const going = [1, 2].map(() => run("chat_completions", streaming));
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await Promise.all([...going.map((one) => one.sink.first("output")), sink.first("output")]);
+    stop();
+    expect(await outcome).toMatchObject({ container: "kept" });
+    expect(server.open).toBe(2);
+    for (const one of going) one.stop();
+    for (const one of going) expect(await one.outcome).toMatchObject({ container: "kept" });
+  });
+
+  it("that is not seen to be heard in time costs the container its life", async () => {
+    const server = await worker(
+      (n) => `llamacpp:requests_processing ${n}\n`,
+      Number.POSITIVE_INFINITY,
+    );
+    const { run } = await connect(server, { cancelGrace: 60 });
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
+    expect(looked(server)).toBeGreaterThan(1);
+  });
+
+  it("lets vLLM count again, whose figures stand still when it has nothing to do", async () => {
+    const server = await worker((n) => `vllm:num_requests_running ${n}\n`);
+    let figure = 1;
+    server.answers["/metrics"] = metrics(
+      (n) => `vllm:num_requests_running ${n}\n`,
+      () => figure,
+    );
+    const { run } = await connect(server, { cancelGrace: 400 });
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    server.answers[CHAT] = (response) => {
+      figure = 0;
+      json(200, {})(response, {});
+    };
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "kept" });
+    const messages = [{ role: "user", content: "." }];
+    expect(server.bodies(CHAT).slice(1)).toEqual([{ model: "served", messages, max_tokens: 1 }]);
+  });
+
+  it("is not taken for heard where vLLM still works when it counts again", async () => {
+    const server = await worker(
+      (n) => `vllm:num_requests_running ${n}\n`,
+      Number.POSITIVE_INFINITY,
+    );
+    const { run } = await connect(server, { cancelGrace: 100 });
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    server.answers[CHAT] = json(200, {});
+    stop();
+    expect(await outcome).toMatchObject({ container: "killed" });
+  });
+
+  it.each([404, 405, 501])(
+    "is done, without metrics (%i), when the server is well",
+    async (status) => {
+      const server = await worker(() => "");
+      server.answers["/metrics"] = json(status, {});
+      const { run } = await connect(server);
+      const well = server.bodies("/health").length;
+      const { sink, outcome, stop } = run("chat_completions", streaming);
+      await sink.first("output");
+      stop();
+      expect(await outcome).toMatchObject({ container: "kept" });
+      expect(server.bodies("/health")).toHaveLength(well + 1);
+    },
+  );
+
+  it.each<[string, Record<string, Answer>]>([
+    ["unwell", { "/metrics": json(404, {}), "/health": json(503, {}) }],
+    [
+      "without such figures, and unwell",
+      { "/metrics": (r) => void r.end("up 1\n"), "/health": json(500, {}) },
+    ],
+    ["silent", { "/metrics": () => {} }],
+    ["broken", { "/metrics": json(500, {}) }],
+  ])("is not done when the server is %s", async (_, answers) => {
+    const server = await worker(() => "");
+    const { run } = await connect(server, { cancelGrace: 50 });
+    Object.assign(server.answers, answers);
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
+  });
+
+  it("is no work of the model, however long it takes to be heard", async () => {
+    const server = await worker((n) => `llamacpp:requests_processing ${n}\n`, 6);
+    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 30 });
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    const stopped = performance.now();
+    stop();
+    const { finish, container } = await outcome;
+    const verified = (performance.now() - stopped) / 1_000;
+    expect([finish.status, container]).toEqual(["canceled", "kept"]);
+    // 30 ms, doubled after every look, up to four times that.
+    expect(verified).toBeGreaterThan(0.3);
+    expect(finish.execution_seconds).toBeLessThan(verified);
+  });
+
+  it("looks seldom, and once for all that have left", async () => {
+    const looks: number[] = [];
+    const server = await worker((n) => {
+      looks.push(performance.now());
+      return `llamacpp:requests_processing ${n}\n`;
+    }, 4);
+    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 50 });
+    const runs = Array.from({ length: 8 }, () => run("chat_completions", streaming));
+    await Promise.all(runs.map(({ sink }) => sink.first("output")));
+    for (const { stop } of runs) stop();
+    for (const { outcome } of runs) expect(await outcome).toMatchObject({ container: "kept" });
+    expect(looks).toHaveLength(5);
+    const gaps = looks.slice(1).map((at, n) => at - (looks[n] ?? 0));
+    // Timers are up to a millisecond early.
+    for (const [n, gap] of gaps.entries()) expect(gap).toBeGreaterThan([49, 99, 199, 199][n] ?? 0);
+  });
+
+  it("does not keep a server from noticing it, which only does when it is not asked", async () => {
+    const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
+    let working = 0;
+    let notices: NodeJS.Timeout | undefined;
+    server.answers["/metrics"] = (response) => {
+      clearTimeout(notices);
+      // As llama.cpp does after a second.
+      notices = setTimeout(() => {
+        working = server.open;
+      }, 80);
+      void response.end(`llamacpp:requests_processing ${Math.max(working, server.open)}\n`);
+    };
+    server.answers[CHAT] = () => {
+      working += 1;
+    };
+    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 100 });
+    const { outcome, stop } = run("chat_completions", plain);
+    await until(() => server.open === 1);
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "kept" });
+  });
+
+  it("ends with a container that ends", async () => {
+    const server = await worker(
+      (n) => `llamacpp:requests_processing ${n}\n`,
+      Number.POSITIVE_INFINITY,
+    );
+    const { run, end } = await connect(server, { cancelGrace: 60_000 });
+    const { sink, outcome, stop } = run("chat_completions", streaming);
+    await sink.first("output");
+    stop();
+    await until(() => looked(server) > 0);
+    end(external("the container was killed"));
+    expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "retired" });
+  });
+
+  it("before the request is no request, and after the answer no cancel", async () => {
+    const server = await FakeServer.start({ [CHAT]: events([data(chunk("a")), DONE]) });
+    const { run } = await connect(server);
+    const early = run("chat_completions", streaming);
+    const { outcome, stop } = run("chat_completions", streaming);
+    await outcome;
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "succeeded" } });
+    expect(await early.outcome).toMatchObject({ finish: { status: "succeeded" } });
+    expect(looked(server)).toBe(0);
+  });
+
+  it("also of a run whose connection has just broken", async () => {
+    const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
+    const { run } = await connect(server, { exitNotice: 60_000 });
+    server.answers[CHAT] = (response) => void response.socket?.destroy();
+    const { outcome, stop } = run("chat_completions", plain);
+    await until(() => server.bodies(CHAT).length === 1 && server.open === 0);
+    stop();
+    expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "kept" });
+  });
+});

@@ -1,0 +1,121 @@
+/** When a server of the convention is ready, and when it never will be. */
+import { describe, expect, it } from "vitest";
+import { external } from "../../../runner/src/containers/failure.ts";
+import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
+import { VendoraInterface } from "../../../runner/src/interfaces/vendora/vendora.ts";
+import {
+  asking,
+  CHAT,
+  completion,
+  connect,
+  FakeServer,
+  json,
+  switching,
+} from "../support/vendora-server.ts";
+
+describe("a server is ready", () => {
+  const paths = (server: FakeServer) => [...new Set(server.asked.map(({ path }) => path))];
+
+  it("when it says that it is well, however long it loads or hangs up", async () => {
+    let looks = 0;
+    const server = await FakeServer.start({
+      "/health": (response) => {
+        looks += 1;
+        if (looks === 1) response.socket?.destroy();
+        else if (looks < 4) json(503, { error: { message: "Loading model" } })(response, {});
+        else response.writeHead(200).end();
+      },
+      [CHAT]: json(200, completion),
+    });
+    const { run } = await connect(server);
+    expect(looks).toBe(4);
+    await run("chat_completions", asking).outcome;
+    expect(server.bodies(CHAT)).toMatchObject([{ ...asking, model: "served" }]);
+  });
+
+  it("when it lists its models, where it has no /health", async () => {
+    const server = await FakeServer.start({ "/health": json(405, {}) });
+    await connect(server);
+    expect(paths(server)).toEqual(["/health", "/v1/models"]);
+  });
+
+  it.each([json(404, {}), json(200, { data: [] }), json(200, { data: "?" }), json(401, {})])(
+    "when it does not say what its model is called, which it is then asked by any name",
+    async (answer) => {
+      const server = await FakeServer.start({
+        "/v1/models": answer,
+        [CHAT]: json(200, completion),
+      });
+      const { run } = await connect(server);
+      await run("chat_completions", asking).outcome;
+      expect(server.bodies(CHAT)).toMatchObject([asking]);
+    },
+  );
+
+  it("not before it can list its models, when it has that", async () => {
+    let looks = 0;
+    const listed = json(200, { data: [{ id: "served" }] });
+    const server = await FakeServer.start({
+      "/v1/models": (response) => (++looks < 3 ? json(503, {}) : listed)(response, {}),
+      [CHAT]: json(200, completion),
+    });
+    const { run } = await connect(server);
+    await run("chat_completions", asking).outcome;
+    expect(server.bodies(CHAT)).toMatchObject([{ model: "served" }]);
+  });
+
+  it("never, when it has neither", async () => {
+    const server = await FakeServer.start({
+      "/health": json(404, {}),
+      "/v1/models": json(404, {}),
+    });
+    await expect(connect(server)).rejects.toThrow("neither /health nor /v1/models");
+  });
+
+  it.each([
+    [307, "redirects are not followed"],
+    [401, "200 is due"],
+    [400, "200 is due"],
+  ])("never, when it answers %i, which it is told", async (status, why) => {
+    const server = await FakeServer.start({ "/health": json(status, {}) });
+    const said = `the container answers /health with ${status}, where ${why}`;
+    await expect(connect(server)).rejects.toThrow(said);
+    server.answers["/health"] = json(404, {});
+    server.answers["/v1/models"] = json(401, {});
+    await expect(connect(server)).rejects.toThrow("answers /v1/models with 401");
+  });
+
+  it("never, when it speaks another protocol", async () => {
+    const server = await FakeServer.start({ "/health": switching });
+    await expect(connect(server)).rejects.toThrow("another protocol than HTTP");
+  });
+
+  it("later, when it says so; which statuses that were is told once", async () => {
+    const statuses = [503, 503, 500, 503, 429, 408, 425, 204];
+    const looks = [...statuses];
+    const server = await FakeServer.start({
+      "/health": (response) => void response.writeHead(looks.shift() ?? 200).end(),
+    });
+    const { told } = await connect(server);
+    const lines = [503, 500, 429, 408, 425, 204];
+    expect(told).toEqual(lines.map((status) => `[auspex] /health answers ${status}: waiting\n`));
+  });
+
+  it("never, when it ends or is stopped while it loads", async () => {
+    const server = await FakeServer.start({ "/health": json(503, {}) });
+    const [gone, stop] = [new AbortController(), new AbortController()];
+    const follow = () => () => {};
+    const { address } = server;
+    const connection = { address, token: "", maxConcurrency: 1, gone: gone.signal, follow };
+    const server_ = new VendoraInterface(DEFAULT_TIMING);
+    const [ended, stopped] = [new AbortController().signal, stop.signal].map((signal) =>
+      server_.connect(connection, () => {}, signal),
+    );
+    const told = Promise.allSettled([ended, stopped]);
+    stop.abort("stopped");
+    await expect(stopped).rejects.toBe("stopped");
+    gone.abort(external("the container exited with code 1"));
+    await expect(ended).rejects.toThrow("exited with code 1");
+    await told;
+  });
+});

@@ -1,0 +1,210 @@
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { VendoraStream } from "../../../runner/src/interfaces/vendora/stream.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import {
+  chat,
+  chunk,
+  connect,
+  DONE,
+  data,
+  events,
+  FakeServer,
+  json,
+  LIMITS,
+} from "../support/vendora-server.ts";
+
+const named = (content: string, more: object = {}) => ({
+  ...chunk(content, more),
+  model: "ada/parrot",
+});
+
+describe("a chat's stream", () => {
+  it("becomes one output an event, with the callers' name for the model", async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 2 };
+    const pieces = [data(chunk("Hel")), data(chunk("lo", { usage, timings: { ms: 1 } })), DONE];
+    const { sink, finish, container } = await chat(events(pieces));
+    expect(sink.of("output")).toEqual([named("Hel"), named("lo", { usage, timings: { ms: 1 } })]);
+    expect(finish).toMatchObject({ status: "succeeded", output: "items" });
+    expect(finish.execution_seconds).toBeGreaterThan(0);
+    expect(container).toBe("kept");
+  });
+
+  it("may be torn anywhere, in characters too, with any line ends and comments between", async () => {
+    const text = `: keep-alive\r\n\r\n${data(chunk("Grüße 🦜"))}event: x\r\ndata: ${JSON.stringify(chunk("あ"))}\r\n\r\n:\n\ndata:\n\n${DONE}`;
+    const bytes = Buffer.from(text);
+    const pieces = [...bytes].map((byte) => Buffer.from([byte]));
+    const { sink, finish } = await chat(events(pieces));
+    expect(sink.of("output")).toEqual([named("Grüße 🦜"), named("あ")]);
+    expect(finish).toMatchObject({ status: "succeeded" });
+  });
+
+  it("ends at its marker, also when the server goes on or says nothing more", async () => {
+    for (const after of [[data(chunk("late")), "data: <html>\n\n"], []]) {
+      const { server, sink, finish } = await chat(
+        events([data(chunk("a")), DONE, ...after], false),
+      );
+      expect(sink.of("output")).toEqual([named("a")]);
+      expect(finish).toMatchObject({ status: "succeeded" });
+      await expect.poll(() => server.open).toBe(0);
+    }
+  });
+
+  it("ends at its marker, also when more comes with it", async () => {
+    const late = data(chunk("late"));
+    const { sink, finish } = await chat(events([data(chunk("a")) + DONE + late + late]));
+    expect(sink.of("output")).toEqual([named("a")]);
+    expect(finish).toMatchObject({ status: "succeeded" });
+  });
+
+  it("may be empty", async () => {
+    const { finish } = await chat(events([DONE]));
+    expect(finish).toMatchObject({ status: "succeeded", output: "items" });
+  });
+
+  it("has failed without its end, and keeps what was said", async () => {
+    const { sink, finish, container } = await chat(events([data(chunk("a"))]));
+    expect(sink.of("output")).toHaveLength(1);
+    const message = "the container broke off: its stream has no end";
+    expect(finish).toMatchObject({
+      status: "failed",
+      output: "items",
+      error: { source: "external", message, detail: { status: 502, error: { message } } },
+    });
+    expect(container).toBe("kept");
+  });
+
+  it.each([
+    [{ error: { message: "out of pages", type: "x", param: null, code: 503 } }, 503, "x", null],
+    [{ error: { message: "out of pages", code: "oom" } }, 500, "server_error", "oom"],
+    [{ error: "out of pages", error_type: "overloaded" }, 500, "overloaded", null],
+  ])("has failed with an error inside: %j", async (error, status, type, code) => {
+    const answer = events([data(chunk("a")), data(error), data(chunk("late")), DONE]);
+    const { sink, finish } = await chat(answer);
+    expect(sink.of("output")).toEqual([named("a")]);
+    const message = "out of pages";
+    const detail = { status, error: { message, type, param: null, code } };
+    const output = "items";
+    expect(finish).toMatchObject({ status: "failed", output, error: { message, detail } });
+  });
+
+  it("is not refused by an error that comes after output", async () => {
+    const error = data({ error: { message: "too long", code: 400 } });
+    expect(await chat(events([error]))).toMatchObject({ refused: true });
+    expect(await chat(events([data(chunk("a")), error]))).toMatchObject({ refused: false });
+  });
+
+  it.each(["<html>", '"text"', "[1]", "{"])(
+    "has failed with what is no event: %s",
+    async (text) => {
+      const { sink, finish } = await chat(events([`data: ${text}\n\n`, DONE]));
+      expect(sink.of("output")).toEqual([]);
+      const message = expect.stringContaining("no JSON object");
+      expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
+    },
+  );
+
+  it("has failed with an event that is too large, on one line or on many", async () => {
+    const line = `data: ${"x".repeat(1_000)}\n`;
+    for (const pieces of [
+      [`data: ${"x".repeat(60_000)}`, "x".repeat(60_000)],
+      Array(150).fill(line),
+    ]) {
+      const { finish } = await chat(events(pieces, false));
+      const message = "the container sent an event larger than 100000 characters";
+      expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
+    }
+  });
+});
+
+describe("a response's stream", () => {
+  const event = (type: string, more: object = {}) => data({ type, ...more });
+  const created = event("response.created", { response: { id: "r", model: "served" } });
+  const ask = async (pieces: string[]) => {
+    const server = await FakeServer.start({ "/v1/responses": events(pieces) });
+    const { run } = await connect(server);
+    const { sink, outcome } = run("responses", { model: "x", input: "hi", stream: true });
+    return { sink, ...(await outcome) };
+  };
+
+  it.each(["response.completed", "response.incomplete"])("ends with %s", async (type) => {
+    const last = event(type, { response: { id: "r", model: "served", usage: null } });
+    const { sink, finish } = await ask([created, last, event("response.late"), DONE]);
+    expect(sink.of("output")).toEqual([
+      { type: "response.created", response: { id: "r", model: "ada/parrot" } },
+      { type, response: { id: "r", model: "ada/parrot", usage: null } },
+    ]);
+    expect(finish).toMatchObject({ status: "succeeded", output: "items" });
+  });
+
+  it("has failed with response.failed, which is kept", async () => {
+    const error = { code: "server_error", message: "no" };
+    const { sink, finish } = await ask([
+      created,
+      event("response.failed", { response: { error } }),
+    ]);
+    expect(sink.of("output")).toHaveLength(2);
+    const detail = { status: 500, error: { type: "server_error", param: null, ...error } };
+    expect(finish).toMatchObject({ status: "failed", error: { message: "no", detail } });
+  });
+
+  it("has failed also when that says nothing more", async () => {
+    const message = "the response failed without saying why";
+    for (const response of [{ error: null }, {}, null]) {
+      const { finish } = await ask([created, event("response.failed", { response })]);
+      expect(finish).toMatchObject({ status: "failed", error: { message } });
+    }
+  });
+
+  it.each([
+    [{ type: "error", message: "no", code: "x", param: "input" }, "x", "input"],
+    [{ type: "error", error: { message: "no", code: "x", type: "server_error" } }, "x", null],
+  ])("has failed with an event of error: %j", async (error, code, param) => {
+    const { sink, finish } = await ask([created, data(error)]);
+    expect(sink.of("output")).toHaveLength(1);
+    const detail = { status: 500, error: { message: "no", type: "server_error", param, code } };
+    expect(finish).toMatchObject({ status: "failed", error: { message: "no", detail } });
+  });
+
+  it("has failed without its last event, marker or not", async () => {
+    for (const pieces of [[created], [created, DONE]]) {
+      expect(await ask(pieces)).toMatchObject({ finish: { status: "failed", output: "items" } });
+    }
+  });
+});
+
+it("is read as a stream or as a value by what it says it is, whatever was asked", async () => {
+  const streamed = await chat(events([data(chunk("a")), DONE]), { stream: false });
+  expect(streamed.finish).toMatchObject({ status: "succeeded", output: "value" });
+  const whole = await chat(json(200, { choices: [] }), { stream: true });
+  expect(whole.finish).toMatchObject({ status: "succeeded", output: "value" });
+});
+
+test("however a stream is cut, its outputs are the same", () => {
+  const texts = fc.array(fc.string({ unit: "grapheme" }), { maxLength: 8 });
+  const ends = fc.constantFrom("\n", "\r\n", "\r");
+  fc.assert(
+    fc.property(texts, ends, fc.array(fc.nat(60)), (contents, end, cuts) => {
+      const outputs: Json[] = [];
+      const output = (value: Json) => void outputs.push(value);
+      const { output_bytes: max } = LIMITS;
+      const stream = new VendoraStream({ response: false, max, model: "ada/parrot", output });
+      const lines = contents.flatMap((text) => [
+        `: ${text.replace(/[\r\n]/g, "")}`,
+        data(chunk(text)).trim(),
+        "",
+      ]);
+      const whole = [...lines, "data: [DONE]", "", ""].join(end);
+      let from = 0;
+      for (const cut of cuts) {
+        stream.feed(whole.slice(from, from + cut));
+        from += cut;
+      }
+      stream.feed(whole.slice(from));
+      // The marker's own line end may be the first half of another.
+      if (end === "\r") stream.feed("\n");
+      expect(outputs).toEqual(contents.map((text) => named(text)));
+      expect(stream.end).toBe("succeeded");
+    }),
+  );
+});

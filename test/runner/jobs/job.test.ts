@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import { Job } from "../../../runner/src/jobs/job.ts";
+import type { Job as JobOrder } from "../../../src/protocol/runner.ts";
+import { FakeControlPlane, type FakePrediction } from "../support/fake-control-plane.ts";
+import { fakeExecutor, jobOrder, settings, silentLog } from "../support/samples.ts";
+
+let plane: FakeControlPlane;
+let prediction: FakePrediction;
+let order: JobOrder;
+
+beforeEach(async () => {
+  plane = await FakeControlPlane.start();
+  order = jobOrder();
+  prediction = plane.prediction(order.lease);
+});
+
+afterEach(() => plane.stop());
+
+const jobOf = (run: Executor["run"], changes: Partial<JobOrder> = {}) =>
+  new Job({
+    order: { ...order, ...changes },
+    executor: fakeExecutor(run),
+    controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),
+    settings,
+    onHeard: () => {},
+    log: silentLog,
+  });
+
+const DONE = { status: "succeeded", output: "value" } as const;
+const CANCELED = { status: "canceled", output: "none" } as const;
+
+/** A model that does what it does until it is told to stop. */
+const untilStopped: Executor["run"] = async (_job, _sink, { cancel, abandon }) => {
+  const stop = AbortSignal.any([cancel, abandon]);
+  if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
+  return CANCELED;
+};
+
+test("a no-op is one frame in one request", async () => {
+  await jobOf(async ({ input }, sink) => {
+    sink.setup({ phase: "ready" });
+    sink.output(input.text ?? null);
+    return { ...DONE, setup_seconds: 0, execution_seconds: 0.001 };
+  }).run();
+  expect(prediction.frames).toEqual([
+    {
+      type: "events",
+      seq: 1,
+      events: [
+        { event: "setup", data: { phase: "ready" } },
+        { event: "output", data: "hi" },
+      ],
+      finish: { ...DONE, setup_seconds: expect.any(Number), execution_seconds: 0.001 },
+    },
+  ]);
+  expect(prediction).toMatchObject({ reports: 1, connections: 0 });
+});
+
+test("fetches an input that the job does not carry, and tries again", async () => {
+  const answers = [{ status: 503 }, { body: { input: { text: "large" } } }];
+  const leases: unknown[] = [];
+  plane.endpoints.set("/v1/runner/input", (_body, request) => {
+    leases.push(request.headers["x-auspex-lease"]);
+    return answers.shift() ?? { status: 500 };
+  });
+  // No waiting: a delay is a random part of its bound.
+  vi.spyOn(Math, "random").mockReturnValue(-0.99);
+  await jobOf(
+    async ({ input }, sink) => {
+      sink.output(input.text ?? null);
+      return DONE;
+    },
+    { input: undefined },
+  ).run();
+  vi.restoreAllMocks();
+  expect(prediction.events.at(-1)).toEqual({ event: "output", data: "large" });
+  expect(leases).toEqual([order.lease, order.lease]);
+});
+
+test("an input that is not to be had is a failure of the service", async () => {
+  plane.endpoints.set("/v1/runner/input", () => ({ status: 400 }));
+  await jobOf(async () => DONE, { input: undefined }).run();
+  expect(prediction.finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+});
+
+test("a cancel reaches the run", async () => {
+  prediction.onConnect = () => prediction.tell({ type: "cancel", reason: "asked for" });
+  await jobOf(untilStopped).run();
+  expect(prediction.finish?.status).toBe("canceled");
+});
+
+test("a run that is canceled and nobody asked is a failure of the runner", async () => {
+  await jobOf(async () => CANCELED).run();
+  expect(prediction.finish).toMatchObject({ status: "failed", error: { source: "internal" } });
+});
+
+test("a fenced attempt is abandoned, and the slot waits for the executor", async () => {
+  prediction.onConnect = () => prediction.tell({ type: "fenced", reason: "late" });
+  let ended = false;
+  await jobOf(async (job, sink, signals) => {
+    await untilStopped(job, sink, signals);
+    expect([signals.abandon.aborted, signals.cancel.aborted]).toEqual([true, false]);
+    await new Promise((resolve) => setImmediate(resolve));
+    ended = true;
+    return CANCELED;
+  }).run();
+  expect(ended).toBe(true);
+  expect(prediction.frames).toEqual([]);
+});
+
+test("too much output ends the run as the model's failure, with the number", async () => {
+  await jobOf(
+    async (job, sink, signals) => {
+      sink.output("x".repeat(200));
+      return untilStopped(job, sink, signals);
+    },
+    { limits: { ...order.limits, output_bytes: 100 } },
+  ).run();
+  expect(prediction.finish).toMatchObject({
+    status: "failed",
+    error: { source: "external", message: "The output is larger than the limit of 100 bytes" },
+  });
+});
+
+test("handed back while the container starts", async () => {
+  const job = jobOf(async (order, sink, signals) => {
+    sink.setup({ phase: "starting" });
+    return untilStopped(order, sink, signals);
+  });
+  const run = job.run();
+  await prediction.until(() => prediction.frames.length === 1);
+  job.handBack("shutting down");
+  await run;
+  await prediction.until(() => prediction.releases.length === 1);
+  expect(prediction.finish).toBeUndefined();
+});
+
+test("not handed back once the model runs; ended by force it is a failure, not a second run", async () => {
+  const job = jobOf(async (order, sink, signals) => {
+    sink.setup({ phase: "ready" });
+    sink.output("half");
+    return untilStopped(order, sink, signals);
+  });
+  const run = job.run();
+  await prediction.until(() => prediction.frames.length === 1);
+  job.handBack("shutting down");
+  job.release("shutting down");
+  await run;
+  expect(prediction.releases).toEqual([]);
+  expect(prediction.finish).toMatchObject({
+    status: "failed",
+    error: { source: "internal", message: "The run was ended: shutting down" },
+  });
+});

@@ -1,0 +1,45 @@
+import { expect, test, vi } from "vitest";
+import { Jobs } from "../../../runner/src/jobs/slots.ts";
+
+function fakeJob(id: string) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return {
+    id,
+    run: () => promise,
+    end: resolve,
+    handBack: vi.fn(),
+    release: vi.fn(() => resolve()),
+  };
+}
+
+test("keeps count of the room, and tells when there is more", async () => {
+  const jobs = new Jobs(2);
+  const onChange = vi.fn();
+  jobs.onChange = onChange;
+  const [a, b] = [fakeJob("a"), fakeJob("b")];
+  jobs.start(a);
+  jobs.start(b);
+  expect([jobs.free, jobs.ids]).toEqual([0, ["a", "b"]]);
+  expect(onChange).toHaveBeenCalledTimes(2);
+  onChange.mockClear();
+  a.end();
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalledOnce(), { interval: 1 });
+  expect([jobs.free, jobs.ids]).toEqual([1, ["b"]]);
+  b.end();
+  await jobs.idle();
+  expect(jobs.free).toBe(2);
+});
+
+test("while leaving, what runs may go on and what comes is given back", async () => {
+  const jobs = new Jobs(2);
+  const [early, late] = [fakeJob("early"), fakeJob("late")];
+  jobs.start(early);
+  jobs.leave("shutting down");
+  jobs.start(late);
+  expect(early.handBack).toHaveBeenCalledExactlyOnceWith("shutting down");
+  expect(early.release).not.toHaveBeenCalled();
+  expect(late.release).toHaveBeenCalledExactlyOnceWith("shutting down");
+  jobs.release("too long");
+  expect(early.release).toHaveBeenCalledExactlyOnceWith("too long");
+  await jobs.idle();
+});

@@ -1,0 +1,270 @@
+import { describe, expect, it, test } from "vitest";
+import { UsageMeter } from "../../../runner/src/jobs/token-usage.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { VendoraCall } from "../../../src/protocol/runner.ts";
+import { record } from "../support/containers.ts";
+
+/** The metrics of a run that put these outputs out. */
+function tokens(call: VendoraCall, input: Record<string, Json>, outputs: Json[]) {
+  const sink = record();
+  const meter = new UsageMeter(sink, call, input);
+  for (const output of outputs) meter.output(output);
+  meter.settle();
+  expect(sink.of("output")).toEqual(outputs);
+  const [metrics, ...more] = sink.of("metrics");
+  expect(more).toEqual([]);
+  return metrics;
+}
+
+const chunk = (delta: Json, usage: Json = null) => ({ choices: [{ index: 0, delta }], usage });
+
+describe("what outputs say of their tokens", () => {
+  const usage = { prompt_tokens: 7, completion_tokens: 11, total_tokens: 18 };
+  const own = { input_tokens: 7, output_tokens: 11, total_tokens: 18 };
+
+  it.each<[string, VendoraCall, Json[]]>([
+    ["a last chunk", "chat_completions", [chunk({ content: "a" }), { choices: [], usage }]],
+    [
+      "every chunk, the last counts",
+      "chat_completions",
+      [
+        chunk({ content: "a" }, { prompt_tokens: 7, completion_tokens: 1 }),
+        chunk({}, usage),
+        chunk({}),
+      ],
+    ],
+    ["a completion", "chat_completions", [{ choices: [{ message: { content: "a" } }], usage }]],
+    ["a response", "responses", [{ object: "response", output: [], usage: own }]],
+    [
+      "a response's events",
+      "responses",
+      [
+        { type: "response.created", response: { usage: null } },
+        { type: "response.output_text.delta", delta: "a" },
+        { type: "response.completed", response: { usage: own } },
+      ],
+    ],
+    [
+      "chunks of a translated response",
+      "responses",
+      [chunk({ content: "a" }), { choices: [], usage }],
+    ],
+  ])("counts: %s", (_, call, outputs) => {
+    expect(tokens(call, {}, outputs)).toEqual({ input_tokens: 7, output_tokens: 11 });
+  });
+
+  it("counts for embeddings, which put none out", () => {
+    const answer = { data: [{ embedding: [1, 2] }], usage: { prompt_tokens: 7, total_tokens: 7 } };
+    expect(tokens("embeddings", {}, [answer])).toEqual({ input_tokens: 7, output_tokens: 0 });
+  });
+
+  it("is kept where what comes later says less", () => {
+    const outputs: Json[] = [
+      { usage },
+      { usage: { prompt_tokens: 8 } },
+      { usage: { total_tokens: 9 } },
+    ];
+    const counted = { input_tokens: 8, output_tokens: 11 };
+    expect(tokens("chat_completions", {}, outputs)).toEqual(counted);
+  });
+
+  it.each([
+    ["7", -1],
+    [Number.POSITIVE_INFINITY, JSON.parse("1e999")],
+    [1.5, 1e300],
+  ])(
+    "is not believed when it is no number of tokens: %s, %s",
+    (prompt_tokens, completion_tokens) => {
+      const usage = { prompt_tokens, completion_tokens };
+      expect(tokens("chat_completions", {}, [{ choices: [], usage }])).toEqual({
+        input_tokens: 0,
+        output_tokens: 0,
+        tokens_estimated: 1,
+      });
+    },
+  );
+});
+
+describe("what a model reports", () => {
+  const reported = (metrics: Record<string, number>, outputs: Json[] = ["12345678"]) => {
+    const sink = record();
+    const meter = new UsageMeter(sink, "chat_completions", { messages: [{ content: "1234" }] });
+    for (const output of outputs) meter.output(output);
+    meter.metrics(metrics);
+    meter.settle();
+    return sink.of("metrics");
+  };
+
+  it("counts, and all of it is passed on", () => {
+    const metrics = { input_tokens: 5, output_tokens: 6, predict_time: 0.5 };
+    expect(reported(metrics)).toEqual([metrics, { input_tokens: 5, output_tokens: 6 }]);
+  });
+
+  it("counts as language models on Replicate call it", () => {
+    const metrics = { input_token_count: 5, output_token_count: 6 };
+    expect(reported(metrics)).toEqual([metrics, { input_tokens: 5, output_tokens: 6 }]);
+  });
+
+  it.each([-5, 0.5, 1e300])("is not believed when it is no number of tokens: %s", (count) => {
+    const estimated = { input_tokens: 1, output_tokens: 2, tokens_estimated: 1 };
+    expect(reported({ input_tokens: count, output_tokens: count })[1]).toEqual(estimated);
+    const sizes = { input_tokens: count, input_token_count: 5, output_tokens: 6 };
+    expect(reported(sizes)[1]).toEqual({ input_tokens: 5, output_tokens: 6 });
+  });
+
+  it("is estimated where it is missing", () => {
+    const estimated = { input_tokens: 1, output_tokens: 2, tokens_estimated: 1 };
+    expect(reported({ predict_time: 1 })[1]).toEqual(estimated);
+    expect(reported({ output_tokens: 9 })[1]).toEqual({ ...estimated, output_tokens: 9 });
+  });
+
+  it("counts less than what its outputs say", () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 2 };
+    const outputs = [{ choices: [], usage }];
+    const [, metrics] = reported({ input_tokens: 5, output_tokens: 6 }, outputs);
+    expect(metrics).toEqual({ input_tokens: 1, output_tokens: 2 });
+  });
+});
+
+describe("an estimate", () => {
+  const of = (call: VendoraCall, input: Record<string, Json>, outputs: Json[]) => {
+    const metrics = tokens(call, input, outputs);
+    expect(metrics).toMatchObject({ tokens_estimated: 1 });
+    return metrics;
+  };
+  const answer = "x".repeat(40);
+
+  it.each<[string, Json[], number]>([
+    ["text in pieces", ["12", "34", "5"], 2],
+    [
+      "chunks",
+      [chunk({ role: "assistant", content: "" }), chunk({ content: answer }), chunk({})],
+      10,
+    ],
+    [
+      "thoughts, by either name or both",
+      [
+        chunk({ reasoning_content: answer }),
+        chunk({ reasoning: answer, reasoning_content: answer }),
+      ],
+      20,
+    ],
+    ["refusals", [chunk({ refusal: answer })], 10],
+    [
+      "calls",
+      [
+        chunk({
+          tool_calls: [{ index: 0, function: { name: "four", arguments: answer } }, { index: 1 }],
+        }),
+      ],
+      11,
+    ],
+    [
+      "several choices",
+      [{ choices: [{ message: { content: answer } }, { message: { content: answer } }] }],
+      20,
+    ],
+    [
+      "a response's events, once",
+      [
+        { type: "response.output_text.delta", delta: answer },
+        { type: "response.output_text.done", text: answer },
+        { type: "response.completed", response: { output: [{ content: [{ text: answer }] }] } },
+      ],
+      10,
+    ],
+    [
+      "a whole response",
+      [
+        {
+          object: "response",
+          output: [
+            { type: "reasoning", summary: [{ text: answer }] },
+            { type: "message", content: [{ text: answer }, { refusal: answer }] },
+            { type: "function_call", name: "four", arguments: answer },
+          ],
+        },
+      ],
+      41,
+    ],
+    [
+      "what is none of these",
+      [null, 7, ["x"], { odd: "x" }, { choices: [null, {}, { delta: 1 }] }],
+      0,
+    ],
+  ])("of what was put out: %s", (_, outputs, output_tokens) => {
+    expect(of("chat_completions", {}, outputs)).toMatchObject({ output_tokens });
+  });
+
+  it.each<[string, Record<string, Json>, number]>([
+    [
+      "messages",
+      {
+        messages: [
+          { role: "system", content: "12345678" },
+          { role: "user", content: "1234" },
+        ],
+        user: answer,
+      },
+      3,
+    ],
+    [
+      "parts, without the images",
+      {
+        messages: [
+          {
+            content: [
+              { type: "text", text: "1234" },
+              { type: "image_url", image_url: { url: answer } },
+            ],
+          },
+        ],
+      },
+      1,
+    ],
+    [
+      "calls and their results",
+      {
+        messages: [
+          { content: null, tool_calls: [{ id: answer, function: { arguments: "1234" } }] },
+          { content: "1234" },
+        ],
+      },
+      2,
+    ],
+    ["a text", { input: "12345" }, 2],
+    ["texts", { input: ["1234", "5678"] }, 2],
+    ["tokens", { input: [1, 2, 3] }, 3],
+    ["lists of tokens", { input: [[1, 2], [3]] }, 3],
+    [
+      "items",
+      {
+        instructions: "1234",
+        input: [
+          { role: "user", content: [{ type: "input_text", text: "1234" }] },
+          { type: "function_call_output", output: "1234" },
+        ],
+      },
+      3,
+    ],
+    ["nothing", {}, 0],
+  ])("of what was asked: %s", (_, input, input_tokens) => {
+    expect(of("responses", input, [])).toMatchObject({ input_tokens });
+  });
+
+  it("does not follow an input without end", () => {
+    let deep: Json = "1234";
+    for (let depth = 0; depth < 10_000; depth++) deep = { content: deep };
+    expect(of("chat_completions", { messages: deep }, [])).toMatchObject({ input_tokens: 0 });
+  });
+});
+
+test("what is no output passes as it is", () => {
+  const sink = record();
+  const meter = new UsageMeter(sink, "chat_completions", {});
+  meter.setup({ phase: "ready" });
+  meter.logs("a");
+  meter.stored({ name: "n", size: 1 });
+  expect(meter.reserve(1)).toBe(true);
+  expect(sink.events.map(({ event }) => event)).toEqual(["setup", "logs", "stored"]);
+});

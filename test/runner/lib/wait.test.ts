@@ -1,0 +1,22 @@
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { unlessAborted } from "../../../runner/src/lib/wait.ts";
+
+const stray = vi.fn();
+beforeEach(() => void process.on("unhandledRejection", stray));
+afterEach(() => void process.off("unhandledRejection", stray));
+
+it.each([
+  ["is aborted already", true],
+  ["is aborted while it waits", false],
+])("a wait that %s leaves no failure behind that nobody hears of", async (_, already) => {
+  const [stop, late] = [new AbortController(), Promise.withResolvers<never>()];
+  if (already) stop.abort("canceled");
+  const waited = unlessAborted(late.promise, stop.signal);
+  stop.abort("canceled");
+  await expect(waited).rejects.toBe("canceled");
+  late.reject(new Error("too late"));
+  // Node tells of it once all that was waiting has run.
+  await setImmediate();
+  expect(stray).not.toHaveBeenCalled();
+});

@@ -1,0 +1,39 @@
+// Calls a server again and again, and talks to it as long as it may.
+
+import { lookup } from "node:dns/promises";
+import net from "node:net";
+import manifest from "../auspex.json" with { type: "json" };
+import { serve } from "../cog.mjs";
+
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** "connected", or the code of the error. Afterwards it sends a byte every 20 ms. */
+function call(host, port) {
+  return new Promise((resolve) => {
+    const socket = net.connect({ host, port, timeout: 10_000 });
+    let talk;
+    const end = (result) => {
+      clearInterval(talk);
+      socket.destroy();
+      resolve(result);
+    };
+    socket.on("connect", () => {
+      talk = setInterval(() => socket.write("."), 20);
+    });
+    socket.on("error", (error) => end(error.code));
+    socket.on("close", () => end("connected"));
+  });
+}
+
+serve(manifest, {
+  async predict({ port }, { log }) {
+    const { address } = await lookup("host.docker.internal");
+    let said = "";
+    for (;;) {
+      const result = await call(address, port);
+      if (result !== said) log(result);
+      said = result;
+      await pause(20);
+    }
+  },
+});

@@ -1,0 +1,278 @@
+/** A real executor over model folders in a temporary directory, and a look at what it left. */
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createExecutor, type ExecutorOptions } from "../../../runner/src/containers/create.ts";
+import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
+import type { EngineOptions } from "../../../runner/src/engines/options.ts";
+import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
+import type { FileOptions } from "../../../runner/src/files/inputs.ts";
+import type { Timing } from "../../../runner/src/interfaces/interface.ts";
+import type { Executor, RunnableJob, RunSignals, Sink } from "../../../runner/src/jobs/executor.ts";
+import type { Log } from "../../../runner/src/lib/log.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { ReportedEvent } from "../../../src/protocol/event.ts";
+import type { Image } from "../../../src/protocol/runner.ts";
+import { FakeControlPlane } from "./fake-control-plane.ts";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Short enough for tests, long enough for a machine with two busy cores. */
+export const QUICK: Partial<Timing> = {
+  cancelGrace: 300,
+  healthPoll: 50,
+  exitNotice: 500,
+  stopGrace: 2_000,
+};
+
+export const silent: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  with: () => silent,
+};
+
+export interface Recorded extends Sink {
+  events: ReportedEvent[];
+  /** The data of all events of one kind. */
+  of(event: ReportedEvent["event"]): unknown[];
+  /** Resolves at the first event of that kind. */
+  first(event: ReportedEvent["event"]): Promise<void>;
+}
+
+export function record(): Recorded {
+  const events: ReportedEvent[] = [];
+  const waiting: { event: string; resolve: () => void }[] = [];
+  const push = (event: ReportedEvent) => {
+    events.push(event);
+    for (const one of waiting) if (one.event === event.event) one.resolve();
+  };
+  return {
+    events,
+    of: (event) => events.filter((one) => one.event === event).map(({ data }) => data),
+    first(event) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (events.some((one) => one.event === event)) resolve();
+      waiting.push({ event, resolve });
+      return promise;
+    },
+    setup: (data) => push({ event: "setup", data }),
+    output: (data) => push({ event: "output", data }),
+    reserve: () => true,
+    prepared: (text) => push({ event: "output", data: JSON.parse(text) }),
+    stored: (data) => push({ event: "stored", data }),
+    logs: (data) => push({ event: "logs", data }),
+    metrics: (data) => push({ event: "metrics", data }),
+  };
+}
+
+const OWNER = "test";
+
+export type JobOptions = Partial<
+  Pick<
+    RunnableJob,
+    | "prediction_id"
+    | "attempt"
+    | "keys"
+    | "model"
+    | "variables"
+    | "setup_logs"
+    | "measure"
+    | "interface"
+    | "egress"
+    | "files"
+    | "call"
+  >
+> & { limits?: Partial<RunnableJob["limits"]> };
+
+export function makeJob(
+  image: Image,
+  input: Record<string, Json>,
+  more: JobOptions = {},
+): RunnableJob {
+  return {
+    prediction_id: randomUUID(),
+    attempt: 1,
+    lease: "lease",
+    model: { owner: OWNER, name: "model", version_number: 1 },
+    interface: "cog",
+    call: null,
+    variables: {},
+    setup_logs: true,
+    measure: false,
+    image,
+    keys: { container: "c", files: "f" },
+    egress: "public",
+    input,
+    files: [],
+    ...more,
+    limits: {
+      idle_seconds: 60,
+      max_concurrency: 1,
+      output_bytes: 100_000,
+      logs_bytes: 100_000,
+      ...more.limits,
+    },
+  };
+}
+
+export function signals(): RunSignals & { abortCancel(): void; abortAbandon(): void } {
+  const [cancel, abandon] = [new AbortController(), new AbortController()];
+  return {
+    cancel: cancel.signal,
+    abandon: abandon.signal,
+    abortCancel: () => cancel.abort(),
+    abortAbandon: () => abandon.abort(),
+  };
+}
+
+export interface Box {
+  executor: Executor;
+  plane: FakeControlPlane;
+  directory: string;
+  /** Those of `test`, and the folder that holds the models of each owner. */
+  models: string;
+  owners: string;
+  image(name: string): Promise<Image>;
+  /** Pids of the processes that run in a model folder of this box. */
+  processes(): number[];
+  job(name: string, input: Record<string, Json>, more?: JobOptions): RunnableJob;
+  run(
+    name: string,
+    input: Record<string, Json>,
+    more?: JobOptions,
+    stop?: RunSignals,
+  ): { sink: Recorded; finish: ReturnType<Executor["run"]> };
+  close(): Promise<void>;
+}
+
+export const fileOptions = (cache: string): FileOptions => ({
+  cache,
+  cache_bytes: 100_000_000,
+  cache_ms: 3_600_000,
+  max_file_bytes: 50_000_000,
+  fetch_allow: [],
+});
+
+/** `liar`, `files`, `server` and the examples, as folders of this box alone. */
+export async function openBox(
+  slots = 4,
+  timing: Partial<Timing> = QUICK,
+  more: Partial<ExecutorOptions> = {},
+): Promise<Box> {
+  const directory = mkdtempSync(join(tmpdir(), "auspex-box-"));
+  const owners = join(directory, "models");
+  const models = join(owners, OWNER);
+  cpSync(here("../../../runner/examples"), models, { recursive: true });
+  addModel(models, "liar", here("../models/liar.mjs"));
+  addModel(models, "files", here("../models/files.mjs"));
+  addModel(models, "server", here("../models/server.mjs"), "vendora");
+  const engine: EngineOptions = {
+    kind: "process",
+    models: owners,
+    state: join(directory, "state"),
+  };
+  const plane = await FakeControlPlane.start();
+  const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
+  const files = fileOptions(join(directory, "cache"));
+  const options = { name: "test", slots, engine, controlPlane, files, log: silent, timing };
+  const executor = createExecutor({ ...options, ...more });
+  await executor.open();
+  const images = new Map<string, Image>();
+  for (const { manifest, digest } of await listModels(models)) {
+    images.set(manifest.name, { repository: `registry.test/${manifest.name}`, digest });
+  }
+  const jobFor = (name: string, input: Record<string, Json>, more: JobOptions = {}) => {
+    const image = images.get(name) ?? { repository: name, digest: `sha256:${"0".repeat(64)}` };
+    const model = { owner: OWNER, name, version_number: 1 };
+    return makeJob(image, input, { model, ...more });
+  };
+  return {
+    executor,
+    plane,
+    directory,
+    job: jobFor,
+    models,
+    owners,
+    async image(name) {
+      const image = images.get(name);
+      if (!image) throw new Error(`no model ${name}`);
+      return image;
+    },
+    processes: () => processesIn(models),
+    run(name, input, more = {}, stop = signals()) {
+      const sink = record();
+      return { sink, finish: executor.run(jobFor(name, input, more), sink, stop) };
+    },
+    async close() {
+      await executor.close();
+      await plane.stop();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+/** What the models of these tests take; PORT the engine sets, whoever else does. */
+const VARIABLES = [
+  "DECLARES",
+  "INPUTS",
+  "ITERATOR",
+  "PORT",
+  "SETUP",
+  "SETUP_LOGS",
+  "STYLE",
+  "WEBHOOK_AUTH_TOKEN",
+];
+
+export function addModel(models: string, name: string, script: string, kind = "cog"): void {
+  const folder = join(models, name);
+  mkdirSync(folder, { recursive: true });
+  cpSync(script, join(folder, "model.mjs"));
+  const schemas = { prediction: { input: {}, output: {} } };
+  const configuration = { variable_names: VARIABLES };
+  const manifest = {
+    name,
+    interface: kind,
+    command: ["node", "model.mjs"],
+    schemas,
+    configuration,
+  };
+  writeFileSync(join(folder, "auspex.json"), JSON.stringify(manifest));
+}
+
+export function processesIn(directory: string): number[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => workingDirectory(pid).startsWith(directory));
+}
+
+function workingDirectory(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return "";
+  }
+}
+
+/** Docker is asked once; CI requires it, so that its absence cannot pass for success. */
+export const dockerIsUp = process.env.AUSPEX_REQUIRE_DOCKER === "1" || answers();
+
+function answers(): boolean {
+  try {
+    execFileSync("docker", ["info"], { stdio: "ignore", timeout: 5_000 });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,136 @@
+/** A real executor over real Docker, with models from a registry of its own. */
+import { randomBytes } from "node:crypto";
+import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createExecutor } from "../../../runner/src/containers/create.ts";
+import type { TunnelOptions } from "../../../runner/src/containers/tunnels.ts";
+import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
+import type { DockerOptions } from "../../../runner/src/engines/options.ts";
+import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import type { Log } from "../../../runner/src/lib/log.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import type { Image } from "../../../src/protocol/runner.ts";
+import { docker, type Registry, startRegistry } from "../../docker/registry.ts";
+import { fileOptions, makeJob, QUICK, record, signals, silent } from "./containers.ts";
+import { FakeControlPlane } from "./fake-control-plane.ts";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export interface ModelOptions {
+  labels?: string[];
+  /** Of a Dockerfile, after those of the example. */
+  commands?: string[];
+}
+
+export class DockerBox {
+  readonly folder = mkdtempSync(join(tmpdir(), "auspex-docker-"));
+  readonly images: Record<string, Image> = {};
+  readonly name = `test-${randomBytes(4).toString("hex")}`;
+  readonly registry: Registry;
+  readonly plane: FakeControlPlane;
+
+  static async start(): Promise<DockerBox> {
+    return new DockerBox(await startRegistry(), await FakeControlPlane.start());
+  }
+
+  private constructor(registry: Registry, plane: FakeControlPlane) {
+    this.registry = registry;
+    this.plane = plane;
+  }
+
+  /** Builds on the example `hello`: its server, and another model. */
+  async push(model: string, script: string, options: ModelOptions = {}): Promise<Image> {
+    const context = join(this.folder, model);
+    cpSync(here("../../../runner/examples/hello"), context, { recursive: true });
+    cpSync(here(`../models/${script}`), join(context, "model.mjs"));
+    const manifest = { name: model, schemas: { prediction: { input: {}, output: {} } } };
+    writeFileSync(join(context, "auspex.json"), JSON.stringify(manifest));
+    appendFileSync(join(context, "Dockerfile"), `\n${(options.commands ?? []).join("\n")}\n`);
+    const repository = `${this.registry.host}/test/${model}`;
+    const flags = (options.labels ?? []).flatMap((label) => ["--label", label]);
+    await docker("build", "--quiet", "--tag", repository, ...flags, context);
+    await docker("push", "--quiet", repository);
+    const [reference = ""] = JSON.parse(
+      await docker("image", "inspect", "--format", "{{json .RepoDigests}}", repository),
+    );
+    const image = { repository, digest: reference.split("@")[1] ?? "" };
+    this.images[model] = image;
+    return image;
+  }
+
+  executor(
+    engine: Partial<DockerOptions> = {},
+    log: Log = silent,
+    containers = 4,
+    tunnels: TunnelOptions = {},
+  ): Executor {
+    return createExecutor({
+      name: this.name,
+      slots: containers,
+      engine: { kind: "docker", ...engine },
+      controlPlane: new ControlPlane({ url: this.plane.url, token: "ausr_x" }),
+      files: fileOptions(join(this.folder, "cache")),
+      log,
+      timing: QUICK,
+      tunnels,
+    });
+  }
+
+  run(
+    executor: Executor,
+    model: string,
+    input: Record<string, Json> = {},
+    more: Parameters<typeof makeJob>[2] = {},
+    stop = signals(),
+  ) {
+    const image = this.images[model];
+    if (!image) throw new Error(`no image ${model}`);
+    const sink = record();
+    return { sink, finish: executor.run(makeJob(image, input, more), sink, stop) };
+  }
+
+  /** Ids of this box's containers, whatever their state. */
+  async containers(): Promise<string[]> {
+    const ids = await docker("ps", "-aq", "--filter", `label=auspex.runner=${this.name}`);
+    return ids.split("\n").filter(Boolean);
+  }
+
+  /** Names of its networks. */
+  async networks(): Promise<string[]> {
+    const filter = `label=auspex.runner=${this.name}`;
+    return (await docker("network", "ls", "--format", "{{.Name}}", "--filter", filter))
+      .split("\n")
+      .filter(Boolean);
+  }
+
+  async close(): Promise<void> {
+    await this.registry.stop();
+    await this.plane.stop();
+    rmSync(this.folder, { recursive: true });
+    const references = await docker("images", "-q", `${this.registry.host}/*/*`);
+    if (references) await docker("image", "rm", "--force", ...new Set(references.split("\n")));
+  }
+}
+
+const withStacks = (_name: string, value: unknown) =>
+  value instanceof Error ? value.stack : value;
+
+/** A log that is kept. */
+export function recordedLog(): Log & { lines: string[] } {
+  const lines: string[] = [];
+  const write =
+    (level: string): Log["info"] =>
+    (message, fields) =>
+      lines.push(`${level} ${message} ${JSON.stringify(fields ?? {}, withStacks)}`);
+  const log = {
+    lines,
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    with: (): Log => log,
+  };
+  return log;
+}

@@ -1,0 +1,111 @@
+/** What the progress of an upload looks like, and how it is counted. */
+import { expect, test } from "vitest";
+import { Meter } from "../../../runner/src/upload/meter.ts";
+import {
+  bytes,
+  duration,
+  type Progress,
+  progressBar,
+  progressLine,
+} from "../../../runner/src/upload/progress.ts";
+
+const half: Progress = { size: 104_857_600, sent: 52_428_800, rate: 12_345_678 };
+
+test("a bar that fills the line", () => {
+  expect(progressBar(half, 80)).toBe(
+    " 50% [============>           ]  52.4 of 104.9 MB   12.3 MB/s  4 s left",
+  );
+});
+
+test.each([70, 80, 120])("in %i columns it stays where it is, whatever it says", (columns) => {
+  const sent = [0, 1, 999_999, 52_428_800, 104_857_599, 104_857_600];
+  const rates = [undefined, 0, 999.7, 999_949, 999_999, 12_345_678];
+  const bars = sent.flatMap((sent) =>
+    rates.map((rate) => progressBar({ ...half, sent, rate }, columns)),
+  );
+  const ends = new Set(bars.map((bar) => bar.indexOf("]")));
+  expect([...ends]).toEqual([columns - 50]);
+});
+
+test.each([
+  [60, " 50%   52.4 of 104.9 MB   12.3 MB/s  4 s left"],
+  [40, " 50%   12.3 MB/s  4 s left"],
+  [26, " 50%  4 s left"],
+  [14, " 50%"],
+  [4, " 50"],
+  [1, ""],
+])("in %i columns: %j", (columns, line) => {
+  expect(progressBar(half, columns)).toBe(line);
+});
+
+test("no line is ever as wide as its terminal", () => {
+  const rates = [undefined, 0, 1, 999, 999_949, 1e9, 1e13];
+  const sizes = [1, 999, 1_000, 123_456_789, 996_147_200_000];
+  for (let columns = 1; columns <= 200; columns++) {
+    for (const size of sizes) {
+      for (const sent of [0, Math.floor(size / 3), size]) {
+        for (const rate of rates) {
+          expect(progressBar({ size, sent, rate }, columns).length).toBeLessThan(columns);
+        }
+      }
+    }
+  }
+});
+
+test("it is whole when it is whole, and then it only waits for the service", () => {
+  const nearly = progressBar({ ...half, sent: half.size - 1 }, 80);
+  expect(nearly).toMatch(/^ 99% \[=+>\] /);
+  const whole = progressBar({ ...half, sent: half.size }, 80);
+  expect(whole).toMatch(/^100% \[=+\] 104\.9 of 104\.9 MB .* finishing$/);
+});
+
+test("a line for logs", () => {
+  expect(progressLine(half)).toBe("50%, 52.4 of 104.9 MB, 12.3 MB/s, 4 s left");
+  expect(progressLine({ ...half, rate: undefined })).toBe("50%, 52.4 of 104.9 MB");
+  expect(progressLine({ ...half, rate: 0 })).toBe("50%, 52.4 of 104.9 MB, 0 B/s, stalled");
+});
+
+test.each([
+  [0, "0 B"],
+  [999, "999 B"],
+  [999_999, "1.0 MB"],
+  [1_000, "1.0 kB"],
+  [104_857_600, "104.9 MB"],
+  [2e12, "2.0 TB"],
+  [5e15, "5000.0 TB"],
+])("%i bytes are %s", (count, text) => expect(bytes(count)).toBe(text));
+
+test.each([
+  [0.2, "0 s"],
+  [59.4, "59 s"],
+  [59.6, "1 min 00 s"],
+  [185, "3 min 05 s"],
+  [7_620, "2 h 07 min"],
+  [500_000, "6 days"],
+])("%d seconds are %s", (seconds, text) => expect(duration(seconds)).toBe(text));
+
+test("the rate is that of the last ten seconds, and of nothing that was there before", () => {
+  const meter = new Meter(1_000_000, 400_000, 0);
+  // What the system has buffered at once is no rate.
+  meter.add(300_000);
+  expect(meter.look(500)).toEqual({ size: 1_000_000, sent: 700_000, rate: undefined });
+  expect(meter.look(1_000).rate).toBe(undefined);
+  meter.add(100_000);
+  expect(meter.look(1_500).rate).toBe(undefined);
+  expect(meter.look(3_000).rate).toBe(50_000);
+  // Nothing more comes.
+  expect(meter.look(11_000).rate).toBe(10_000);
+  expect(meter.look(12_000).rate).toBe(0);
+  expect(meter.total(20_000)).toEqual({ bytes: 400_000, ms: 20_000, rate: 20_000 });
+});
+
+test("when something has to go out again, the rate is that since then", () => {
+  const meter = new Meter(1_000, 0, 0);
+  meter.add(800);
+  meter.look(5_000);
+  meter.add(-800);
+  expect(meter.look(6_000)).toEqual({ size: 1_000, sent: 0, rate: undefined });
+  expect(meter.look(7_000).rate).toBe(0);
+  meter.add(400);
+  expect(meter.look(8_000)).toEqual({ size: 1_000, sent: 400, rate: 200 });
+});

@@ -1,0 +1,175 @@
+/** The removal of what an account had that was given up: by the sweep, some at a time, whatever fails. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { sweepAccounts } from "../../../src/services/accounts/delete-account.ts";
+import {
+  countOf,
+  giveUp,
+  HOUR,
+  keysNaming,
+  obey,
+  rowsNaming,
+  run,
+  services,
+  settled,
+  sweeps,
+} from "../support/accounts.ts";
+import { Client } from "../support/client.ts";
+import { keysBelow } from "../support/files.ts";
+import { rowOf } from "../support/objects.ts";
+import { sweep } from "../support/queues.ts";
+import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { newUser, newWorld, unique } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const nobody = new Client(undefined);
+
+/** Lets those that other tests have given up come to their end. */
+async function gone() {
+  advance(48 * HOUR);
+  await eventually(async () => {
+    await sweep();
+    expect(await run("SELECT id FROM users WHERE username GLOB 'leaving/*'")).toEqual([]);
+  });
+}
+
+test("leaves how often models were run", async () => {
+  const world = await newWorld();
+  const other = await newWorld({ visibility: "public" });
+  const ids: string[] = [];
+  for (let n = 0; n < 3; n++)
+    ids.push((await world.client.create({ model: other.model, input: {} })).body.id);
+  await giveUp(world);
+  await sweeps(world);
+  expect(await countOf(other.model)).toBe(3);
+  for (const id of ids) expect(await rowOf(id)).toBeNull();
+});
+
+test("waits with a model for what others still run on it", async () => {
+  const world = await newWorld({ visibility: "public" });
+  const stranger = await world.stranger();
+  const { id } = (await stranger.create({ model: world.model, input: {} })).body;
+  await giveUp(world);
+  await sweeps(world);
+  const models = () => run("SELECT id FROM models WHERE owner_id = ?", world.user_id);
+  expect(await models()).toHaveLength(1);
+  advance(1);
+  const { channel } = await (await world.runner()).work();
+  await channel.succeed("a");
+  await sweep();
+  expect(await models()).toEqual([]);
+  expect((await stranger.get(id)).output).toEqual(["a"]);
+});
+
+test("finds what was made at the same moment", async () => {
+  const { user_id, username } = await newUser();
+  await giveUp({ user_id });
+  await run(
+    "INSERT INTO tokens (id, user_id, name, hash, prefix, scopes, created_at) VALUES (?, ?, '', ?, '', '[]', 0)",
+    unique("token"),
+    user_id,
+    unique("hash"),
+  );
+  await run(
+    `INSERT INTO models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
+      VALUES (?, ?, 'late', 'public', '', '', 0, 0)`,
+    unique("model"),
+    user_id,
+  );
+  await run(
+    `INSERT INTO uploads (id, user_id, key, multipart_id, size, mime_type, part_size, created_at, completed_at, expires_at)
+      VALUES (?, ?, ?, '', 1, '', 1, 0, 0, ?)`,
+    unique("upload"),
+    user_id,
+    unique("key"),
+    Date.now() + 1_000 * HOUR * 1_000,
+  );
+  await env.FILES.put(`${user_id}/avatar/late`, "late");
+  await sweep();
+  const left = async () =>
+    (await rowsNaming([user_id])).map(([table]) => table).filter((name) => !/^user/.test(name));
+  // And what that weighs.
+  expect(await left()).toEqual(["uploads", "account_bytes"]);
+  expect(await keysBelow(user_id)).toEqual([]);
+  advance(48 * HOUR);
+  await sweep();
+  await sweep();
+  expect(await left()).toEqual([]);
+  expect(await run("SELECT username FROM users WHERE id = ?", user_id)).toMatchObject([
+    { username: expect.stringMatching(/^gone\//) },
+  ]);
+  expect((await nobody.json("GET", `/v1/users/${username}`)).status).toBe(404);
+});
+
+test("is not held up by a step that fails, whichever it is", async () => {
+  const world = await newWorld({ visibility: "public" });
+  const other = await newWorld({ visibility: "public" });
+  const { names, running } = await settled(world, other.model);
+  await gone();
+  await giveUp(world);
+  await obey(running);
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const [prepare, list] = [env.DB.prepare.bind(env.DB), env.FILES.list.bind(env.FILES)];
+  /** Lets the n-th call of D1 or R2 fail, and tells whether there was one. */
+  const sweepUntil = async (n: number) => {
+    let calls = 0;
+    const count = () => {
+      calls += 1;
+      if (calls === n) throw new Error("it dies here");
+    };
+    vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
+      count();
+      return prepare(sql);
+    });
+    vi.spyOn(env.FILES, "list").mockImplementation(async (options) => {
+      count();
+      return list(options);
+    });
+    await sweepAccounts(services, Date.now()).catch(() => {});
+    vi.mocked(env.DB.prepare).mockRestore();
+    vi.mocked(env.FILES.list).mockRestore();
+    return calls >= n;
+  };
+  let steps = 1;
+  while (await sweepUntil(steps)) steps += 1;
+  expect(steps).toBeGreaterThan(10);
+  await sweeps(world);
+  advance(48 * HOUR);
+  steps = 1;
+  while (await sweepUntil(steps)) steps += 1;
+  await sweep();
+  const left = (await rowsNaming(names)).map(([table]) => table);
+  expect(left.sort()).toEqual(["usernames", "users"]);
+  expect(await keysNaming(names)).toEqual([]);
+  expect(await countOf(other.model)).toBe(1);
+});
+
+test("of one account does not wait for another's", async () => {
+  const worlds = [await newWorld(), await newWorld()];
+  for (const world of worlds) {
+    await world.client.cancel(await world.waiting());
+    await giveUp(world);
+  }
+  const [broken] = worlds;
+  const list = env.FILES.list.bind(env.FILES);
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  vi.spyOn(env.FILES, "list").mockImplementation(async (options) => {
+    if (options?.prefix?.startsWith(broken?.user_id ?? "")) throw new Error("R2 is down");
+    return list(options);
+  });
+  await eventually(async () => {
+    await sweep();
+    expect(await run("SELECT id FROM predictions WHERE user_id = ?", worlds[1]?.user_id)).toEqual(
+      [],
+    );
+  });
+  expect(await run("SELECT id FROM models WHERE owner_id = ?", broken?.user_id)).toHaveLength(1);
+  vi.restoreAllMocks();
+  await sweeps(worlds[0] ?? expect.fail());
+  expect(await run("SELECT id FROM models WHERE owner_id = ?", broken?.user_id)).toEqual([]);
+});

@@ -1,0 +1,134 @@
+/** Accounts that are suspended: everything of theirs ends within 10 s, and is given back. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { sweepSuspended } from "../../../src/services/accounts/suspension.ts";
+import { servicesOf } from "../../../src/services/services.ts";
+import { Client } from "../support/client.ts";
+import { EventReader } from "../support/events.ts";
+import { newOperator, newPerson, signedInAgain } from "../support/people.ts";
+import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { PASSWORD, Visitor } from "../support/visitor.ts";
+import { newWorld, operator, unique, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const address = ({ username }: { username: string }) => `/v1/operator/users/${username}/suspension`;
+const suspend = (somebody: { username: string }) => operator.ok("PUT", address(somebody));
+const restore = (somebody: { username: string }) => operator.ok("DELETE", address(somebody));
+
+const whoAmI = (client: Client) => client.json<{ detail?: string }>("GET", "/v1/user");
+
+/** In an isolate that remembers its token. */
+const asElsewhere = ({ user_id }: World) =>
+  env.DB.prepare("UPDATE users SET suspended_at = ? WHERE id = ?").bind(Date.now(), user_id).run();
+
+describe("of an account that is suspended", () => {
+  test("tokens are refused, here at once, elsewhere within 10 s, and are good again after", async () => {
+    const [here, elsewhere] = [await newWorld(), await newWorld()];
+    await Promise.all([here, elsewhere].map(({ client }) => whoAmI(client)));
+    await suspend(here);
+    await asElsewhere(elsewhere);
+    advance(10.001);
+    for (const { client } of [here, elsewhere]) {
+      const { status, body } = await whoAmI(client);
+      expect([status, body.detail]).toEqual([
+        401,
+        expect.stringMatching(/^This account is suspended/),
+      ]);
+    }
+    await Promise.all([here, elsewhere].map(restore));
+    for (const { client } of [here, elsewhere]) expect((await whoAmI(client)).status).toBe(200);
+  });
+
+  test("streams end, with why as the last word", async () => {
+    const other = await newWorld({ visibility: "public" });
+    const { client, username } = await newWorld();
+    const { id } = (await client.create({ model: other.model, input: {} })).body;
+    const { channel } = await (await other.runner()).work();
+    const events = new EventReader((await client.stream(id)).body);
+    await channel.report([{ event: "output", data: "one" }]);
+    await suspend({ username });
+    advance(9);
+    const said = await events.rest();
+    expect(said.at(-1)).toMatchObject({
+      event: "problem",
+      data: { status: 401, detail: expect.stringMatching(/suspended/) },
+    });
+    expect(said.map(({ event }) => event)).not.toContain("done");
+  });
+
+  test("what waits or runs is canceled, and what others run is not", async () => {
+    const world = await newWorld({ visibility: "public" });
+    const running = await world.begun();
+    const waiting = await world.waiting();
+    const stranger = await world.stranger();
+    const theirs = (await stranger.create({ model: world.model, input: {} })).body.id;
+    await suspend(world);
+    expect(await running.channel.next()).toEqual({
+      type: "cancel",
+      reason: "its account is suspended",
+    });
+    await running.channel.report([], { status: "canceled", output: "none" });
+    await restore(world);
+    expect(await world.client.status(waiting)).toBe("canceled");
+    expect(await world.client.status(running.id)).toBe("canceled");
+    expect(await stranger.status(theirs)).toBe("pending");
+  });
+
+  test("what began while its token was still remembered is canceled by the sweep", async () => {
+    const world = await newWorld();
+    await whoAmI(world.client);
+    await asElsewhere(world);
+    const late = await world.waiting();
+    await sweepSuspended(servicesOf(env), Date.now() + 60_000);
+    await restore(world);
+    expect(await world.client.status(late)).toBe("canceled");
+  });
+
+  test("sessions end, and whoever signs in is told why and let in nowhere", async () => {
+    const person = await newPerson();
+    await suspend(person);
+    expect((await person.visitor.look("/tokens")).location).toMatch(/^\/sign-in/);
+    const visitor = new Visitor();
+    await visitor.send("/sign-in", { email: person.email, password: PASSWORD });
+    const told = await visitor.look("/tokens");
+    expect([told.status, told.html]).toEqual([
+      403,
+      expect.stringContaining("This account is suspended"),
+    ]);
+    expect((await visitor.look("/tokens")).location).toMatch(/^\/sign-in/);
+    await restore(person);
+    const back = await signedInAgain(person);
+    expect((await back.look("/tokens")).status).toBe(200);
+  });
+
+  test("models and files stay", async () => {
+    const world = await newWorld({ visibility: "public" });
+    await suspend(world);
+    expect((await new Client(undefined).json("GET", `/v1/models/${world.model}`)).status).toBe(200);
+  });
+
+  test("nobody is an operator any more", async () => {
+    const person = await newOperator();
+    await suspend(person);
+    await restore(person);
+    const back = await signedInAgain(person);
+    expect((await back.look("/people")).status).toBe(404);
+  });
+});
+
+test("operators suspend on the people page, but not themselves", async () => {
+  const { visitor, username } = await newOperator();
+  const person = await newPerson();
+  const at = (name: string) => visitor.send("/people/suspensions", { suspend: name });
+  expect((await at(person.username)).location).toBe("/people");
+  await eventually(async () => expect((await whoAmI(person.client)).status).toBe(401));
+  const list = (await visitor.look("/people")).html;
+  expect(list).toContain(`action="/people/suspensions/${person.username}/end"`);
+  const oneself = await at(username);
+  expect([oneself.status, oneself.html]).toEqual([422, expect.stringContaining("This is you.")]);
+  expect((await at(unique("nobody"))).status).toBe(404);
+  await visitor.send(`/people/suspensions/${person.username}/end`);
+  expect((await whoAmI(person.client)).status).toBe(200);
+});

@@ -1,0 +1,43 @@
+/** What is deleted while a request that names it is under way: answered as before or as after, never with a 5xx. */
+import { expect, test } from "vitest";
+import { newModel, pathOf, VERSION } from "../support/catalogue.ts";
+import { newUser } from "../support/world.ts";
+
+const { client } = await newUser();
+
+/** How often each race is run: in some of them the deletion comes between check and write. */
+const rounds = Array.from({ length: 20 }, (_, n) => n);
+
+async function statusesOf(...answering: Promise<Response>[]): Promise<number[]> {
+  const answers = await Promise.all(answering);
+  await Promise.all(answers.map((answer) => answer.text()));
+  return answers.map(({ status }) => status);
+}
+
+test("a model that a version is published of", async () => {
+  for (const _ of rounds) {
+    const path = pathOf(await newModel(client, { hardware_identifier: "cpu" }));
+    const body = { ...VERSION, configuration: { hardware_identifier: "cpu" } };
+    const [deleted, published] = await statusesOf(
+      client.fetch(path, { method: "DELETE" }),
+      client.post(`${path}/versions`, body),
+    );
+    expect(deleted).toBe(200);
+    expect([200, 404, 409]).toContain(published);
+    expect(await statusesOf(client.fetch(path), client.fetch(`${path}/versions`))).toEqual([
+      404, 404,
+    ]);
+  }
+});
+
+test("a model whose categories are changed", async () => {
+  for (const _ of rounds) {
+    const path = pathOf(await newModel(client));
+    const [deleted, changed] = await statusesOf(
+      client.fetch(path, { method: "DELETE" }),
+      client.send("PATCH", path, { category_slugs: ["music"] }),
+    );
+    expect(deleted).toBe(200);
+    expect([200, 404, 409]).toContain(changed);
+  }
+});

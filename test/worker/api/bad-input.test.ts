@@ -1,0 +1,440 @@
+/** What is wrong is answered clearly, and nothing is created, lost or stuck. */
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Answer, Refusal } from "../support/client.ts";
+import { countRows } from "../support/objects.ts";
+import { ALL } from "../support/vendora.ts";
+import { DIGEST, newWorld, unique } from "../support/world.ts";
+
+const world = await newWorld({ compatibilities: ALL });
+const { client, model, username } = world;
+await client.post("/v1/models", { name: "empty" });
+
+afterEach(async () => {
+  expect(await countRows(world.user_id)).toBe(0);
+  expect(await env.POOL.getByName(world.hardware).depth()).toMatchObject({ waiting: 0, free: 0 });
+});
+
+const create = (body: unknown, headers?: Record<string, string>) =>
+  client.refused("/v1/predictions", body, headers);
+
+/** A 422 that names the place. */
+function expectInvalid({ status, headers, body }: Answer<Refusal>, ...loc: string[]) {
+  expect(status).toBe(422);
+  expect(headers.get("content-type")).toMatch("application/json");
+  expect(body.detail).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({
+        loc,
+        msg: expect.stringMatching(/./),
+        type: expect.stringMatching(/^[a-z_]+$/),
+      }),
+    ]),
+  );
+}
+
+function expectProblem({ status, headers, body }: Answer<Refusal>, expected: number, type: string) {
+  expect(status).toBe(expected);
+  expect(headers.get("content-type")).toBe("application/problem+json");
+  expect(body).toEqual({
+    type: `urn:auspex:${type}`,
+    title: expect.stringMatching(/./),
+    status: expected,
+    detail: expect.stringMatching(/./),
+    request_id: headers.get("x-request-id"),
+  });
+}
+
+describe("the model", () => {
+  test.each([
+    ["unknown", () => `${username}/nothing`],
+    ["of an unknown owner", () => `${unique("nobody")}/story`],
+    ["version unknown", () => `${model}:7`],
+    ["without versions", () => `${username}/empty`],
+  ])("%s", async (_, name) => {
+    const reference = name();
+    const answer = await create({ model: reference, input: {} });
+    expectProblem(answer, 404, "not_found");
+    expect(answer.body.detail).toContain(reference);
+  });
+
+  test("private, of somebody else: as if it were not there", async () => {
+    const stranger = await world.stranger();
+    const answer = await stranger.refused("/v1/predictions", { model, input: {} });
+    expectProblem(answer, 404, "not_found");
+    const nothing = await stranger.refused("/v1/predictions", {
+      model: `${username}/nothing`,
+      input: {},
+    });
+    expect(answer.body.detail).toBe(nothing.body.detail.toString().replace("nothing", "story"));
+  });
+
+  test.each(["", "story", "a/b/c", "a/b:0", "a/b:-1", "a/b:x", "A/b", "a/b:1:2", 5, null, {}])(
+    "that is no name of one: %j",
+    async (name) => {
+      expectInvalid(await create({ model: name, input: {} }), "body", "model");
+    },
+  );
+
+  test("missing is said so", async () => {
+    const answer = await create({ input: {} });
+    expectInvalid(answer, "body", "model");
+    expect(answer.body.detail).toMatchObject([{ type: "missing" }]);
+  });
+
+  test("in the address", async () => {
+    for (const path of [
+      "versions/0/predictions",
+      "versions/x/predictions",
+      "versions/-1/predictions",
+      "versions/1e99/predictions",
+    ]) {
+      expectInvalid(
+        await client.refused(`/v1/models/${model}/${path}`, { input: {} }),
+        "path",
+        "version_number",
+      );
+    }
+    expectProblem(
+      await client.refused(`/v1/models/${model}/versions/7/predictions`, { input: {} }),
+      404,
+      "not_found",
+    );
+    expectInvalid(
+      await client.refused("/v1/models/UPPER/story/predictions", { input: {} }),
+      "path",
+      "model_owner",
+    );
+  });
+});
+
+describe("the body", () => {
+  test.each(["", "{", "not json", '{"model":}'])("that is not JSON: %j", async (body) => {
+    expectInvalid(await create(body), "body");
+  });
+
+  test.each(["null", "[]", "5", '"text"', "true"])("that is not an object: %s", async (body) => {
+    const answer = await create(body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([{ loc: ["body"] }]);
+  });
+
+  test.each([undefined, null, "text", 5, [], true])(
+    "with an input that is not an object: %j",
+    async (input) => {
+      expectInvalid(await create({ model, input }), "body", "input");
+    },
+  );
+
+  test("with wrong types, each named", async () => {
+    const answer = await create({ model, input: {}, stream: "yes", webhook: { url: 5 } });
+    expectInvalid(answer, "body", "stream");
+    expectInvalid(answer, "body", "webhook", "url");
+  });
+
+  test.each([
+    [{}, "url"],
+    [{ url: "no address" }, "url"],
+    ["https://example.com/hook", "webhook"],
+    [{ url: "ftp://example.com" }, "url"],
+    [{ url: "javascript:alert(1)" }, "url"],
+    [{ url: `https://example.com/${"x".repeat(3_000)}` }, "url"],
+    [{ url: "https://example.com", secret: "short" }, "secret"],
+    [{ url: "https://example.com", events: ["all"] }, "events"],
+    [{ url: "https://example.com", events: [] }, "events"],
+    [{ url: "https://example.com", event: ["completed"] }, "event"],
+    [{ url: "https://example.com", secret: "whsec_no base64 at all" }, "secret"],
+    [{ url: "https://[::ffff:10.0.0.1]/hook" }, "url"],
+    [{ url: "https://me:secret@example.com/hook" }, "url"],
+  ])("with a webhook of %j", async (webhook, where) => {
+    const answer = await create({ model, input: {}, webhook });
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([
+      { loc: expect.arrayContaining(["body", "webhook", where]) },
+    ]);
+  });
+
+  test("over 10 MiB is a 413, with and without a length", async () => {
+    const body = JSON.stringify({ model, input: { text: "x".repeat(10 * 1024 * 1024) } });
+    expectProblem(await create(body), 413, "too_large");
+    const bytes = new TextEncoder().encode(body);
+    const streamed = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: new Blob([bytes]).stream(),
+    });
+    expect(streamed.status).toBe(413);
+  });
+
+  describe.each([129, 20_000])("nested %i levels deep is said to be", (levels) => {
+    const nested = `{"a":${"[".repeat(levels - 2) + "]".repeat(levels - 2)}}`;
+    const schemas = `{"prediction":{"input":${nested},"output":{}}}`;
+    test.each([
+      ["an input", "/predictions", `"model":"${model}","input":${nested}`],
+      ["of a response", "/vendora/responses", `"model":"${model}","input":[${nested}]`],
+      [
+        "a schema",
+        `/models/${model}/versions`,
+        `"release_notes":"","container_image_digest":"${DIGEST}","schemas":${schemas}`,
+      ],
+    ])("%s", async (_, path, fields) => {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", body: `{${fields}}`, headers };
+      const response = await client.fetch(`/v1${path}`, init);
+      expect(response.status).toBe(422);
+      expect((await response.json<Refusal>()).detail).toEqual([
+        {
+          type: "recursion_loop",
+          loc: ["body"],
+          msg: "Input is nested too deep: 128 levels at most",
+          ctx: { max_depth: 128 },
+        },
+      ]);
+    });
+  });
+
+  test.each([
+    ["in one piece", 0],
+    ["in many", 100_000],
+  ])("that is no UTF-8 is not guessed at: %s", async (_, padding) => {
+    const text = JSON.stringify({ model, input: { text: "é".padEnd(padding, " ") } });
+    const body = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    const headers = { "content-type": "application/json" };
+    const response = await client.fetch("/v1/predictions", { method: "POST", headers, body });
+    expect(response.status).toBe(422);
+    expect((await response.json<Refusal>()).detail).toEqual([
+      {
+        type: "json_invalid",
+        loc: ["body"],
+        msg: "The body is not valid JSON: JSON is UTF-8, which this is not",
+        ctx: { error: "JSON is UTF-8, which this is not" },
+      },
+    ]);
+  });
+
+  test("that ends within a character is no UTF-8", async () => {
+    const response = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: new Uint8Array([0x22, 0xc3]),
+    });
+    expect(response.status).toBe(422);
+    expect(JSON.stringify(await response.json())).toContain("JSON is UTF-8, which this is not");
+  });
+
+  test("that is compressed is a 415, and says so", async () => {
+    const body = new Blob([JSON.stringify({ model, input: {} })]).stream();
+    const answer = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "application/json", "content-encoding": "gzip" },
+      body: body.pipeThrough(new CompressionStream("gzip")),
+    });
+    expect(answer.status).toBe(415);
+    expect((await answer.json<Refusal>()).detail).toMatch(/uncompressed.*not 'gzip'/);
+  });
+
+  test("of another content type is a 415", async () => {
+    const response = await client.fetch("/v1/predictions", {
+      method: "POST",
+      headers: { "content-type": "text/plain" },
+      body: JSON.stringify({ model, input: {} }),
+    });
+    expect(response.status).toBe(415);
+  });
+});
+
+describe("a field that is misspelt", () => {
+  const schemas = { prediction: { input: {}, output: {} } };
+  const version = { release_notes: "", container_image_digest: DIGEST, schemas };
+  test.each<[what: string, path: string, body: object, at: string[]]>([
+    ["of a prediction", "/predictions", { model, input: {}, webhok: {} }, ["webhok"]],
+    [
+      "of a prediction of one model",
+      `/models/${model}/predictions`,
+      { input: {}, retention_second: 60 },
+      ["retention_second"],
+    ],
+    ["of a version", `/models/${model}/versions`, { ...version, config: {} }, ["config"]],
+    [
+      "of what a version can be called by",
+      `/models/${model}/versions`,
+      { ...version, compatibilities: { vendora_chat: true } },
+      ["compatibilities", "vendora_chat"],
+    ],
+    ["of an upload", "/uploads", { size: 1, mime_type: "text/plain", filename: "a" }, ["filename"]],
+  ])("%s is said to be, and nothing comes of it", async (_, path, body, at) => {
+    expectInvalid(await client.refused(`/v1${path}`, body), "body", ...at);
+  });
+});
+
+describe("headers of garbage", () => {
+  test.each(["wait=soon", "wait=-5", "wait=1.5", "wait=10s"])("Prefer: %s", async (prefer) => {
+    expectInvalid(await create({ model, input: {} }, { prefer }), "header", "prefer");
+  });
+
+  test("a Prefer that is too long", async () => {
+    expectInvalid(
+      await create({ model, input: {} }, { prefer: "x".repeat(2_000) }),
+      "header",
+      "prefer",
+    );
+  });
+
+  test.each(["yes", "1", "TRUE ", "garbage"])("Validate-Input: %s", async (value) => {
+    expectInvalid(
+      await create({ model, input: {} }, { "validate-input": value }),
+      "header",
+      "validate-input",
+    );
+  });
+
+  test("an Idempotency-Key that is too long", async () => {
+    expectInvalid(
+      await create({ model, input: {} }, { "idempotency-key": "x".repeat(256) }),
+      "header",
+      "idempotency-key",
+    );
+  });
+});
+
+describe("lists", () => {
+  test.each([
+    ["statuses=unknown", "statuses"],
+    ["status=failed", "status"],
+    ["limit=3", "limit"],
+    ["statuses=pending&statuses=nope", "statuses"],
+    ["statuses=pending,failed", "statuses"],
+    [Array(6).fill("statuses=pending").join("&"), "statuses"],
+    ["model=story", "model"],
+    ["model=ada/story:1", "model"],
+    ["model=", "model"],
+    ["cursor=garbage", "cursor"],
+    ["cursor=%25", "cursor"],
+    [`cursor=${btoa("{}")}`, "cursor"],
+    [`cursor=${"x".repeat(2_000)}`, "cursor"],
+    ["page_size=4", "page_size"],
+    ["page_size=51", "page_size"],
+    ["page_size=many", "page_size"],
+    ["page_size=5.5", "page_size"],
+  ])("?%s", async (query, where) => {
+    const answer = await client.json<Refusal>("GET", `/v1/predictions?${query}`);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toMatchObject([{ loc: expect.arrayContaining(["query", where]) }]);
+  });
+});
+
+describe("ids", () => {
+  test.each(["x", "123", "019a0000-0000-7000-8000", "..%2f..", "%00"])(
+    "that are no UUID: %s",
+    async (id) => {
+      for (const path of [`/v1/predictions/${id}`, `/v1/predictions/${id}/stream`]) {
+        expectInvalid(await client.json<Refusal>("GET", path), "path", "prediction_id");
+      }
+      expectInvalid(
+        await client.refused(`/v1/predictions/${id}/cancel`, {}),
+        "path",
+        "prediction_id",
+      );
+    },
+  );
+
+  test("of nothing", async () => {
+    const id = crypto.randomUUID();
+    for (const path of [`/v1/predictions/${id}`, `/v1/predictions/${id}/stream`]) {
+      expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
+    }
+    expectProblem(await client.refused(`/v1/predictions/${id}/cancel`, {}), 404, "not_found");
+    expectProblem(await client.json("DELETE", `/v1/predictions/${id}`), 404, "not_found");
+  });
+
+  test.each(["x", "-1", "1.5", "1e3"])("of an event: after_id=%s", async (after) => {
+    const path = `/v1/predictions/${crypto.randomUUID()}/stream?after_id=${after}`;
+    expectInvalid(await client.json<Refusal>("GET", path), "query", "after_id");
+  });
+});
+
+describe("uploads and files", () => {
+  const id = crypto.randomUUID();
+  const signature = "x".repeat(43);
+  const signed = `expires=1&signature=${signature}`;
+
+  test.each([
+    ["GET", "/v1/uploads/x", "path", "upload_id"],
+    ["DELETE", "/v1/uploads/123", "path", "upload_id"],
+    ["PUT", `/v1/uploads/${id}/parts/0?size=1&${signed}`, "path", "part_number"],
+    ["PUT", `/v1/uploads/${id}/parts/10001?size=1&${signed}`, "path", "part_number"],
+    ["PUT", `/v1/uploads/${id}/parts/1.5?size=1&${signed}`, "path", "part_number"],
+    ["PUT", `/v1/uploads/${id}/parts/1?${signed}`, "query", "size"],
+    ["PUT", `/v1/uploads/${id}/parts/1?size=0&${signed}`, "query", "size"],
+    ["PUT", `/v1/uploads/${id}/parts/1?size=1&expires=1`, "query", "signature"],
+    ["PUT", `/v1/uploads/${id}/parts/1?size=1&signature=${signature}`, "query", "expires"],
+    ["GET", `/v1/files/${id}/x?expires=soon&signature=${signature}`, "query", "expires"],
+    ["GET", `/v1/files/${id}/x?expires=1&signature=short`, "query", "signature"],
+    ["GET", `/v1/files/x/x?${signed}`, "path", "source_id"],
+    ["GET", `/v1/files/${id}/..%2fx?${signed}`, "path", "file_name"],
+    ["GET", `/v1/files/${id}/a%20b?${signed}`, "path", "file_name"],
+    ["GET", `/v1/files/${id}/${"x".repeat(151)}?${signed}`, "path", "file_name"],
+  ] as const)("%s %s: %s %s", async (method, path, ...loc) => {
+    expectInvalid(await client.json<Refusal>(method, path), ...loc);
+  });
+
+  test.each([
+    [{ mime_type: "image/png" }, "size"],
+    [{ size: "5", mime_type: "image/png" }, "size"],
+    [{ size: 5 }, "mime_type"],
+    [{ size: 5, mime_type: "image" }, "mime_type"],
+    [{ size: 5, mime_type: "image/png\r\nx: y" }, "mime_type"],
+    [{ size: 5, mime_type: "image/png", name: "../x" }, "name"],
+    [{ size: 5, mime_type: "image/png", name: "" }, "name"],
+  ])("begun with %j", async (body, where) => {
+    expectInvalid(await client.refused("/v1/uploads", body), "body", where);
+  });
+
+  test.each([{}, { etags: [] }, { etags: "x" }, { etags: Array(10_001).fill("x") }])(
+    "completed with %#",
+    async (body) => {
+      const answer = await client.refused(`/v1/uploads/${id}/complete`, body);
+      expectInvalid(answer, "body", "etags");
+    },
+  );
+
+  test.each([0, -1, 1.5, 604_801, "3600", null])("an address for %j s", async (expires_in) => {
+    const answer = await client.refused(`/v1/files/${id}/x/addresses`, { expires_in });
+    expectInvalid(answer, "body", "expires_in");
+  });
+
+  test("of nothing", async () => {
+    for (const [method, path] of [
+      ["GET", `/v1/uploads/${id}`],
+      ["DELETE", `/v1/uploads/${id}`],
+      ["GET", `/v1/files/${id}/x`],
+    ] as const)
+      expectProblem(await client.json<Refusal>(method, path), 404, "not_found");
+    for (const [path, body] of [
+      [`/v1/uploads/${id}/complete`, { etags: ["x"] }],
+      [`/v1/files/${id}/x/addresses`, {}],
+    ] as const)
+      expectProblem(await client.refused(path, body), 404, "not_found");
+  });
+});
+
+test("other people's predictions are not there: get, stream, cancel, list", async () => {
+  const other = await newWorld();
+  const id = await other.waiting({ mine: true });
+  expectProblem(await client.json<Refusal>("GET", `/v1/predictions/${id}`), 404, "not_found");
+  expectProblem(
+    await client.json<Refusal>("GET", `/v1/predictions/${id}/stream`),
+    404,
+    "not_found",
+  );
+  expectProblem(await client.refused(`/v1/predictions/${id}/cancel`, {}), 404, "not_found");
+  expect((await client.json("GET", "/v1/predictions")).body).toMatchObject({ items: [] });
+  expect(await other.client.status(id)).toBe("pending");
+});
+
+test("what is nowhere", async () => {
+  for (const path of ["/v1/nothing", "/v1", "/v2/predictions", "/predictions"])
+    expectProblem(await client.json<Refusal>("GET", path), 404, "not_found");
+  const answer = await client.json<Refusal>("DELETE", "/v1/predictions");
+  expectProblem(answer, 405, "method_not_allowed");
+});

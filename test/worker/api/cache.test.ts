@@ -1,0 +1,58 @@
+/** What an isolate remembers, for how long, and how much of it. */
+import { afterEach, expect, test } from "vitest";
+import { remembered } from "../../../src/storage/cache.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+
+afterEach(startClock);
+
+/** Answers when it is told to, with what was there when it was asked. */
+function slowly() {
+  const shelf = { value: "old" };
+  const answers: (() => void)[] = [];
+  const load = () => {
+    const { value } = shelf;
+    return new Promise<{ value: string }>((resolve) => answers.push(() => resolve({ value })));
+  };
+  return { shelf, load, answer: () => answers.splice(0).forEach((now) => void now()) };
+}
+
+test("a value is loaded once, and again after 10 s", async () => {
+  stopClock();
+  let loads = 0;
+  const cache = remembered({ max: 10 }, async () => ({ load: ++loads }));
+  expect([await cache.get(null, "a"), await cache.get(null, "a")]).toEqual([
+    { load: 1 },
+    { load: 1 },
+  ]);
+  advance(10.1);
+  expect(await cache.get(null, "a")).toEqual({ load: 2 });
+});
+
+test.each(["forget", "forgetAll"] as const)(
+  "%s holds for what is being loaded, too",
+  async (how) => {
+    const { shelf, load, answer } = slowly();
+    const cache = remembered({ max: 10 }, load);
+    const before = cache.get(null, "a");
+    shelf.value = "new";
+    cache[how]("a");
+    answer();
+    expect(await before).toEqual({ value: "old" });
+    const after = cache.get(null, "a");
+    answer();
+    expect(await after).toEqual({ value: "new" });
+  },
+);
+
+test("of large values as many are kept as there is room for", async () => {
+  const loads: string[] = [];
+  const cache = remembered(
+    { max: 10, sized: { max: 100, of: () => 40 } },
+    async (_, key: string) => {
+      loads.push(key);
+      return { key };
+    },
+  );
+  for (const key of ["a", "b", "c", "c", "b", "a"]) await cache.get(null, key);
+  expect(loads).toEqual(["a", "b", "c", "a"]);
+});

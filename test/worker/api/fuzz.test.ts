@@ -1,0 +1,248 @@
+/** Thousands of requests made from the document: whatever is sent, what comes back is as declared. */
+import { env, exports } from "cloudflare:workers";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { operationsIn } from "../../../src/openapi/document.ts";
+import { signatureOf } from "../../../src/openapi/parameters.ts";
+import type { DocumentedOperation } from "../../../src/openapi/types.ts";
+import { Client, ORIGIN } from "../support/client.ts";
+import { answersBytes, documentIn, schemasOf } from "../support/document.ts";
+import { fileUrl, uploaded } from "../support/files.ts";
+import { newCallers, tokensOf } from "../support/fuzz/callers.ts";
+import { knownFields } from "../support/fuzz/fields.ts";
+import { Harvest } from "../support/fuzz/harvest.ts";
+import { type Plan, plans } from "../support/fuzz/plan.ts";
+import { type Received, Verdict } from "../support/fuzz/verdict.ts";
+import { curl, type Sent, written } from "../support/fuzz/wire.ts";
+import { eventually } from "../support/time.ts";
+
+const SEED = 20_261_120;
+const REQUESTS = 8_000;
+const AT_ONCE = 16;
+
+/** More is made than is deleted, so that there is something to find. */
+const WEIGHTS = { get: 4, post: 8, put: 3, patch: 3, delete: 3 };
+
+/** What is signed, and what can be cancelled, comes at the end of a chain of others. */
+const LATE_WEIGHT = 16;
+const LATE =
+  /\/cancel$|\/redeliver$|\/secrets|^(?:get|post) \/vendora\/responses|\/operator\/usernames/;
+const isLate = ({ method, path, operation }: DocumentedOperation) =>
+  signatureOf(operation) !== undefined || LATE.test(`${method} ${path}`);
+
+const document = await documentIn("A");
+const operations = operationsIn(document);
+const callers = await newCallers();
+const harvest = new Harvest();
+const verdict = new Verdict(document, tokensOf(callers));
+
+const from = { schemas: schemasOf(document), known: knownFields(harvest, callers.callable) };
+const weighed = (those: DocumentedOperation[]) =>
+  fc.oneof(
+    ...those.map((one) => ({
+      weight: isLate(one) ? LATE_WEIGHT : WEIGHTS[one.method],
+      arbitrary: plans(one, from, callers),
+    })),
+  );
+const anyPlan = weighed(operations);
+
+/** What waits for a model; of most nobody takes the work, and whoever leaves cancels it. */
+const CALL = /\/v1\/vendora\/(?:chat|embeddings|responses(?:$|\?))/;
+const CALL_MS = 500;
+/** When it is looked for what has not succeeded yet: on a slow machine an answer may take that long. */
+const PATIENT_CALL_MS = 3_000;
+/** Nothing else waits for longer than a created prediction, 60 s. What hangs is to be named. */
+const LIMIT_MS = 90_000;
+
+/** Which operations have not succeeded by chance is left to it: these are asked for once more. */
+const ROUNDS = 60;
+const ROUND_REQUESTS = 150;
+const MISSING_WEIGHT = 40;
+
+/** Of what is answered at once. */
+const promptPlan = weighed(operations.filter(({ path }) => !CALL.test(`/v1${path}`)));
+
+let callMs = CALL_MS;
+let sentSoFar = 0;
+const faults: string[] = [];
+/** `operation status`, and the status alone. */
+const seen = new Map<string, number>();
+
+async function run(plan: Plan): Promise<void> {
+  const sent = written(plan, harvest);
+  const line = `after ${sentSoFar++} others: ${curl(sent, plan.caller)}`;
+  const received = await ask(sent).catch((cause: unknown) => {
+    const timedOut = cause instanceof DOMException && cause.name === "TimeoutError";
+    if (timedOut && CALL.test(sent.url)) return undefined;
+    throw new Error(`not answered, ${line}`, { cause });
+  });
+  if (received) judge(sent, received, line);
+  // Whoever is suspended would hear nothing more, and a runner that drains do nothing more.
+  if (sent.method === "PUT" && sent.url.includes("/suspension"))
+    await ask({ ...sent, method: "DELETE", body: undefined });
+  if (sent.url.endsWith("/drain"))
+    await ask({ ...sent, url: sent.url.replace(/drain$/, "resume") });
+}
+
+function judge(sent: Sent, received: Received, line: string): void {
+  const { status, text } = received;
+  for (const fault of verdict.of(sent, received))
+    faults.push(`${fault}\n  ${line}\n  ${status} ${text.slice(0, 1_000)}`);
+  const name = verdict.operationOf(sent)?.operation.operationId;
+  for (const what of [`${name} ${status}`, `${status}`]) seen.set(what, (seen.get(what) ?? 0) + 1);
+  learn(sent, received);
+}
+
+async function ask({ url, method, headers, body }: Sent): Promise<Received> {
+  const over = new AbortController();
+  // Called off when it is answered: workerd has 10,000 timers and no more.
+  const timer = setTimeout(
+    () => over.abort(new DOMException("not answered", "TimeoutError")),
+    CALL.test(url) ? callMs : LIMIT_MS,
+  );
+  const { signal } = over;
+  const init = { method, headers, body: body ?? null, redirect: "manual", signal } as const;
+  try {
+    const response = await exports.default.fetch(new Request(url, init));
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: await reading(response),
+    };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Of a stream nothing, for it may be silent for long: whoever leaves it stops nothing. */
+async function reading({ headers, body }: Response): Promise<string> {
+  if (!body || headers.get("content-type") !== "text/event-stream")
+    return new Response(body).text();
+  await body.cancel();
+  return "an event stream";
+}
+
+function learn(sent: Sent, { status, headers, text }: Received): void {
+  const one = verdict.operationOf(sent);
+  const isGone = status === 404 || (status === 200 && one?.method === "delete");
+  if (sent.known && isGone) harvest.forget(sent.known);
+  const etag = headers.get("etag") ?? undefined;
+  if (!one || status >= 300 || !text) return;
+  const isJson = headers.get("content-type") === "application/json" && !answersBytes(one.operation);
+  harvest.take(one.path, { url: sent.url, etag }, isJson ? JSON.parse(text) : text, sent.known);
+}
+
+/** What chance would seldom make: of what has begun and does not end by itself there is some from the start. */
+const MADE_BEFORE = 15;
+const BEFORE = [
+  { path: "/predictions", body: { model: callers.callable, input: { text: "a" } } },
+  { path: "/vendora/responses", body: { model: callers.callable, input: "a", background: true } },
+];
+
+async function makeBefore(): Promise<void> {
+  const { authorization = "" } = callers.user;
+  for (const { path, body } of BEFORE) {
+    const sent = {
+      method: "POST",
+      url: `${ORIGIN}/v1${path}`,
+      headers: { authorization, "content-type": "application/json", prefer: "wait=0" },
+      body: JSON.stringify(body),
+      known: undefined,
+    };
+    learn(sent, await ask(sent));
+  }
+}
+
+/** Events of webhooks come of a create that names one, and are only found where they are asked for. */
+async function makeWebhooks(): Promise<void> {
+  const [token] = tokensOf({ ...callers, others: [] });
+  const client = new Client(token);
+  const webhook = { url: "https://example.com/hook", events: ["started", "completed"] };
+  const asked = { model: callers.callable, input: "a", webhook };
+  const { headers } = await client.json("POST", "/v1/vendora/embeddings", asked);
+  const id = headers.get("auspex-prediction-id");
+  // Where too many wait already.
+  if (id === null) return;
+  const url = `${ORIGIN}/v1/predictions/${id}/webhooks`;
+  harvest.take("/predictions/{prediction_id}/webhooks", { url }, await client.ok("GET", url));
+}
+
+/** Chance finds a file to read, and then a range behind its end, in no more than most runs. */
+async function readBehindTheEnd(): Promise<void> {
+  const [token] = tokensOf({ ...callers, others: [] });
+  const url = fileUrl(await uploaded(new Client(token)));
+  const headers = { range: "bytes=99999999-" };
+  const sent = { method: "GET", url, headers, body: undefined, known: undefined };
+  judge(sent, await ask(sent), "before all others: a range behind the end of a file");
+}
+
+test(`${REQUESTS} requests: valid, nearly valid and hostile`, { timeout: 240_000 }, async () => {
+  // First, while nothing waits before it.
+  await makeWebhooks();
+  for (let made = 0; made < MADE_BEFORE; made++) await makeBefore();
+  await readBehindTheEnd();
+  await runAll(fc.sample(anyPlan, { numRuns: REQUESTS, seed: SEED }));
+  expect(faults).toEqual([]);
+  expect(sentSoFar).toBe(REQUESTS);
+});
+
+async function runAll(plans: Plan[]): Promise<void> {
+  const queue = plans.values();
+  const worker = async () => {
+    for (const plan of queue) await run(plan);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+const withoutSuccess = (): DocumentedOperation[] =>
+  operations.filter(
+    ({ operation: { operationId } }) =>
+      ![200, 202, 206].some((status) => seen.has(`${operationId} ${status}`)),
+  );
+
+test("they come further than the door: every operation has done what it is for", {
+  timeout: 240_000,
+}, async () => {
+  callMs = PATIENT_CALL_MS;
+  for (let round = 1; withoutSuccess().length > 0 && round <= ROUNDS; round++) {
+    // What was made at first may be gone, or have been hidden from a stranger and so be forgotten.
+    await makeWebhooks();
+    // Among others, since what they are about may have to be made first.
+    const wanted = withoutSuccess().map((one) => ({
+      weight: MISSING_WEIGHT,
+      arbitrary: plans(one, from, callers),
+    }));
+    const plan = fc.oneof({ weight: MISSING_WEIGHT, arbitrary: promptPlan }, ...wanted);
+    await runAll(fc.sample(plan, { numRuns: ROUND_REQUESTS, seed: SEED + round }));
+  }
+  expect(faults).toEqual([]);
+  expect(withoutSuccess().map(({ operation: { operationId } }) => operationId)).toEqual([]);
+});
+
+test("and meet every kind of refusal", () => {
+  const kinds = ["304", "400", "401", "403", "404", "405", "409", "413", "415", "416", "422"];
+  expect(kinds.filter((kind) => !seen.has(kind))).toEqual([]);
+});
+
+/** In the index, which follows what the objects and the queues do. */
+async function waiting() {
+  const statement = env.DB.prepare(
+    "SELECT id, status, revision, created_at, updated_at FROM predictions WHERE status IN ('pending', 'started')",
+  );
+  return (await statement.all<{ id: string }>()).results;
+}
+
+// The last one: what would still go on would disturb the reset before the next file.
+test("and leave nothing behind that cannot be ended", { timeout: 60_000 }, async () => {
+  await callers.stop();
+  await eventually(async () => {
+    // Anew each time: of a caller who left while it was created the row may come later than they went.
+    for (const { id } of await waiting())
+      for (const { authorization = "" } of [callers.user, callers.stranger])
+        await exports.default.fetch(`${ORIGIN}/v1/predictions/${id}/cancel`, {
+          method: "POST",
+          headers: { authorization },
+        });
+    expect(await waiting()).toEqual([]);
+  }, 30_000);
+});

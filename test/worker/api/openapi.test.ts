@@ -1,0 +1,294 @@
+/** /v1/openapi.json: valid, complete, and no other than what the routes do. */
+import { Validator } from "@cfworker/json-schema";
+import { validate } from "@hyperjump/json-schema/openapi-3-1";
+import { describe, expect, test } from "vitest";
+import { app } from "../../../src/app.ts";
+import { operationsIn } from "../../../src/openapi/document.ts";
+import { resolved } from "../../../src/openapi/reference.ts";
+import type { Document, Operation, Schema } from "../../../src/openapi/types.ts";
+import { createUpload } from "../../../src/protocol/upload.ts";
+import { Client, ORIGIN } from "../support/client.ts";
+import {
+  bodyOf,
+  bytesOf,
+  documentIn,
+  filled,
+  parametersOf,
+  schemaNamed,
+  schemasOf,
+  successesOf,
+} from "../support/document.ts";
+import { operator } from "../support/world.ts";
+
+const document = await documentIn("A");
+const operations = operationsIn(document);
+const shapes = { A: document, B: await documentIn("B") };
+const nobody = new Client(undefined);
+
+function operationNamed(id: string): Operation {
+  const found = operations.find(({ operation }) => operation.operationId === id);
+  return found?.operation ?? expect.fail(`no operation ${id}`);
+}
+
+const errorsOf = ({ responses = {} }: Operation) =>
+  Object.keys(responses).filter((status) => status >= "400");
+
+/** All values in a document, with the pointers to them. */
+function* walk(value: unknown, at = "#"): Generator<[at: string, value: object]> {
+  if (typeof value !== "object" || value === null) return;
+  yield [at, value];
+  for (const [key, part] of Object.entries(value)) yield* walk(part, `${at}/${key}`);
+}
+
+test("JSON that anybody may read and keep for a while", async () => {
+  const response = await nobody.fetch("/v1/openapi.json");
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  expect(response.headers.get("cache-control")).toBe("public, max-age=300");
+  await response.text();
+  const etag = response.headers.get("etag") ?? "";
+  const again = await nobody.fetch("/v1/openapi.json", { headers: { "if-none-match": etag } });
+  expect(again.status).toBe(304);
+  expect(again.headers.get("x-request-id")).not.toBeNull();
+});
+
+test("it names itself, and where it is served", () => {
+  expect(document).toMatchObject({
+    openapi: "3.1.0",
+    info: { title: "Auspex", version: "1.0.0" },
+    servers: [{ url: `${ORIGIN}/v1` }],
+  });
+});
+
+test("it says what is posted to webhooks", () => {
+  const { post = expect.fail("no webhook") } = document.webhooks?.prediction ?? {};
+  expect(bodyOf(post)).toEqual({ $ref: "#/components/schemas/WebhookPayload" });
+  expect(parametersOf(post).map(({ name, required }) => [name, required ?? false])).toEqual([
+    ["webhook-id", true],
+    ["webhook-timestamp", true],
+    ["webhook-signature", false],
+    ["auspex-webhook-signature", false],
+  ]);
+});
+
+test("no field of a body has a default: generated clients would have to send it", () => {
+  const bodies = Object.entries(document.components?.schemas ?? {});
+  const fields = [...walk(bodies)].filter(([at]) => !at.includes("/example"));
+  expect(fields.filter(([, value]) => "default" in value)).toEqual([]);
+  const { properties } = schemaNamed(document, "CreatePrediction");
+  expect(properties?.stream).toMatchObject({
+    description: expect.stringMatching(/; `false` when it is left out$/),
+  });
+});
+
+test("any JSON value may be a list or an object of whatever there is", () => {
+  const parts = { items: {}, additionalProperties: {} };
+  expect(schemaNamed(document, "Json")).toMatchObject(parts);
+});
+
+test("everything in it is used", () => {
+  const text = JSON.stringify(document);
+  const { schemas = {}, responses = {}, headers = {} } = document.components ?? {};
+  for (const [kind, parts] of Object.entries({ schemas, responses, headers })) {
+    const names = Object.keys(parts).map((name) => `"#/components/${kind}/${name}"`);
+    expect(names.filter((name) => !text.includes(name))).toEqual([]);
+  }
+});
+
+describe.each(["A", "B"] as const)("shape %s", (shape) => {
+  const shown = shapes[shape];
+
+  test("is valid OpenAPI 3.1, its schemas included", async () => {
+    const base = "https://spec.openapis.org/oas/3.1/schema-base";
+    expect(await validate(base, JSON.parse(JSON.stringify(shown)), "BASIC")).toEqual({
+      valid: true,
+    });
+  });
+
+  test("no reference leads nowhere", () => {
+    const places = new Set([...walk(shown)].map(([at]) => at));
+    const targets = [...walk(shown)].flatMap(([, value]) => ("$ref" in value ? [value.$ref] : []));
+    expect(targets.length).toBeGreaterThan(100);
+    expect(targets.filter((target) => !places.has(String(target)))).toEqual([]);
+  });
+
+  test("every example fits its schema", () => {
+    const wrong: unknown[] = [];
+    let checked = 0;
+    for (const [at, value] of walk(shown)) {
+      if (!("example" in value) || at.includes("/example")) continue;
+      const schema: Schema = "schema" in value ? Object(value.schema) : value;
+      const { components } = shown;
+      const validator = new Validator({ ...JSON.parse(JSON.stringify(schema)), components });
+      checked += 1;
+      if (!validator.validate(value.example).valid) wrong.push([at, value.example]);
+    }
+    expect(wrong).toEqual([]);
+    expect(checked).toBeGreaterThan(100);
+  });
+});
+
+test("a pattern is one for every validator: without flags, and without classes of Unicode", () => {
+  const patterns = [...walk(document)].flatMap(([, value]) =>
+    "pattern" in value && typeof value.pattern === "string" ? [value.pattern] : [],
+  );
+  expect(patterns.length).toBeGreaterThan(10);
+  for (const pattern of patterns) {
+    expect(() => [new RegExp(pattern), new RegExp(pattern, "u")]).not.toThrow();
+    expect(pattern).not.toMatch(/\\p\{|\/[a-z]*$/i);
+  }
+});
+
+const NAMES = ["photo.png", " ", "é", "🐙.png", "a:b?c", "..", "x".repeat(255)];
+const NOT_NAMES = [
+  "",
+  "a/b",
+  "a\\b",
+  "a\nb",
+  "\0",
+  "\x7f",
+  "\x85",
+  "\ud800",
+  "\udc00a",
+  "x".repeat(256),
+];
+
+test("what is the name of a file, the document and the service agree upon", () => {
+  const { components } = document;
+  const schema = new Validator({ $ref: "#/components/schemas/CreateUpload", components });
+  const bodies = [...NAMES, ...NOT_NAMES].map((name) => ({ size: 1, mime_type: "a/b", name }));
+  const expected = [...NAMES.map(() => true), ...NOT_NAMES.map(() => false)];
+  expect(bodies.map((body) => schema.validate(body).valid)).toEqual(expected);
+  expect(bodies.map((body) => createUpload.safeParse(body).success)).toEqual(expected);
+});
+
+test("bytes go and come as they are, by signed addresses", () => {
+  const put = operationNamed("putUploadPart");
+  expect(bytesOf(put)).toBe("application/octet-stream");
+  expect(JSON.stringify(put.requestBody)).not.toContain('"example"');
+  expect(errorsOf(put)).toEqual(["400", "401", "403", "404", "409", "422", "429", "500", "503"]);
+  const read = operationNamed("readFile");
+  expect(successesOf(read).map(([status]) => status)).toEqual(["200", "206", "304"]);
+  expect(errorsOf(read)).toEqual(["401", "403", "404", "416", "422", "429", "500", "503"]);
+  expect(parametersOf(read).map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["signature", "range", "if-none-match"]),
+  );
+  for (const one of [put, read]) expect(one.security).toEqual([{}, { accessToken: [] }]);
+});
+
+test("owners and users have one shape, that of the deployment", () => {
+  const fieldsOf = (shown: Document, name: string) =>
+    Object.keys(schemaNamed(shown, name).properties ?? {});
+  expect(fieldsOf(shapes.A, "Owner")).toEqual(["id", "username", "avatar_url"]);
+  expect(fieldsOf(shapes.B, "Owner")).toEqual(["account_id", "name", "avatar_url"]);
+  expect(fieldsOf(shapes.A, "User")).toContain("urls");
+  expect(fieldsOf(shapes.B, "User")).toContain("display_name");
+  for (const shown of Object.values(shapes)) {
+    expect(Object.keys(schemasOf(shown)).filter((name) => /^(Owner|User)[AB]$/.test(name))).toEqual(
+      [],
+    );
+  }
+});
+
+test("it has every route but those of runners and its own", () => {
+  const registered = app.routes
+    .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/"))
+    .filter(({ path }) => !path.startsWith("/v1/runner/") && path !== "/v1/openapi.json")
+    .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`);
+  const documented = operations.map(({ method, path }) => `${method.toUpperCase()} /v1${path}`);
+  expect(documented.toSorted()).toEqual([...new Set(registered)].toSorted());
+});
+
+/** A misspelt field might have been the end of a token, or of what is kept. */
+test("no body has room for fields that it does not name, but those of the convention and what is put back as it was got", () => {
+  const open = operations.filter(({ operation }) => {
+    const body = bodyOf(operation);
+    return body && resolved(body, schemasOf(document)).additionalProperties !== false;
+  });
+  expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    "post /vendora/chat/completions",
+    "post /vendora/embeddings",
+    "post /vendora/responses",
+    "put /operator/categories/{slug}",
+    "put /operator/hardware/{identifier}",
+  ]);
+});
+
+test("operations have names of their own, and groups that are described", () => {
+  const ids = operations.map(({ operation }) => operation.operationId ?? "");
+  expect(new Set(ids).size).toBe(ids.length);
+  const groups = document.tags?.map(({ name }) => name);
+  for (const { operation } of operations) {
+    expect(operation.operationId).toMatch(/^[a-z]+([A-Z][a-z]+)*$/);
+    expect(operation.summary).toMatch(/^[A-Z].*[^.]$/);
+    expect(groups).toEqual(expect.arrayContaining(operation.tags ?? ["none"]));
+  }
+  expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(groups));
+});
+
+describe.each(operations)("$method $path", ({ method, path, operation }) => {
+  const statuses = Object.keys(operation.responses ?? {});
+
+  test("says what it answers", () => {
+    const successes = successesOf(operation);
+    expect(successes.length).toBeGreaterThan(0);
+    for (const [status, { content = {}, headers }] of successes) {
+      expect(headers).toHaveProperty("x-request-id");
+      const bare =
+        ["204", "304"].includes(status) || path === "/predictions/{prediction_id}/cancel";
+      expect(Object.values(content).map(({ schema }) => schema === undefined)).toEqual(
+        bare ? [] : Object.keys(content).map(() => false),
+      );
+      expect(Object.keys(content).length > 0).toBe(!bare);
+    }
+    const expected = [
+      "401",
+      "422",
+      "429",
+      "500",
+      "503",
+      ...(bodyOf(operation) ? ["408", "413", "415"] : []),
+    ];
+    expect(statuses).toEqual(expect.arrayContaining(expected));
+  });
+
+  test("says what it takes", () => {
+    for (const { name, description, schema } of parametersOf(operation)) {
+      expect([name, description ?? ""]).toEqual([name, expect.stringMatching(/\w/)]);
+      expect(schema).toBeDefined();
+    }
+    const named = [...path.matchAll(/{(\w+)}/g)].map(([, name]) => name);
+    const parameters = parametersOf(operation).filter((one) => one.in === "path");
+    expect(parameters.map(({ name }) => name).toSorted()).toEqual(named.toSorted());
+    const body = bodyOf(operation);
+    if (body) expect(JSON.stringify(operation.requestBody)).toContain('"example":');
+  });
+
+  const ask = (client: Client, token?: string) =>
+    client.fetch(`/v1${filled(path, operation, schemasOf(document))}`, {
+      method: method.toUpperCase(),
+      headers: {
+        "content-type": "application/json",
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      ...(bodyOf(operation) && { body: "{}" }),
+    });
+
+  test("asks for a token as it says", async () => {
+    const isPublic = operation.security?.some((way) => Object.keys(way).length === 0) ?? false;
+    const isOperators = operation.security?.some((way) => "operatorToken" in way) ?? false;
+    const [bare, bad, operators] = await Promise.all([
+      ask(nobody),
+      ask(nobody, "nonsense"),
+      ask(operator),
+    ]);
+    expect(bare.status === 401).toBe(!isPublic);
+    // With a signature nobody asks for a token.
+    const signed = parametersOf(operation).some(({ name }) => name === "signature");
+    expect(bad.status).toBe(signed ? bare.status : 401);
+    expect(operators.status === 401).toBe(!isOperators && !signed);
+    for (const { status } of [bare, bad, operators]) expect(statuses).toContain(`${status}`);
+    if (bare.ok) expect(bare.headers.has("etag")).toBe(statuses.includes("304"));
+    await Promise.all([bare, bad, operators].map((response) => response.text()));
+  });
+});

@@ -1,0 +1,332 @@
+/** Rate limits, turned on: the bindings are real, with the low numbers of test/vitest.config.ts. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { app } from "../../../src/app.ts";
+import { newToken } from "../../../src/domain/accounts/token.ts";
+import type { Bindings } from "../../../src/env.ts";
+import type { FileAddress } from "../../../src/protocol/file.ts";
+import type { Client } from "../support/client.ts";
+import { ORIGIN } from "../support/client.ts";
+import { fileUrl, uploaded } from "../support/files.ts";
+import { newClient, newRunnerToken, newUser, operator } from "../support/world.ts";
+
+const LIMITS = { address: 5, token: 8, user: 12, writes: 4, predictions: 6 };
+
+/** What D1 was asked. */
+let questions: string[] = [];
+
+const limited: Bindings = Object.assign({}, env, {
+  RATE_LIMITS: "on",
+  RATE_LIMIT_NUMBERS: LIMITS,
+  DB: new Proxy(env.DB, {
+    get(target, name) {
+      if (name !== "prepare") return Reflect.get(target, name).bind(target);
+      return (text: string) => {
+        questions.push(text);
+        return target.prepare(text);
+      };
+    },
+  }),
+});
+
+let count = 0;
+/** An address that nobody has asked from. */
+const newAddress = () => `203.0.113.${++count}`;
+
+async function ask(path: string, address: string, token?: string, init: RequestInit = {}) {
+  const headers = {
+    "cf-connecting-ip": address,
+    "content-type": "application/json",
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  };
+  const request = new Request(`${ORIGIN}${path}`, { ...init, headers });
+  return app.fetch(request, limited, createExecutionContext());
+}
+
+/**
+ * Asks until it is refused. The binding counts in windows of the wall clock, so that a test may
+ * see the end of one and the beginning of the next: at most twice the limit is let through.
+ */
+async function askUntilRefused(limit: number, asking: () => Promise<Response>) {
+  for (let asked = 0; asked <= 2 * limit; asked++) {
+    const response = await asking();
+    if (response.status !== 429) {
+      await response.body?.cancel();
+      continue;
+    }
+    expect(asked).toBeGreaterThanOrEqual(limit);
+    return response;
+  }
+  throw new Error(`${2 * limit + 1} requests were let through`);
+}
+
+async function expectRefusal(response: Response, what: string) {
+  expect(response.headers.get("retry-after")).toBe("10");
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  expect(await response.json()).toMatchObject({
+    type: "urn:auspex:too_many_requests",
+    detail: expect.stringContaining(what),
+  });
+}
+
+const PUBLIC = "/v1/models/nobody/nothing";
+const OWN = "/v1/predictions";
+
+/** Well formed, and of nobody. */
+const UNKNOWN = `aus_${"0".repeat(49)}`;
+
+const tokenOf = ({ token }: Client) => token ?? "";
+
+describe("without a token", () => {
+  test("an address is limited, and no other with it", async () => {
+    const address = newAddress();
+    const response = await askUntilRefused(LIMITS.address, () => ask(PUBLIC, address));
+    await expectRefusal(response, "from this address");
+    expect((await ask(PUBLIC, newAddress())).status).toBe(404);
+  });
+
+  test("an IPv6 address counts as its /64", async () => {
+    const network = `2001:db8:${(++count).toString(16)}`;
+    let host = 0;
+    await askUntilRefused(LIMITS.address, () => {
+      const address = host++ % 2 ? `${network}::${host}` : `${network}:0:1:2:3:${host}`;
+      return ask(PUBLIC, address);
+    });
+    expect((await ask(PUBLIC, `${network}:1::1`)).status).toBe(404);
+  });
+
+  test.each([
+    ["bad token", OWN, UNKNOWN],
+    ["bad token, where none is needed", PUBLIC, UNKNOWN],
+    ["bad runner token", "/v1/runner/input", UNKNOWN],
+    ["bad operator token", "/v1/operator/runners", UNKNOWN],
+    ["no token where one is needed", OWN, undefined],
+  ])("%s: guessing is limited", async (_, path, token) => {
+    const address = newAddress();
+    const response = await askUntilRefused(LIMITS.address, async () => {
+      const answer = await ask(path, address, token);
+      expect([401, 429]).toContain(answer.status);
+      return answer;
+    });
+    await expectRefusal(response, "from this address");
+  });
+});
+
+describe("a forged token", () => {
+  test("is counted before D1 is asked, also where each is another", async () => {
+    const address = newAddress();
+    await askUntilRefused(LIMITS.address, () => ask(OWN, address, newToken("aus")));
+    questions = [];
+    // A window may have ended meanwhile: then D1 is asked for as many as there are answers 401.
+    const answers = await Promise.all(
+      Array.from({ length: LIMITS.address }, async (_, n) => {
+        const token = newToken(n % 2 ? "aus" : "ausr");
+        return (await ask(n % 2 ? OWN : "/v1/runner/input", address, token)).status;
+      }),
+    );
+    const lookedUp = questions.filter((text) => /from "(runner_)?tokens"/.test(text));
+    expect(lookedUp).toHaveLength(answers.filter((status) => status === 401).length);
+    expect(answers).toContain(429);
+  });
+
+  test("keeps nobody out whose token has been good", async () => {
+    const { client } = await newUser();
+    const address = newAddress();
+    expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
+    await askUntilRefused(LIMITS.address, () => ask(OWN, address, newToken("aus")));
+    expect((await ask(OWN, address, tokenOf(client))).status).toBe(200);
+  });
+});
+
+describe("a signed address", () => {
+  const id = () => crypto.randomUUID();
+  const forged = (source: string) =>
+    `/v1/files/${source}/a.txt?expires=1999999999&signature=${"A".repeat(43)}`;
+
+  test("that is forged counts against the address, whatever file it names", async () => {
+    const address = newAddress();
+    const response = await askUntilRefused(LIMITS.address, () => ask(forged(id()), address));
+    await expectRefusal(response, "from this address");
+  });
+
+  test("that is forged takes nothing from those who have the file's", async () => {
+    const { client } = await newUser();
+    const { pathname } = new URL(fileUrl(await uploaded(client)));
+    // By this isolate: the key of another file's database may still be remembered elsewhere.
+    const sharing = await ask(`${pathname}/addresses`, newAddress(), tokenOf(client), {
+      method: "POST",
+      body: "{}",
+    });
+    const { search } = new URL((await sharing.json<FileAddress>()).url);
+    const guess = `${pathname}?expires=1999999999&signature=${"A".repeat(43)}`;
+    for (let n = 0; n < LIMITS.token; n++) await ask(guess, newAddress());
+    for (let n = 0; n < LIMITS.token; n++) {
+      const response = await ask(pathname + search, "198.51.100.1");
+      expect([response.status, await response.text()]).toEqual([200, "content"]);
+    }
+  });
+
+  test("of a part is forged as well", async () => {
+    const address = newAddress();
+    const path = () =>
+      `/v1/uploads/${id()}/parts/1?size=1&expires=1999999999&signature=${"A".repeat(43)}`;
+    await askUntilRefused(LIMITS.address, () => ask(path(), address, undefined, { method: "PUT" }));
+  });
+});
+
+describe("an account", () => {
+  test("is limited over all its tokens", async () => {
+    const { client, username } = await newUser();
+    const tokens = [client, await newClient(username), await newClient(username)].map(tokenOf);
+    let asked = 0;
+    const response = await askUntilRefused(LIMITS.user, () =>
+      ask(asked % 2 ? OWN : PUBLIC, newAddress(), tokens[asked++ % tokens.length]),
+    );
+    await expectRefusal(response, "with all its tokens together");
+    const { client: stranger } = await newUser();
+    expect((await ask(OWN, newAddress(), tokenOf(stranger))).status).toBe(200);
+  });
+
+  test("has a limit of its own for what it changes, over all its tokens; it reads on", async () => {
+    const { client, username } = await newUser();
+    const tokens = [client, await newClient(username)].map(tokenOf);
+    const body = (change: object) => ({ body: JSON.stringify(change) });
+    const changes = [
+      ["POST", "/v1/models", {}],
+      ["PATCH", "/v1/user", { name: "Ada" }],
+      ["PUT", "/v1/models/nobody/nothing/variables/KEY", { value: "a" }],
+      ["POST", "/v1/uploads", {}],
+      ["POST", "/v1/webhook-endpoints", {}],
+      ["POST", "/v1/models/nobody/nothing/versions", {}],
+    ] as const;
+    let asked = 0;
+    const response = await askUntilRefused(LIMITS.writes, () => {
+      const [method, path, change] = changes[asked % changes.length] ?? changes[0];
+      const token = tokens[asked++ % 2];
+      return ask(path, newAddress(), token, { method, ...body(change) });
+    });
+    await expectRefusal(response, "changes by this account");
+    expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
+  });
+});
+
+describe("what is left", () => {
+  const said = ({ headers }: Response) =>
+    ["limit", "remaining", "reset"].map((name) => headers.get(`x-ratelimit-${name}`));
+
+  test("is said with each answer, of the limit that is nearest", async () => {
+    const { client } = await newUser();
+    const first = await ask(OWN, newAddress(), tokenOf(client));
+    const [limit, remaining, reset] = said(first).map(Number);
+    expect([limit, remaining]).toEqual([LIMITS.token, LIMITS.token - 1]);
+    expect(reset).toBeGreaterThanOrEqual(1);
+    expect(reset).toBeLessThanOrEqual(10);
+    const { client: other } = await newUser();
+    const refused = await askUntilRefused(LIMITS.token, () =>
+      ask(OWN, newAddress(), tokenOf(other)),
+    );
+    expect(said(refused)).toEqual([String(LIMITS.token), "0", "10"]);
+  });
+
+  test("is said of an address, of an error, and in the words of vendora", async () => {
+    const open = await ask(PUBLIC, newAddress());
+    expect(open.status).toBe(404);
+    expect(said(open).slice(0, 2)).toEqual([String(LIMITS.address), String(LIMITS.address - 1)]);
+    const { client } = await newUser();
+    const call = await ask("/v1/vendora/chat/completions", newAddress(), tokenOf(client), {
+      method: "POST",
+      body: JSON.stringify({ model: "nobody/nothing", messages: [] }),
+    });
+    expect(call.status).toBe(404);
+    const left = String(LIMITS.predictions - 1);
+    expect(said(call).slice(0, 2)).toEqual([String(LIMITS.predictions), left]);
+    expect(call.headers.get("x-ratelimit-limit-requests")).toBe(String(LIMITS.predictions));
+    expect(call.headers.get("x-ratelimit-remaining-requests")).toBe(left);
+    expect(call.headers.get("x-ratelimit-reset-requests")).toMatch(/^\d+s$/);
+  });
+
+  test("is not said where nothing is limited", async () => {
+    const response = await app.request(PUBLIC, {}, env);
+    expect(said(response)).toEqual([null, null, null]);
+  });
+});
+
+describe("with a token", () => {
+  test("the token is limited, wherever it is used from; not its owner's other one", async () => {
+    const { client, username } = await newUser();
+    const paths = [OWN, PUBLIC];
+    const response = await askUntilRefused(LIMITS.token, async () => {
+      const path = paths.reverse()[0] ?? "";
+      return ask(path, newAddress(), tokenOf(client));
+    });
+    await expectRefusal(response, "this token");
+    const other = await newClient(username);
+    expect((await ask(OWN, newAddress(), tokenOf(other))).status).toBe(200);
+  });
+
+  test("more is allowed from one address than without", async () => {
+    const { client } = await newUser();
+    const address = newAddress();
+    for (let n = 0; n <= LIMITS.address; n++)
+      expect((await ask(OWN, address, tokenOf(client))).status).toBe(200);
+  });
+
+  test("a token that may not is limited as well", async () => {
+    const { client } = await newUser({ scopes: ["predict"] });
+    await askUntilRefused(LIMITS.token, () => ask(OWN, newAddress(), tokenOf(client)));
+  });
+});
+
+describe("creating predictions", () => {
+  const PATHS = [OWN, "/v1/models/nobody/nothing/predictions"];
+  const create = (token: string, path = OWN) =>
+    ask(path, newAddress(), token, {
+      method: "POST",
+      body: JSON.stringify({ model: "nobody/nothing", input: {} }),
+    });
+
+  test("the account is limited, over all its tokens, and reads on", async () => {
+    const { client, username } = await newUser();
+    const tokens = [tokenOf(client), tokenOf(await newClient(username))];
+    let asked = 0;
+    const response = await askUntilRefused(LIMITS.predictions, () => {
+      const [token = "", path] = [tokens[asked % 2], PATHS[(asked >> 1) % 2]];
+      asked++;
+      return create(token, path);
+    });
+    await expectRefusal(response, "predictions and deliveries asked for by this account");
+    expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
+    const { client: stranger } = await newUser();
+    expect((await create(tokenOf(stranger))).status).toBe(404);
+  });
+
+  test("does not count against the token", async () => {
+    const { client } = await newUser();
+    for (let n = 0; n < LIMITS.predictions; n++) await create(tokenOf(client));
+    for (let n = 0; n < LIMITS.token; n++)
+      expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
+  });
+});
+
+describe("not limited", () => {
+  const ATTEMPTS = 2 * LIMITS.token + 1;
+
+  test("the operator", async () => {
+    const address = newAddress();
+    for (let n = 0; n < ATTEMPTS; n++)
+      expect((await ask("/v1/operator/runners", address, operator.token)).status).toBe(200);
+  });
+
+  test("runners", async () => {
+    const address = newAddress();
+    const token = await newRunnerToken("cpu");
+    for (let n = 0; n < ATTEMPTS; n++)
+      expect((await ask("/v1/runner/unknown", address, token)).status).toBe(404);
+  });
+
+  test("anybody, when RATE_LIMITS is off", async () => {
+    for (let n = 0; n < ATTEMPTS; n++)
+      expect((await app.request(PUBLIC, {}, env)).status).toBe(404);
+  });
+});

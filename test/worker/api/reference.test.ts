@@ -1,0 +1,142 @@
+/** /docs: the document for people. */
+import { expect, test } from "vitest";
+import { operationsIn } from "../../../src/openapi/document.ts";
+import { Client, ORIGIN } from "../support/client.ts";
+import { askInShape, documentIn, schemasOf } from "../support/document.ts";
+
+/** What others may be linked to: the specifications of problems and of signatures. */
+const ELSEWHERE = ["https://www.rfc-editor.org/rfc/rfc9457", "https://www.standardwebhooks.com"];
+const MAX_COMPRESSED_BYTES = 100_000;
+
+const nobody = new Client(undefined);
+const response = await nobody.fetch("/docs");
+const html = await response.text();
+const document = await documentIn("A");
+const operations = operationsIn(document);
+
+const all = (pattern: RegExp) => [...html.matchAll(pattern)].map(([, found = ""]) => found);
+const ids = all(/\sid="([^"]*)"/g);
+const links = all(/\s(?:href|src)="([^"]*)"/g);
+
+test("a page that anybody may read and keep for a while", () => {
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
+  expect(response.headers.get("cache-control")).toBe("public, max-age=300");
+  expect(html).toMatch(/^<!DOCTYPE html><html lang="en">/);
+});
+
+test("it has every operation, with a call to paste", () => {
+  expect(operations.length).toBeGreaterThan(30);
+  for (const { operation, path } of operations) {
+    expect(ids).toContain(operation.operationId);
+    expect(links).toContain(`#${operation.operationId}`);
+    expect(html).toContain(`<code>${path}</code>`);
+  }
+  expect(all(/<code>(curl )/g)).toHaveLength(operations.length);
+  expect(html).toContain(`curl -X POST &#39;${ORIGIN}/v1/predictions&#39;`);
+  expect(html).toContain("Bearer $AUSPEX_TOKEN");
+});
+
+const callOf = (id: string) => {
+  const [, article = ""] = html.split(`<article id="${id}"`);
+  return article.slice(0, article.indexOf("</article>"));
+};
+
+test("what may be any JSON is not called a list of it", () => {
+  expect(callOf("getPrediction")).toContain(
+    '<code class="name">output</code> <span class="type">any</span>',
+  );
+  expect(html).not.toContain("array of any");
+});
+
+test("calls that send and keep bytes, and how addresses are asked for", () => {
+  const put = callOf("putUploadPart");
+  expect(put).toContain("curl -X PUT -i &#39;");
+  expect(put).toMatch(/parts\/1\?[^ ]*signature=[\w-]{43}/);
+  expect(put).toContain("--data-binary @part");
+  expect(put).toContain("Content-Type: application/octet-stream");
+  expect(put).not.toContain("Bearer");
+  expect(put).toContain('<span class="access">signed address</span>');
+  expect(put).toContain("the bytes themselves");
+  const read = callOf("readFile");
+  expect(read).toContain("curl -O &#39;");
+  expect(read).toContain("Bearer $AUSPEX_TOKEN");
+  expect(read).toContain('<span class="access">signed address or access token</span>');
+});
+
+test.each([
+  ["createChatCompletion", ["demo/scribe", "Who is the Mad Hatter?"]],
+  ["createResponse", ["demo/scribe", "Who is the Mad Hatter?"]],
+  ["createEmbeddings", ["demo/meaning", "kitten"]],
+])("%s can be run as it stands, with the models of npm start", (id, shown) => {
+  const [, body = ""] = /-d &#39;(.*?)&#39;/s.exec(callOf(id)) ?? [];
+  const sent = JSON.parse(body.replaceAll("&quot;", '"'));
+  expect(Object.keys(sent)).toHaveLength(2);
+  for (const text of shown) expect(JSON.stringify(sent)).toContain(text);
+});
+
+test("clients of OpenAI are shown how to begin", () => {
+  const [, group = ""] = html.split('<h2 id="vendora">');
+  const about = group.slice(0, group.indexOf("<ul"));
+  expect(about).toContain("<code>/v1/vendora</code>");
+  expect(about).toMatch(/<pre><code>import OpenAI from &quot;openai&quot;;\nconst client = /);
+  expect(about).not.toContain("```");
+});
+
+test("it has every schema", () => {
+  for (const name of Object.keys(schemasOf(document))) expect(ids).toContain(`schema-${name}`);
+});
+
+test("in the shape that the deployment serves", async () => {
+  const inB = await (await askInShape("B", "/docs")).text();
+  expect(html).not.toContain('<code class="name">account_id</code>');
+  expect(inB).toContain('<code class="name">account_id</code>');
+});
+
+test("what it links to is there", () => {
+  expect(new Set(ids).size).toBe(ids.length);
+  const targets = links.filter((link) => link.startsWith("#")).map((link) => link.slice(1));
+  expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+});
+
+test("nothing is fetched from elsewhere, and no script runs", () => {
+  const outside = links.filter((link) => /^(?:[a-z]+:|\/\/)/i.test(link));
+  expect(new Set(outside)).toEqual(new Set(["data:,", ...ELSEWHERE]));
+  expect(html).not.toMatch(/<script|\son\w+=|style="/i);
+  const policy = response.headers.get("content-security-policy")?.split("; ") ?? [];
+  expect(policy).toEqual(
+    expect.arrayContaining(["default-src 'none'", `style-src ${ORIGIN}/docs/style.css`]),
+  );
+  expect(policy.some((directive) => directive.startsWith("script-src"))).toBe(false);
+  expect(policy.join()).not.toContain("unsafe-inline");
+});
+
+test("headings are in order, landmarks are there", () => {
+  const levels = all(/<h([1-6])[\s>]/g).map(Number);
+  expect(levels[0]).toBe(1);
+  for (const [n, level] of levels.entries()) {
+    expect(level).toBeLessThanOrEqual((levels[n - 1] ?? 0) + 1);
+  }
+  for (const landmark of ["<header>", "<nav aria-label=", '<main id="main"']) {
+    expect(html).toContain(landmark);
+  }
+});
+
+test("it is small", async () => {
+  const compressed = new Response(html).body?.pipeThrough(new CompressionStream("gzip"));
+  const { byteLength } = await new Response(compressed).arrayBuffer();
+  expect(byteLength).toBeLessThan(MAX_COMPRESSED_BYTES);
+});
+
+test("its stylesheet is its own", async () => {
+  const [href = ""] = all(/<link rel="stylesheet" href="([^"]*)"/g);
+  const sheet = await nobody.fetch(href);
+  expect(sheet.status).toBe(200);
+  expect(sheet.headers.get("content-type")).toMatch(/^text\/css/);
+  expect(await sheet.text()).not.toMatch(/url\(|@import/);
+});
+
+test("the root of the dashboard leads to it", async () => {
+  const root = await nobody.fetch("/", { headers: { accept: "text/html" } });
+  expect(await root.text()).toContain('href="/docs"');
+});

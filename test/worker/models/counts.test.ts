@@ -1,0 +1,97 @@
+/** `predictions_count`: one for each prediction that was accepted, whatever comes twice or late. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Model } from "../../../src/protocol/model.ts";
+import { projectionMessage } from "../../../src/protocol/queue.ts";
+import { publish } from "../support/catalogue.ts";
+import { objectOf } from "../support/objects.ts";
+import { deliver, sweep } from "../support/queues.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newWorld, operator, unique, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const countOf = async ({ client, model }: World) =>
+  (await client.ok<Model>("GET", `/v1/models/${model}`)).predictions_count;
+
+test("thirty at once are thirty", async () => {
+  const world = await newWorld();
+  // The account may have 20 waiting for each hardware.
+  const hardware_identifier = unique("hw");
+  await operator.ok("PUT", `/v1/operator/hardware/${hardware_identifier}`, { name: "Another" });
+  await publish(world.client, world.model, { configuration: { hardware_identifier } });
+  await Promise.all(
+    Array.from({ length: 30 }, (_, n) =>
+      world.client.create({ model: `${world.model}:${1 + (n % 2)}`, input: { n } }),
+    ),
+  );
+  expect(await countOf(world)).toBe(30);
+});
+
+test("each is counted with its create, whoever it is of and however it ends", async () => {
+  const world = await newWorld({ visibility: "public" });
+  expect(await countOf(world)).toBe(0);
+  const stranger = await world.stranger();
+  await stranger.create({ model: world.model, input: {} });
+  expect(await countOf(world)).toBe(1);
+  const { channel } = await (await world.runner()).work();
+  await channel.succeed("a");
+  await world.client.cancel(await world.waiting());
+  expect(await countOf(world)).toBe(2);
+});
+
+test("the same Idempotency-Key is one", async () => {
+  const world = await newWorld();
+  const headers = { "idempotency-key": unique("key") };
+  const ids = await Promise.all([1, 2, 3].map(() => world.waiting({}, headers)));
+  ids.push(await world.waiting({}, headers));
+  expect(new Set(ids).size).toBe(1);
+  expect(await countOf(world)).toBe(1);
+});
+
+test("what is refused is none", async () => {
+  const world = await newWorld({ input: { type: "object", required: ["a"] } });
+  const create = async (body: object, headers = {}) =>
+    (await world.client.refused("/v1/predictions", { model: world.model, ...body }, headers))
+      .status;
+  expect(await create({ input: {} }, { "validate-input": "true" })).toBe(422);
+  expect(await create({ input: 5 })).toBe(422);
+  expect(await create({ model: `${world.model}:2`, input: {} })).toBe(404);
+  expect(await countOf(world)).toBe(0);
+  const statuses: number[] = [];
+  for (let n = 0; n < 25; n++) statuses.push(await create({ input: {} }));
+  expect(statuses.filter((status) => status === 202)).toHaveLength(20);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(5);
+  expect(await countOf(world)).toBe(20);
+});
+
+test("messages that come twice, late or before the row change nothing", async () => {
+  const world = await newWorld();
+  const { id, channel } = await world.begun();
+  const object = await objectOf(id);
+  const message = async () => projectionMessage.parse(await object.project());
+  const started = await message();
+  await channel.succeed("a");
+  const ended = await message();
+  await deliver("projection", ended, started, ended);
+  await deliver("projection", started, ended, { ...ended, data_removed: true });
+  expect(await countOf(world)).toBe(1);
+});
+
+test("the sweep changes nothing", async () => {
+  const world = await newWorld();
+  await world.begun();
+  await world.waiting();
+  for (let n = 0; n < 2; n++) {
+    advance(301);
+    await sweep();
+    expect(await countOf(world)).toBe(2);
+  }
+});
+
+test("versions come and go, the count of their model stays", async () => {
+  const world = await newWorld();
+  await world.client.cancel(await world.waiting());
+  await world.client.ok("DELETE", `/v1/models/${world.model}/versions/1`);
+  expect(await countOf(world)).toBe(1);
+});

@@ -1,0 +1,117 @@
+/** Deleting models and versions: never from under a prediction that is under way. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Model, Version } from "../../../src/protocol/model.ts";
+import { pageAt, publish } from "../support/catalogue.ts";
+import type { Refusal } from "../support/client.ts";
+import { rowOf } from "../support/objects.ts";
+import { startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const remove = ({ client, model }: World, version = "") =>
+  client.json<Refusal>("DELETE", `/v1/models/${model}${version}`);
+
+const loseProjections = () =>
+  vi.spyOn(env.PROJECTION, "send").mockRejectedValue(new Error("queue is down"));
+
+describe.each([
+  ["a model", ""],
+  ["a version", "/versions/1"],
+])("deleting %s", (_, part) => {
+  test("is refused while a prediction waits or runs", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const { status, body } = await remove(world, part);
+    expect(status).toBe(409);
+    expect(body.detail).toContain(world.model);
+    const { channel } = await (await world.runner()).work();
+    expect((await remove(world, part)).status).toBe(409);
+    expect(await world.client.status(id)).toBe("started");
+    await channel.succeed("a");
+    expect((await remove(world, part)).status).toBe(200);
+  });
+
+  test("works right after the last has ended, although its row does not know yet", async () => {
+    loseProjections();
+    const world = await newWorld();
+    const { id, channel } = await world.begun();
+    await channel.succeed("a");
+    expect(await rowOf(id)).toMatchObject({ status: "pending" });
+    const { status, body } = await remove(world, part);
+    expect(status).toBe(200);
+    expect(body).toEqual({});
+    expect(await rowOf(id)).toMatchObject({ status: "succeeded" });
+  });
+
+  test("works after a cancel", async () => {
+    const world = await newWorld();
+    await world.client.cancel(await world.waiting());
+    expect((await remove(world, part)).status).toBe(200);
+  });
+
+  test("leaves its predictions to whoever ran them", async () => {
+    const world = await newWorld({ visibility: "public" });
+    const stranger = await world.stranger();
+    const { body } = await stranger.create({ model: world.model, input: { a: 1 } });
+    const { channel } = await (await world.runner()).work();
+    await channel.succeed("a");
+    expect((await remove(world, part)).status).toBe(200);
+    const [owner, name] = world.model.split("/");
+    const kept = { id: body.id, model: { owner, name, version_number: 1 }, status: "succeeded" };
+    expect(await stranger.get(body.id)).toMatchObject({ ...kept, input: { a: 1 }, output: ["a"] });
+    expect((await pageAt(stranger, "/v1/predictions")).items).toMatchObject([{ id: body.id }]);
+  });
+
+  test("stops it from being run, at once", async () => {
+    const world = await newWorld();
+    await world.client.cancel(await world.waiting());
+    const { body } = await world.client.create({ model: `${world.model}:1`, input: {} });
+    await world.client.cancel(body.id);
+    await remove(world, part);
+    for (const reference of [world.model, `${world.model}:1`]) {
+      const answer = await world.client.refused("/v1/predictions", { model: reference, input: {} });
+      expect(answer.status).toBe(404);
+    }
+  });
+
+  test("is a 404 the second time", async () => {
+    const world = await newWorld();
+    expect((await remove(world, part)).status).toBe(200);
+    expect((await remove(world, part)).status).toBe(404);
+    expect((await remove(world, `${part}x`)).status).toBe(part ? 422 : 404);
+  });
+});
+
+test("a deleted model is in no list, and its name is free for one that knows nothing of it", async () => {
+  const world = await newWorld({ visibility: "public" });
+  const { client, model, username } = world;
+  await client.ok("PATCH", `/v1/models/${model}`, { category_slugs: ["chat"] });
+  await publish(client, model);
+  await remove(world);
+  for (const list of ["/v1/user/models", `/v1/models/${username}`])
+    expect((await pageAt(client, list)).items).toEqual([]);
+  const made = await client.ok<Model>("POST", "/v1/models", { name: "story" });
+  expect(made).toMatchObject({ latest_version: null, predictions_count: 0, categories: [] });
+  expect((await pageAt(client, `/v1/models/${model}/versions`)).items).toEqual([]);
+  expect(await publish(client, model)).toMatchObject({ number: 1, configuration: {} });
+});
+
+test("a version is deleted beside one that runs; the latest is then the one before", async () => {
+  const world = await newWorld();
+  const { client, model } = world;
+  await world.waiting();
+  await publish(client, model);
+  const before = await client.ok<Model>("GET", `/v1/models/${model}`);
+  expect(before.latest_version?.number).toBe(2);
+  expect((await remove(world, "/versions/2")).status).toBe(200);
+  const after = await client.ok<Model>("GET", `/v1/models/${model}`);
+  expect(after.latest_version?.number).toBe(1);
+  const { items } = await pageAt<Version>(client, `/v1/models/${model}/versions`);
+  expect(items.map(({ number }) => number)).toEqual([1]);
+});

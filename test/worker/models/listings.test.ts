@@ -1,0 +1,228 @@
+/** GET /v1/models and /v1/models/{owner}: which models are in them, in which order. */
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { type ProjectionMessage, projectionMessage } from "../../../src/protocol/queue.ts";
+import { namesOf, newModel, pageAt, pathOf, publish, referenceOf } from "../support/catalogue.ts";
+import { Client, type Refusal } from "../support/client.ts";
+import { objectOf } from "../support/objects.ts";
+import { deliver, sweep } from "../support/queues.ts";
+import { newUser } from "../support/world.ts";
+
+const nobody = new Client(undefined);
+
+const listed = async (list: string, query = "", client = nobody) =>
+  namesOf(await pageAt(client, `${list}?page_size=50${query}`));
+
+/** Names of models with these fields, in both lists: of all, and of their owner. */
+async function newOwner(...all: object[]) {
+  const { client, username } = await newUser();
+  const models = [];
+  for (const fields of all)
+    models.push(await newModel(client, { visibility: "public", ...fields }));
+  const names = models.map(({ name }) => name);
+  const both = async (query = "") => {
+    const ofOwner = await listed(`/v1/models/${username}`, query);
+    const ofAll = (await listed("/v1/models", query)).filter((name) => names.includes(name));
+    expect(ofAll).toEqual(ofOwner);
+    return ofOwner;
+  };
+  return { client, username, models, names, both };
+}
+
+describe("visibility", () => {
+  test("private models are in no list, restricted ones are, whoever asks", async () => {
+    const { client, username, names, both } = await newOwner(
+      {},
+      { visibility: "private" },
+      { visibility: "restricted" },
+    );
+    const [shown, , restricted] = names;
+    expect(await both()).toEqual([shown, restricted]);
+    expect(await listed(`/v1/models/${username}`, "", client)).toEqual([shown, restricted]);
+  });
+
+  test("a change of it shows at once, with the categories that a model has by then", async () => {
+    const { client, models, names, both } = await newOwner({ category_slugs: ["chat"] });
+    const [model, name] = [pathOf(models[0] ?? expect.fail()), names[0]];
+    const set = (changes: object) => client.ok("PATCH", model, changes);
+    await set({ visibility: "private" });
+    expect(await both()).toEqual([]);
+    expect(await both("&category_slugs=chat")).toEqual([]);
+    await set({ category_slugs: ["music", "ocr"] });
+    expect(await both("&category_slugs=music")).toEqual([]);
+    for (const visibility of ["restricted", "public", "public"]) {
+      await set({ visibility });
+      expect(await both()).toEqual([name]);
+      expect(await both("&category_slugs=chat")).toEqual([]);
+      expect(await both("&category_slugs=ocr")).toEqual([name]);
+    }
+    await client.ok("DELETE", model);
+    expect(await both("&category_slugs=ocr")).toEqual([]);
+  });
+
+  test("of a user who is not there is a 404", async () => {
+    expect((await nobody.json("GET", "/v1/models/nobody-at-all")).status).toBe(404);
+  });
+});
+
+test("the order is that of creation, or the other way round", async () => {
+  const { names, both } = await newOwner({}, {}, {}, {}, {}, {});
+  expect(await both()).toEqual(names);
+  expect(await both("&sort_by=created_at&sort_direction=asc")).toEqual(names);
+  expect(await both("&sort_direction=desc")).toEqual(names.toReversed());
+});
+
+describe("categories", () => {
+  test("are alternatives; a model in several comes once, in its place", async () => {
+    const { names, both } = await newOwner(
+      { category_slugs: ["chat"] },
+      { category_slugs: ["chat", "vision", "music"] },
+      { category_slugs: [] },
+      { category_slugs: ["vision"] },
+      { category_slugs: ["music"] },
+    );
+    const [a, b, , d, e] = names;
+    const of = (...slugs: string[]) =>
+      both(slugs.map((slug) => `&category_slugs=${slug}`).join(""));
+    expect(await of("chat")).toEqual([a, b]);
+    expect(await of("vision", "chat")).toEqual([a, b, d]);
+    expect(await of("chat", "vision", "music")).toEqual([a, b, d, e]);
+    expect(await of("chat", "chat")).toEqual([a, b]);
+    expect(await of("science")).toEqual([]);
+    expect(await of("no-such-category")).toEqual([]);
+    expect(await both("&category_slugs=chat&category_slugs=music&sort_direction=desc")).toEqual([
+      e,
+      b,
+      a,
+    ]);
+  });
+
+  test("may be 20, not 21", async () => {
+    const { names, both } = await newOwner({ category_slugs: ["3d"] });
+    const many = (count: number) =>
+      Array.from({ length: count }, (_, n) => `&category_slugs=${n ? `none-${n}` : "3d"}`).join("");
+    expect(await both(many(20))).toEqual(names);
+    const { status, body } = await nobody.json<Refusal>("GET", `/v1/models?${many(21)}`);
+    expect(status).toBe(422);
+    expect(body.detail).toMatchObject([{ loc: ["query", "category_slugs"] }]);
+  });
+
+  test("that the operator deletes are gone from models and lists", async () => {
+    const slug = "passing";
+    const { client, models, both } = await newOwner({});
+    const operator = new Client(env.OPERATOR_TOKEN);
+    await operator.ok("PUT", `/v1/operator/categories/${slug}`, { name: "Passing" });
+    const model = pathOf(models[0] ?? expect.fail());
+    await client.ok("PATCH", model, { category_slugs: [slug] });
+    expect(await both(`&category_slugs=${slug}`)).toHaveLength(1);
+    await operator.ok("DELETE", `/v1/operator/categories/${slug}`);
+    expect(await both(`&category_slugs=${slug}`)).toEqual([]);
+    expect(await client.ok("GET", model)).toMatchObject({ categories: [] });
+  });
+});
+
+describe("by count", () => {
+  const COUNTED = "&sort_by=predictions_count";
+
+  /** Three models, and what runs them. */
+  async function newCounted() {
+    const owner = await newOwner({}, { category_slugs: ["chat", "code"] }, {});
+    for (const model of owner.models) await publish(owner.client, referenceOf(model));
+    const run = async (at: number, times: number) => {
+      const rows: ProjectionMessage[] = [];
+      for (let n = 0; n < times; n++) {
+        const model = referenceOf(owner.models[at] ?? expect.fail());
+        const { body } = await owner.client.create({ model, input: {} });
+        rows.push(projectionMessage.parse(await (await objectOf(body.id)).project()));
+      }
+      return rows;
+    };
+    return { ...owner, run };
+  }
+
+  test("only models that were run are there, by how often, when the rows have settled", async () => {
+    const { names, both, run } = await newCounted();
+    const [a, b] = names;
+    expect(await both(COUNTED)).toEqual([]);
+    await deliver("projection", ...(await run(0, 2)), ...(await run(1, 1)));
+    expect(await both(COUNTED)).toEqual([b, a]);
+    expect(await both(`${COUNTED}&sort_direction=desc`)).toEqual([a, b]);
+    expect(await both(`${COUNTED}&category_slugs=chat&category_slugs=code`)).toEqual([b]);
+    expect(await both()).toEqual(names);
+    await deliver("projection", ...(await run(1, 2)));
+    expect(await both(COUNTED)).toEqual([a, b]);
+  });
+
+  test("the scheduled handler lets the order follow, too", async () => {
+    const { names, both, run } = await newCounted();
+    await run(2, 1);
+    await sweep();
+    expect(await both(COUNTED)).toEqual([names[2]]);
+  });
+
+  test("a model whose count has just risen comes once, also in a category that is new to it", async () => {
+    const { client, models, names, both, run } = await newCounted();
+    await deliver("projection", ...(await run(1, 1)));
+    await env.DB.prepare("UPDATE model_counts SET predictions_count = 7 WHERE model_id = ?")
+      .bind(models[1]?.id)
+      .run();
+    const category_slugs = ["chat", "code", "ocr"];
+    await client.ok("PATCH", pathOf(models[1] ?? expect.fail()), { category_slugs });
+    expect(await both(`${COUNTED}&category_slugs=chat&category_slugs=ocr`)).toEqual([names[1]]);
+  });
+
+  test("models that were run equally often keep one order", async () => {
+    const { names, both, run } = await newCounted();
+    await deliver("projection", ...(await run(2, 1)), ...(await run(0, 1)), ...(await run(1, 1)));
+    expect(await both(COUNTED)).toEqual(names);
+    expect(await both(`${COUNTED}&sort_direction=desc`)).toEqual(names.toReversed());
+  });
+});
+
+describe("what is asked for", () => {
+  const lists = ["/v1/models", "/v1/models/{owner}"];
+
+  test.each([
+    ["sort_by", "name"],
+    ["sort_by", "Created_at"],
+    ["sort_by", ""],
+    ["sort_direction", "up"],
+    ["sort_direction", "DESC"],
+    ["category_slugs", "No Slug"],
+    ["page_size", "4"],
+    ["page_size", "101"],
+    ["page_size", "5.0"],
+    ["page_size", ""],
+  ])("cannot be %s=%s", async (name, value) => {
+    const { username } = await newUser();
+    for (const list of lists) {
+      const path = `${list.replace("{owner}", username)}?${name}=${encodeURIComponent(value)}`;
+      const { status, body } = await nobody.json<Refusal>("GET", path);
+      expect(status).toBe(422);
+      expect(body.detail).toMatchObject({ 0: { loc: expect.arrayContaining(["query", name]) } });
+    }
+  });
+
+  test("a page has 5 to 100 items where all are listed, to 50 elsewhere", async () => {
+    const { client, username } = await newUser();
+    for (const [list, max] of [
+      ["/v1/models", 100],
+      ["/v1/users", 100],
+      [`/v1/models/${username}`, 50],
+      ["/v1/user/models", 50],
+      ["/v1/predictions", 50],
+      ["/v1/model_categories", 50],
+      ["/v1/hardware", 50],
+    ] as const) {
+      const status = async (size: number) =>
+        (await client.json("GET", `${list}?page_size=${size}`)).status;
+      expect([await status(4), await status(5)]).toEqual([422, 200]);
+      expect([await status(max), await status(max + 1)]).toEqual([200, 422]);
+    }
+  });
+
+  test("a page has 25 items when nothing is said", async () => {
+    const { username } = await newOwner(...Array(26).fill({}));
+    expect((await pageAt(nobody, `/v1/models/${username}`)).items).toHaveLength(25);
+  });
+});

@@ -1,0 +1,115 @@
+/** Schemas that refer to components beside them, as the document of a Cog image has them. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Version } from "../../../src/protocol/model.ts";
+import { signedUp } from "../support/visitor.ts";
+import { DIGEST, newWorld, type World } from "../support/world.ts";
+
+/** Of Cog's /openapi.json: an input with choices, a list of files. */
+const components = {
+  schemas: {
+    Input: {
+      title: "Input",
+      type: "object",
+      required: ["prompt"],
+      properties: {
+        prompt: { title: "Prompt", type: "string", "x-order": 0 },
+        size: {
+          allOf: [{ $ref: "#/components/schemas/size" }],
+          description: "How big",
+          default: "small",
+          "x-order": 1,
+        },
+      },
+    },
+    Output: {
+      title: "Output",
+      type: "array",
+      items: { type: "string" },
+      "x-cog-array-type": "iterator",
+    },
+    size: { title: "size", description: "An enumeration.", enum: ["small", "large"] },
+    Status: { enum: ["starting", "succeeded"] },
+    PredictionResponse: {
+      type: "object",
+      properties: {
+        input: { $ref: "#/components/schemas/Input" },
+        status: { $ref: "#/components/schemas/Status" },
+      },
+    },
+  },
+};
+const prediction = {
+  input: { $ref: "#/components/schemas/Input" },
+  output: { $ref: "#/components/schemas/Output" },
+  stream_output: true,
+};
+
+const publish = ({ client, model }: World, schemas: object) =>
+  client.json<Version & { detail: { loc: string[]; msg: string }[] }>(
+    "POST",
+    `/v1/models/${model}/versions`,
+    { release_notes: "", container_image_digest: DIGEST, schemas },
+  );
+
+let world: World;
+beforeAll(async () => {
+  world = await newWorld({ visibility: "public" });
+  expect((await publish(world, { prediction, components })).status).toBe(200);
+});
+
+test("are taken whole, and read as they were sent", async () => {
+  const { client, model } = world;
+  const { body } = await client.json<Version>("GET", `/v1/models/${model}/versions/2`);
+  expect(body.schemas).toEqual({ prediction, components });
+});
+
+test.each([
+  [{ size: "small" }, "missing", ["body", "input", "prompt"]],
+  [{ prompt: "hi", size: "huge" }, "enum", ["body", "input", "size"]],
+  [{ prompt: 5 }, "string_type", ["body", "input", "prompt"]],
+])("Validate-Input holds %j against them", async (input, type, loc) => {
+  const { client, model } = world;
+  const asked = { model, input };
+  const headers = { "validate-input": "true" };
+  const { status, body } = await client.json("POST", "/v1/predictions", asked, headers);
+  expect({ status, body }).toMatchObject({ status: 422, body: { detail: [{ type, loc }] } });
+});
+
+test("Validate-Input lets pass what fits them", async () => {
+  const { client, model } = world;
+  const input = { prompt: "hi", size: "large" };
+  const { body } = await client.create({ model, input }, { "validate-input": "true" });
+  expect(body.status).toBe("pending");
+});
+
+describe("what is wrong is said where it stands", () => {
+  test("in a component", async () => {
+    const broken = { schemas: { ...components.schemas, size: { enum: "small" } } };
+    const { status, body } = await publish(world, { prediction, components: broken });
+    expect(status).toBe(422);
+    expect(body.detail[0]?.loc).toEqual([
+      ...["body", "schemas", "components", "schemas", "size"],
+      "enum",
+    ]);
+  });
+
+  test("of a reference that leads nowhere", async () => {
+    const { size: _, ...schemas } = components.schemas;
+    const { status, body } = await publish(world, { prediction, components: { schemas } });
+    expect(status).toBe(422);
+    expect(body.detail[0]?.msg).toContain("#/components/schemas/size");
+  });
+});
+
+test("the pages show them: the version, its form in the playground, how to call it", async () => {
+  const { visitor } = await signedUp();
+  const { html } = await visitor.look(`/models/${world.model}/versions/2`);
+  expect(html).toContain("prompt");
+  expect(html).toContain("How big");
+  const { html: play } = await visitor.look(`/models/${world.model}/playground`);
+  expect(play).toMatch(
+    /<label for="enum-1">size.*<select id="enum-1".*>small<.*>large<.*<\/select>/s,
+  );
+  const { html: api } = await visitor.look(`/models/${world.model}/api`);
+  expect(api).toContain("prompt");
+});

@@ -1,0 +1,308 @@
+/** GET /v1/search/models and /v1/search/users: who finds what, in which order. */
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { beforeEach, describe, expect, test } from "vitest";
+import { accessOf, expression, parseQuery, similar } from "../../../src/domain/search.ts";
+import type { Model } from "../../../src/protocol/model.ts";
+import type { User } from "../../../src/protocol/user.ts";
+import { namesOf, newModel, pageAt, pathOf, walk } from "../support/catalogue.ts";
+import { Client } from "../support/client.ts";
+import { newUser } from "../support/world.ts";
+
+const nobody = new Client(undefined);
+const { client, user_id, username } = await newUser();
+const publish = (name: string, fields: object = {}) =>
+  newModel(client, { name, visibility: "public", ...fields });
+
+beforeEach(() => env.DB.exec("DELETE FROM models"));
+
+const modelsAt = (q: string, query = "") => `/v1/search/models?q=${encodeURIComponent(q)}${query}`;
+const found = async (q: string, caller = nobody) =>
+  namesOf(await pageAt<Model>(caller, modelsAt(q)));
+
+/** Models as rows, the last of them the newest. */
+const insert = (models: { name: string; description?: string; overview?: string }[]) =>
+  env.DB.prepare(
+    `INSERT INTO models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
+      SELECT value ->> 'name', ?, value ->> 'name', 'public', coalesce(value ->> 'description', ''),
+        coalesce(value ->> 'overview', ''), 0, 0 FROM json_each(?)`,
+  )
+    .bind(user_id, JSON.stringify(models))
+    .run();
+
+describe("models are found", () => {
+  test("by the best match first, among equals the newest first", async () => {
+    await publish("whisper");
+    await publish("tale", { overview: "It can whisper too." });
+    await publish("fast-whisper");
+    await publish("voice", { description: "Whisper, but louder" });
+    await publish("whisper-large");
+    const others = ["whisper-large", "fast-whisper", "voice", "tale"];
+    expect(await found("whisper")).toEqual(["whisper", ...others]);
+    expect(await found("whisp")).toEqual([
+      "whisper-large",
+      "fast-whisper",
+      "whisper",
+      "voice",
+      "tale",
+    ]);
+  });
+
+  test("by owner and name", async () => {
+    await publish("story");
+    await publish("story-2");
+    expect(await found(`${username}/story`)).toEqual(["story", "story-2"]);
+    expect(await found(`${username.slice(0, -1)} sto`)).toEqual(["story-2", "story"]);
+    expect(await found(username)).toEqual(["story-2", "story"]);
+  });
+
+  test("by all their words, wherever each of them is", async () => {
+    await publish("piano", { description: "Plays Chopin", overview: "Runs on a laptop" });
+    await publish("piano-2", { description: "Plays Bach" });
+    expect(await found("laptop chopin PIANO")).toEqual(["piano"]);
+  });
+
+  test("in any script, with or without accents", async () => {
+    await publish("one", { description: "Crème brûlée", overview: "Йога для всех, 拡散モデル" });
+    for (const q of ["creme", "CRÈME", "cre\u0300me", "brulee", "йог", "拡散", "モデル"])
+      expect(await found(q), q).toEqual(["one"]);
+  });
+
+  test.each(["whispr", "wisper", "difusion", "stabel", "lamma", "storry", "istral", "sotry-telr"])(
+    "by what is nearly their name: %s",
+    async (typed) => {
+      const names = ["whisper", "stable-diffusion", "llama", "mistral", "story-teller"];
+      await insert([...names, "other"].map((name) => ({ name })));
+      const [only, ...rest] = await found(typed);
+      expect(names).toContain(only);
+      expect(rest).toEqual([]);
+    },
+  );
+
+  test("by what is nearly in their overview, after what matches as typed", async () => {
+    await insert([
+      { name: "typed", overview: "we difuse" },
+      { name: "diffuse" },
+      { name: "near", overview: "they diffuse" },
+    ]);
+    expect(await found("difuse")).toEqual(["typed", "diffuse", "near"]);
+  });
+
+  test("by what is near only where little matches as typed", async () => {
+    await insert([
+      { name: "stories" },
+      ...Array.from({ length: 50 }, (_, n) => ({ name: `storie-${n}` })),
+    ]);
+    expect((await everything("storie")).length).toBe(51);
+    await insert([{ name: "stoire" }]);
+    expect(await everything("storie")).not.toContain("stoire");
+    await env.DB.exec("DELETE FROM models WHERE name = 'storie-1'");
+    expect((await everything("storie")).at(-1)).toBe("stoire");
+  });
+});
+
+const everything = async (q: string) =>
+  (await walk<Model>(nobody, modelsAt(q, "&page_size=50"))).flatMap(namesOf);
+
+describe("the index follows", () => {
+  test("a change of name, description and overview", async () => {
+    const path = pathOf(await publish("before", { description: "old", overview: "ancient" }));
+    await client.ok("PATCH", path, { name: "after", description: "new", overview: "recent" });
+    for (const q of ["before", "old", "ancient"]) expect(await found(q), q).toEqual([]);
+    for (const q of ["after", "new", "recent"]) expect(await found(q), q).toEqual(["after"]);
+  });
+
+  test("a change of its owner's name", async () => {
+    const owner = await newUser();
+    await newModel(owner.client, { name: "thing", visibility: "public" });
+    await owner.client.ok("PATCH", "/v1/user", { username: `${owner.username}-zz` });
+    expect(await found(`${owner.username}/thing`)).toEqual(["thing"]);
+    expect(await found(`${owner.username}-zz/thing`)).toEqual(["thing"]);
+    await owner.client.ok("PATCH", "/v1/user", { username: `yy-${owner.username}` });
+    expect(await found(`${owner.username}-zz`)).toEqual([]);
+  });
+
+  test("a deletion", async () => {
+    const path = pathOf(await publish("gone"));
+    await client.ok("DELETE", path);
+    expect(await found("gone")).toEqual([]);
+    await publish("new");
+    expect(await found("gone")).toEqual([]);
+  });
+});
+
+test("a private model is found by its owner alone, by every one of its words", async () => {
+  const owner = await newUser();
+  const stranger = await newUser();
+  const fields = { name: "secret", description: "hidden", overview: "covert" };
+  const path = pathOf(await newModel(owner.client, fields));
+  const queries = ["secret", "secre", "hidden", "covert", "covret", `${owner.username}/secret`];
+  const foundBy = async (caller: Client) =>
+    (await Promise.all(queries.map((q) => found(q, caller)))).flat().length;
+  expect(await foundBy(owner.client)).toBe(queries.length);
+  expect(await foundBy(stranger.client)).toBe(0);
+  expect(await foundBy(nobody)).toBe(0);
+  await owner.client.ok("PATCH", path, { visibility: "restricted" });
+  expect(await foundBy(stranger.client)).toBe(queries.length);
+  expect(await foundBy(nobody)).toBe(queries.length);
+  await owner.client.ok("PATCH", path, { visibility: "private" });
+  expect(await foundBy(owner.client)).toBe(queries.length);
+  expect(await foundBy(stranger.client)).toBe(0);
+  expect(await foundBy(nobody)).toBe(0);
+});
+
+describe("users are found", () => {
+  const foundUsers = async (q: string) =>
+    (await pageAt<User>(nobody, `/v1/search/users?q=${encodeURIComponent(q)}`)).items.map((user) =>
+      "username" in user ? user.username : user.name,
+    );
+
+  test("by username, name and company, the best match first, and as they are now", async () => {
+    const people = [await newUser(), await newUser(), await newUser()];
+    const [first, second, third] = people;
+    await first?.client.ok("PATCH", "/v1/user", { username: "q1", company: "Analytical Engines" });
+    await second?.client.ok("PATCH", "/v1/user", { username: "q2", name: "Analyticus" });
+    await third?.client.ok("PATCH", "/v1/user", { username: "analytic" });
+    expect(await foundUsers("analytic")).toEqual(["analytic", "q2", "q1"]);
+    expect(await foundUsers("anlytical")).toEqual(["q1"]);
+    await third?.client.ok("PATCH", "/v1/user", { username: "q3" });
+    expect(await foundUsers("analytic")).toEqual(["q2", "q1"]);
+  });
+});
+
+describe("a query is data", () => {
+  const answers = async (q: string) => {
+    for (const list of ["models", "users"]) {
+      const path = `/v1/search/${list}?q=${encodeURIComponent(q)}&page_size=5`;
+      const response = await client.fetch(path);
+      expect(response.status, JSON.stringify(q)).toBe(200);
+      await response.text();
+    }
+  };
+
+  test.each([
+    `"`,
+    `""`,
+    `"a`,
+    "'",
+    "a' OR 1=1 --",
+    "AND",
+    "OR",
+    "NOT",
+    "NEAR",
+    "NOT a",
+    "a NOT",
+    "NEAR(a b, 2)",
+    "a*",
+    "*",
+    "^a",
+    "name: a",
+    "seen: a",
+    "{seen fresh}: a",
+    "-a",
+    "+a",
+    "a + b",
+    "(",
+    ")",
+    "((a)",
+    "\0",
+    "a\0b",
+    "a\u0007b",
+    "🤖",
+    "👩‍👩‍👧",
+    "a",
+    "é",
+    "字",
+    "拡散モデル",
+    "ß",
+    "İ",
+    "ﬁ",
+    "\u0301",
+    "a\u0301",
+    "\ue000",
+    "\ue002737461",
+    "\u19b0a\u1cf2",
+    "%",
+    "_",
+    "\\",
+    ";",
+    "\u202e",
+    " ",
+    "a".repeat(50),
+    "a b c d e f g h i j k l m n o p q r s t u v w x y",
+    "abc ".repeat(12),
+    "字".repeat(50),
+  ])("%j", answers);
+
+  test("whatever it is", async () => {
+    await publish("anything", { description: "AND or not near 字", overview: "a b c d e" });
+    const part = fc.constantFrom(
+      ...`"'()*^:-+{}, \0`,
+      "AND ",
+      "OR ",
+      "NOT ",
+      "NEAR",
+      "a",
+      "é",
+      "字",
+      "🤖",
+    );
+    const hostile = fc.string({ unit: part, minLength: 1, maxLength: 20 });
+    const any = fc.string({ unit: "binary", minLength: 1, maxLength: 50 });
+    const halves = fc.array(fc.integer({ min: 0xd800, max: 0xe010 }), {
+      minLength: 1,
+      maxLength: 50,
+    });
+    const query = fc.oneof(
+      hostile,
+      any,
+      halves.map((codes) => String.fromCharCode(...codes)),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(query, { minLength: 60, maxLength: 60 }), (queries) =>
+        asked(queries),
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  test("of any letter or digit: a word is one word to FTS5 too", async () => {
+    const letters = Array.from({ length: 0x110000 }, (_, code) => code)
+      .filter((code) => code < 0xd800 || code > 0xdfff)
+      .map((code) => String.fromCodePoint(code))
+      .filter((letter) => /[\p{L}\p{N}]/u.test(letter));
+    const query = parseQuery(letters.map((letter) => `a${letter}b`).join(" ")) ?? expect.fail();
+    const words = query.words.filter((word) => word.length > 1);
+    expect(words.length).toBeGreaterThan(130_000);
+    // A word that FTS5 takes apart is two of its own: the one ends with a, the other is b.
+    const [, taken] = await env.DB.batch([
+      env.DB.prepare("INSERT INTO reading_index (text) VALUES (?)").bind(words.join(" ")),
+      env.DB.prepare("SELECT term FROM reading_words WHERE term IN ('a', 'b')"),
+      env.DB.prepare("INSERT INTO reading_index (reading_index) VALUES ('delete-all')"),
+    ]);
+    expect(taken?.results).toEqual([]);
+  });
+});
+
+/** That FTS5 takes them: what is wrong throws. */
+const matched = (index: string, expressions: string[]) =>
+  env.DB.batch(
+    expressions.map((text) =>
+      env.DB.prepare(`SELECT rowid FROM ${index} WHERE ${index} MATCH ? LIMIT 1`).bind(text),
+    ),
+  );
+
+async function asked(texts: string[]): Promise<void> {
+  const queries = texts.map(parseQuery).filter((query) => query !== undefined);
+  const access = accessOf(user_id);
+  const similars = queries.flatMap(({ words }) => words.map(similar));
+  const one = expression(parseQuery("one") ?? expect.fail(), {});
+  await matched("words_trigrams", similars.length > 0 ? similars : ['"one"']);
+  await matched("models_words", [
+    one,
+    ...queries.flatMap((query) => [
+      expression(query, { access }),
+      expression(query, { access, lastTier: 2, alternatives: [["one", "two"]] }),
+    ]),
+  ]);
+}

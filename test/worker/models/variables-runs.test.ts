@@ -1,0 +1,262 @@
+/** What containers get of a model's variables, and that nobody else does. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { seal } from "../../../src/domain/encryption.ts";
+import type { Client } from "../support/client.ts";
+import { objectOf, rowOf } from "../support/objects.ts";
+import { sweep } from "../support/queues.ts";
+import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { setVariable, variablesAt } from "../support/variables.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const SECRET = "hunter2-is-the-value";
+const WANTED = ["HF_TOKEN", "API_KEY", "UNSET"];
+
+const newModel = () => newWorld({ configuration: { variable_names: WANTED } });
+
+async function withVariables(): Promise<World> {
+  const world = await newModel();
+  await setVariable(world.client, world.model, "HF_TOKEN", SECRET);
+  await setVariable(world.client, world.model, "API_KEY", "🔑\nlines");
+  await setVariable(world.client, world.model, "UNWANTED", "not for this version");
+  return world;
+}
+
+const BOTH = { HF_TOKEN: SECRET, API_KEY: "🔑\nlines" };
+
+describe("a runner is handed those that the version names and the model has", () => {
+  test("when it waits for the job", async () => {
+    const world = await withVariables();
+    const runner = await world.runner();
+    const polling = runner.take();
+    const pool = env.POOL.getByName(world.hardware);
+    await eventually(async () => expect((await pool.depth()).free).toBe(1));
+    await world.waiting();
+    expect(await polling).toMatchObject({ attempt: 1 });
+    expect((await polling).variables).toEqual(BOTH);
+  });
+
+  test("when the job waits for it, and in each further attempt", async () => {
+    const world = await withVariables();
+    const id = await world.waiting();
+    const runner = await world.runner();
+    const { job } = await runner.work();
+    expect(job.variables).toEqual(BOTH);
+    await passes(31, id);
+    const second = await runner.work();
+    expect([second.job.attempt, second.job.variables]).toEqual([job.attempt + 1, BOTH]);
+  });
+
+  test("by a version of its own number, and by the vendora convention", async () => {
+    const world = await newWorld({
+      configuration: { variable_names: ["HF_TOKEN"] },
+      compatibilities: { vendora_responses: true },
+    });
+    const { client, model } = world;
+    await setVariable(client, model, "HF_TOKEN", SECRET);
+    const runner = await world.runner(2);
+    await client.create({ model: `${model}:1`, input: {} });
+    expect((await runner.take()).variables).toEqual({ HF_TOKEN: SECRET });
+    const body = { model, input: "Go on", background: true };
+    expect((await client.json("POST", "/v1/vendora/responses", body)).status).toBe(202);
+    expect((await runner.take()).variables).toEqual({ HF_TOKEN: SECRET });
+  });
+
+  test("which is none where nothing is set", async () => {
+    const world = await newModel();
+    await world.waiting();
+    expect((await (await world.runner()).take()).variables).toEqual({});
+  });
+});
+
+describe("a change", () => {
+  const handed = async (world: World) => {
+    await world.waiting();
+    return (await (await world.runner()).take()).variables;
+  };
+
+  test("holds for the next prediction here, and leaves those that are begun alone", async () => {
+    const world = await withVariables();
+    const { client, model } = world;
+    await world.waiting();
+    await setVariable(client, model, "HF_TOKEN", "changed");
+    await client.ok("DELETE", variablesAt(model, "API_KEY"));
+    expect((await (await world.runner()).take()).variables).toEqual(BOTH);
+    expect(await handed(world)).toEqual({ HF_TOKEN: "changed" });
+  });
+
+  test("made elsewhere is known within 10 s", async () => {
+    const world = await withVariables();
+    expect(await handed(world)).toEqual(BOTH);
+    await env.DB.prepare("DELETE FROM model_variables WHERE name = 'API_KEY'").run();
+    expect(await handed(world)).toEqual(BOTH);
+    advance(10.1);
+    expect(await handed(world)).toEqual({ HF_TOKEN: SECRET });
+  });
+});
+
+test("a create asks the database no more for it", async () => {
+  const world = await withVariables();
+  const plain = await newWorld();
+  const asked = async ({ client, model }: World) => {
+    await client.create({ model, input: {} });
+    const prepare = vi.spyOn(env.DB, "prepare");
+    await client.create({ model, input: {} });
+    const statements = prepare.mock.calls.map(([sql]) => sql);
+    prepare.mockRestore();
+    return statements;
+  };
+  const statements = await asked(world);
+  expect(statements).toHaveLength(1);
+  expect(statements).toEqual(await asked(plain));
+});
+
+/** All that a prediction's object keeps, and all rows of the index. */
+async function atRest(id: string): Promise<string> {
+  const kept = await runInDurableObject(await objectOf(id), (_, { storage }) =>
+    storage.sql
+      .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
+      .toArray()
+      .filter(({ name }) => !name.startsWith("_cf_") && !name.startsWith("sqlite_"))
+      .map(({ name }) => storage.sql.exec(`SELECT * FROM "${name}"`).toArray()),
+  );
+  const { results } = await env.DB.prepare("SELECT * FROM predictions").all();
+  return JSON.stringify([kept, results]);
+}
+
+test("a value is nowhere at rest, in no event, no answer and no line of the log", async () => {
+  const lines: unknown[] = [];
+  for (const level of ["debug", "log", "info", "warn", "error"] as const)
+    vi.spyOn(console, level).mockImplementation((...line) => void lines.push(line));
+  const world = await withVariables();
+  const { client, model } = world;
+  const id = await world.waiting();
+  expect(await atRest(id)).toMatch(/"HF_TOKEN\\*":\\*"v1\./);
+  const runner = await world.runner();
+  const { channel, job } = await runner.work();
+  expect(job.variables).toEqual(BOTH);
+  await channel.succeed("done");
+  await sweep();
+  const texts = [await atRest(id), JSON.stringify(lines)];
+  const pathsOf = (of: string) => [`/v1/predictions/${of}`, `/v1/predictions/${of}/stream`];
+  for (const path of [...pathsOf(id), `/v1/models/${model}`, `/v1/models/${model}/versions/1`])
+    texts.push(await (await client.fetch(path)).text());
+  for (const text of texts) expect(text).not.toContain(SECRET);
+});
+
+describe("when no key opens them", () => {
+  /** As after another SECRET_KEY was put in the place of the one that they were sealed with. */
+  async function losesKey(world: World): Promise<void> {
+    const { id } = await world.client.ok<{ id: string }>("GET", `/v1/models/${world.model}`);
+    const lost = { secrets: ["a-key-that-is-lost-0123456789-0123"], purpose: "variables" as const };
+    const sealed = await seal({ ...lost, place: `${id}:HF_TOKEN` }, SECRET);
+    const statement = "UPDATE model_variables SET sealed = ? WHERE model_id = ? AND name = ?";
+    await env.DB.prepare(statement).bind(sealed, id, "HF_TOKEN").run();
+    advance(10.1);
+  }
+
+  /** As if it had been created before. */
+  async function losesKeyOf(id: string): Promise<void> {
+    const stub = await objectOf(id);
+    await runInDurableObject(stub, (_, { storage: { sql } }) => {
+      const { body } = sql.exec<{ body: string }>("SELECT body FROM entry WHERE id = 0").one();
+      const changed = body.replace(/"HF_TOKEN":"v1\.[0-9a-f]{8}/, '"HF_TOKEN":"v1.00000000');
+      expect(changed).not.toBe(body);
+      sql.exec("UPDATE entry SET body = ? WHERE id = 0", changed);
+    });
+    await evictDurableObject(stub);
+  }
+
+  const ended = async (client: Client, id: string) => {
+    const full = await client.get(id);
+    expect(full).toMatchObject({
+      status: "failed",
+      error: { source: "internal", message: expect.stringContaining("SECRET_KEY") },
+    });
+    expect(JSON.stringify(full)).not.toContain(SECRET);
+    const events = await (await client.stream(id)).text();
+    expect(events.match(/^event: \w+/gm)).toEqual([
+      "event: status",
+      "event: error",
+      "event: status",
+      "event: done",
+    ]);
+  };
+
+  test("a prediction fails at once, whether a runner waits or not, and says so in the log", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await withVariables();
+    await losesKey(world);
+    const { body } = await world.client.create(
+      { model: world.model, input: {} },
+      { prefer: "wait=30" },
+    );
+    expect(body.status).toBe("failed");
+    await ended(world.client, body.id);
+    await eventually(async () => expect(await rowOf(body.id)).toMatchObject({ status: "failed" }));
+    expect(log.mock.calls).toEqual([
+      [
+        "variables not opened",
+        { id: body.id, model: expect.any(String), error: expect.stringContaining("SECRET_KEY") },
+      ],
+    ]);
+    expect(JSON.stringify(log.mock.calls)).not.toContain(SECRET);
+    // Nobody is held up: another prediction of the same hardware goes on.
+    await setVariable(world.client, world.model, "HF_TOKEN", "anew");
+    const next = await world.waiting();
+    expect(await (await world.runner()).take()).toMatchObject({ prediction_id: next });
+  });
+
+  test("one that waited fails when its turn comes, and its runner gets the next job", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await withVariables();
+    const first = await world.waiting();
+    const second = await world.waiting();
+    const pool = env.POOL.getByName(world.hardware);
+    await eventually(async () => expect((await pool.depth()).waiting).toBe(2));
+    await losesKeyOf(first);
+    expect(await (await world.runner()).take()).toMatchObject({ prediction_id: second });
+    await ended(world.client, first);
+  });
+
+  test("as one that was moved from another model, or another name, by whoever writes the database", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    for (const column of ["model_id", "name"]) {
+      const [world, other] = [await withVariables(), await withVariables()];
+      const { id } = await world.client.ok<{ id: string }>("GET", `/v1/models/${world.model}`);
+      const { id: otherId } = await other.client.ok<{ id: string }>(
+        "GET",
+        `/v1/models/${other.model}`,
+      );
+      const from = column === "name" ? [id, "API_KEY"] : [otherId, "HF_TOKEN"];
+      await env.DB.prepare(
+        `UPDATE model_variables SET sealed =
+          (SELECT sealed FROM model_variables WHERE model_id = ? AND name = ?)
+        WHERE model_id = ? AND name = 'HF_TOKEN'`,
+      )
+        .bind(...from, id)
+        .run();
+      const made = await world.client.create({ model: world.model, input: {} });
+      expect([column, made.body.status]).toEqual([column, "failed"]);
+      await ended(world.client, made.body.id);
+    }
+  });
+
+  test("an Idempotency-Key finds the failed one", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await withVariables();
+    await losesKey(world);
+    const create = () =>
+      world.client.create({ model: world.model, input: {} }, { "idempotency-key": "k" });
+    const [one, again] = [await create(), await create()];
+    expect([one.body.status, again.body.status]).toEqual(["failed", "failed"]);
+    expect(again.body.id).toBe(one.body.id);
+  });
+});

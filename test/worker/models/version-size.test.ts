@@ -1,0 +1,51 @@
+/** A version's size: told by the runner of its first run, once. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Version } from "../../../src/protocol/model.ts";
+import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const sizeOf = async ({ client, model }: World) =>
+  (await client.json<Version>("GET", `/v1/models/${model}/versions/1`)).body.size;
+
+/** Runs it; the runner says that the image is so large. */
+async function run(world: World, image_bytes?: number): Promise<boolean> {
+  const { job, channel } = await world.begun();
+  const told = image_bytes === undefined ? {} : { image_bytes };
+  await channel.report([], { status: "succeeded", output: "none", ...told });
+  return job.measure;
+}
+
+test("is filled in by the first run that tells it, and stays", async () => {
+  const world = await newWorld();
+  expect(await sizeOf(world)).toBe(0);
+  expect(await run(world)).toBe(true);
+  expect(await run(world, 8_123_456_789)).toBe(true);
+  await eventually(async () => expect(await sizeOf(world)).toBe(8_123_456_789));
+  await run(world, 5);
+  const other = await newWorld();
+  await run(other, 7);
+  await eventually(async () => expect(await sizeOf(other)).toBe(7));
+  expect(await sizeOf(world)).toBe(8_123_456_789);
+});
+
+test("is not asked for once it is known, and not taken unasked", async () => {
+  const world = await newWorld();
+  await run(world, 1_000);
+  await eventually(async () => expect(await sizeOf(world)).toBe(1_000));
+  // Versions are remembered for 10 s.
+  advance(11);
+  expect(await run(world, 2_000)).toBe(false);
+  expect(await sizeOf(world)).toBe(1_000);
+});
+
+test.each([0, -1, 0.5, 1e14, "1000"])("is not %j", async (image_bytes) => {
+  const world = await newWorld();
+  const { channel } = await world.begun();
+  const finish = { status: "succeeded", output: "none", image_bytes };
+  channel.send({ type: "events", seq: 2, events: [], finish });
+  expect(await channel.closed).toMatchObject({ code: 4400 });
+  expect(await sizeOf(world)).toBe(0);
+});

@@ -1,0 +1,191 @@
+/** Who may do what: every endpoint, for every caller, on models of every visibility. */
+import { expect, test } from "vitest";
+import { app } from "../../../src/app.ts";
+import { scope } from "../../../src/protocol/operator.ts";
+import {
+  ask,
+  CALLERS,
+  ENDPOINTS,
+  type Endpoint,
+  newResponse,
+  newUploads,
+  newWebhooks,
+  OPERATOR_ENDPOINTS,
+} from "../support/access.ts";
+import { newModel, publish, referenceOf } from "../support/catalogue.ts";
+import { Client } from "../support/client.ts";
+import { fileUrl, uploaded } from "../support/files.ts";
+import { sweep } from "../support/queues.ts";
+import { FakeRunner } from "../support/runner.ts";
+import { setVariable } from "../support/variables.ts";
+import {
+  newClient,
+  newRunnerToken,
+  newUser,
+  newWorld,
+  operator,
+  unique,
+} from "../support/world.ts";
+
+const nobody = new Client(undefined);
+const VARIABLE = "HF_TOKEN";
+
+test("the tables name every endpoint", () => {
+  const routes = app.routes
+    .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/"))
+    .filter(({ path }) => !path.startsWith("/v1/runner/") && path !== "/v1/openapi.json")
+    .map(({ method, path }) => `${method} ${path}`);
+  const named = [...Object.keys(ENDPOINTS), ...Object.keys(OPERATOR_ENDPOINTS)];
+  expect(named.sort()).toEqual([...new Set(routes)].sort());
+});
+
+const CASES = (["private", "public", "restricted"] as const).flatMap((visibility) =>
+  CALLERS.map((caller, column) => ({ visibility, caller, column })),
+);
+
+test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, column }) => {
+  const compatibilities = { vendora_responses: true };
+  const world = await newWorld({ visibility, compatibilities });
+  const { username } = world;
+  const prediction_id = await world.waiting();
+  // What nothing runs on may be deleted.
+  const idle = await newModel(world.client, { visibility });
+  await publish(world.client, `${username}/${idle.name}`);
+  await setVariable(world.client, `${username}/${idle.name}`, VARIABLE);
+  const { pending, whole } = await newUploads(world.client);
+  const response = await newResponse(world.client, world.model);
+  const { told_id = "", ...webhooks } = await newWebhooks(world.client, world.model);
+  const stranger = await world.stranger();
+  const other = await newModel(world.client);
+  const limited = await newClient(username, { models: [referenceOf(other)] });
+  const clientFor = async ({ scopes }: Endpoint): Promise<Client> => {
+    if (caller === "nobody") return nobody;
+    if (caller === "a stranger") return stranger;
+    if (caller === "the owner") return world.client;
+    if (caller === "a token for another model") return limited;
+    return newClient(username, { scopes: scope.options.filter((one) => !scopes.includes(one)) });
+  };
+  const place = {
+    username,
+    model_owner: username,
+    version_number: "1",
+    variable_name: VARIABLE,
+  };
+  const found: [string, number][] = [];
+  for (const [key, endpoint] of Object.entries(ENDPOINTS)) {
+    const model_name = key.startsWith("DELETE") ? idle.name : "story";
+    const uploads = key.endsWith("/complete") ? whole : pending;
+    const id = key.includes("/webhooks") ? told_id : prediction_id;
+    const client = await clientFor(endpoint);
+    const { status } = await ask(
+      client,
+      key,
+      { ...place, ...uploads, ...response, ...webhooks, prediction_id: id, model_name },
+      endpoint,
+    );
+    found.push([key, status]);
+  }
+  const expected = Object.entries(ENDPOINTS).map(([key, { hidden, shown }]) => {
+    const statuses = visibility === "private" ? hidden : shown;
+    return [key, statuses[column]];
+  });
+  expect(found).toEqual(expected);
+});
+
+test("to a stranger a private model is what a model that does not exist is, to the byte", async () => {
+  const { client, username } = await newUser();
+  const { client: stranger } = await newUser();
+  const model_name = unique("hidden");
+  const place = {
+    username,
+    model_owner: username,
+    model_name,
+    version_number: "1",
+    variable_name: VARIABLE,
+  };
+  const lists = [
+    "GET /v1/models?sort_by=predictions_count",
+    "GET /v1/models?category_slugs=chat",
+    "GET /v1/models/:model_owner?sort_by=predictions_count&category_slugs=chat",
+    `GET /v1/search/models?q=${model_name}`,
+    `GET /v1/search/users?q=${model_name}`,
+  ].map((key): [string, Pick<Endpoint, "body">] => [key, {}]);
+  const answers = async () => {
+    const all = Object.entries(ENDPOINTS).filter(
+      ([key]) =>
+        !/prediction_id|response_id|^POST \/v1\/(?:models|uploads|webhook-endpoints)$/.test(key),
+    );
+    const given: [string, unknown][] = [];
+    for (const caller of [nobody, stranger]) {
+      for (const [key, endpoint] of [...all, ...lists])
+        given.push([key, await ask(caller, key, place, endpoint)]);
+    }
+    return given;
+  };
+  await sweep();
+  const before = await answers();
+  await newModel(client, { name: model_name, category_slugs: ["chat"], description: model_name });
+  await publish(client, `${username}/${model_name}`);
+  await client.create({ model: `${username}/${model_name}`, input: {} });
+  await sweep();
+  expect(await answers()).toEqual(before);
+});
+
+test("a model that is made private is gone for others at once, to run as well as to see", async () => {
+  const world = await newWorld({ visibility: "public" });
+  const stranger = await world.stranger();
+  const statuses = async (client: Client) => {
+    const run = { model: world.model, input: {} };
+    const read = await client.json("GET", `/v1/models/${world.model}`);
+    return [read.status, (await client.refused("/v1/predictions", run)).status];
+  };
+  expect(await statuses(stranger)).toEqual([200, 202]);
+  await world.client.ok("PATCH", `/v1/models/${world.model}`, { visibility: "private" });
+  expect(await statuses(stranger)).toEqual([404, 404]);
+  expect(await statuses(world.client)).toEqual([200, 202]);
+});
+
+test("a signed address of a file is anybody's, for that file alone", async () => {
+  const { client, username } = await newUser();
+  const [one, other] = [fileUrl(await uploaded(client, "one")), fileUrl(await uploaded(client))];
+  const swapped = other.replace(/\?.*/, "") + one.replace(/.*(?=\?)/, "");
+  const { client: stranger } = await newUser();
+  const writer = await newClient(username, { scopes: ["write"] });
+  for (const caller of [nobody, stranger, writer]) {
+    expect(await (await caller.fetch(one)).text()).toBe("one");
+    expect((await caller.json("GET", swapped)).status).toBe(403);
+  }
+});
+
+test("what is the operator's is nobody else's, and the other way round", async () => {
+  const { client, username: given_up } = await newUser();
+  const { username } = await client.ok<{ username: string }>("PATCH", "/v1/user", {
+    username: unique("renamed"),
+  });
+  const hardware = unique("hw");
+  await operator.ok("PUT", `/v1/operator/hardware/${hardware}`, { name: "x" });
+  const runner = await FakeRunner.begin(await newRunnerToken(hardware), hardware, "box");
+  // Only one that is gone can be removed.
+  await runner.tell({ state: "stopped" });
+  const newId = async (path: string, body: object) =>
+    (await operator.ok<{ id: string }>("POST", `/v1/operator/${path}`, body)).id;
+  const place = {
+    username,
+    slug: "weather",
+    identifier: unique("hw"),
+    runner_id: runner.id,
+    action: "drain",
+    token_id: await newId(`users/${username}/tokens`, { name: "x" }),
+  };
+  const runner_token_id = await newId("runner_tokens", { name: "x", hardware: ["cpu"] });
+  for (const [key, endpoint] of Object.entries(OPERATOR_ENDPOINTS)) {
+    const token_id = key.includes("runner_tokens") ? runner_token_id : place.token_id;
+    const username = key.includes("usernames") ? given_up : place.username;
+    const statusFor = async (caller: Client) =>
+      (await ask(caller, key, { ...place, username, token_id }, endpoint)).status;
+    const statuses = [await statusFor(nobody), await statusFor(client), await statusFor(operator)];
+    expect([key, ...statuses]).toEqual([key, 401, 401, 200]);
+  }
+  for (const [key, endpoint] of Object.entries(ENDPOINTS))
+    expect([key, (await ask(operator, key, place, endpoint)).status]).toEqual([key, 401]);
+});

@@ -1,0 +1,112 @@
+/** How much one attempt may say, whatever its runner is. */
+import { runInDurableObject } from "cloudflare:test";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { ReportedEvent } from "../../../src/protocol/event.ts";
+import { storeValue } from "../support/files.ts";
+import { objectOf } from "../support/objects.ts";
+import { newWorld } from "../support/world.ts";
+
+const TOO_MUCH = {
+  status: "failed",
+  error: { source: "internal", message: "The runner sent more than a prediction may have." },
+};
+
+const { client, begun } = await newWorld();
+let run: Awaited<ReturnType<typeof begun>>;
+/** The number of its last frame: the first one said that the container is ready. */
+let seq: number;
+
+beforeEach(async () => {
+  run = await begun();
+  seq = 1;
+});
+
+const many = (count: number, event: ReportedEvent) => Array<ReportedEvent>(count).fill(event);
+
+/** Whether a frame was kept; what is too much ends the attempt. */
+async function isKept(events: ReportedEvent[]): Promise<boolean> {
+  seq += 1;
+  const reply = await run.channel.exchange({ type: "events", seq, events });
+  if (reply.type !== "ack") expect(reply.type).toBe("fenced");
+  return reply.type === "ack";
+}
+
+/** Sends the same frame until it is refused, so many times at most. @returns how often it was kept */
+async function flood(events: ReportedEvent[], times: number): Promise<number> {
+  for (let kept = 0; kept < times; kept++) if (!(await isKept(events))) return kept;
+  return times;
+}
+
+describe("outputs", () => {
+  const NOTHING: ReportedEvent = { event: "output", data: "" };
+
+  test("are 200,000, and one more is too much", { timeout: 60_000 }, async () => {
+    expect(await flood(many(10_000, NOTHING), 20)).toBe(20);
+    expect(await isKept([{ event: "logs", data: "still here" }])).toBe(true);
+    expect(await isKept([NOTHING])).toBe(false);
+    expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
+  });
+
+  test("are as many with those that are stored", { timeout: 60_000 }, async () => {
+    expect(await flood(many(10_000, NOTHING), 19)).toBe(19);
+    expect(await isKept(many(9_999, NOTHING))).toBe(true);
+    const stored = await storeValue(run.runner, run.job, "a");
+    expect(await isKept([stored])).toBe(true);
+    expect(await isKept([stored])).toBe(false);
+    expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
+  });
+
+  test("of 200,000 are read as they were put out", { timeout: 60_000 }, async () => {
+    expect(await flood(many(10_000, { event: "output", data: 1 }), 20)).toBe(20);
+    const finish = { status: "succeeded", output: "items" };
+    await run.channel.exchange({ type: "events", seq: seq + 1, events: [], finish });
+    const { status, output } = await client.get(run.id);
+    expect([status, output]).toEqual(["succeeded", Array(200_000).fill(1)]);
+  });
+});
+
+test("there is an end to metrics", { timeout: 60_000 }, async () => {
+  const metrics = { tokens: 1, ["n".repeat(90)]: 1 };
+  const kept = await flood(many(3_000, { event: "metrics", data: metrics }), 100);
+  expect(kept).toBeGreaterThan(40);
+  expect(kept).toBeLessThan(100);
+  expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
+});
+
+const WORDS = "n".repeat(1_900);
+
+test.each<[string, ReportedEvent]>([
+  ["progress", { event: "setup", data: { phase: "pulling" } }],
+  ["logs that say nothing", { event: "logs", data: "" }],
+  ["metrics without one", { event: "metrics", data: {} }],
+])("there is an end to %s", { timeout: 60_000 }, async (_, event) => {
+  // What an honest runner may send, and a tenth more.
+  expect(await flood(many(10_000, event), 70)).toBe(27);
+  expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
+});
+
+test.each<[string, ReportedEvent]>([
+  ["progress with many words", { event: "setup", data: { phase: "pulling", message: WORDS } }],
+  [
+    "progress with many words, and a letter of a log",
+    { event: "setup", data: { phase: "starting", message: WORDS, logs: "a" } },
+  ],
+])("there is an earlier end to %s", { timeout: 60_000 }, async (_, event) => {
+  // Each says as much as twenty.
+  expect(await flood(many(250, event), 200)).toBe(54);
+  expect(await client.get(run.id)).toMatchObject(TOO_MUCH);
+});
+
+test("a frame without any event writes nothing", async () => {
+  const rows = async () =>
+    runInDurableObject(
+      await objectOf(run.id),
+      (_, { storage }) => storage.sql.exec("SELECT id FROM entry").toArray().length,
+    );
+  const before = await rows();
+  for (let n = 0; n < 5; n++) {
+    const reply = await run.channel.exchange({ type: "events", seq: 2, events: [] });
+    expect(reply).toMatchObject({ type: "ack" });
+  }
+  expect(await rows()).toBe(before);
+});

@@ -1,0 +1,172 @@
+/** An attempt that is not wanted any more before its runner was heard: it is waited for all the same. */
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import { shown } from "../support/fleet.ts";
+import { objectOf, tablesOf } from "../support/objects.ts";
+import { Channel, type FakeRunner } from "../support/runner.ts";
+import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const depth = (world: World) => env.POOL.getByName(world.hardware).depth();
+const free = (world: World, count: number) =>
+  eventually(async () => expect((await depth(world)).free).toBe(count));
+
+const refused = async (runner: FakeRunner, { lease }: Job) =>
+  expect((await Channel.request(runner.client, lease)).status).toBe(409);
+
+const asideUntil = async ({ id }: FakeRunner) => (await shown(id))?.set_aside_until;
+
+/** A job that the first has taken without a word, and the second 1.1 s later. */
+async function both(world: World, first: FakeRunner, second: FakeRunner) {
+  const polling = first.take();
+  await free(world, 1);
+  const id = await world.waiting();
+  const job = await polling;
+  const asked = second.take();
+  await free(world, 1);
+  await passes(1.1, id);
+  return { id, job, next: await asked };
+}
+
+async function pair() {
+  const world = await newWorld();
+  const [first, second] = [await world.runner(), await world.runner()];
+  return { world, first, second, ...(await both(world, first, second)) };
+}
+
+/** That it is handed what comes next: its slot is its own again. */
+async function hasRoom(world: World, runner: FakeRunner) {
+  const polling = runner.claim();
+  await free(world, 1);
+  await env.POOL.getByName(world.hardware).leave(runner.id, runner.session);
+  expect(await polling).toEqual([]);
+}
+
+describe("outrun by a second runner", () => {
+  test("who comes a little later has done nothing wrong, as often as that may be", async () => {
+    const world = await newWorld();
+    const [first, second] = [await world.runner(), await world.runner()];
+    for (let n = 0; n < 4; n++) {
+      const { id, job, next } = await both(world, first, second);
+      const channel = await second.connect(next);
+      await refused(first, job);
+      await channel.succeed();
+      await passes(4.5, id);
+    }
+    expect(await asideUntil(first)).toBeNull();
+  });
+
+  test("also by a report of all that it did", async () => {
+    const { world, first, second, job, next } = await pair();
+    await second.connect(next);
+    const frame = {
+      type: "events",
+      seq: 1,
+      events: [],
+      finish: { status: "succeeded", output: "none" },
+    };
+    const headers = { [LEASE_HEADER]: job.lease };
+    const { body } = await first.client.json("POST", "/v1/runner/report", frame, headers);
+    expect(body).toEqual({ type: "fenced", reason: "the attempt has ended" });
+    await hasRoom(world, first);
+  });
+
+  test("who does not come at all is set aside after three, whatever was restarted or ended meanwhile", async () => {
+    const world = await newWorld();
+    const [first, second] = [await world.runner(), await world.runner()];
+    for (let n = 0; n < 3; n++) {
+      expect(await asideUntil(first)).toBeNull();
+      const { id, next } = await both(world, first, second);
+      const channel = await second.connect(next);
+      if (n === 0) await evictDurableObject(await objectOf(id), { webSockets: "hibernate" });
+      await channel.succeed();
+      await passes(3.8, id);
+      expect(await asideUntil(first)).toBeNull();
+      await passes(0.2, id);
+      await passes(1, id);
+    }
+    await eventually(async () => expect(await asideUntil(first)).not.toBeNull());
+  });
+
+  test("its slot is given away once it has come, or was waited for in vain", async () => {
+    for (const comes of [true, false]) {
+      const { world, id, first, second, job, next } = await pair();
+      const channel = await second.connect(next);
+      const polling = first.claim();
+      const other = await world.waiting();
+      await eventually(async () => expect((await depth(world)).waiting).toBe(1));
+      await channel.succeed();
+      if (comes) await refused(first, job);
+      else await passes(4, id);
+      expect((await polling).map((one) => one.prediction_id)).toEqual([other]);
+    }
+  });
+});
+
+describe("when the prediction ends", () => {
+  test("whoever was handed it and comes has room again at once", async () => {
+    const { world, id, first, second, job, next } = await pair();
+    expect(await world.client.cancel(id)).toBe(202);
+    await refused(second, next);
+    expect(await (await Channel.open(first.client, job.lease)).next()).toMatchObject({
+      type: "fenced",
+      reason: "the prediction is canceled",
+    });
+    await hasRoom(world, first);
+    await hasRoom(world, second);
+  });
+
+  test("whoever does not come is waited for in vain", async () => {
+    const world = await newWorld();
+    const idle = await world.runner();
+    for (let n = 0; n < 3; n++) {
+      expect(await asideUntil(idle)).toBeNull();
+      const id = await world.waiting();
+      await idle.take();
+      await world.client.cancel(id);
+      await passes(4.9, id);
+      await passes(0.2, id);
+    }
+    await eventually(async () => expect(await asideUntil(idle)).not.toBeNull());
+  });
+
+  test("who is connected is not among them, though the object has slept since", async () => {
+    const world = await newWorld();
+    const runner = await world.runner();
+    for (let n = 0; n < 3; n++) {
+      const id = await world.waiting();
+      const channel = await runner.connect(await runner.take());
+      await passes(6, id);
+      await evictDurableObject(await objectOf(id), { webSockets: "hibernate" });
+      await world.client.cancel(id);
+      expect(await channel.next()).toMatchObject({ type: "fenced" });
+      await passes(0, id);
+    }
+    expect(await asideUntil(runner)).toBeNull();
+  });
+
+  test("and is removed at once, nothing of it is left once they have come, or not", async () => {
+    for (const comes of [true, false]) {
+      const { world, id, first, second, job, next } = await pair();
+      const object = await objectOf(id);
+      await world.client.cancel(id);
+      await world.client.ok("DELETE", `/v1/predictions/${id}`);
+      if (comes) {
+        await Channel.open(first.client, job.lease);
+        await refused(second, next);
+      } else {
+        await passes(4, id);
+        await passes(1.1, id);
+      }
+      await hasRoom(world, first);
+      await hasRoom(world, second);
+      await runDurableObjectAlarm(object);
+      expect(await tablesOf(object)).toEqual([]);
+    }
+  });
+});

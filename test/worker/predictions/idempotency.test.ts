@@ -1,0 +1,163 @@
+/** Idempotency-Key: remembered for 24 h, whatever day it is. */
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { eventsOf, named } from "../support/events.ts";
+import { countRows, objectOf, tablesOf } from "../support/objects.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const key = (name: string) => ({ "idempotency-key": name });
+
+async function createWith(world: World, name: string, input: object = { n: 1 }) {
+  const { body, status } = await world.client.create({ model: world.model, input }, key(name));
+  return { id: body.id, status };
+}
+
+test("the same key and body are the same prediction", async () => {
+  const world = await newWorld();
+  const first = await createWith(world, "k");
+  expect(await createWith(world, "k")).toEqual(first);
+  expect((await createWith(world, "other")).id).not.toBe(first.id);
+  expect(await countRows(world.user_id)).toBe(2);
+});
+
+test("looking for yesterday's leaves no storage there", async () => {
+  const world = await newWorld();
+  await createWith(world, "k");
+  const day = Math.floor(Date.now() / 86_400_000);
+  const tables = (of: number) => {
+    const id = env.PREDICTION.idFromName(`${world.user_id}:${of}:k`);
+    return tablesOf(env.PREDICTION.get(id));
+  };
+  expect(await tables(day)).toEqual(["entry"]);
+  expect(await tables(day - 1)).toEqual([]);
+});
+
+test("the same key and another body, or another model, are a 409", async () => {
+  const world = await newWorld();
+  await createWith(world, "k");
+  for (const body of [
+    { model: world.model, input: { n: 2 } },
+    { model: `${world.model}:1`, input: { n: 1 } },
+    { model: world.model, input: { n: 1 }, stream: true },
+  ]) {
+    const { status } = await world.client.refused("/v1/predictions", body, key("k"));
+    expect(status).toBe(409);
+  }
+  expect(await countRows(world.user_id)).toBe(1);
+});
+
+test("twenty at once are one prediction", async () => {
+  const world = await newWorld();
+  const all = await Promise.all(Array.from({ length: 20 }, () => createWith(world, "k")));
+  expect(new Set(all.map(({ id }) => id)).size).toBe(1);
+  expect(await countRows(world.user_id)).toBe(1);
+  const [job, ...more] = await (await world.runner(5)).claim();
+  expect([job?.prediction_id, more]).toEqual([all[0]?.id, []]);
+});
+
+test("a key belongs to its account", async () => {
+  const world = await newWorld({ visibility: "public" });
+  const stranger = await world.stranger();
+  const theirs = await stranger.create({ model: world.model, input: { n: 1 } }, key("k"));
+  expect((await createWith(world, "k")).id).not.toBe(theirs.body.id);
+});
+
+test("a key of yesterday is remembered until 24 h are over", async () => {
+  vi.setSystemTime(Date.UTC(2026, 10, 20, 23, 50));
+  const world = await newWorld();
+  const first = await createWith(world, "k");
+  advance(20 * 60);
+  expect((await createWith(world, "k")).id).toBe(first.id);
+  const { status } = await world.client.refused(
+    "/v1/predictions",
+    { model: world.model, input: {} },
+    key("k"),
+  );
+  expect(status).toBe(409);
+  advance(23.6 * 3_600);
+  expect((await createWith(world, "k")).id).toBe(first.id);
+  advance(0.1 * 3_600);
+  const second = await createWith(world, "k");
+  expect(second.id).not.toBe(first.id);
+  expect((await createWith(world, "k")).id).toBe(second.id);
+});
+
+test("a repeat of what has ended answers its result", async () => {
+  const world = await newWorld();
+  const { id } = await createWith(world, "k");
+  const { channel } = await (await world.runner()).work();
+  await channel.succeed("a");
+  expect(await createWith(world, "k")).toEqual({ id, status: 200 });
+});
+
+test("a repeat may wait, and may stream", async () => {
+  const world = await newWorld();
+  const body = { model: world.model, input: {}, stream: true };
+  const first = await world.client.post("/v1/predictions", body, key("s"));
+  await first.body?.cancel();
+  const again = world.client.post("/v1/predictions", body, key("s"));
+  const { channel } = await (await world.runner()).work();
+  await channel.succeed("a");
+  expect(named(await eventsOf(again), "output")).toEqual(["a"]);
+
+  const { id } = await createWith(world, "w");
+  const waiting = world.client.create(
+    { model: world.model, input: { n: 1 } },
+    { ...key("w"), prefer: "wait=9" },
+  );
+  await (await (await world.runner()).work()).channel.succeed("b");
+  expect(await waiting).toMatchObject({ status: 200, body: { id, output: ["b"] } });
+});
+
+test("a key survives the end of the object's process", async () => {
+  const world = await newWorld();
+  const first = await createWith(world, "k");
+  await abortAllDurableObjects();
+  expect(await createWith(world, "k")).toEqual(first);
+});
+
+test.each(["DELETE", "the end of the retention"])(
+  "after %s the same key is still the same prediction, and nothing runs again",
+  async (how) => {
+    const world = await newWorld();
+    const { client, model } = world;
+    const request = { model, input: { secret: "of the input" }, retention_seconds: 60 };
+    const { body } = await client.create(request, key("k"));
+    const { channel } = await (await world.runner()).work();
+    await channel.succeed("what came of it");
+    if (how === "DELETE") await client.ok("DELETE", `/v1/predictions/${body.id}`);
+    else await passes(61, body.id);
+    const again = await client.create(request, key("k"));
+    const gone = {
+      id: body.id,
+      status: "succeeded",
+      input: null,
+      output: null,
+      data_removed: true,
+    };
+    expect(again.body).toMatchObject(gone);
+    expect(await client.get(body.id)).toMatchObject(gone);
+    expect(await countRows(world.user_id)).toBe(1);
+    expect((await client.stream(body.id)).status).toBe(404);
+    expect((await client.post("/v1/predictions", { ...request, stream: true })).status).toBe(200);
+    expect(await client.cancel(body.id)).toBe(409);
+    const stub = await objectOf(body.id);
+    const kept = await runInDurableObject(stub, (_, { storage }) =>
+      JSON.stringify(storage.sql.exec("SELECT * FROM entry").toArray()),
+    );
+    expect(kept).not.toContain("of the input");
+    expect(kept).not.toContain("what came of it");
+    // An object that was evicted finds it too.
+    await abortAllDurableObjects();
+    expect((await client.create(request, key("k"))).body).toMatchObject(gone);
+    await passes(86_400, body.id);
+    expect(await tablesOf(await objectOf(body.id))).toEqual([]);
+    expect((await client.create(request, key("k"))).body.id).not.toBe(body.id);
+    expect(await client.get(body.id)).toMatchObject(gone);
+  },
+);

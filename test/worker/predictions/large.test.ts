@@ -1,0 +1,102 @@
+/** What is large and travels as it is: it comes back as it was, and no row is as large as 2 MB. */
+import { runInDurableObject } from "cloudflare:test";
+import { expect, test } from "vitest";
+import { eventsOf, named } from "../support/events.ts";
+import { objectOf } from "../support/objects.ts";
+import { newWorld } from "../support/world.ts";
+
+const largestRow = async (id: string) =>
+  runInDurableObject(
+    await objectOf(id),
+    (_, { storage }) =>
+      storage.sql
+        .exec<{ n: number }>("SELECT max(length(CAST(body AS BLOB))) AS n FROM entry")
+        .one().n,
+  );
+
+/** Text of which every character costs something: two, three and four bytes, escapes, pairs. */
+const awkward = (length: number) =>
+  '€😀"\\é\n\u2028'.repeat(Math.ceil(length / 9)).slice(0, length);
+
+test("an input nested as deep as it may be is taken and given as it is", async () => {
+  const { client, model } = await newWorld();
+  const input = `{"a":${"[".repeat(126)}${"]".repeat(126)}}`;
+  const created = await client.post("/v1/predictions", `{"model":"${model}","input":${input}}`);
+  expect(created.status).toBe(202);
+  await created.text();
+  const found = await client.fetch(created.headers.get("location") ?? "");
+  expect((await found.text()).includes(`"input":${input}`)).toBe(true);
+});
+
+test("an input up to 1 MiB comes with the job, a larger one does not", async () => {
+  const { waiting, runner } = await newWorld();
+  const one = await runner();
+  await waiting({ text: "x".repeat(1_000_000) });
+  expect((await one.take()).input?.text).toHaveLength(1_000_000);
+  await waiting({ text: "x".repeat(1_050_000) });
+  expect((await one.take()).input).toBeUndefined();
+});
+
+test.each([1_000, 100_001, 299_000])(
+  "awkward text of %i characters is never torn",
+  async (length) => {
+    const { client, model, runner } = await newWorld();
+    const text = awkward(length);
+    const { body } = await client.create({ model, input: { text } });
+    const one = await runner();
+    const { channel } = await one.work();
+    await channel.output(text);
+    await channel.output("small");
+    await channel.succeed(text);
+    const found = await client.get(body.id);
+    expect(found.input).toEqual({ text });
+    expect(found.output).toEqual([text, "small", text]);
+    expect(named(await eventsOf(client.stream(body.id)), "output")).toEqual([text, "small", text]);
+    expect(await largestRow(body.id)).toBeLessThan(2_000_000);
+  },
+);
+
+/** JSON of so many characters, three bytes each but the quotes. */
+const euros = (characters: number) => "€".repeat(characters - 2);
+
+test("a frame has 600,000 characters of JSON at most, in however many events", async () => {
+  const { client, begun } = await newWorld();
+  const { id, channel } = await begun();
+  await channel.output(euros(600_000));
+  await channel.output(euros(200_000), euros(200_000), euros(200_000));
+  expect(await largestRow(id)).toBeLessThan(2_000_000);
+  const events = [
+    { event: "output", data: euros(300_000) },
+    { event: "logs", data: euros(300_001) },
+  ];
+  expect(await channel.exchange({ type: "events", seq: 4, events })).toMatchObject({
+    type: "fenced",
+  });
+  const found = await client.get(id);
+  expect(found).toMatchObject({ status: "failed", error: { source: "internal" } });
+  expect(found.output).toHaveLength(4);
+});
+
+test("an error's detail and the metrics are not so large that they could not be kept", async () => {
+  const { client, begun } = await newWorld();
+  const { id, channel } = await begun();
+  const error = {
+    source: "external",
+    message: "boom",
+    detail: "z".repeat(3 * 1024 * 1024),
+  } as const;
+  await channel.report([], { status: "failed", output: "none", error });
+  expect(await client.get(id)).toMatchObject({ status: "failed", error: { message: "boom" } });
+  expect(await largestRow(id)).toBeLessThan(2_000_000);
+});
+
+test("a log of many small frames is replayed whole", async () => {
+  const { client, begun } = await newWorld();
+  const { id, channel } = await begun();
+  const frame = Array.from({ length: 2_000 }, (_, n) => `token ${n}`);
+  for (let times = 0; times < 5; times++) await channel.output(...frame);
+  await channel.succeed();
+  const values = named(await eventsOf(client.stream(id)), "output");
+  expect(values).toHaveLength(10_000);
+  expect(values.slice(8_000)).toEqual(frame);
+});

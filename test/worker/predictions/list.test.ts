@@ -1,0 +1,98 @@
+/** GET /v1/predictions: newest first, by status, one's own alone. */
+import { expect, test } from "vitest";
+import type { Prediction } from "../../../src/protocol/prediction.ts";
+import { newModel, type Page, pageAt, publish, referenceOf } from "../support/catalogue.ts";
+import type { Client } from "../support/client.ts";
+import { eventually } from "../support/time.ts";
+import { newWorld } from "../support/world.ts";
+
+const page = (client: Client, address: string) => pageAt<Prediction>(client, address);
+const idsOf = ({ items }: Page<Prediction>) => items.map(({ id }) => id);
+
+const world = await newWorld();
+const { client } = world;
+const created: string[] = [];
+for (let n = 0; n < 12; n++) created.unshift(await world.waiting());
+
+test("newest first, without input and output", async () => {
+  const all = await page(client, "/v1/predictions");
+  expect(idsOf(all)).toEqual(created);
+  expect(all).toMatchObject({
+    next_cursor: null,
+    previous_cursor: null,
+    next_url: null,
+    previous_url: null,
+  });
+  expect(all.items[0]).not.toHaveProperty("input");
+  expect(all.items[0]).not.toHaveProperty("output");
+  expect(all.items[0]).toMatchObject({
+    id: created[0],
+    status: "pending",
+    model: { owner: world.username },
+  });
+});
+
+test("what comes meanwhile does not shift the pages", async () => {
+  const mine = await newWorld();
+  const old: string[] = [];
+  for (let n = 0; n < 6; n++) old.unshift(await mine.waiting());
+  const first = await page(mine.client, "/v1/predictions?page_size=5");
+  await mine.waiting();
+  const second = await page(mine.client, first.next_url ?? "");
+  expect(idsOf(second)).toEqual(old.slice(5));
+});
+
+test("by status, one or several, also the same twice", async () => {
+  const mine = await newWorld();
+  const [first, second, third] = [await mine.waiting(), await mine.waiting(), await mine.waiting()];
+  await mine.client.cancel(second);
+  const { job, channel } = await (await mine.runner()).work();
+  expect(job.prediction_id).toBe(first);
+  await channel.succeed("x");
+  const listed = async (query: string) =>
+    idsOf(await page(mine.client, `/v1/predictions?${query}`));
+  await eventually(async () =>
+    expect(await listed("statuses=succeeded&statuses=canceled")).toEqual([second, first]),
+  );
+  expect(await listed("statuses=succeeded&statuses=succeeded")).toEqual([first]);
+  expect(await listed("statuses=pending")).toEqual([third]);
+  expect(await listed("statuses=failed&statuses=started")).toEqual([]);
+});
+
+test("by model, under the name that it has now, and by status besides", async () => {
+  const mine = await newWorld();
+  const { client, username } = mine;
+  const other = referenceOf(await newModel(client, { hardware_identifier: mine.hardware }));
+  await publish(client, other);
+  const [first, second] = [await mine.waiting(), await mine.waiting()];
+  const third = (await client.create({ model: other, input: {} })).body.id;
+  await mine.client.cancel(first);
+  const listed = async (query: string) => idsOf(await page(client, `/v1/predictions?${query}`));
+  const model = `model=${mine.model}`;
+  expect(await listed(model)).toEqual([second, first]);
+  expect(await listed(`model=${other}`)).toEqual([third]);
+  await eventually(async () =>
+    expect(await listed(`${model}&statuses=canceled&statuses=failed`)).toEqual([first]),
+  );
+  expect(await listed(`${model}&statuses=started`)).toEqual([]);
+  expect(await listed(`model=${username}/no-such-model`)).toEqual([]);
+  await client.ok("PATCH", `/v1/models/${mine.model}`, { name: "tale" });
+  expect(await listed(`model=${username}/tale`)).toEqual([second, first]);
+  // By the one that they ran by, until another model has it.
+  expect(await listed(model)).toEqual([second, first]);
+  const [, name] = mine.model.split("/");
+  await newModel(client, { name, hardware_identifier: mine.hardware });
+  expect(await listed(model)).toEqual([]);
+});
+
+test("a cursor of one filter is none of another", async () => {
+  const query = `model=${world.model}&page_size=5`;
+  const { next_cursor } = await page(client, `/v1/predictions?${query}`);
+  const without = await client.json("GET", `/v1/predictions?page_size=5&cursor=${next_cursor}`);
+  expect(without.status).toBe(422);
+});
+
+test("one's own alone", async () => {
+  const stranger = await world.stranger();
+  expect(idsOf(await page(stranger, "/v1/predictions"))).toEqual([]);
+});

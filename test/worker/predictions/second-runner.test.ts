@@ -1,0 +1,82 @@
+/** A job whose runner is not heard is handed to another beside it: whoever is heard first has it. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { eventsOf, named } from "../support/events.ts";
+import { Channel } from "../support/runner.ts";
+import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { newWorld } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+/** A job that a runner has taken without a word, and another runner with room. */
+async function silent() {
+  const world = await newWorld();
+  const first = await world.runner();
+  const polling = first.take();
+  const free = (count: number) =>
+    eventually(async () =>
+      expect((await env.POOL.getByName(world.hardware).depth()).free).toBe(count),
+    );
+  await free(1);
+  const id = await world.waiting();
+  const job = await polling;
+  const second = await world.runner();
+  const asked = second.take();
+  await free(1);
+  return { world, id, first, job, second, asked };
+}
+
+test("within a second, with a number of its own", async () => {
+  const { world, id, job, second, asked, first } = await silent();
+  await passes(0.9, id);
+  await passes(0.2, id);
+  const next = await asked;
+  expect(next).toMatchObject({ prediction_id: id, attempt: job.attempt + 1 });
+  const channel = await second.connect(next);
+  expect((await Channel.request(first.client, job.lease)).status).toBe(409);
+  await channel.succeed("mine");
+  expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["mine"] });
+  expect(named(await eventsOf(world.client.stream(id)), "status")).toMatchObject([
+    { status: "pending" },
+    { status: "started", attempt: next.attempt },
+    { status: "succeeded" },
+  ]);
+});
+
+test("and the first has it after all when it is heard first", async () => {
+  const { world, id, job, second, asked, first } = await silent();
+  await passes(1.1, id);
+  const next = await asked;
+  const channel = await first.connect(job);
+  expect((await Channel.request(second.client, next.lease)).status).toBe(409);
+  await channel.output("a");
+  await channel.succeed("b");
+  expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b"] });
+  // It has room again at once, and nothing is held against it.
+  const other = await world.waiting();
+  expect((await second.take()).prediction_id).toBe(other);
+});
+
+test("nobody else having room, it waits for the first for 5 s", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  const first = await world.runner();
+  const job = await first.take();
+  await passes(1.1, id);
+  const channel = await first.connect(job);
+  await channel.succeed("a");
+  expect(await world.client.status(id)).toBe("succeeded");
+});
+
+test("neither heard, it is handed out again", async () => {
+  const { world, id, asked } = await silent();
+  await passes(1.1, id);
+  const { attempt } = await asked;
+  await passes(5.1, id);
+  const third = await world.runner();
+  const job = await third.take();
+  expect(job).toMatchObject({ prediction_id: id, attempt: attempt + 1 });
+  await (await third.connect(job)).succeed("a");
+  expect(await world.client.status(id)).toBe("succeeded");
+});

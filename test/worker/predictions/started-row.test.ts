@@ -1,0 +1,30 @@
+/** When the row of a prediction says `started`: only of a run that lasts. */
+import { afterEach, expect, test, vi } from "vitest";
+import { newWorld } from "../support/world.ts";
+
+const STARTED_PROJECTION_MS = 2_000;
+
+afterEach(() => vi.restoreAllMocks());
+
+/** A timer keeps an object awake, which is billed: one is set only where there is something to tell. */
+async function timersOf(run: (channel: Awaited<ReturnType<typeof connected>>) => Promise<unknown>) {
+  const channel = await connected();
+  const timers = vi.spyOn(globalThis, "setTimeout");
+  await run(channel);
+  return timers.mock.calls.filter(([, ms]) => ms === STARTED_PROJECTION_MS).length;
+}
+
+async function connected() {
+  const world = await newWorld();
+  await world.waiting();
+  const runner = await world.runner();
+  return runner.connect(await runner.take());
+}
+
+test("a run that goes on has its row projected after a while", async () => {
+  expect(await timersOf((channel) => channel.report([]))).toBe(1);
+});
+
+test("a run that ends in its first frame leaves no timer behind", async () => {
+  expect(await timersOf((channel) => channel.succeed("all"))).toBe(0);
+});

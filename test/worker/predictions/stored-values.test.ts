@@ -1,0 +1,260 @@
+/** Values that are too large for the object: they lie in R2, and nobody who reads them can tell. */
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { predictionWithIO } from "../../../src/protocol/prediction.ts";
+import { EventReader, eventsOf, named } from "../support/events.ts";
+import { beginRunnerUpload, keysBelow, MIB, postValue, storeValue } from "../support/files.ts";
+import { objectOf } from "../support/objects.ts";
+import { newWorld } from "../support/world.ts";
+
+afterEach(() => vi.restoreAllMocks());
+
+/** JSON whose text has about so many bytes, and every character of which costs something. */
+const awkward = (bytes: number) => '\u20ac\u{1f600}"\\\u00e9\n\u2028'.repeat(Math.ceil(bytes / 18));
+
+/** A large one inside structures, as models make them. */
+const nested = { list: [1, null, { text: awkward(2 * MIB) }], 'a"b': true };
+
+async function world() {
+  const made = await newWorld();
+  return { ...made, ...(await made.begun()) };
+}
+
+describe("an output value", () => {
+  test("is one event to who reads live and who comes later, among small ones", async () => {
+    const { client, id, runner, job, channel } = await world();
+    const live = eventsOf(client.stream(id));
+    const [first, second] = [awkward(300_000), nested];
+    await channel.output("a");
+    await channel.report([
+      { event: "output", data: "b" },
+      await storeValue(runner, job, first),
+      { event: "logs", data: "log" },
+      await storeValue(runner, job, second),
+      await storeValue(runner, job, first),
+      { event: "output", data: "c" },
+    ]);
+    await channel.report([await storeValue(runner, job, "small")]);
+    await channel.succeed("d");
+    const expected = ["a", "b", first, second, first, "c", "small", "d"];
+    const events = await live;
+    expect(named(events, "output")).toEqual(expected);
+    expect(events.map(({ id: number }) => number)).toEqual(events.map((_, n) => n + 1));
+    expect(await eventsOf(client.stream(id))).toEqual(events);
+    expect((await client.get(id)).output).toEqual(expected);
+  });
+
+  test("is found by who resumes before it, at it and after it", async () => {
+    const { client, id, runner, job, channel } = await world();
+    const [one, two] = [
+      await storeValue(runner, job, awkward(300_000)),
+      await storeValue(runner, job, nested),
+    ];
+    await channel.report([
+      { event: "output", data: "x" },
+      one,
+      two,
+      { event: "output", data: "y" },
+    ]);
+    await channel.succeed("z");
+    const all = await eventsOf(client.stream(id));
+    for (const { id: after } of all.slice(0, -1)) {
+      expect(await eventsOf(client.stream(id, `?after_id=${after}`))).toEqual(all.slice(after));
+      const headers = { "last-event-id": String(after) };
+      expect(await eventsOf(client.stream(id, "", headers))).toEqual(all.slice(after));
+    }
+    expect((await client.stream(id, `?after_id=${all.length}`)).status).toBe(204);
+  });
+
+  test("can be the whole output, and the last of several counts", async () => {
+    const { client, id, runner, job, channel } = await world();
+    await channel.report([await storeValue(runner, job, "first")]);
+    await channel.report([await storeValue(runner, job, nested)], {
+      status: "succeeded",
+      output: "value",
+    });
+    expect((await client.get(id)).output).toEqual(nested);
+  });
+
+  test("of 10 MB comes whole to a reader who takes his time, and to one who comes at the end", async () => {
+    const { client, id, runner, job, channel } = await world();
+    const value = "z".repeat(10 * MIB);
+    await channel.report([await storeValue(runner, job, value)]);
+    const slow = new EventReader((await client.stream(id)).body);
+    expect((await slow.take(2)).map(({ event }) => event)).toEqual(["status", "status"]);
+    await channel.output("after");
+    await channel.succeed();
+    for (const reader of [slow, new EventReader((await client.stream(id)).body)]) {
+      const outputs = named(await reader.rest(), "output");
+      expect(outputs).toHaveLength(2);
+      expect(outputs[0] === value).toBe(true);
+    }
+  });
+
+  test("leaves the object small", async () => {
+    const { id, runner, job, channel } = await world();
+    for (let times = 0; times < 5; times++) {
+      await channel.report([await storeValue(runner, job, "x".repeat(MIB))]);
+    }
+    await channel.succeed();
+    const size = await runInDurableObject(
+      await objectOf(id),
+      (_, ctx) => ctx.storage.sql.databaseSize,
+    );
+    expect(size).toBeLessThan(100_000);
+    expect(await keysBelow(id)).toHaveLength(5);
+  });
+
+  test("counts towards the 16 MB of an output", async () => {
+    const { client, id, runner, job, channel } = await world();
+    const stored = (size: number) => ({ event: "stored" as const, data: { name: "x", size } });
+    const { data } = await storeValue(runner, job, "x".repeat(MIB));
+    await channel.report(Array.from({ length: 15 }, () => ({ event: "stored" as const, data })));
+    expect(await client.status(id)).toBe("started");
+    channel.send({ type: "events", seq: 3, events: [stored(3 * MIB)] });
+    expect(await channel.next()).toMatchObject({ type: "fenced" });
+    expect(await client.get(id)).toMatchObject({
+      status: "failed",
+      error: { message: expect.stringContaining("more than a prediction may have") },
+    });
+  });
+
+  test("that is larger than a whole output may be is not even taken", async () => {
+    const { id, runner, job } = await world();
+    const { readable, writable } = new FixedLengthStream(16 * MIB + 1);
+    const answer = postValue(runner, job, readable);
+    expect((await answer).status).toBe(413);
+    await writable.abort("not wanted").catch(() => {});
+    expect((await postValue(runner, job, "1")).status).toBe(200);
+    expect(await keysBelow(id)).toHaveLength(1);
+  });
+
+  test("without a length, or cut off midway, is not taken", async () => {
+    const { id, runner, job } = await world();
+    const endless = new Response("[1]").body?.pipeThrough(new TransformStream());
+    expect((await postValue(runner, job, endless ?? "")).status).toBe(400);
+    const { readable, writable } = new FixedLengthStream(300_000);
+    const answer = postValue(runner, job, readable).then(
+      ({ status }) => status,
+      () => 500,
+    );
+    const writer = writable.getWriter();
+    await writer.write(new Uint8Array(100_000));
+    await writer.abort("the line is cut");
+    expect(await answer).toBe(500);
+    expect(await keysBelow(id)).toEqual([]);
+  });
+});
+
+describe("a value that is gone from R2", () => {
+  async function withLoss() {
+    const made = await world();
+    const { id, runner, job, channel } = made;
+    await channel.report([{ event: "output", data: "a" }, await storeValue(runner, job, nested)]);
+    await channel.succeed("b");
+    await env.FILES.delete(await keysBelow(`${id}/values`));
+    return made;
+  }
+
+  test("breaks the stream off before it, and its readers can tell", async () => {
+    const { client, id } = await withLoss();
+    const reader = new EventReader((await client.stream(id)).body);
+    const seen: unknown[] = [];
+    const reading = (async () => {
+      for (let event = await reader.next(); event; event = await reader.next())
+        seen.push(event.data);
+    })();
+    await expect(reading).rejects.toThrow();
+    expect(seen).toContain("a");
+    expect(seen).not.toContain("b");
+  });
+
+  test("breaks the answer off: it is no JSON that looks whole", async () => {
+    const { client, id } = await withLoss();
+    const response = await client.fetch(`/v1/predictions/${id}`);
+    await expect(response.text()).rejects.toThrow();
+  });
+});
+
+describe("a prediction with large values", () => {
+  async function large() {
+    const made = await newWorld();
+    const { client, model, runner } = made;
+    const input = { text: awkward(2 * MIB) };
+    const { body } = await client.create({ model, input });
+    const one = await runner();
+    const { job, channel } = await one.work();
+    return { ...made, id: body.id, input, runner: one, job, channel };
+  }
+
+  test("is told at once, as JSON, with a mark that changes with it", async () => {
+    const { client, id, input, runner, job, channel } = await large();
+    const path = `/v1/predictions/${id}`;
+    const read = (headers = {}) => client.fetch(path, { headers });
+    const before = await read();
+    expect(before.headers.get("content-type")).toContain("application/json");
+    expect(predictionWithIO.parse(await before.json())).toMatchObject({ input, output: null });
+    const tag = before.headers.get("etag") ?? "";
+    expect(tag).toMatch(/^W\/"[^"]+"$/);
+    const again = await read({ "if-none-match": tag });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    await channel.report([await storeValue(runner, job, nested)], {
+      status: "succeeded",
+      output: "value",
+    });
+    const after = await read({ "if-none-match": tag });
+    expect(after.status).toBe(200);
+    expect(await after.json()).toMatchObject({ status: "succeeded", input, output: nested });
+    const last = after.headers.get("etag") ?? "";
+    expect(last).not.toBe(tag);
+    expect((await read({ "if-none-match": last })).status).toBe(304);
+    const head = await client.fetch(path, { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+
+  test("waited for, comes with both", async () => {
+    const { client, model, runner } = await newWorld();
+    const input = { text: "i".repeat(2 * MIB) };
+    const waiting = client.create({ model, input }, { prefer: "wait=30" });
+    const one = await runner();
+    const { job, channel } = await one.work();
+    await channel.report([await storeValue(one, job, nested)], {
+      status: "succeeded",
+      output: "value",
+    });
+    const { status, body } = await waiting;
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ status: "succeeded", input, output: nested });
+  });
+});
+
+describe("a name in a frame", () => {
+  test("is no way to what belongs to others", async () => {
+    const owner = await world();
+    const secret = await storeValue(owner.runner, owner.job, "secret");
+    const { id, client, channel, runner, job } = await world();
+    await beginRunnerUpload(runner, job, 1);
+    const forged = (name: string) => ({
+      type: "events",
+      seq: 2,
+      events: [{ event: "stored", data: { name, size: 8 } }],
+    });
+    await channel.report([{ event: "stored", data: secret.data }]);
+    await channel.succeed();
+    const response = await client.fetch(`/v1/predictions/${id}`);
+    await expect(response.text()).rejects.toThrow();
+    for (const name of [
+      `../../${owner.id}/values/${secret.data.name}`,
+      `..%2F${secret.data.name}`,
+      "a/b",
+      "",
+      ".",
+      "x".repeat(65),
+    ]) {
+      const another = await world();
+      another.channel.send(forged(name));
+      expect((await another.channel.closed).code).toBe(4400);
+    }
+  });
+});

@@ -1,0 +1,227 @@
+/** Streams end with the token, or the session, of whoever reads them. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
+import { HEARTBEAT } from "../../../src/lib/sse.ts";
+import { endsWith } from "../../../src/middleware/stream-end.ts";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { piped } from "../../../src/services/predictions/event-stream.ts";
+import type { Client } from "../support/client.ts";
+import { EventReader } from "../support/events.ts";
+import { newPerson } from "../support/people.ts";
+import { startClock } from "../support/time.ts";
+import { chat, chunk, newVendora, put } from "../support/vendora.ts";
+import { newClient, newWorld } from "../support/world.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+/** The clock stands still, and nothing is looked at, until both are moved. */
+const stopAll = () => vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000);
+
+describe("a stream that is looked at", () => {
+  beforeEach(() => void stopAll());
+
+  const encoder = new TextEncoder();
+
+  /** What is written can be read, for as long as nobody says why not. */
+  function watched() {
+    const source = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = source.writable.getWriter();
+    const stream = piped(source.readable, async (words) => {
+      await writer.write(encoder.encode(words));
+      await writer.close();
+    });
+    const end: { words?: string } = {};
+    const check = vi.fn(async () => end.words);
+    endsWith(stream, check);
+    return {
+      write: (text: string) => writer.write(encoder.encode(text)),
+      writer,
+      reader: stream.body.pipeThrough(new TextDecoderStream()).getReader(),
+      end,
+      check,
+    };
+  }
+
+  test("is looked at by time, however much it says", async () => {
+    const { write, writer, reader, check } = watched();
+    for (let n = 0; n < 100; n++) {
+      const reading = reader.read();
+      await write("data: 1\n\n");
+      expect(await reading).toMatchObject({ value: "data: 1\n\n" });
+    }
+    expect(check).not.toHaveBeenCalled();
+    await pass(20);
+    expect(check).toHaveBeenCalledTimes(4);
+    await writer.close();
+    expect(await reader.read()).toMatchObject({ done: true });
+  });
+
+  test("ends while it says nothing, with the last words of its source", async () => {
+    const { reader, end, check } = watched();
+    const reading = reader.read();
+    await pass(4);
+    end.words = "event: problem\n\n";
+    await pass(1);
+    expect(await reading).toMatchObject({ value: "event: problem\n\n" });
+    expect(await reader.read()).toMatchObject({ done: true });
+    await pass(60);
+    expect(check).toHaveBeenCalledOnce();
+  });
+
+  test("is not looked at once its reader has left, or it has ended", async () => {
+    const [left, ended] = [watched(), watched()];
+    await left.reader.cancel();
+    const reading = ended.reader.read();
+    await ended.writer.close();
+    await reading;
+    // Whoever has left is noticed by writing to them.
+    await left.write(": still here\n\n").catch(() => {});
+    await pass(60);
+    expect(left.check).not.toHaveBeenCalled();
+    expect(ended.check).not.toHaveBeenCalled();
+  });
+});
+
+const revoke = (client: Client) =>
+  env.DB.prepare("DELETE FROM tokens WHERE prefix = ?")
+    .bind(tokenPrefix(client.token ?? ""))
+    .run();
+
+const PROBLEM = {
+  event: "problem",
+  data: {
+    type: "urn:auspex:unauthenticated",
+    title: "Authentication required",
+    status: 401,
+    detail: expect.stringMatching(/^The access token .* is unknown, expired or revoked/),
+    request_id: expect.any(String),
+  },
+};
+
+const output = (data: string) => ({ event: "output" as const, data });
+
+/** The next event that is an output, or none of a prediction's own. */
+async function heard(events: EventReader) {
+  for (;;) {
+    const event = await events.next();
+    if (!event || ["output", "problem"].includes(event.event)) return event;
+  }
+}
+
+describe("a prediction's", () => {
+  beforeEach(() => void stopAll());
+
+  test("ends within 10 s of its token's, and goes on with another from where it was", async () => {
+    const world = await newWorld();
+    const reader = await newClient(world.username);
+    const { id, channel } = await world.begun();
+    const events = new EventReader((await reader.stream(id)).body);
+    await channel.report([output("one")]);
+    const seen = await heard(events);
+    expect(seen).toMatchObject(output("one"));
+    await revoke(reader);
+    await pass(9);
+    await channel.report([output("two")]);
+    expect(await heard(events)).toMatchObject(PROBLEM);
+    expect(await events.next()).toBeUndefined();
+    expect((await reader.stream(id)).status).toBe(401);
+    const rest = new EventReader((await world.client.stream(id, `?after_id=${seen?.id}`)).body);
+    expect(await heard(rest)).toMatchObject(output("two"));
+    await rest.leave();
+  });
+
+  test("is broken off when its object does not end it", async () => {
+    const world = await newWorld();
+    const reader = await newClient(world.username);
+    const { id } = await world.begun();
+    const events = new EventReader((await reader.stream(id)).body);
+    await events.next();
+    const end = vi.spyOn(PredictionObject.prototype, "endReader").mockImplementation(() => {});
+    await revoke(reader);
+    await pass(9);
+    await expect(events.rest()).rejects.toThrow();
+    expect(end).toHaveBeenCalledOnce();
+  });
+
+  test("that its creation answered with ends when its token expires", async () => {
+    const world = await newWorld();
+    const expires_at = new Date(Date.now() + 6_000).toISOString();
+    const client = await newClient(world.username, { expires_at });
+    const body = { model: world.model, input: {}, stream: true };
+    const events = new EventReader((await client.post("/v1/predictions", body)).body);
+    expect(await events.next()).toMatchObject({ event: "status" });
+    const { channel } = await (await world.runner()).work();
+    await pass(10);
+    await channel.report([output("one")]);
+    expect(await heard(events)).toMatchObject(PROBLEM);
+    expect(await events.next()).toBeUndefined();
+  });
+
+  test("costs no query for its events, and goes on when nobody can tell", async () => {
+    const world = await newWorld();
+    const { id, channel } = await world.begun();
+    const events = new EventReader((await world.client.stream(id)).body);
+    await channel.report([output("first")]);
+    await heard(events);
+    const prepare = vi.spyOn(env.DB, "prepare").mockImplementation(() => {
+      throw new Error("D1 is down");
+    });
+    for (let n = 0; n < 20; n++) {
+      await channel.report([output(`${n}`)]);
+      expect(await heard(events)).toMatchObject(output(`${n}`));
+    }
+    expect(prepare).not.toHaveBeenCalled();
+    await pass(20);
+    await channel.report([output("later")]);
+    expect(await heard(events)).toMatchObject(output("later"));
+    expect(prepare).toHaveBeenCalled();
+    await events.leave();
+  });
+});
+
+test("a chat's ends with an error as its clients know them", async () => {
+  stopAll();
+  const { username, model, fleet } = await newVendora();
+  const client = await newClient(username);
+  const answering = chat(client, model, { stream: true });
+  const { channel } = await fleet.work();
+  await put(channel, chunk({ role: "assistant", content: "x" }));
+  const reader = (await answering).body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toContain('"x"');
+  await revoke(client);
+  await pass(9);
+  await put(channel, chunk({ content: "y" }));
+  let text = "";
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
+    text += part.value.replaceAll(HEARTBEAT, "");
+  expect(JSON.parse(text.replace(/^data: /, ""))).toEqual({
+    error: expect.objectContaining({ code: "invalid_api_key" }),
+  });
+});
+
+test("a page's ends with the session", async () => {
+  stopAll();
+  const { visitor, client, user_id } = await newPerson();
+  const world = await newWorld({ visibility: "public" });
+  const { id } = (await client.create({ model: world.model, input: {} })).body;
+  const { channel } = await (await world.runner()).work();
+  const answer = await visitor.fetch(`/predictions/${id}/events`, {
+    headers: { accept: "text/event-stream" },
+  });
+  const events = new EventReader(answer.body);
+  await channel.report([output("one")]);
+  expect(await heard(events)).toMatchObject(output("one"));
+  await env.DB.prepare("DELETE FROM sessions WHERE user_id = ?").bind(user_id).run();
+  await pass(9);
+  await channel.report([output("two")]);
+  expect(await heard(events)).toMatchObject({
+    event: "problem",
+    data: { detail: "You are not signed in any more." },
+  });
+  expect(await events.next()).toBeUndefined();
+});

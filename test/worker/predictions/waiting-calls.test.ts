@@ -1,0 +1,200 @@
+/** Answers that are waited for: an account has so many at once, and none once its token has ended. */
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
+import worker from "../../../src/worker.ts";
+import { type Client, ORIGIN } from "../support/client.ts";
+import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { answer, chat, completion, MESSAGES, newVendora } from "../support/vendora.ts";
+import { newClient, newWorld, operator } from "../support/world.ts";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+/** Where an account may wait for three answers at once. */
+const bindings = Object.assign({}, env, { MAX_STREAMS: "3" });
+
+interface Wait {
+  path: string;
+  body: object;
+  headers?: Record<string, string>;
+}
+
+const waitsOf = (model: string): Wait[] => [
+  { path: "/v1/vendora/chat/completions", body: { model, messages: MESSAGES } },
+  { path: "/v1/vendora/responses", body: { model, input: "Go on" } },
+  { path: "/v1/vendora/embeddings", body: { model, input: "Go on" } },
+  { path: "/v1/predictions", body: { model, input: {} }, headers: { prefer: "wait=60" } },
+  {
+    path: `/v1/models/${model}/predictions`,
+    body: { input: {} },
+    headers: { prefer: "wait, cancel" },
+  },
+];
+
+function begin({ token }: Client, { path, body, headers }: Wait, signal?: AbortSignal) {
+  const request = new Request(`${ORIGIN}${path}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      ...headers,
+    },
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  });
+  return worker.fetch(request, bindings, createExecutionContext());
+}
+
+const countOf = async (client: Client) =>
+  (await client.ok<{ items: object[] }>("GET", "/v1/predictions")).items.length;
+
+describe("of an account", () => {
+  test("there are so many at once, whatever is waited for; one that is refused has created nothing", async () => {
+    const { client, model, fleet } = await newVendora();
+    const waits = waitsOf(model);
+    const waiting = waits.slice(2).map((wait) => begin(client, wait));
+    await eventually(async () => expect(await countOf(client)).toBe(3));
+    for (const wait of waits) {
+      const refused = await begin(client, wait);
+      expect(refused.headers.get("retry-after")).toBe("15");
+      expect([refused.status, await refused.text()]).toEqual([
+        429,
+        expect.stringMatching(/You read or wait for 3 answers at once/),
+      ]);
+    }
+    expect(await countOf(client)).toBe(3);
+    // Who does not wait is not counted.
+    const { path, body } = waits[3] as Wait;
+    expect((await begin(client, { path, body })).status).toBe(202);
+    for (let n = 0; n < 4; n++) await answer(fleet, [[0.5]]);
+    for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
+    const [last] = await Promise.all([begin(client, waits[2] as Wait), answer(fleet, [[0.5]])]);
+    expect(last.status).toBe(200);
+  });
+
+  test("to cancel a response is none: whoever has too many at once may end one", async () => {
+    const { client, model } = await newVendora();
+    const background = { model, input: "Go on", background: true };
+    const begun = await begin(client, { path: "/v1/vendora/responses", body: background });
+    const { id } = await begun.json<{ id: string }>();
+    const leaving = new AbortController();
+    for (const wait of waitsOf(model).slice(0, 3)) void begin(client, wait, leaving.signal);
+    await eventually(async () => expect(await countOf(client)).toBe(4));
+    const path = `/v1/vendora/responses/${id}/cancel`;
+    const canceled = await begin(client, { path, body: {} });
+    expect([canceled.status, await canceled.json()]).toEqual([
+      200,
+      expect.objectContaining({ status: "cancelled" }),
+    ]);
+    leaving.abort();
+  });
+
+  test("one that is left counts no longer", async () => {
+    const { client, model } = await newVendora();
+    const leaving = new AbortController();
+    for (const wait of waitsOf(model).slice(0, 3)) void begin(client, wait, leaving.signal);
+    await eventually(async () => expect(await countOf(client)).toBe(3));
+    const wait = { path: "/v1/predictions", body: { model, input: {} } };
+    const short = { ...wait, headers: { prefer: "wait=1" } };
+    expect((await begin(client, short)).status).toBe(429);
+    leaving.abort();
+    expect((await begin(client, short)).status).toBe(202);
+  });
+});
+
+const revoke = ({ token }: Client) =>
+  env.DB.prepare("DELETE FROM tokens WHERE prefix = ?")
+    .bind(tokenPrefix(token ?? ""))
+    .run();
+
+describe("what has ended meanwhile", () => {
+  beforeEach(stopClock);
+
+  const OUTPUT = "what nobody may read";
+
+  test.each([0, 1, 3, 4])("is not answered to a token that was revoked: wait %d", async (n) => {
+    const { username, model, fleet } = await newVendora();
+    const client = await newClient(username);
+    const { path, body, headers } = waitsOf(model)[n] as Wait;
+    const answering = client.post(path, body, headers);
+    const { channel } = await fleet.work();
+    await revoke(client);
+    advance(10.001);
+    await channel.report([{ event: "output", data: completion(OUTPUT) }], {
+      status: "succeeded",
+      output: "value",
+    });
+    const refused = await answering;
+    const text = await refused.text();
+    expect(refused.status).toBe(401);
+    expect(text).not.toContain(OUTPUT);
+    const why = expect.stringMatching(/unknown, expired or revoked/);
+    expect(JSON.parse(text)).toMatchObject(
+      path.includes("vendora")
+        ? { error: { message: why, code: "invalid_api_key" } }
+        : { detail: why, status: 401 },
+    );
+  });
+
+  test("is not answered to an account that was suspended", async () => {
+    const { username, client, model, fleet } = await newVendora();
+    const answering = chat(client, model);
+    const { channel } = await fleet.work();
+    await operator.ok("PUT", `/v1/operator/users/${username}/suspension`);
+    expect(await channel.next()).toMatchObject({ type: "cancel" });
+    await channel.report([{ event: "output", data: completion(OUTPUT) }], {
+      status: "canceled",
+      output: "items",
+    });
+    const refused = await answering;
+    expect([refused.status, await refused.text()]).toEqual([
+      401,
+      expect.stringMatching(/This account is suspended/),
+    ]);
+  });
+
+  test("is answered when nobody can tell", async () => {
+    const { client, model, fleet } = await newVendora();
+    const answering = chat(client, model);
+    const { channel } = await fleet.work();
+    advance(10.001);
+    vi.spyOn(env.DB, "prepare").mockImplementation(() => {
+      throw new Error("D1 is down");
+    });
+    await channel.report([{ event: "output", data: completion(OUTPUT) }], {
+      status: "succeeded",
+      output: "value",
+    });
+    expect(await (await answering).text()).toContain(OUTPUT);
+  });
+});
+
+test("a hundred wait for one prediction; who comes then is told at once how it is", async () => {
+  const { client, model, runner } = await newWorld();
+  const headers = { prefer: "wait=60", "idempotency-key": "k" };
+  const waits = Array.from({ length: 101 }, () => client.create({ model, input: {} }, headers));
+  expect((await Promise.race(waits)).status).toBe(202);
+  await (await (await runner()).work()).channel.succeed("a");
+  const statuses = (await Promise.all(waits)).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([...Array(100).fill(200), 202]);
+});
+
+test("a wait that is short asks D1 for no token", async () => {
+  stopClock();
+  const { client, model, runner } = await newWorld();
+  const one = await runner();
+  await client.create({ model, input: {} });
+  await (await one.work()).channel.succeed("a");
+  const prepare = vi.spyOn(env.DB, "prepare");
+  const answering = client.create({ model, input: {} }, { prefer: "wait=60" });
+  await (await one.work()).channel.succeed("a");
+  expect((await answering).status).toBe(200);
+  const asked = prepare.mock.calls.map(([text]) => text);
+  expect(asked.filter((text) => /\btokens\b/.test(text) && !/runner_tokens/.test(text))).toEqual(
+    [],
+  );
+});

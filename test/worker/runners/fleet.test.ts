@@ -1,0 +1,202 @@
+/** What the operator is told of runners, and how one is removed. */
+import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Load, Machine } from "../../../src/protocol/runner.ts";
+import { assetsOf } from "../../../src/services/assets.ts";
+import { answered } from "../../../src/services/with-timeout.ts";
+import { run } from "../support/accounts.ts";
+import { registered, shown } from "../support/fleet.ts";
+import { FakeRunner, sessionBody } from "../support/runner.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newUser, operator, unique } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+const { version: latest } = (await assetsOf(env)).runner;
+const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
+const machine: Machine = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
+const load: Load = {
+  cpu: 3.5,
+  memory_used_gb: 31.5,
+  gpus: [
+    { used: 0.97, memory_used_gb: 40 },
+    { used: 0, memory_used_gb: 0 },
+  ],
+};
+const warm = ["ada/story:3"];
+const objectOf = (id: string) => env.RUNNER.getByName(id);
+
+describe("a runner", () => {
+  test("is shown as it describes itself, in any script", async () => {
+    const name = `büro ${unique("€😀")} "x", y`;
+    const { runner, hardware } = await registered(name, { machine, version: latest });
+    const running = [crypto.randomUUID()];
+    const started_at = new Date().toISOString();
+    const plain = { id: runner.id, name, hardware, version: latest, latest_version: latest };
+    const idle = { load: null, running: [], warm: [], last_seen_at: started_at };
+    const state = {
+      state: "ready",
+      draining: false,
+      outdated: false,
+      set_aside_until: null,
+    };
+    const fixed = { ...plain, ...state, engine: "process", slots: 3, started_at, machine };
+    expect(await shown(runner.id)).toEqual({ ...fixed, ...idle });
+    advance(30);
+    await runner.tell({ running, load, warm });
+    const last_seen_at = new Date().toISOString();
+    expect(await shown(runner.id)).toEqual({ ...fixed, load, running, warm, last_seen_at });
+  });
+
+  test("whose token is revoked is offline, and can be removed at once", async () => {
+    const { runner, name } = await registered();
+    const [token] = await run("SELECT token_id AS id FROM runners WHERE id = ?", runner.id);
+    await operator.ok("DELETE", `/v1/operator/runner_tokens/${token?.id}`);
+    expect(await shown(runner.id)).toMatchObject({ name, state: "offline" });
+    await operator.ok("DELETE", `/v1/operator/runners/${runner.id}`);
+    expect(await shown(runner.id)).toBeUndefined();
+  });
+
+  test("that has been silent for 90 s is offline", async () => {
+    const { runner } = await registered();
+    advance(90);
+    expect(await shown(runner.id)).toMatchObject({ state: "ready" });
+    advance(1);
+    expect(await shown(runner.id)).toMatchObject({ state: "offline" });
+    await runner.tell({ state: "draining" });
+    expect(await shown(runner.id)).toMatchObject({ state: "draining" });
+  });
+
+  test("that said goodbye is stopped, however long ago that was", async () => {
+    const { runner } = await registered();
+    await runner.tell({ state: "stopped" });
+    advance(3_600);
+    expect(await shown(runner.id)).toMatchObject({ state: "stopped" });
+  });
+
+  test("stays stopped when a report comes in that was on its way", async () => {
+    const { runner } = await registered();
+    await runner.tell({ state: "stopped" });
+    await runner.tell({ state: "ready" });
+    expect(await shown(runner.id)).toMatchObject({ state: "stopped" });
+  });
+
+  test("of another version than the deployment's is out of date, and learns which is the right one", async () => {
+    const { runner, hardware } = await registered(undefined, { version: "0.1.0+00000000" });
+    const marks = { version: "0.1.0+00000000", latest_version: latest, outdated: true };
+    expect(await shown(runner.id)).toMatchObject(marks);
+    const body = sessionBody(hardware, unique("box"));
+    const session = await runner.client.json("POST", "/v1/runner/sessions", body);
+    expect(session.body).toMatchObject({ latest_version: latest });
+  });
+
+  test("whatever it says, it gets through, and what is kept of it is bounded", async () => {
+    const gpus = Array.from({ length: 70 }, () => ({ name: "🐙".repeat(100), memory_gb: 1 }));
+    const { runner } = await registered("é".repeat(100), { machine: { ...machine, gpus } });
+    const { status } = await runner.tell({
+      running: Array.from({ length: 1_000 }, () => crypto.randomUUID()),
+      warm: ["kein Modell", ...Array.from({ length: 199 }, (_, n) => `${"x".repeat(196)}${n}`)],
+      load: { ...load, gpus: gpus.map(() => ({ used: 1 / 3, memory_used_gb: 1 / 3 })) },
+    });
+    expect(status).toBe(200);
+    const found = await shown(runner.id);
+    expect(found?.running).toHaveLength(1_000);
+    expect(found?.warm).toHaveLength(50);
+    expect(found?.warm[0]).toBe(`${"x".repeat(196)}0`);
+    expect(found?.machine?.gpus).toHaveLength(32);
+    expect(found?.load?.gpus).toHaveLength(32);
+  });
+
+  test("whose object has kept less is shown without what it does not know", async () => {
+    const { runner } = await registered();
+    await runInDurableObject(objectOf(runner.id), async (_, { storage }) => {
+      const kept = await storage.get<{ presence: object }>("data");
+      const {
+        started_at: _s,
+        machine: _m,
+        load: _l,
+        warm: _w,
+        ...presence
+      } = Object(kept?.presence);
+      await storage.put("data", { presence, persistedAt: 0 });
+    });
+    await abortAllDurableObjects();
+    const unknown = { started_at: null, machine: null, load: null, warm: [] };
+    expect(await shown(runner.id)).toMatchObject({ state: "ready", slots: 3, ...unknown });
+    await runner.tell({ warm });
+    expect(await shown(runner.id)).toMatchObject({ started_at: null, machine: null, warm });
+  });
+
+  test("whose object fails is shown as unknown, and the others as they are", async () => {
+    const [lost, other] = [await registered(), await registered()];
+    const stubOf = env.RUNNER.getByName.bind(env.RUNNER);
+    const fetch = () => Promise.reject(new Error("gone"));
+    vi.spyOn(env.RUNNER, "getByName").mockImplementation((id) =>
+      id === lost.runner.id ? Object.assign(stubOf(id), { fetch }) : stubOf(id),
+    );
+    const unknown = { id: lost.runner.id, name: lost.name, state: "unknown" };
+    expect(await shown(lost.runner.id)).toMatchObject(unknown);
+    expect(await shown(other.runner.id)).toMatchObject({ state: "ready" });
+  });
+
+  test("whose object says nothing is waited for 3 s", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const told = vi.fn();
+    const asking = answered(new Promise(() => {}), "runner").then(told);
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(told).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    await asking;
+    expect(told).toHaveBeenCalledExactlyOnceWith(undefined);
+  });
+});
+
+describe("removing a runner", () => {
+  const remove = (id: string) => operator.json("DELETE", `/v1/operator/runners/${id}`);
+
+  test("waits until it is stopped", async () => {
+    const { runner, name } = await registered();
+    for (const state of ["ready", "draining"] as const) {
+      await runner.tell({ state });
+      const { status, body } = await remove(runner.id);
+      expect(status).toBe(409);
+      expect(body).toMatchObject({
+        detail: `The runner '${name}' is ${state}: drain it and stop its process first.`,
+      });
+      expect(await shown(runner.id)).toMatchObject({ state });
+    }
+    await runner.tell({ state: "stopped" });
+    expect((await remove(runner.id)).body).toEqual({});
+    expect(await shown(runner.id)).toBeUndefined();
+    expect((await remove(runner.id)).status).toBe(404);
+  });
+
+  test("or offline; when it comes back it is a new one, and nothing of the old one is left", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await operator.ok("POST", `/v1/operator/runners/${runner.id}/drain`);
+    await runner.tell({ warm });
+    advance(91);
+    expect((await remove(runner.id)).status).toBe(200);
+    expect((await runner.tell()).status).toBe(404);
+    expect((await runner.poll()).status).toBe(404);
+    await runInDurableObject(objectOf(runner.id), async (_, { storage }) => {
+      expect(await storage.list()).toEqual(new Map());
+    });
+    const again = await FakeRunner.begin(token, hardware, name);
+    expect(again.id).not.toBe(runner.id);
+    expect(await shown(again.id)).toMatchObject({ name, state: "ready", draining: false });
+  });
+
+  test("is for the operator, and for runners that there are", async () => {
+    const { runner } = await registered();
+    const { client } = await newUser();
+    expect((await client.json("DELETE", `/v1/operator/runners/${runner.id}`)).status).toBe(401);
+    expect((await remove(crypto.randomUUID())).status).toBe(404);
+    expect((await remove("x")).status).toBe(422);
+  });
+});

@@ -1,0 +1,222 @@
+/** What runners may call, and who may call it; sessions and drains. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { env, exports } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
+import type { RunnerState } from "../../../src/protocol/operator.ts";
+import { assetsOf } from "../../../src/services/assets.ts";
+import { Client, ORIGIN } from "../support/client.ts";
+import { registered, shown } from "../support/fleet.ts";
+import { FakeRunner, sessionBody } from "../support/runner.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
+import { newRunnerToken, newUser, newWorld, operator } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const drain = (id: string, verb: "drain" | "resume" = "drain") =>
+  operator.json<RunnerState>("POST", `/v1/operator/runners/${id}/${verb}`);
+
+describe("who gets in", () => {
+  const paths: [string, string][] = [
+    ["GET", "/v1/runner/hardware/cpu"],
+    ["POST", "/v1/runner/sessions"],
+    ["POST", "/v1/runner/jobs/claim"],
+    ["POST", "/v1/runner/telemetry"],
+    ["GET", "/v1/runner/channel"],
+    ["GET", "/v1/runner/input"],
+  ];
+
+  test.each(paths)("%s %s: nobody without a runner's token", async (method, path) => {
+    const { client } = await newUser();
+    const other = await newRunnerToken("cpu");
+    const wrong = other.slice(0, -1) + (other.endsWith("0") ? "1" : "0");
+    for (const token of [undefined, "ausr_x", wrong, client.token, env.OPERATOR_TOKEN]) {
+      expect((await new Client(token).fetch(path, { method })).status).toBe(401);
+    }
+  });
+
+  test("a revoked token within 10 s", async () => {
+    const { runner, token } = await registered();
+    expect((await runner.tell()).status).toBe(200);
+    const revoke = env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1 WHERE prefix = ?");
+    await revoke.bind(tokenPrefix(token)).run();
+    advance(10.1);
+    expect((await runner.tell()).status).toBe(401);
+  });
+
+  test("not into a pool that the token does not serve, and no job is lost by it", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const { runner } = await registered();
+    const claim = await runner.poll({ hardware: world.hardware });
+    expect(claim.status).toBe(403);
+    expect(await claim.json()).toMatchObject({ type: "urn:auspex:forbidden" });
+    const session = await runner.client.refused(
+      "/v1/runner/sessions",
+      sessionBody(world.hardware, "x"),
+    );
+    expect(session.status).toBe(403);
+    expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  });
+
+  test("it is told of the hardware that its token serves, and of no other", async () => {
+    const { token, hardware } = await registered();
+    const client = new Client(token);
+    const other = (await registered()).hardware;
+    const { body } = await client.json("GET", `/v1/runner/hardware/${hardware}`);
+    expect(body).toMatchObject({ identifier: hardware, gpus: 0 });
+    const refused = await client.fetch(`/v1/runner/hardware/${other}`);
+    expect(refused.status).toBe(403);
+    expect(await refused.json()).toMatchObject({
+      detail: `This runner token serves ${hardware}, not '${other}'.`,
+    });
+    await operator.ok("DELETE", `/v1/operator/hardware/${hardware}`);
+    expect((await client.fetch(`/v1/runner/hardware/${hardware}`)).status).toBe(404);
+  });
+
+  test("not under another token's runner", async () => {
+    const [mine, theirs] = [await registered(), await registered()];
+    expect((await mine.runner.poll({ runner_id: theirs.runner.id })).status).toBe(404);
+    expect((await mine.runner.tell({ runner_id: theirs.runner.id })).status).toBe(404);
+    expect((await mine.runner.poll({ runner_id: crypto.randomUUID() })).status).toBe(404);
+  });
+
+  test("not with another version of the protocol: it is told which runner does fit", async () => {
+    const { runner, hardware } = await registered();
+    const body = { ...sessionBody(hardware, "x"), protocol: 2 };
+    const { status, body: problem } = await runner.client.refused("/v1/runner/sessions", body);
+    expect(status).toBe(426);
+    expect(problem).toMatchObject({
+      type: "urn:auspex:outdated_runner",
+      detail: expect.stringContaining(
+        `npx --yes "${ORIGIN}/auspex-runner.tgz?v=${(await assetsOf(env)).runner.version}"`,
+      ),
+    });
+  });
+});
+
+describe("what makes no sense is a 422", () => {
+  test.each([
+    ["/v1/runner/sessions", {}],
+    ["/v1/runner/sessions", "{"],
+    ["/v1/runner/jobs/claim", { free: 0 }],
+    ["/v1/runner/jobs/claim", "null"],
+    ["/v1/runner/telemetry", { state: "asleep" }],
+  ])("%s %j", async (path, body) => {
+    const { runner } = await registered();
+    const answer = await runner.client.refused(path, body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail).toContainEqual(
+      expect.objectContaining({ msg: expect.stringMatching(/./) }),
+    );
+  });
+});
+
+describe("a session", () => {
+  test("of the same name under the same token is the same runner", async () => {
+    const { runner, token, hardware, name } = await registered();
+    const again = await FakeRunner.begin(token, hardware, name);
+    expect(again.id).toBe(runner.id);
+    expect(again.session > runner.session).toBe(true);
+    const other = await FakeRunner.begin(await newRunnerToken(hardware), hardware, name);
+    expect(other.id).not.toBe(runner.id);
+  });
+
+  test("that was superseded reports in vain", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await FakeRunner.begin(token, hardware, name);
+    const { status, body } = await runner.tell();
+    expect(status).toBe(409);
+    expect(body).toMatchObject({ type: "urn:auspex:session_superseded" });
+  });
+});
+
+describe("a token with a thousand runners", () => {
+  const fill = (id: string) =>
+    env.DB.prepare(
+      `INSERT INTO runners (id, token_id, name, hardware, created_at, updated_at)
+       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 998)
+       SELECT token_id || i, token_id, 'full ' || i, hardware, 0, 0 FROM runners, n WHERE id = ?`,
+    )
+      .bind(id)
+      .run();
+
+  test("has no more, and is told what to do; those that it has begin as ever", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await fill(runner.id);
+    const begin = (of: string) =>
+      runner.client.refused("/v1/runner/sessions", sessionBody(hardware, of));
+    const answers = await Promise.all(["a", "b", "c"].map(begin));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
+    expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({
+      type: "urn:auspex:conflict",
+      detail: expect.stringContaining("remove those that are gone"),
+    });
+    expect((await FakeRunner.begin(token, hardware, name)).id).toBe(runner.id);
+    const other = await newRunnerToken(hardware);
+    await FakeRunner.begin(other, hardware, name);
+  });
+
+  test("has room again for each that is removed", async () => {
+    const { runner, token, hardware } = await registered();
+    await fill(runner.id);
+    await FakeRunner.begin(token, hardware, "last");
+    await expect(FakeRunner.begin(token, hardware, "new")).rejects.toThrow("409");
+    advance(91);
+    await operator.ok("DELETE", `/v1/operator/runners/${runner.id}`);
+    await FakeRunner.begin(token, hardware, "new");
+  });
+});
+
+describe("a drain", () => {
+  test("reaches the runner with its next report, until it is taken back", async () => {
+    const { runner } = await registered();
+    expect((await runner.tell()).body).toEqual({ draining: false });
+    expect((await drain(runner.id)).body).toMatchObject({ id: runner.id, draining: true });
+    expect((await runner.tell()).body).toEqual({ draining: true });
+    expect((await drain(runner.id, "resume")).body).toMatchObject({ draining: false });
+    expect((await runner.tell()).body).toEqual({ draining: false });
+  });
+
+  test("outlives the object's memory, and the runner's process", async () => {
+    const { runner, token, hardware, name } = await registered();
+    await drain(runner.id);
+    await abortAllDurableObjects();
+    expect((await runner.tell()).body).toEqual({ draining: true });
+    const again = await FakeRunner.begin(token, hardware, name);
+    expect((await again.tell()).body).toEqual({ draining: true });
+  });
+
+  test("of nobody is a 404", async () => {
+    expect((await drain(crypto.randomUUID())).status).toBe(404);
+  });
+});
+
+test("a client's address never reaches the runner object's router", async () => {
+  const { runner } = await registered();
+  await drain(runner.id);
+  for (const path of [
+    "/do/call/destroy",
+    "/do/get-prop/presence",
+    "/v1/do/call/destroy",
+    `/v1/operator/runners/${runner.id}/do/call/destroy`,
+  ]) {
+    const response = await exports.default.fetch(`${ORIGIN}${path}`, {
+      headers: { authorization: `Bearer ${env.OPERATOR_TOKEN}`, "do-content": "[]" },
+    });
+    expect(response.status).toBe(404);
+  }
+  for (const path of ["/v1/runner/do/call/destroy", "/v1/runner/telemetry/do/call/destroy"]) {
+    const { status } = await runner.client.json("GET", path, undefined, { "do-content": "[]" });
+    expect(status).toBe(404);
+  }
+  const sneaky = await runner.client.json(
+    "POST",
+    "/v1/runner/telemetry",
+    {},
+    { "do-content": '["x"]', "do-name": "destroy" },
+  );
+  expect(sneaky.status).toBe(422);
+  expect(await shown(runner.id)).toMatchObject({ draining: true });
+});

@@ -1,0 +1,283 @@
+/** How a job finds its runner: the express lane, the queue, and what is lost on the way. */
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { WaitingJob } from "../../../src/protocol/queue.ts";
+import { countRows, objectOf, rowOf, tablesOf } from "../support/objects.ts";
+import { deliver as deliverTo } from "../support/queues.ts";
+import { advance, eventually, passes, pause, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+async function jobOf(world: World, id: string): Promise<WaitingJob> {
+  const { object_id } = (await rowOf(id)) ?? {};
+  if (object_id === undefined) throw new Error(`no row of ${id}`);
+  const { user_id: account_id, hardware, image } = world;
+  return { object_id, account_id, hardware, image, container_key: "c" };
+}
+
+const deliver = (...bodies: unknown[]) => deliverTo("dispatch", ...bodies);
+
+const depth = (world: World) => env.POOL.getByName(world.hardware).depth();
+
+test("a runner that waits gets the job at once, as attempt 1, without the queue", async () => {
+  const world = await newWorld();
+  const send = vi.spyOn(env.DISPATCH, "send");
+  const one = await world.runner();
+  const polling = one.take();
+  await eventually(async () => expect((await depth(world)).free).toBe(1));
+  const id = await world.waiting({ prompt: "hi" });
+  expect(await polling).toMatchObject({ prediction_id: id, attempt: 1, input: { prompt: "hi" } });
+  expect(send).not.toHaveBeenCalled();
+});
+
+test("without a runner it goes over the queue and waits in the pool", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  await eventually(async () => expect((await depth(world)).waiting).toBe(1));
+  const job = await (await world.runner()).take();
+  expect(job).toMatchObject({ prediction_id: id, attempt: 2 });
+  expect((await depth(world)).waiting).toBe(0);
+});
+
+test("what a job tells its runner", async () => {
+  const world = await newWorld({
+    configuration: {
+      max_concurrency: 4,
+      idle_seconds: 9,
+      interface: "vendora",
+      egress: ["huggingface.co"],
+    },
+  });
+  await world.waiting({ prompt: "hi" });
+  expect(await (await world.runner()).take()).toMatchObject({
+    model: { owner: world.username, name: "story", version_number: 1 },
+    image: {
+      repository: `${env.IMAGE_REGISTRY}/${world.model}`,
+      digest: expect.stringMatching(/^sha256:/),
+    },
+    interface: "vendora",
+    egress: ["huggingface.co"],
+    variables: {},
+    limits: {
+      max_concurrency: 4,
+      idle_seconds: 9,
+      output_bytes: 16_777_216,
+      logs_bytes: 10_485_760,
+    },
+    input: { prompt: "hi" },
+  });
+});
+
+describe("dispatch messages", () => {
+  test("that come twice, early or late, make one attempt", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const job = await jobOf(world, id);
+    expect((await deliver(job, job)).explicitAcks).toEqual(["m0", "m1"]);
+    await deliver(job);
+    await eventually(async () => expect((await depth(world)).waiting).toBe(1));
+    const one = await world.runner(5);
+    const { channel } = await one.work();
+    await deliver(job);
+    await channel.output("a");
+    await deliver(job);
+    const next = await world.waiting();
+    expect((await one.take()).prediction_id).toBe(next);
+    await channel.succeed("b");
+    await deliver(job);
+    const last = await world.waiting();
+    expect((await one.take()).prediction_id).toBe(last);
+    expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["a", "b"] });
+  });
+
+  test("that are lost are sent again by the prediction", async () => {
+    const world = await newWorld();
+    vi.spyOn(env.DISPATCH, "send").mockRejectedValue(new Error("queue is down"));
+    const id = await world.waiting();
+    await pause(20);
+    expect((await depth(world)).waiting).toBe(0);
+    vi.restoreAllMocks();
+    await passes(31, id);
+    await eventually(async () => expect((await depth(world)).waiting).toBe(1));
+    expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  });
+
+  test("that nobody understands are dropped, and the others go on", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const result = await deliver({ hello: 1 }, null, await jobOf(world, id));
+    expect(result.explicitAcks.toSorted()).toEqual(["m0", "m1", "m2"]);
+    expect(result.retryMessages).toEqual([]);
+    expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  });
+
+  test("of a pool that fails are retried, those of the others are not", async () => {
+    const [well, ill] = [await newWorld(), await newWorld()];
+    const jobs = [await jobOf(well, await well.waiting()), await jobOf(ill, await ill.waiting())];
+    const getByName = env.POOL.getByName.bind(env.POOL);
+    vi.spyOn(env.POOL, "getByName").mockImplementation((name) => {
+      if (name === ill.hardware) throw new Error("pool is down");
+      return getByName(name);
+    });
+    const result = await deliver(...jobs);
+    expect(result.explicitAcks).toEqual(["m0"]);
+    expect(result.retryMessages).toMatchObject([{ msgId: "m1" }]);
+  });
+
+  test("of an object that never was are dropped by the pool, and leave no storage", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const ghost = env.PREDICTION.newUniqueId();
+    await deliver({ ...(await jobOf(world, id)), object_id: ghost.toString() });
+    expect((await (await world.runner()).take()).prediction_id).toBe(id);
+    expect(await tablesOf(env.PREDICTION.get(ghost))).toEqual([]);
+  });
+});
+
+describe("an attempt whose runner does not connect within 5 s", () => {
+  test("is closed and handed out again, uncounted", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const lost = await (await world.runner()).take();
+    await passes(4, id);
+    expect((await depth(world)).waiting).toBe(0);
+    await passes(2, id);
+    const second = await (await world.runner()).work();
+    // The number between them is of the one that would have been its second, had there been a runner.
+    expect(second.job).toMatchObject({ prediction_id: id, attempt: lost.attempt + 2 });
+    await second.channel.succeed("a");
+    expect(await world.client.status(id)).toBe("succeeded");
+  });
+
+  test("is refused when it comes late after all", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const one = await world.runner();
+    const lost = await one.take();
+    await passes(6, id);
+    await expect(one.connect(lost)).rejects.toThrow("409");
+    expect(await world.client.status(id)).toBe("pending");
+  });
+
+  test("does not get lost five times either", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    for (let times = 0; times < 5; times++) {
+      await (await world.runner()).take();
+      await passes(6, id);
+    }
+    const { channel } = await (await world.runner()).work();
+    await channel.succeed("a");
+    expect(await world.client.status(id)).toBe("succeeded");
+  });
+});
+
+test("an alarm that comes too early changes nothing and is set again", async () => {
+  const world = await newWorld();
+  const id = await world.waiting();
+  const object = await objectOf(id);
+  for (let times = 0; times < 3; times++) expect(await runDurableObjectAlarm(object)).toBe(true);
+  expect(await world.client.status(id)).toBe("pending");
+  advance(3_601);
+  await runDurableObjectAlarm(object);
+  expect(await world.client.status(id)).toBe("failed");
+});
+
+describe("the bound on waiting predictions", () => {
+  test("is a 429 with Retry-After, for that account alone, and nothing is created", async () => {
+    const world = await newWorld({ visibility: "public" });
+    for (let n = 0; n < 20; n++) await world.waiting();
+    const newId = vi.spyOn(env.PREDICTION, "newUniqueId");
+    const { status, headers, body } = await world.client.refused("/v1/predictions", {
+      model: world.model,
+      input: {},
+    });
+    expect(status).toBe(429);
+    expect(headers.get("retry-after")).toBe("10");
+    const refused: DurableObjectId = newId.mock.results.at(-1)?.value;
+    expect(await tablesOf(env.PREDICTION.get(refused))).toEqual([]);
+    expect(body).toMatchObject({ type: "urn:auspex:too_many_requests" });
+    expect(await countRows(world.user_id)).toBe(20);
+    const stranger = await world.stranger();
+    expect((await stranger.create({ model: world.model, input: {} })).status).toBe(202);
+  });
+
+  test("does not count what was cancelled or has run", async () => {
+    const world = await newWorld();
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n++) ids.push(await world.waiting());
+    await world.client.cancel(ids[0] ?? "");
+    const next = await world.waiting();
+    await (await world.runner()).work();
+    expect(await world.client.status(next)).toBe("pending");
+    expect(await world.waiting()).toMatch(/./);
+  });
+
+  test("does not count for ever what was cancelled while its message was under way", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const job = await jobOf(world, id);
+    await eventually(async () => expect((await depth(world)).waiting).toBe(1));
+    await world.client.cancel(id);
+    await eventually(async () => expect((await depth(world)).waiting).toBe(0));
+    await deliver(job);
+    await eventually(async () => expect((await depth(world)).waiting).toBe(0));
+  });
+});
+
+describe("a row that cannot be written", () => {
+  const withoutTable = async <T>(act: () => Promise<T>): Promise<T> => {
+    await env.DB.exec("ALTER TABLE predictions RENAME TO hidden");
+    try {
+      return await act();
+    } finally {
+      await env.DB.exec("ALTER TABLE hidden RENAME TO predictions");
+    }
+  };
+
+  test("cancels the prediction and answers 503: no orphan runs", async () => {
+    const world = await newWorld();
+    const one = await world.runner();
+    const polling = one.take();
+    await eventually(async () => expect((await depth(world)).free).toBe(1));
+    const refused = await withoutTable(() =>
+      world.client.refused("/v1/predictions", { model: world.model, input: {} }),
+    );
+    expect(refused).toMatchObject({ status: 503, body: { type: "urn:auspex:unavailable" } });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    const channel = await one.connect(await polling);
+    expect(await channel.next()).toMatchObject({ type: "fenced" });
+  });
+
+  test("is a 503 at once also when the caller would have waited", async () => {
+    const world = await newWorld();
+    const { status } = await withoutTable(() =>
+      world.client.refused(
+        "/v1/predictions",
+        { model: world.model, input: {} },
+        { prefer: "wait=50" },
+      ),
+    );
+    expect(status).toBe(503);
+  });
+
+  test("under an Idempotency-Key is found by the next try", async () => {
+    const world = await newWorld();
+    const headers = { "idempotency-key": "k1" };
+    const body = { model: world.model, input: { n: 1 } };
+    const refused = await withoutTable(() =>
+      world.client.refused("/v1/predictions", body, headers),
+    );
+    expect(refused.status).toBe(503);
+    expect(refused.body.detail).toContain("same Idempotency-Key");
+    const { body: found } = await world.client.create(body, headers);
+    expect(await world.client.get(found.id)).toMatchObject({ status: "pending", input: { n: 1 } });
+    expect(await countRows(world.user_id)).toBe(1);
+  });
+});

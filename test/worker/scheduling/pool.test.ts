@@ -1,0 +1,253 @@
+/** The pool: who gets what, in which order, and what becomes of runners that do not come back. */
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { claimResponse } from "../../../src/protocol/runner.ts";
+import { FakeRunner } from "../support/runner.ts";
+import { advance, eventually, pause, startClock, stopClock } from "../support/time.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(startClock);
+
+const pool = (world: World) => env.POOL.getByName(world.hardware);
+const lineOf = (world: World, waiting: number) =>
+  eventually(async () => expect((await pool(world).depth()).waiting).toBe(waiting));
+const openPolls = (world: World, free: number) =>
+  eventually(async () => expect((await pool(world).depth()).free).toBe(free));
+
+/** Of the container that its user's runs of the model may share. */
+const containerKey = async (world: World) => (await world.begun()).job.keys.container;
+
+test("in turn among accounts, first come first served within one", async () => {
+  const world = await newWorld({ visibility: "public" });
+  const stranger = await world.stranger();
+  const mine: string[] = [];
+  for (let n = 1; n <= 4; n++) {
+    mine.push(await world.waiting());
+    await lineOf(world, n);
+  }
+  const theirs = (await stranger.create({ model: world.model, input: {} })).body.id;
+  await lineOf(world, 5);
+  const order: string[] = [];
+  for (let n = 0; n < 5; n++) order.push((await (await world.runner()).take()).prediction_id);
+  expect(order).toEqual([mine[0], theirs, mine[1], mine[2], mine[3]]);
+});
+
+test("a job that finds a line waits its turn, though a runner comes", async () => {
+  const world = await newWorld();
+  const first = await world.waiting();
+  await lineOf(world, 1);
+  const second = await world.waiting();
+  await lineOf(world, 2);
+  expect((await (await world.runner()).take()).prediction_id).toBe(first);
+  expect((await (await world.runner()).take()).prediction_id).toBe(second);
+});
+
+test("warm first, then who has the image", async () => {
+  const world = await newWorld();
+  const container = await containerKey(world);
+  const [cold, image, warm] = [await world.runner(9), await world.runner(5), await world.runner(1)];
+  const polls = [
+    cold.claim(),
+    image.claim({ images: [world.image] }),
+    warm.claim({ warm: [container], images: [world.image] }),
+  ];
+  await openPolls(world, 15);
+  const ids = [await world.waiting(), await world.waiting(), await world.waiting()];
+  // The warm one has room for one; then the one with the image is asked as long as it polls.
+  const [coldJobs, imageJobs, warmJobs] = await Promise.all(polls);
+  expect([warmJobs, imageJobs, coldJobs].map((jobs) => jobs?.[0]?.prediction_id)).toEqual(ids);
+});
+
+test("a runner with room for many gets many, each once", async () => {
+  const world = await newWorld();
+  const ids: string[] = [];
+  for (let n = 1; n <= 6; n++) ids.push(await world.waiting());
+  await lineOf(world, 6);
+  const one = await world.runner(6);
+  const got: string[] = [];
+  while (got.length < 6)
+    got.push(...(await one.claim({ free: 6 - got.length })).map((job) => job.prediction_id));
+  expect(got.toSorted()).toEqual(ids.toSorted());
+  expect((await pool(world).depth()).waiting).toBe(0);
+});
+
+test("what comes between two polls is held for the runner that is about to be back", async () => {
+  const world = await newWorld();
+  const one = await world.runner(3);
+  const polling = one.take();
+  await openPolls(world, 3);
+  const first = await world.waiting();
+  expect((await polling).prediction_id).toBe(first);
+  const [second, third] = [await world.waiting(), await world.waiting()];
+  const jobs = await one.claim({ free: 2 });
+  expect(jobs.map((job) => [job.prediction_id, job.attempt])).toEqual([
+    [second, 1],
+    [third, 1],
+  ]);
+});
+
+test("a runner that is back with less room than was held for it gets what fits; the rest waits", async () => {
+  const world = await newWorld();
+  const one = await world.runner(4);
+  const polling = one.take();
+  await openPolls(world, 4);
+  await world.waiting();
+  await polling;
+  const held = [await world.waiting(), await world.waiting(), await world.waiting()];
+  const got: string[] = [];
+  for (let n = 0; n < 3; n++)
+    got.push(...(await one.claim({ free: 1 })).map((job) => job.prediction_id));
+  expect(got).toEqual(held);
+});
+
+test("what is held for a runner that does not come back goes to another", async () => {
+  const world = await newWorld();
+  const lost = await world.runner(2);
+  const polling = lost.take();
+  await openPolls(world, 2);
+  await world.waiting();
+  await polling;
+  advance(0.95);
+  const id = await world.waiting();
+  const other = (await world.runner()).take();
+  expect(await other).toMatchObject({ prediction_id: id });
+});
+
+describe("a poll whose runner has gone", () => {
+  test("gets no job: it waits for a living one", async () => {
+    const world = await newWorld();
+    const gone = new AbortController();
+    const polling = (await world.runner()).poll({}, gone.signal).catch(() => "gone");
+    await openPolls(world, 1);
+    gone.abort();
+    expect(await polling).toBe("gone");
+    await openPolls(world, 0);
+    const id = await world.waiting();
+    expect((await (await world.runner()).take()).prediction_id).toBe(id);
+  });
+
+  test("does not stand in the way of a living one", async () => {
+    const world = await newWorld();
+    const gone = new AbortController();
+    const dead = (await world.runner(5))
+      .poll({ warm: [await containerKey(world)] }, gone.signal)
+      .catch(() => "gone");
+    await openPolls(world, 5);
+    const living = (await world.runner()).take();
+    await openPolls(world, 6);
+    gone.abort();
+    await dead;
+    await openPolls(world, 1);
+    const id = await world.waiting();
+    expect((await living).prediction_id).toBe(id);
+  });
+});
+
+describe("of two processes under one name", () => {
+  async function twoSessions() {
+    const world = await newWorld();
+    const begin = () => FakeRunner.begin(world.runnerToken, world.hardware, "twin", 2);
+    const older = await begin();
+    return { world, older, begin };
+  }
+
+  test("the later one holds, and the earlier one is told so", async () => {
+    const { world, older, begin } = await twoSessions();
+    const before = older.claim({ free: 1 });
+    await openPolls(world, 1);
+    const newer = await begin();
+    expect(newer.id).toBe(older.id);
+    const polling = newer.take();
+    expect(await before).toEqual([]);
+    const refused = await older.poll();
+    expect(refused.status).toBe(409);
+    expect(await refused.json()).toMatchObject({ type: "urn:auspex:session_superseded" });
+    const id = await world.waiting();
+    expect((await polling).prediction_id).toBe(id);
+  });
+
+  test("what was held for the earlier one goes to the later", async () => {
+    const { world, older, begin } = await twoSessions();
+    const polling = older.claim({ free: 2 });
+    await openPolls(world, 2);
+    await world.waiting();
+    await polling;
+    const id = await world.waiting();
+    expect((await (await begin()).take()).prediction_id).toBe(id);
+  });
+});
+
+test("a poll is answered empty after 30 s, and a second one of the same session replaces the first", async () => {
+  const world = await newWorld();
+  const one = await world.runner();
+  const first = one.claim();
+  await openPolls(world, 1);
+  vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+  const second = one.poll();
+  expect(await first).toEqual([]);
+  await scheduler.wait(20);
+  await runInDurableObject(pool(world), () => vi.advanceTimersByTimeAsync(30_000));
+  expect(claimResponse.parse(await (await second).json())).toEqual({ jobs: [] });
+});
+
+test("the line outlives the pool's memory, in its order", async () => {
+  const world = await newWorld();
+  const ids: string[] = [];
+  for (let n = 1; n <= 3; n++) {
+    ids.push(await world.waiting());
+    await lineOf(world, n);
+  }
+  await evictDurableObject(pool(world));
+  await lineOf(world, 3);
+  for (const id of ids) expect((await (await world.runner()).take()).prediction_id).toBe(id);
+});
+
+test("what was cancelled while it waited is skipped, without a turn lost", async () => {
+  const world = await newWorld();
+  const ids = [await world.waiting(), await world.waiting()];
+  await lineOf(world, 2);
+  // The word that it has ended is lost on its way to the pool.
+  const withdraw = vi.spyOn(env.POOL, "getByName").mockImplementation(() => {
+    throw new Error("pool is down");
+  });
+  await world.client.cancel(ids[0] ?? "");
+  await pause(20);
+  withdraw.mockRestore();
+  expect((await (await world.runner()).take()).prediction_id).toBe(ids[1]);
+  await lineOf(world, 0);
+});
+
+/** A runner with room for one more that is about to be back: what comes is held for it. */
+async function aboutToBeBack(world: World) {
+  const one = await world.runner(2);
+  const polling = one.take();
+  await openPolls(world, 2);
+  await world.waiting();
+  await polling;
+  return one;
+}
+
+test("what is cancelled between two hands waits for nobody", async () => {
+  const world = await newWorld();
+  const one = await aboutToBeBack(world);
+  // Held for the runner that is about to be back, which says goodbye instead.
+  const id = await world.waiting();
+  await one.tell({ state: "draining" });
+  await lineOf(world, 1);
+  expect(await world.client.cancel(id)).toBe(202);
+  await lineOf(world, 0);
+});
+
+test("what is cancelled while it is held for a runner is not put into line", async () => {
+  const world = await newWorld();
+  const one = await aboutToBeBack(world);
+  const id = await world.waiting();
+  expect(await world.client.cancel(id)).toBe(202);
+  await eventually(async () => expect(await world.client.status(id)).toBe("canceled"));
+  await one.tell({ state: "draining" });
+  const next = await world.waiting();
+  await lineOf(world, 1);
+  expect((await (await world.runner()).take()).prediction_id).toBe(next);
+});

@@ -1,0 +1,96 @@
+/** What waits for a class of machines, and for how long. */
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { QueueState } from "../../../src/protocol/operator.ts";
+import { pageAt } from "../support/catalogue.ts";
+import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { newWorld, operator, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  vi.restoreAllMocks();
+  startClock();
+});
+
+const pool = ({ hardware }: World) => env.POOL.getByName(hardware);
+
+async function queueOf({ hardware }: World): Promise<QueueState | undefined> {
+  const { items } = await pageAt<QueueState>(operator, "/v1/operator/queues?page_size=50");
+  return items.find((queue) => queue.hardware === hardware);
+}
+
+const waits = (world: World, waiting: number) =>
+  eventually(async () => expect(await queueOf(world)).toMatchObject({ waiting }));
+
+const EMPTY = { waiting: 0, free: 0, oldest_wait_ms: null, median_wait_ms: null };
+
+test("a class that nobody has used has nothing", async () => {
+  const world = await newWorld();
+  expect(await queueOf(world)).toEqual({ hardware: world.hardware, ...EMPTY });
+});
+
+test("how many wait, how long the first has, and how long those did that were handed out", async () => {
+  const world = await newWorld();
+  for (let n = 1; n <= 3; n++) {
+    await world.waiting();
+    await waits(world, n);
+    advance(10);
+  }
+  expect(await queueOf(world)).toMatchObject({ free: 0, oldest_wait_ms: 30_000 });
+  // Of each the row is gone when the next poll is answered.
+  for (const left of [2, 1, 0]) {
+    await (await world.runner()).take();
+    await waits(world, left);
+    expect((await queueOf(world))?.oldest_wait_ms).toBe(left === 0 ? null : left * 10_000);
+  }
+  expect((await queueOf(world))?.median_wait_ms).toBe(20_000);
+});
+
+test("what finds a runner that waits has not been in line, and says nothing of it", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  await waits(world, 1);
+  advance(60);
+  const one = await world.runner(150);
+  await one.connect(await one.take());
+  expect((await queueOf(world))?.median_wait_ms).toBe(60_000);
+  const polling = one.claim();
+  await eventually(async () => expect((await queueOf(world))?.free).toBe(150));
+  await world.waiting();
+  await world.waiting();
+  expect((await polling).length).toBeGreaterThan(0);
+  expect((await queueOf(world))?.median_wait_ms).toBe(60_000);
+});
+
+test("a job that was tried in vain waits since it came", async () => {
+  const world = await newWorld();
+  await world.waiting();
+  await waits(world, 1);
+  advance(10);
+  await evictDurableObject(pool(world));
+  advance(10);
+  expect(await queueOf(world)).toMatchObject({ waiting: 1, oldest_wait_ms: 20_000 });
+});
+
+test("a pool that does not answer keeps the others' numbers from nobody", async () => {
+  const [lost, other] = [await newWorld(), await newWorld()];
+  const stubOf = env.POOL.getByName.bind(env.POOL);
+  vi.spyOn(env.POOL, "getByName").mockImplementation((name) =>
+    name === lost.hardware
+      ? Object.assign(stubOf(name), {
+          depth: async () => {
+            throw new Error("gone");
+          },
+        })
+      : stubOf(name),
+  );
+  expect(await queueOf(lost)).toEqual({
+    hardware: lost.hardware,
+    waiting: null,
+    free: null,
+    oldest_wait_ms: null,
+    median_wait_ms: null,
+  });
+  expect(await queueOf(other)).toEqual({ hardware: other.hardware, ...EMPTY });
+});

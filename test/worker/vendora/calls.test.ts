@@ -1,0 +1,127 @@
+/** Embeddings and models of the vendora convention, and its calls as plain predictions. */
+import { describe, expect, test } from "vitest";
+import type { Json } from "../../../src/protocol/common.ts";
+import { expectEmbeddings, objections } from "../../published/validate.ts";
+import type { Client } from "../support/client.ts";
+import { ALL, answer, chat, completion, newVendora } from "../support/vendora.ts";
+import { newWorld } from "../support/world.ts";
+
+const { client, model, fleet, username } = await newVendora({ visibility: "public" });
+
+const VECTORS = [
+  [0.5, -0.25],
+  [1, 0],
+];
+/** Little-endian float32. */
+const BASE64 = ["AAAAPwAAgL4=", "AACAPwAAAAA="];
+
+const embed = (more: object = {}) =>
+  client.post("/v1/vendora/embeddings", { model, input: ["one", "two"], ...more });
+
+const list = (embeddings: Json[]): Json => ({
+  object: "list",
+  model: "m",
+  data: embeddings.map((embedding, index) => ({ object: "embedding", index, embedding })),
+  usage: { prompt_tokens: 4, total_tokens: 4 },
+});
+
+describe("embeddings", () => {
+  test.each([
+    ["float", undefined, list(VECTORS), VECTORS],
+    ["float", "float", list(BASE64), VECTORS],
+    ["base64", "base64", list(VECTORS), BASE64],
+    ["base64", "base64", list(BASE64), BASE64],
+    ["float, of a list of vectors", "float", VECTORS, VECTORS],
+  ])("as %s", async (_, encoding_format, output, expected) => {
+    const [response, job] = await Promise.all([embed({ encoding_format }), answer(fleet, output)]);
+    expect(job.call).toBe("embeddings");
+    expect(response.status).toBe(200);
+    const body = await response.json<{ data: { embedding: unknown }[] }>();
+    if (encoding_format !== "base64") expectEmbeddings(body);
+    expect(body).toMatchObject({
+      object: "list",
+      model,
+      usage: { prompt_tokens: expect.any(Number) },
+    });
+    expect(body.data.map(({ embedding }) => embedding)).toEqual(expected);
+  });
+
+  test.each([
+    [{ input: [] }, "input"],
+    [{ input: 5 }, "input"],
+    [{ encoding_format: "hex" }, "encoding_format"],
+    [{ dimensions: 0 }, "dimensions"],
+  ])("%j is refused", async (wrong, param) => {
+    const response = await embed(wrong);
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ error: { param } });
+  });
+
+  test.each([["text"], [[1, 2, 3]], [[[1, 2], [3]]]])("take %j", async (input) => {
+    const [response, job] = await Promise.all([embed({ input }), answer(fleet, list(VECTORS))]);
+    expect([response.status, job.input?.input]).toEqual([200, input]);
+    await response.text();
+  });
+});
+
+describe("models", () => {
+  const listed = async (caller: Client) =>
+    (await caller.ok<{ data: { id: string }[] }>("GET", "/v1/vendora/models")).data.map(
+      ({ id }) => id,
+    );
+
+  test("are those that one may see and call", async () => {
+    const hidden = await newVendora();
+    const plain = await newWorld({ visibility: "public" });
+    const found = await listed(hidden.client);
+    expect(found).toEqual(expect.arrayContaining([model, hidden.model]));
+    expect(found).not.toContain(plain.model);
+    expect(await listed(client)).not.toContain(hidden.model);
+  });
+
+  test.each([model, encodeURIComponent(model), encodeURIComponent(`${model}:1`)])(
+    "one of them: %s",
+    async (name) => {
+      const body = await client.ok("GET", `/v1/vendora/models/${name}`);
+      expect(body).toMatchObject({ object: "model", owned_by: username });
+      expect(objections("openai", "Model", body)).toEqual([]);
+    },
+  );
+
+  test("what cannot be called is not there", async () => {
+    const { model: plain } = await newWorld({ visibility: "public" });
+    for (const name of [plain, "nobody/none", "nonsense"]) {
+      const { status, body } = await client.json("GET", `/v1/vendora/models/${name}`);
+      expect([status, body]).toMatchObject([404, { error: { code: "model_not_found" } }]);
+    }
+  });
+});
+
+describe("a plain prediction of a container that speaks the convention", () => {
+  test.each([
+    [ALL, { messages: [] }, "chat_completions"],
+    [ALL, { input: "one" }, "responses"],
+    [{ vendora_embeddings: true }, { input: "one" }, "embeddings"],
+    [{}, {}, "chat_completions"],
+  ])("with %j, of %j, asks for %s", async (compatibilities, input, call) => {
+    const world = await newVendora({ compatibilities });
+    await world.client.create({ model: world.model, input });
+    const job = await answer(world.fleet, completion("on"));
+    expect([job.call, job.input]).toEqual([call, input]);
+  });
+
+  test("and one of Cog knows no calls but those that are made", async () => {
+    const world = await newVendora({ configuration: { interface: "cog" } });
+    await world.client.create({ model: world.model, input: { messages: [] } });
+    expect((await answer(world.fleet, "on")).call).toBeNull();
+    const [response, job] = await Promise.all([
+      chat(world.client, world.model),
+      answer(world.fleet, "on", " and on"),
+    ]);
+    expect(job).toMatchObject({ call: "chat_completions", interface: "cog" });
+    expect(await response.json()).toMatchObject({
+      choices: [{ message: { content: "on and on" } }],
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+    });
+  });
+});

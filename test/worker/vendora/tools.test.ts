@@ -1,0 +1,70 @@
+/** Tools as coding agents send them: what the model is given, what is left out, what is refused. */
+import { expect, test } from "vitest";
+import { answer, chunk, newVendora } from "../support/vendora.ts";
+
+const { client, model, fleet } = await newVendora();
+
+const PATH = "/v1/vendora/responses";
+const PATCH = { type: "custom", name: "apply_patch", description: "Edits files" };
+const GIT = {
+  type: "namespace",
+  name: "git",
+  description: "Of the repository",
+  tools: [{ type: "function", name: "log", parameters: { type: "object" }, strict: null }],
+};
+const tools = [PATCH, GIT, { type: "web_search" }, { type: "image_generation" }];
+
+const create = (more: object = {}) => client.post(PATH, { model, input: "Go on", tools, ...more });
+
+const call = (name: string, args: string) =>
+  chunk({ tool_calls: [{ index: 0, id: "c", function: { name, arguments: args } }] });
+
+test("calls come back as what was asked, and what is left out is said", async () => {
+  const log = call("git__log", "{}");
+  const [response, job] = await Promise.all([create(), answer(fleet, log)]);
+  expect(response.headers.get("auspex-tools-left-out")).toBe("web_search, image_generation");
+  expect(job.input).toMatchObject({ tools: [PATCH, GIT] });
+  const { id, output } = await response.json<{ id: string; output: object[] }>();
+  expect(output).toMatchObject([
+    { type: "function_call", namespace: "git", name: "log", arguments: "{}", call_id: "c" },
+  ]);
+  const done = [{ type: "function_call_output", call_id: "c", output: "nothing" }];
+  const [next, then] = await Promise.all([
+    create({ previous_response_id: id, input: done, stream: true }),
+    answer(fleet, call("apply_patch", '{"input":"*"}')),
+  ]);
+  expect(then.input).toMatchObject({ input: [{}, { namespace: "git", name: "log" }, ...done] });
+  expect(next.headers.get("auspex-tools-left-out")).toBe("web_search, image_generation");
+  const events = await next.text();
+  expect(events).toContain("event: response.custom_tool_call_input.done");
+  expect(events).toContain('"type":"custom_tool_call"');
+});
+
+test("nothing is said where nothing is left out, and no caller's words are a header", async () => {
+  for (const given of [[PATCH], [{ type: "a\r\nset-cookie: b" }]]) {
+    const [response] = await Promise.all([create({ tools: given }), answer(fleet, "on")]);
+    expect(response.status).toBe(200);
+    expect(response.headers.has("auspex-tools-left-out")).toBe(false);
+  }
+});
+
+test("calls of the official clients that are not served say what to do instead", async () => {
+  for (const [name, instead] of [
+    ["compact", "previous_response_id"],
+    ["input_tokens", "usage"],
+  ]) {
+    const response = await client.post(`${PATH}/${name}`, { model, input: "Go on" });
+    expect(response.status).toBe(404);
+    const message = expect.stringContaining(`'${instead}'`);
+    expect(await response.json()).toMatchObject({ error: { message, code: "not_found" } });
+    expect((await client.fetch(`${PATH}/${name}`)).status).toBe(404);
+  }
+});
+
+test("a tool that has to be used and is not there is refused", async () => {
+  const response = await create({ tool_choice: { type: "web_search" } });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({
+    error: { param: "tool_choice", code: "unsupported_parameter" },
+  });
+});

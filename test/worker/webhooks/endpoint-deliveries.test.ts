@@ -1,0 +1,262 @@
+/** What the endpoints of an account are told by its predictions. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { CreateWebhookEndpoint } from "../../../src/protocol/webhook-endpoint.ts";
+import {
+  addSecret,
+  changeEndpoint,
+  ENDPOINTS,
+  getEndpoint,
+  newEndpoint,
+} from "../support/endpoints.ts";
+import { storeValue } from "../support/files.ts";
+import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
+import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { eventsOf, expectSigned, ledger, settled, told } from "../support/webhooks.ts";
+import { newWorld, type World } from "../support/world.ts";
+
+const DAY = 86_400;
+
+async function register({ client }: World, fields: Partial<CreateWebhookEndpoint> = {}) {
+  const path = freshPath();
+  return { path, ...(await newEndpoint(client, { url: addressOf(path), ...fields })) };
+}
+
+/** One that has run to its end. */
+async function run(world: World, options: object = {}): Promise<string> {
+  const { body } = await world.client.create({ model: world.model, input: {}, ...options });
+  const { channel } = await (await world.runner()).work();
+  await channel.succeed("one");
+  return body.id;
+}
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+describe("an endpoint", () => {
+  test("is told of every prediction of its account, as its filter has it", async () => {
+    const world = await newWorld();
+    const every = await register(world, { events: ["started", "output", "completed"] });
+    const ends = await register(world, { events: ["completed"] });
+    const [first, second] = [await run(world), await run(world)];
+    const ids = (await exchanged(ends.path, 2)).map(({ body }) => JSON.parse(body).id);
+    expect(ids.toSorted()).toEqual([first, second].toSorted());
+    for (const one of await received(ends.path)) await expectSigned(one, ends.secret);
+    await eventually(async () => {
+      const events = (await received(every.path)).map(({ body }) => JSON.parse(body).webhook.event);
+      expect(events.filter((event) => event === "completed")).toHaveLength(2);
+    });
+  });
+
+  test("of another account is told nothing", async () => {
+    const world = await newWorld();
+    const other = await newWorld();
+    const { path } = await register(other);
+    const id = await run(world);
+    expect(await ledger(world.client, id)).toEqual([]);
+    expect(await received(path)).toEqual([]);
+  });
+
+  test("and the prediction's own webhook are told the same, each signed with its own secret", async () => {
+    const world = await newWorld();
+    const endpoint = await register(world, { events: ["completed"] });
+    const path = freshPath();
+    const webhook = { url: addressOf(path), secret: "a secret of its own", events: ["completed"] };
+    const id = await run(world, { webhook });
+    const [event] = await settled(world.client, id, "delivered", "delivered");
+    expect(event?.deliveries.map(({ endpoint_id, url }) => [endpoint_id, url])).toEqual([
+      [null, addressOf(path)],
+      [endpoint.id, endpoint.url],
+    ]);
+    const [own] = await exchanged(path);
+    const [others] = await exchanged(endpoint.path);
+    expect(own?.body).toBe(others?.body);
+    expect(own?.headers["webhook-id"]).toBe(others?.headers["webhook-id"]);
+    if (own && others) {
+      await expectSigned(own, "a secret of its own");
+      await expectSigned(others, endpoint.secret);
+    }
+  });
+
+  test("is signed for with each of its secrets, from the moment that it has them", async () => {
+    const world = await newWorld();
+    const { id, path, secret } = await register(world, { events: ["completed"] });
+    const second = await addSecret(world.client, id);
+    await run(world);
+    const [both] = await exchanged(path);
+    if (both) await expectSigned(both, secret, second.secret);
+    const [first] = (await getEndpoint(world.client, id)).secrets;
+    await world.client.ok("DELETE", `${ENDPOINTS}/${id}/secrets/${first?.id}`);
+    await run(world);
+    const [, last] = await exchanged(path, 2);
+    if (last) await expectSigned(last, second.secret);
+  });
+
+  test("that never answers keeps no other from being told", async () => {
+    const world = await newWorld();
+    const silent = await Promise.all([1, 2, 3].map(() => register(world)));
+    for (const { path } of silent) await script(path, "silent");
+    const quick = await register(world);
+    const path = freshPath();
+    await run(world, { webhook: { url: addressOf(path) } });
+    expect(eventsOf(await told(quick.path, 2)).map(([event]) => event)).toEqual([
+      "started",
+      "completed",
+    ]);
+    await told(path, 2);
+    // One try under way at each of the others, and the other event waits behind it.
+    for (const one of silent) expect(await received(one.path, 1)).toHaveLength(1);
+    await abortAllDurableObjects();
+  });
+});
+
+describe("a delivery that waits", () => {
+  /** A prediction whose only delivery has failed once. */
+  async function failed() {
+    const world = await newWorld();
+    const endpoint = await register(world, { events: ["completed"] });
+    await script(endpoint.path, { status: 500 }, { status: 200 });
+    const id = await run(world);
+    await settled(world.client, id, "pending");
+    return { ...world, world, endpoint, id };
+  }
+
+  test("goes to where its endpoint is by then, and is signed as it is by then", async () => {
+    const { world, endpoint, id, client } = await failed();
+    const path = freshPath();
+    await changeEndpoint(world.client, endpoint.id, { url: addressOf(path) });
+    const { secret } = await addSecret(client, endpoint.id);
+    await passes(7, id);
+    const [one] = await exchanged(path);
+    if (one) await expectSigned(one, endpoint.secret, secret);
+    await settled(client, id, "delivered");
+  });
+
+  test("is not posted while its endpoint is off, and is when it is on again", async () => {
+    const { world, endpoint, id, client } = await failed();
+    await changeEndpoint(world.client, endpoint.id, { enabled: false });
+    await passes(7, id);
+    const [event] = await eventually(async () => {
+      const events = await settled(client, id, "pending");
+      expect(events[0]?.deliveries[0]?.attempts).toHaveLength(2);
+      return events;
+    });
+    expect(event?.deliveries[0]?.attempts[1]).toMatchObject({
+      status: null,
+      error: "the endpoint is switched off",
+    });
+    expect(await received(endpoint.path)).toHaveLength(1);
+    // Who is off has not failed.
+    expect((await getEndpoint(world.client, endpoint.id)).notice).toBeNull();
+    await changeEndpoint(world.client, endpoint.id, { enabled: true });
+    await passes(40, id);
+    await settled(client, id, "delivered");
+  });
+
+  test("ends when its endpoint is deleted", async () => {
+    const { endpoint, id, client } = await failed();
+    await client.ok("DELETE", `${ENDPOINTS}/${endpoint.id}`);
+    await passes(7, id);
+    const [event] = await settled(client, id, "failed");
+    expect(event?.deliveries[0]).toMatchObject({
+      url: null,
+      attempts: [{ status: 500 }, { error: "the endpoint has been deleted" }],
+    });
+  });
+});
+
+describe("the health of an endpoint", () => {
+  test("is not what the service itself cannot read", async () => {
+    const world = await newWorld();
+    const { id, path } = await register(world, { events: ["completed"] });
+    const { body } = await world.client.create({ model: world.model, input: {} });
+    const runner = await world.runner();
+    const { job, channel } = await runner.work();
+    await channel.report([await storeValue(runner, job, "v".repeat(300_000))]);
+    vi.spyOn(env.FILES, "get").mockRejectedValue(new Error("R2 is down"));
+    await channel.report([], { status: "succeeded", output: "value" });
+    const [event] = await settled(world.client, body.id, "pending");
+    expect(event?.deliveries[0]?.attempts).toMatchObject([
+      { status: null, error: "the service could not put it together" },
+    ]);
+    expect(await getEndpoint(world.client, id)).toMatchObject({ failing_since: null });
+    expect(await received(path)).toEqual([]);
+  });
+
+  test("is what its last deliveries were", async () => {
+    const world = await newWorld();
+    const { id, path } = await register(world, { events: ["completed"] });
+    await script(path, { status: 503 }, { status: 200 });
+    const prediction = await run(world);
+    await eventually(async () =>
+      expect(await getEndpoint(world.client, id)).toMatchObject({
+        enabled: true,
+        failing_since: expect.any(String),
+        last_error: "answered with status 503",
+      }),
+    );
+    await passes(7, prediction);
+    await eventually(async () =>
+      expect(await getEndpoint(world.client, id)).toMatchObject({
+        failing_since: null,
+        last_error: null,
+      }),
+    );
+  });
+
+  test("of one that is gone is over: it is switched off, and says why", async () => {
+    const world = await newWorld();
+    const { id, path } = await register(world);
+    await script(path, { status: 410 }, { status: 200 });
+    const { body } = await world.client.create({ model: world.model, input: {} });
+    const { channel } = await (await world.runner()).work();
+    await eventually(async () =>
+      expect(await getEndpoint(world.client, id)).toMatchObject({
+        enabled: false,
+        notice: expect.stringMatching(/410/),
+      }),
+    );
+    const next = await world.waiting();
+    expect(await ledger(world.client, next)).toEqual([]);
+    // What happens meanwhile is told when it is on again.
+    await channel.succeed("one");
+    await settled(world.client, body.id, "failed", "pending");
+    await changeEndpoint(world.client, id, { enabled: true });
+    await passes(7, body.id);
+    await settled(world.client, body.id, "failed", "delivered");
+  });
+
+  test("of one that has failed for days is over, too", async () => {
+    const world = await newWorld();
+    const { id, path } = await register(world, { events: ["completed"] });
+    await script(path, { status: 500 });
+    for (const days of [0, 4]) {
+      advance(days * DAY);
+      expect((await getEndpoint(world.client, id)).enabled).toBe(true);
+      const prediction = await run(world);
+      // Its alarm is set by a clock that is ahead of the real one.
+      await passes(0, prediction);
+      for (let tries = 1; tries <= 12; tries++) {
+        const state = tries === 12 ? "failed" : "pending";
+        const [event] = await eventually(async () => {
+          const events = await settled(world.client, prediction, state);
+          expect(events[0]?.deliveries[0]?.attempts).toHaveLength(tries);
+          return events;
+        });
+        const next = event?.deliveries[0]?.next_attempt_at;
+        if (next) await passes((Date.parse(next) - Date.now()) / 1_000, prediction);
+      }
+    }
+    await eventually(async () => {
+      const endpoint = await getEndpoint(world.client, id);
+      expect(endpoint.enabled).toBe(false);
+      expect(endpoint.notice).toMatch(/since.*status 500.*"enabled": true/s);
+      const since = Date.parse(endpoint.failing_since ?? "");
+      expect(Date.now() - since).toBeGreaterThan(5 * DAY * 1_000);
+    });
+  });
+});

@@ -1,0 +1,183 @@
+/** Webhooks and the life of the object that sends them: its alarm, its row, its end, and its failed beginning. */
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Outbox } from "../../../src/domain/webhooks/outbox.ts";
+import { newEndpoint } from "../support/endpoints.ts";
+import { storeValue } from "../support/files.ts";
+import { objectOf, rowOf, tablesOf } from "../support/objects.ts";
+import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
+import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import {
+  alarmOf,
+  expectNoMoreThan,
+  READY,
+  redeliver,
+  settled,
+  told,
+  watched,
+} from "../support/webhooks.ts";
+import { newWorld } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const DOWN = new Error("it is down");
+
+test("what was never told to a receiver that is gone is in the ledger, and told by hand", async () => {
+  const { client, path, id, channel } = await watched();
+  await script(path, { status: 410 }, { status: 200 });
+  await channel.report([READY]);
+  await settled(client, id, "failed");
+  await channel.succeed("one");
+  const [, completed] = await settled(client, id, "failed", "failed");
+  expect(completed).toMatchObject({ event: "completed", deliveries: [{ attempts: [] }] });
+  await expectNoMoreThan(path, 1);
+  await redeliver(client, id, completed?.id);
+  await settled(client, id, "failed", "delivered");
+  const [, second] = await told(path, 2);
+  expect([second?.webhook.event, second?.output]).toEqual(["completed", ["one"]]);
+});
+
+describe("the row of the end, whose message was lost, is sent again", () => {
+  const ROW_RETRY_S = 10;
+
+  test("in time, when a webhook is delivered in between", async () => {
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    const send = vi.spyOn(env.PROJECTION, "send").mockRejectedValueOnce(DOWN);
+    await script(path, { status: 200, afterMs: 200 });
+    await channel.succeed("one");
+    await eventually(() => expect(send).toHaveBeenCalledTimes(1));
+    await exchanged(path);
+    await settled(client, id, "delivered");
+    const alarm = (await alarmOf(await objectOf(id))) ?? expect.fail("no alarm is set");
+    expect(alarm - Date.now()).toBeLessThanOrEqual(ROW_RETRY_S * 1_000);
+    await passes(ROW_RETRY_S, id);
+    await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
+  });
+
+  test("by an alarm that a webhook has set", async () => {
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    const send = vi.spyOn(env.PROJECTION, "send").mockRejectedValueOnce(DOWN);
+    await script(path, { status: 500 }, { status: 200 });
+    await channel.succeed("one");
+    await eventually(() => expect(send).toHaveBeenCalledTimes(1));
+    await settled(client, id, "pending");
+    await passes(6, id);
+    await settled(client, id, "delivered");
+    await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
+  });
+});
+
+describe("an object that is to be forgotten", () => {
+  /** One with a value in R2, whose data retention has removed. */
+  async function removed() {
+    const one = await watched({ events: ["completed"], retention_seconds: 60 });
+    const { client, id, runner, job, channel } = one;
+    await channel.report([await storeValue(runner, job, "v".repeat(1_000))]);
+    await channel.report([], { status: "succeeded", output: "value" });
+    const [event] = await settled(client, id, "delivered");
+    await passes(61, id);
+    expect((await client.get(id)).data_removed).toBe(true);
+    return { ...one, event, object: await objectOf(id) };
+  }
+
+  test("delivers what is ordered while it is, and is forgotten then", async () => {
+    const { client, path, id, event, object } = await removed();
+    let ordered = false;
+    const list = env.FILES.list.bind(env.FILES);
+    const slow = vi.spyOn(env.FILES, "list").mockImplementation(async (options) => {
+      await eventually(() => expect(ordered).toBe(true));
+      return list(options);
+    });
+    advance(3_700);
+    const alarm = runDurableObjectAlarm(object);
+    await eventually(() => expect(slow).toHaveBeenCalled());
+    await redeliver(client, id, event?.id);
+    ordered = true;
+    await alarm;
+    slow.mockRestore();
+    await passes(0, id);
+    await settled(client, id, "delivered");
+    const [, second] = await told(path, 2);
+    expect(second).toMatchObject({ status: "succeeded", output: null, data_removed: true });
+    await passes(0, id);
+    expect(await tablesOf(object)).toEqual([]);
+  });
+
+  test("leaves nothing behind when a try ends after it, that was given up for lost", async () => {
+    const settle = vi.spyOn(Outbox.prototype, "settle");
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    await script(path, { status: 200, afterMs: 500 }, { status: 200 });
+    await channel.succeed("one");
+    await received(path, 1);
+    await passes(26, id);
+    await settled(client, id, "delivered");
+    const object = await objectOf(id);
+    expect((await client.fetch(`/v1/predictions/${id}`, { method: "DELETE" })).status).toBe(200);
+    expect(await tablesOf(object)).toEqual([]);
+    expect(settle).toHaveBeenCalledTimes(1);
+    await eventually(() => expect(settle).toHaveBeenCalledTimes(2));
+    expect(settle.mock.results.map(({ value }) => value)).toEqual(["delivered", "late"]);
+    expect([await tablesOf(object), await alarmOf(object)]).toEqual([[], null]);
+  });
+});
+
+describe("a prediction that could not be created", () => {
+  /** Has its row refused, once that is wanted. */
+  function refuseRow(isWanted = () => true) {
+    const prepare = env.DB.prepare.bind(env.DB);
+    const fail = () =>
+      eventually(() => expect(isWanted()).toBe(true)).then(() => Promise.reject(DOWN));
+    vi.spyOn(env.DB, "prepare").mockImplementation((sql) => {
+      const statement = prepare(sql);
+      if (!/^insert into .?predictions/i.test(sql)) return statement;
+      const failing = Object.assign(statement, { run: fail, raw: fail, all: fail });
+      return Object.assign(failing, { bind: () => failing });
+    });
+    return vi.spyOn(env.PREDICTION, "newUniqueId");
+  }
+
+  test("is told to nobody", async () => {
+    const { client, model } = await newWorld();
+    const [own, account] = [freshPath(), freshPath()];
+    await newEndpoint(client, { url: addressOf(account) });
+    const newId = refuseRow();
+    const body = { model, input: {}, webhook: { url: addressOf(own) } };
+    expect((await client.refused("/v1/predictions", body)).status).toBe(503);
+    const object = env.PREDICTION.get(newId.mock.results.at(-1)?.value);
+    expect(await object.get()).toMatchObject({ terminal: true });
+    await runDurableObjectAlarm(object);
+    expect(await object.ledger()).toEqual([]);
+    await expectNoMoreThan(own, 0);
+    await expectNoMoreThan(account, 0);
+  });
+
+  test("nor what a runner makes of it that has begun", async () => {
+    const world = await newWorld();
+    const path = freshPath();
+    const webhook = { url: addressOf(path), events: ["output", "completed"] };
+    const body = { model: world.model, input: {}, webhook };
+    const runner = await world.runner();
+    const working = runner.work();
+    let begun = false;
+    const newId = refuseRow(() => begun);
+    const refusal = world.client.refused("/v1/predictions", body);
+    const { channel } = await working;
+    begun = true;
+    expect((await refusal).status).toBe(503);
+    const object = env.PREDICTION.get(newId.mock.results.at(-1)?.value);
+    expect(await channel.next()).toMatchObject({ type: "cancel" });
+    await channel.output("a");
+    await runDurableObjectAlarm(object);
+    expect(await object.ledger()).toEqual([]);
+    await channel.report([], { status: "canceled", output: "none" });
+    expect(await object.get()).toMatchObject({ terminal: true });
+    await runDurableObjectAlarm(object);
+    expect(await object.ledger()).toEqual([]);
+    await expectNoMoreThan(path, 0);
+  });
+});

@@ -1,0 +1,239 @@
+/** What webhooks say of a run's output, however it is read, tried again and asked for again. */
+import { evictDurableObject } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Entries } from "../../../src/objects/prediction/entries.ts";
+import type { WebhookEvent } from "../../../src/protocol/webhook.ts";
+import { storeValue } from "../support/files.ts";
+import { objectOf } from "../support/objects.ts";
+import { addressOf, exchanged, freshPath, script } from "../support/receiver.ts";
+import { passes, startClock, stopClock, withoutTimers } from "../support/time.ts";
+import {
+  eventsOf,
+  expectAsStreamed,
+  payloadOf,
+  READY,
+  redeliver,
+  settled,
+  told,
+  type Watched,
+  watched,
+} from "../support/webhooks.ts";
+import { newWorld } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const delivered = (count: number) => Array<string>(count).fill("delivered");
+
+/** Lets what was reported be told: the ledger has so many events then, and all have arrived. */
+async function tell({ client, id }: Pick<Watched, "client" | "id">, events: number) {
+  await passes(0.5, id);
+  return settled(client, id, ...delivered(events));
+}
+
+/** Has one of so many told once more. */
+async function again({ client, id }: Watched, event: WebhookEvent | undefined, events: number) {
+  await redeliver(client, id, event?.id);
+  await passes(0, id);
+  return settled(client, id, ...delivered(events));
+}
+
+const log = (data: string) => ({ event: "logs", data }) as const;
+const output = (data: string) => ({ event: "output", data }) as const;
+
+/** Counts the rows of logs that are read from now on. */
+function countRows(): () => number {
+  const { frames } = Entries.prototype;
+  let rows = 0;
+  vi.spyOn(Entries.prototype, "frames").mockImplementation(function* (this: Entries, eventId) {
+    for (const frame of frames.call(this, eventId)) {
+      rows += 1;
+      yield frame;
+    }
+  });
+  return () => rows;
+}
+
+describe("a body has the output up to its event", () => {
+  test("of many frames, with logs between them, and of values that lie elsewhere", async () => {
+    const one = await watched({ events: ["output", "completed"] });
+    const { client, path, id, runner, job, channel } = one;
+    for (let round = 1; round <= 10; round++) {
+      await channel.report([log("a line"), output(`${round}a`), log("more"), output(`${round}b`)]);
+      if (round % 3 === 0) await channel.report([await storeValue(runner, job, `stored ${round}`)]);
+      await channel.report([log("and nothing else")]);
+      await channel.output(`${round}c`);
+      await tell(one, round);
+    }
+    await channel.succeed("the last");
+    await tell(one, 11);
+    expect(await told(path, 11)).toHaveLength(11);
+    await expectAsStreamed(client, id, path);
+    expect((await client.get(id)).output).toHaveLength(34);
+  });
+
+  test("of which only what is new is read", async () => {
+    const one = await watched({ events: ["output"] });
+    const { channel } = one;
+    for (let frame = 0; frame < 30; frame++) await channel.output("word");
+    await tell(one, 1);
+    const rows = countRows();
+    for (let round = 2; round <= 6; round++) {
+      await channel.output("word");
+      await channel.output("word");
+      await tell(one, round);
+    }
+    expect(rows()).toBeGreaterThan(0);
+    expect(rows()).toBeLessThanOrEqual(10);
+  });
+
+  test("when the same is tried again, and then more comes", async () => {
+    const one = await watched({ events: ["output"] });
+    const { client, path, id, channel } = one;
+    await script(path, { status: 200 }, { status: 500 }, { status: 200 });
+    await channel.output("a");
+    await tell(one, 1);
+    await channel.output("b", "c");
+    await passes(0.5, id);
+    await settled(client, id, "delivered", "pending");
+    await passes(6, id);
+    await settled(client, id, ...delivered(2));
+    await channel.output("d");
+    await tell(one, 3);
+    await channel.succeed();
+    expect((await exchanged(path, 4)).map(payloadOf).map((one) => one.output)).toEqual([
+      ["a"],
+      ["a", "b", "c"],
+      ["a", "b", "c"],
+      ["a", "b", "c", "d"],
+    ]);
+    await expectAsStreamed(client, id, path);
+  });
+
+  test("when an older one is tried again among them", async () => {
+    const one = await watched({ events: ["started", "output"] });
+    const { client, path, id, channel } = one;
+    await script(path, { status: 503 }, { status: 200 });
+    await channel.report([READY]);
+    await settled(client, id, "pending");
+    await channel.output("a");
+    await settled(client, id, "pending", "delivered");
+    await passes(6, id);
+    await settled(client, id, ...delivered(2));
+    await channel.output("b");
+    await tell(one, 3);
+    await channel.succeed();
+    expect(eventsOf((await exchanged(path, 4)).map(payloadOf))).toEqual([
+      ["started", "started", null],
+      ["output", "started", ["a"]],
+      ["started", "started", null],
+      ["output", "started", ["a", "b"]],
+    ]);
+  });
+
+  test("when older ones are ordered again, during the run and after it", async () => {
+    const one = await watched({ events: ["output", "completed"] });
+    const { client, path, id, channel } = one;
+    await channel.output("a");
+    const [first] = await tell(one, 1);
+    await channel.output("b");
+    const [, second] = await tell(one, 2);
+    await again(one, first, 2);
+    await channel.output("c");
+    await tell(one, 3);
+    await again(one, second, 3);
+    await channel.succeed("d");
+    await tell(one, 4);
+    await again(one, first, 4);
+    await again(one, second, 4);
+    const bodies = (await exchanged(path, 8)).map(({ body }) => body);
+    expect([bodies.length, new Set(bodies).size]).toEqual([8, 4]);
+    await expectAsStreamed(client, id, path);
+  });
+
+  test("when the frame that begins the run has output already", async () => {
+    const one = await watched({ events: ["started", "output"] });
+    const { client, path, id, channel } = one;
+    await channel.output("a");
+    await tell(one, 2);
+    await channel.output("b");
+    await tell(one, 3);
+    await channel.succeed();
+    expect((await told(path, 3)).map((one) => one.output)).toEqual([null, ["a"], ["a", "b"]]);
+    await expectAsStreamed(client, id, path);
+  });
+
+  test("after its object was gone in between", async () => {
+    const one = await withoutTimers(async () => {
+      const found = await watched({ events: ["output", "completed"] });
+      await found.channel.report([READY]);
+      return found;
+    });
+    const { client, path, id, channel } = one;
+    await channel.output("a", "b");
+    await tell(one, 1);
+    await evictDurableObject(await objectOf(id), { webSockets: "hibernate" });
+    await channel.output("c");
+    const [first] = await tell(one, 2);
+    await evictDurableObject(await objectOf(id), { webSockets: "hibernate" });
+    await again(one, first, 2);
+    await channel.succeed("d");
+    await tell(one, 3);
+    expect((await exchanged(path, 4)).map(payloadOf).map((one) => one.output)).toEqual([
+      ["a", "b"],
+      ["a", "b", "c"],
+      ["a", "b"],
+      ["a", "b", "c", "d"],
+    ]);
+    await expectAsStreamed(client, id, path);
+  });
+
+  test("of a second attempt, when the first had none", async () => {
+    const world = await newWorld();
+    const { client, model } = world;
+    const path = freshPath();
+    const webhook = { url: addressOf(path), events: ["started", "output", "completed"] };
+    const { id } = (await client.create({ model, input: {}, webhook })).body;
+    const one = { client, id };
+    const runner = await world.runner();
+    const { channel: first } = await runner.work();
+    await first.report([log("a line"), log("another")]);
+    await settled(client, id, "delivered");
+    first.send({ type: "release", reason: "shutting down" });
+    const { channel } = await runner.work();
+    await channel.output("a");
+    await tell(one, 2);
+    await channel.report([log("a line"), output("b")]);
+    await tell(one, 3);
+    await channel.succeed("c");
+    await tell(one, 4);
+    expect(eventsOf(await told(path, 4)).map(([, , output]) => output)).toEqual([
+      null,
+      ["a"],
+      ["a", "b"],
+      ["a", "b", "c"],
+    ]);
+    await expectAsStreamed(client, id, path);
+  });
+});
+
+describe("of several values the last is the output", () => {
+  /** What the end says of values of so many characters. */
+  async function ended(...sizes: number[]) {
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    for (const size of sizes) await channel.output("v".repeat(size));
+    await channel.report([], { status: "succeeded", output: "value" });
+    await settled(client, id, "delivered");
+    return (await told(path, 1))[0];
+  }
+
+  test("which is posted however much came before it", async () => {
+    expect(await ended(500_000, 500_000, 400_000)).toMatchObject({
+      output: "v".repeat(400_000),
+      data_omitted: false,
+    });
+  });
+});

@@ -1,0 +1,77 @@
+/** A host is posted to so often and no more, whoever asks for it; what is more comes later. */
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { app } from "../../../src/app.ts";
+import { type Bindings, settings } from "../../../src/env.ts";
+import { mayPost } from "../../../src/outbound/pace.ts";
+import { ORIGIN } from "../support/client.ts";
+import { ENDPOINTS, newEndpoint } from "../support/endpoints.ts";
+import { objectOf } from "../support/objects.ts";
+import { addressOf, freshPath } from "../support/receiver.ts";
+import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { settled, told, watched } from "../support/webhooks.ts";
+import { newUser } from "../support/world.ts";
+
+/** Of test/vitest.config.ts. */
+const LIMIT = 3;
+const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
+
+/** Objects have bindings of their own. */
+const turnLimits = async (id: string, on: boolean) =>
+  runInDurableObject(await objectOf(id), (instance) => {
+    settings(Reflect.get(instance, "env")).rateLimits = on;
+  });
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+test("all addresses of a host count together, and no other host with them", async () => {
+  const host = `${crypto.randomUUID()}.example`;
+  const answers: boolean[] = [];
+  // The window is one of the wall clock, and may end in between.
+  for (let n = 0; n <= 2 * LIMIT; n++)
+    answers.push(await mayPost(limited, `https://${host}:${8000 + n}/${n}`));
+  expect(answers.filter(Boolean).length).toBeGreaterThanOrEqual(LIMIT);
+  expect(answers.filter(Boolean).length).toBeLessThanOrEqual(2 * LIMIT);
+  expect(await mayPost(limited, `https://other-${host}/`)).toBe(true);
+  expect(await mayPost(env, `https://${host}/`)).toBe(true);
+});
+
+test("a delivery that is held back is made later, and that was no try", async () => {
+  const limit = vi.spyOn(env.RATE_LIMIT_RECEIVER, "limit").mockResolvedValue({ success: false });
+  const { client, path, id, channel } = await watched({ events: ["completed"] });
+  await turnLimits(id, true);
+  onTestFinished(() => turnLimits(id, false));
+  await channel.succeed("one");
+  for (let held = 1; held <= 15; held++) {
+    await eventually(async () => {
+      expect(limit).toHaveBeenCalledTimes(held);
+      const [event] = await settled(client, id, "planned");
+      expect(event?.deliveries[0]?.attempts).toEqual([]);
+    });
+    await passes(21, id);
+  }
+  expect(limit).toHaveBeenLastCalledWith({ key: new URL(addressOf(path)).hostname });
+  limit.mockResolvedValue({ success: true });
+  await passes(21, id);
+  const [event] = await settled(client, id, "delivered");
+  expect(event?.deliveries[0]?.attempts.map(({ status }) => status)).toEqual([200]);
+  expect(await told(path, 1)).toHaveLength(1);
+});
+
+test("a test delivery says so", async () => {
+  const { client } = await newUser();
+  const { id } = await newEndpoint(client, { url: addressOf(freshPath()) });
+  vi.spyOn(env.RATE_LIMIT_RECEIVER, "limit").mockResolvedValue({ success: false });
+  const request = new Request(`${ORIGIN}${ENDPOINTS}/${id}/test`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${client.token}` },
+  });
+  const refused = await app.fetch(request, limited, createExecutionContext());
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
+  expect(await refused.text()).toContain("The host of this endpoint");
+});

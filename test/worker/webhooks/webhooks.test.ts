@@ -1,0 +1,328 @@
+/** Webhooks of predictions: what is posted, when, and that it is posted whatever happens. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { MIB, storeValue } from "../support/files.ts";
+import { objectOf, tablesOf } from "../support/objects.ts";
+import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
+import {
+  eventsOf,
+  expectNoMoreThan,
+  expectSigned,
+  ledger,
+  payloadOf,
+  READY,
+  settled,
+  told,
+  watched,
+} from "../support/webhooks.ts";
+import { newWorld } from "../support/world.ts";
+
+const SECRET = "a secret of the tests";
+const DAY = 86_400;
+
+describe("a webhook", () => {
+  test("tells that a prediction has started, and that it has ended, in full", async () => {
+    const { client, path, id, channel } = await watched({ secret: SECRET });
+    await channel.report([READY]);
+    await settled(client, id, "delivered");
+    await channel.succeed("one", "two");
+    const [started, completed] = await told(path, 2);
+    expect(started).toMatchObject({
+      status: "started",
+      input: { a: 1 },
+      output: null,
+      data_removed: false,
+      data_omitted: false,
+      webhook: { event: "started", sequence: 2, id: `evt_${id}_2` },
+    });
+    const { webhook, data_omitted, ...prediction } = completed ?? {};
+    expect(prediction).toEqual(await client.get(id));
+    expect([webhook?.event, data_omitted]).toEqual(["completed", false]);
+    for (const one of await received(path)) {
+      expect(one.method).toBe("POST");
+      expect(one.headers).toMatchObject({
+        "content-type": "application/json",
+        "webhook-id": payloadOf(one).webhook.id,
+      });
+      await expectSigned(one, SECRET);
+    }
+  });
+
+  test("of a run that ends at once tells first what it was in between", async () => {
+    const { path, channel } = await watched();
+    await channel.succeed("all of it");
+    expect(eventsOf(await told(path, 2))).toEqual([
+      ["started", "started", null],
+      ["completed", "succeeded", ["all of it"]],
+    ]);
+  });
+
+  test("has the sequence of the event log: a stream goes on from there", async () => {
+    const { client, path, id, channel } = await watched();
+    await channel.succeed("one");
+    const [started, completed] = await told(path, 2);
+    const rest = await client.stream(id, `?after_id=${started?.webhook.sequence}`);
+    expect((await rest.text()).match(/^event: \w+/gm)?.[0]).toBe("event: output");
+    const end = await client.stream(id, `?after_id=${completed?.webhook.sequence}`);
+    expect(end.status).toBe(204);
+  });
+
+  test("without a secret is not signed", async () => {
+    const { path, channel } = await watched();
+    await channel.succeed();
+    for (const { headers } of await exchanged(path, 2)) {
+      expect(headers["webhook-id"]).toMatch(/^evt_/);
+      expect(headers["webhook-timestamp"]).toMatch(/^\d{10}$/);
+      expect(headers).not.toHaveProperty("webhook-signature");
+      expect(headers).not.toHaveProperty("auspex-webhook-signature");
+    }
+  });
+
+  test("tells only what was asked for", async () => {
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    await channel.report([READY]);
+    await channel.succeed("one");
+    await settled(client, id, "delivered");
+    expect(eventsOf(await told(path, 1))).toEqual([["completed", "succeeded", ["one"]]]);
+  });
+
+  test("tells of a cancel before anything has begun", async () => {
+    const { client, model } = await newWorld();
+    const path = freshPath();
+    const webhook = { url: addressOf(path) };
+    const { body } = await client.create({ model, input: {}, webhook });
+    await client.cancel(body.id);
+    expect(eventsOf(await told(path, 1))).toEqual([["completed", "canceled", null]]);
+  });
+
+  test("tells of a failure with its error", async () => {
+    const { path, channel } = await watched({ events: ["completed"] });
+    const error = { source: "external", message: "It broke.", detail: { line: 3 } } as const;
+    await channel.report([], { status: "failed", output: "none", error });
+    expect((await told(path, 1))[0]).toMatchObject({ status: "failed", error });
+  });
+
+  test("of a second attempt says nothing new", async () => {
+    const world = await newWorld();
+    const path = freshPath();
+    const webhook = { url: addressOf(path) };
+    const { body } = await world.client.create({ model: world.model, input: {}, webhook });
+    const runner = await world.runner();
+    const { channel: first } = await runner.work();
+    await settled(world.client, body.id, "delivered");
+    first.send({ type: "release", reason: "shutting down" });
+    const { channel: second } = await runner.work();
+    await second.succeed("two");
+    expect(eventsOf(await told(path, 2))).toEqual([
+      ["started", "started", null],
+      ["completed", "succeeded", ["two"]],
+    ]);
+  });
+
+  test("is not there for those who asked for none", async () => {
+    const { id } = await (await newWorld()).begun();
+    expect(await tablesOf(await objectOf(id))).toEqual(["entry"]);
+  });
+});
+
+describe("outputs", () => {
+  beforeEach(stopClock);
+  afterEach(startClock);
+
+  test("are told as they come, every 500 ms at most, and to the last", async () => {
+    const { client, path, id, channel } = await watched({ events: ["output"] });
+    await channel.output("a");
+    await settled(client, id, "delivered");
+    await channel.output("b");
+    await channel.output("c");
+    await expectNoMoreThan(path, 1);
+    await passes(0.5, id);
+    await settled(client, id, "delivered", "delivered");
+    await channel.succeed("d");
+    expect(eventsOf(await told(path, 3))).toEqual([
+      ["output", "started", ["a"]],
+      ["output", "started", ["a", "b", "c"]],
+      ["output", "succeeded", ["a", "b", "c", "d"]],
+    ]);
+  });
+
+  test("that could not be told are in what is told next", async () => {
+    const { client, path, id, channel } = await watched({ events: ["output", "completed"] });
+    await script(path, { status: 500 }, { status: 200 });
+    await channel.output("a");
+    await settled(client, id, "pending");
+    await channel.succeed("b");
+    await settled(client, id, "superseded", "delivered");
+    expect(eventsOf((await exchanged(path, 2)).map(payloadOf))).toEqual([
+      ["output", "started", ["a"]],
+      ["completed", "succeeded", ["a", "b"]],
+    ]);
+  });
+});
+
+describe("what is large", () => {
+  test("is left out, and read at the prediction's address", async () => {
+    const { client, path, id, job, runner, channel } = await watched({
+      input: { text: "i".repeat(MIB + 1) },
+      events: ["completed"],
+    });
+    await channel.report([await storeValue(runner, job, "v".repeat(2 * MIB))]);
+    await channel.report([], { status: "succeeded", output: "value" });
+    const [completed] = await told(path, 1);
+    expect(completed).toMatchObject({ input: null, output: null, data_omitted: true });
+    expect(completed?.data_removed).toBe(false);
+    const whole = await client.fetch(new URL(completed?.url ?? "").pathname);
+    expect(await whole.json()).toMatchObject({ id, output: "v".repeat(2 * MIB) });
+  });
+
+  test("up to 1 MiB is posted, wherever it is kept", async () => {
+    const input = { text: "i".repeat(900_000) };
+    const { path, job, runner, channel } = await watched({ input, events: ["completed"] });
+    const value = "v".repeat(900_000);
+    await channel.report([await storeValue(runner, job, value)]);
+    await channel.report([], { status: "succeeded", output: "value" });
+    const [completed] = await told(path, 1);
+    expect(completed).toMatchObject({ input, output: value, data_omitted: false });
+  });
+});
+
+describe("a delivery that fails", () => {
+  beforeEach(stopClock);
+  afterEach(startClock);
+
+  test("is tried again, with the same body under the same id, until it is there", async () => {
+    const { client, path, id, channel } = await watched({ events: ["completed"], secret: SECRET });
+    await script(path, { status: 503 }, "reset", { status: 302 }, { status: 204 });
+    await channel.succeed("one");
+    for (const [tries, seconds] of [
+      [1, 6],
+      [2, 36],
+      [3, 144],
+    ] as const) {
+      await exchanged(path, tries);
+      const [event] = await settled(client, id, "pending");
+      const next = Date.parse(event?.deliveries[0]?.next_attempt_at ?? "") - Date.now();
+      expect(next).toBeLessThanOrEqual(seconds * 1_000);
+      expect(next).toBeGreaterThanOrEqual((seconds * 1_000) / 1.5);
+      await passes(seconds, id);
+    }
+    const [event] = await settled(client, id, "delivered");
+    expect(event?.deliveries[0]).toMatchObject({
+      endpoint_id: null,
+      url: addressOf(path),
+      next_attempt_at: null,
+      attempts: [
+        { status: 503, error: "answered with status 503" },
+        { status: null, error: expect.stringMatching(/broke/) },
+        { status: 302, error: expect.stringMatching(/not followed/) },
+        { status: 204, error: null },
+      ],
+    });
+    const all = await received(path);
+    expect(new Set(all.map(({ body }) => body)).size).toBe(1);
+    const times = all.map(({ headers }) => Number(headers["webhook-timestamp"]));
+    expect(new Set(times).size).toBe(4);
+    for (const one of all) await expectSigned(one, SECRET);
+  });
+
+  test("waits for as long as the receiver asks", async () => {
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    await script(path, { status: 429, headers: { "retry-after": "600" } }, { status: 200 });
+    await channel.succeed();
+    await settled(client, id, "pending");
+    await passes(599, id);
+    await expectNoMoreThan(path, 1);
+    await passes(2, id);
+    await settled(client, id, "delivered");
+  });
+
+  test("with 410 stops all of them", async () => {
+    const { client, path, id, channel } = await watched();
+    await script(path, { status: 410 });
+    await channel.report([READY]);
+    await settled(client, id, "failed");
+    await channel.succeed();
+    await passes(DAY, id);
+    await settled(client, id, "failed", "failed");
+    await expectNoMoreThan(path, 1);
+  });
+
+  test("ends after a day, and the object with its data", async () => {
+    const { client, path, id, channel } = await watched({
+      events: ["completed"],
+      retention_seconds: 60,
+    });
+    await script(path, { status: 500 });
+    await channel.succeed("one");
+    for (let tries = 1; tries < 12; tries++) {
+      const [event] = await settled(client, id, "pending");
+      expect(event?.deliveries[0]?.attempts).toHaveLength(tries);
+      const next = Date.parse(event?.deliveries[0]?.next_attempt_at ?? "");
+      await passes((next - Date.now()) / 1_000, id);
+      await exchanged(path, tries + 1);
+    }
+    const all = await received(path, 12);
+    expect(payloadOf(all[0] ?? expect.fail())).toMatchObject({ output: ["one"] });
+    // Retention has passed meanwhile: what it removed is left out, and said.
+    expect(payloadOf(all.at(-1) ?? expect.fail())).toMatchObject({
+      status: "succeeded",
+      input: null,
+      output: null,
+      data_removed: true,
+      data_omitted: true,
+    });
+    expect((await client.get(id)).data_removed).toBe(true);
+    await passes(1, id);
+    expect(await tablesOf(await objectOf(id))).toEqual([]);
+    expect(await ledger(client, id)).toEqual([]);
+  });
+
+  test("holds up nothing: the prediction ends, and its caller is answered, meanwhile", async () => {
+    const world = await newWorld();
+    const path = freshPath();
+    await script(path, "silent");
+    const body = { model: world.model, input: {}, webhook: { url: addressOf(path) } };
+    const waiting = world.client.create(body, { prefer: "wait" });
+    const { channel } = await (await world.runner()).work();
+    await received(path, 1);
+    await channel.succeed("one");
+    const { body: ended } = await waiting;
+    expect(ended).toMatchObject({ status: "succeeded", output: ["one"] });
+    const states = (await ledger(world.client, ended.id)).map(({ deliveries }) => deliveries);
+    expect(states).toMatchObject([[{ state: "pending", next_attempt_at: null }], [{}]]);
+  });
+});
+
+describe("an object that goes while a delivery is under way", () => {
+  beforeEach(stopClock);
+  afterEach(startClock);
+
+  test("begins it again when it is back", async () => {
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    await script(path, "silent", { status: 200 });
+    await channel.succeed("one");
+    await received(path, 1);
+    await abortAllDurableObjects();
+    const [lost] = await settled(client, id, "under way");
+    expect(lost?.deliveries[0]?.attempts).toMatchObject([{ status: null, error: null }]);
+    await passes(25, id);
+    const [event] = await settled(client, id, "delivered");
+    expect(event?.deliveries[0]?.attempts).toMatchObject([
+      { status: null, error: expect.stringMatching(/never heard/) },
+      { status: 200, error: null },
+    ]);
+    const [first, second] = await received(path, 2);
+    expect(second?.body).toBe(first?.body);
+  });
+
+  test("goes on with what had not begun", async () => {
+    const { client, path, id, channel } = await watched({ events: ["completed"] });
+    await script(path, { status: 500 }, { status: 200 });
+    await channel.succeed("one");
+    await settled(client, id, "pending");
+    await abortAllDurableObjects();
+    await passes(7, id);
+    await settled(client, id, "delivered");
+  });
+});
