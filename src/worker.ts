@@ -7,8 +7,8 @@ import { sweepAccounts } from "./services/accounts/delete-account.ts";
 import { sweepSuspended } from "./services/accounts/suspension.ts";
 import { sweepUploads } from "./services/files/sweep-uploads.ts";
 import { sweepHistory } from "./services/predictions/sweep-history.ts";
-import { sweep } from "./services/predictions/sweep-predictions.ts";
-import { sweepSealed } from "./services/re-encrypt.ts";
+import { sweepPredictions } from "./services/predictions/sweep-predictions.ts";
+import { reEncrypt } from "./services/re-encrypt.ts";
 import { servicesOf } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
 
@@ -32,13 +32,13 @@ export default {
     const services = servicesOf(env);
     const now = controller.scheduledTime;
     await Promise.all([
-      sweep(services, now),
+      sweepPredictions(services, now),
       sweepHistory(services, now),
       sweepUploads(services, now),
       sweepAccounts(services, now),
       sweepSessions(services, now),
       sweepSuspended(services, now),
-      sweepSealed(services),
+      reEncrypt(services),
     ]);
   },
 } satisfies ExportedHandler<Bindings>;

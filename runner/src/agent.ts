@@ -19,7 +19,7 @@ import { Poller } from "./control-plane/poller.ts";
 import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Job } from "./jobs/job.ts";
-import { Jobs } from "./jobs/slots.ts";
+import { Slots } from "./jobs/slots.ts";
 import type { Log } from "./lib/log.ts";
 import { backoff, retry } from "./lib/retry.ts";
 import { VERSION } from "./version.ts";
@@ -50,14 +50,14 @@ const RELEASE_MS = 10_000;
 
 export class Agent {
   readonly #options: AgentOptions;
-  readonly #jobs: Jobs;
+  readonly #jobs: Slots;
   /** Receipts of jobs, for the next claim. */
   readonly #heard: string[] = [];
   #drained: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    this.#jobs = new Jobs(options.runner.slots);
+    this.#jobs = new Slots(options.runner.slots);
   }
 
   /** Resolves when the runner has stopped; rejects with the reason in words when it cannot go on. */

@@ -19,7 +19,7 @@ import { messageOf, Refused } from "./control-plane/error.ts";
 import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { createLog } from "./lib/log.ts";
-import { survive } from "./lib/unhandled-rejections.ts";
+import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
 import { upload } from "./upload/command.ts";
 import { readUploadOptions, UPLOAD_FLAGS } from "./upload/options.ts";
 import { VERSION } from "./version.ts";
@@ -64,7 +64,7 @@ async function run(config: Config): Promise<number> {
   const log = createLog({ level: config.log_level, format: config.log_format });
   const { name, hardware, engine, slots } = config;
   const { stop, kill } = signals();
-  survive(log);
+  surviveUnhandledRejections(log);
   log.info("starting", { version: VERSION, name, hardware, engine, slots, url: config.url });
   const controlPlane = new ControlPlane(config);
   const agent = new Agent({

@@ -13,7 +13,7 @@ import { hex } from "../lib/hex.ts";
 /** What a key is derived for: none opens what another has sealed. */
 type Purpose = "variables" | "webhooks";
 
-export interface Sealing {
+export interface EncryptionKeys {
   /** SECRET_KEY, newest first: the first seals, any of them opens. */
   secrets: readonly string[];
   purpose: Purpose;
@@ -22,7 +22,7 @@ export interface Sealing {
 }
 
 /** No key that the deployment has opens a text. The message is for its operator. */
-export class Unopened extends Error {
+export class DecryptionFailed extends Error {
   override readonly name = "Unopened";
 }
 
@@ -38,7 +38,10 @@ const NONCE_BYTES = 12;
 const derived = new Map<string, DerivedKey>();
 
 /** @throws Error without a secret: ask for one first */
-export async function seal({ secrets, purpose, place }: Sealing, text: string): Promise<string> {
+export async function encrypt(
+  { secrets, purpose, place }: EncryptionKeys,
+  text: string,
+): Promise<string> {
   const [secret] = secrets;
   if (secret === undefined) throw new Error("nothing can be sealed without SECRET_KEY");
   const { id, key } = await keyOf(purpose, secret);
@@ -49,21 +52,21 @@ export async function seal({ secrets, purpose, place }: Sealing, text: string): 
 }
 
 /** @throws Unopened */
-export async function unseal(
-  { secrets, purpose, place }: Sealing,
+export async function decrypt(
+  { secrets, purpose, place }: EncryptionKeys,
   sealed: string,
 ): Promise<string> {
   const [, id, content = ""] = FORM.exec(sealed) ?? [];
-  if (id === undefined) throw new Unopened("what is stored is not a sealed text");
+  if (id === undefined) throw new DecryptionFailed("what is stored is not a sealed text");
   const keys = await Promise.all(secrets.map((secret) => keyOf(purpose, secret)));
   const found = keys.find((one) => one.id === id);
   if (!found) {
-    throw new Unopened(
+    throw new DecryptionFailed(
       `it was sealed with a SECRET_KEY (key ${id}) that this deployment does not have: put that one behind the current one, with a comma between them, or set the value anew`,
     );
   }
   return opened(found, place, content).catch((cause: unknown) => {
-    throw new Unopened("it was changed, or sealed for another place", { cause });
+    throw new DecryptionFailed("it was changed, or sealed for another place", { cause });
   });
 }
 

@@ -7,7 +7,11 @@ export interface Order<Row> {
 }
 
 /** Rows that are in several lists appear once. @param lists each in `order`. */
-export function merge<Row>(lists: Row[][], { keyOf, ascending }: Order<Row>, limit: number): Row[] {
+export function mergeSorted<Row>(
+  lists: Row[][],
+  { keyOf, ascending }: Order<Row>,
+  limit: number,
+): Row[] {
   const [only] = lists;
   if (only && lists.length === 1) return only.slice(0, limit);
   const sign = ascending ? 1 : -1;

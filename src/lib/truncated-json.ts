@@ -4,7 +4,7 @@
 const TORN_ESCAPE = /((?:^|[^\\])(?:\\\\)*)\\(?:u[\dA-Fa-f]{0,3})?$/;
 
 /** @returns of a text the text itself, of everything else its JSON as it is */
-export function readBeginning(json: string): string {
+export function readTruncatedJson(json: string): string {
   if (!json.startsWith('"')) return json;
   const whole = json.replace(TORN_ESCAPE, "$1");
   // A pair of which one half is there would be shown as a broken character.

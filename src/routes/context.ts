@@ -9,7 +9,7 @@ import type { Bindings } from "../env.ts";
 import { problem, validationError } from "../protocol/common.ts";
 import type { Caller, RunnerCaller } from "../services/accounts/tokens.ts";
 import type { PageRequest } from "../services/pagination.ts";
-import type { Target } from "../services/predictions/version-resolution.ts";
+import type { ResolvedVersion } from "../services/predictions/version-resolution.ts";
 import type { Services } from "../services/services.ts";
 
 export interface App {
@@ -23,7 +23,7 @@ export interface App {
     /** Gives back the room of the body: when it is handed on, and something else is waited for. */
     letBodyGo: (() => void) | undefined;
     /** What a call of vendora is for. */
-    target: Target;
+    target: ResolvedVersion;
     /** The prediction that it has become. */
     predictionId: string | undefined;
     /** Of the limits that it counts against, the one that it has come nearest to. */

@@ -36,7 +36,7 @@ export interface Page<Item> {
 }
 
 /** @throws ValidationFailure for a cursor that is not one of this list */
-export async function page<Row, Item>(
+export async function paginate<Row, Item>(
   services: Services,
   { cursor, size, url }: PageRequest,
   { name, find, keyOf, present }: List<Row, Item>,

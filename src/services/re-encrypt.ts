@@ -18,7 +18,7 @@ import type { Services } from "./services.ts";
 const AT_A_TIME = 50;
 
 /** What cannot be opened stays as it is, for whoever sets it anew. */
-export async function sweepSealed({ db, settings: { secretKeys } }: Services): Promise<void> {
+export async function reEncrypt({ db, settings: { secretKeys } }: Services): Promise<void> {
   const older = secretKeys.slice(1);
   // While there is one key only, nothing is looked for: these two look at all rows.
   if (older.length === 0) return;

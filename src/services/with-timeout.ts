@@ -6,7 +6,7 @@ import { errorText } from "../log.ts";
 const PATIENCE_MS = 3_000;
 
 /** @returns undefined when there is no answer in time, or an error */
-export async function answered<Answer>(
+export async function withTimeout<Answer>(
   asking: Promise<Answer>,
   who: string,
 ): Promise<Answer | undefined> {

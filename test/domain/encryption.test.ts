@@ -1,11 +1,16 @@
 /** What is sealed opens with its key in its place, and in no other way. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Sealing, seal, Unopened, unseal } from "../../src/domain/encryption.ts";
+import {
+  DecryptionFailed,
+  decrypt,
+  type EncryptionKeys,
+  encrypt,
+} from "../../src/domain/encryption.ts";
 
 const SECRET = "a-secret-key-of-this-test-0123456789";
 const OLDER = "an-older-key-of-this-test-0123456789";
-const at = (changes: Partial<Sealing> = {}): Sealing => ({
+const at = (changes: Partial<EncryptionKeys> = {}): EncryptionKeys => ({
   secrets: [SECRET],
   purpose: "variables",
   place: "model:HF_TOKEN",
@@ -21,19 +26,19 @@ describe("what is sealed", () => {
   test("opens again, whatever it is", async () => {
     await fc.assert(
       fc.asyncProperty(text, fc.string({ unit: "binary" }), async (value, place) => {
-        const sealed = await seal(at({ place }), value);
-        expect(await unseal(at({ place }), sealed)).toBe(value);
+        const sealed = await encrypt(at({ place }), value);
+        expect(await decrypt(at({ place }), sealed)).toBe(value);
       }),
     );
   });
 
   test("keeps a byte order mark, and 32 KiB", async () => {
     for (const value of ["\ufefftoken", "x".repeat(32 * 1024), "🔑".repeat(1_000), "a\nb\n"])
-      expect(await unseal(at(), await seal(at(), value))).toBe(value);
+      expect(await decrypt(at(), await encrypt(at(), value))).toBe(value);
   });
 
   test("says the form and the key, and nothing of the text", async () => {
-    const sealed = await seal(at(), "hunter2");
+    const sealed = await encrypt(at(), "hunter2");
     expect(sealed).toMatch(/^v1\.[0-9a-f]{8}\.[\w-]{47}$/);
     expect(atob(sealed.split(".")[2]?.replace(/-/g, "+").replace(/_/g, "/") ?? "")).not.toContain(
       "hunter2",
@@ -41,12 +46,12 @@ describe("what is sealed", () => {
   });
 
   test("is another text each time", async () => {
-    const all = await Promise.all(Array.from({ length: 100 }, () => seal(at(), "the same")));
+    const all = await Promise.all(Array.from({ length: 100 }, () => encrypt(at(), "the same")));
     expect(new Set(all).size).toBe(100);
   });
 
   test("has the key's id, of which each secret and each purpose has another", async () => {
-    const idOf = async (sealing: Sealing) => (await seal(sealing, "x")).split(".")[1];
+    const idOf = async (sealing: EncryptionKeys) => (await encrypt(sealing, "x")).split(".")[1];
     const ids = [
       await idOf(at()),
       await idOf(at({ secrets: [OLDER] })),
@@ -59,23 +64,23 @@ describe("what is sealed", () => {
   });
 
   test("an earlier release has sealed this", async () => {
-    expect(await unseal(at(), EARLIER)).toBe("as it was");
+    expect(await decrypt(at(), EARLIER)).toBe("as it was");
   });
 });
 
 describe("it does not open", () => {
-  const refused = (sealing: Sealing, sealed: string) =>
-    expect(unseal(sealing, sealed)).rejects.toThrow(Unopened);
+  const refused = (sealing: EncryptionKeys, sealed: string) =>
+    expect(decrypt(sealing, sealed)).rejects.toThrow(DecryptionFailed);
 
   test("in another place, or for another purpose", async () => {
-    const sealed = await seal(at(), "hunter2");
+    const sealed = await encrypt(at(), "hunter2");
     await refused(at({ place: "model:HF_TOKEN2" }), sealed);
     await refused(at({ place: "" }), sealed);
     await refused(at({ purpose: "webhooks" }), sealed);
   });
 
   test("when any of its characters is another", async () => {
-    const sealed = await seal(at(), "hunter2");
+    const sealed = await encrypt(at(), "hunter2");
     await fc.assert(
       fc.asyncProperty(
         fc.nat(sealed.length - 1),
@@ -84,9 +89,9 @@ describe("it does not open", () => {
           fc.pre(sealed[n] !== other);
           const changed = sealed.slice(0, n) + other + sealed.slice(n + 1);
           // The last character of base64 has bits that are no part of a byte.
-          const opened = await unseal(at(), changed).catch((error: unknown) => error);
+          const opened = await decrypt(at(), changed).catch((error: unknown) => error);
           if (n === sealed.length - 1 && opened === "hunter2") return;
-          expect(opened).toBeInstanceOf(Unopened);
+          expect(opened).toBeInstanceOf(DecryptionFailed);
         },
       ),
     );
@@ -98,16 +103,16 @@ describe("it does not open", () => {
   );
 
   test("cut short", async () => {
-    const sealed = await seal(at(), "hunter2");
+    const sealed = await encrypt(at(), "hunter2");
     for (let length = 0; length < sealed.length - 1; length++)
       await refused(at(), sealed.slice(0, length));
   });
 
   test("without its key, and then says which secret is missing and never the text", async () => {
-    const sealed = await seal(at({ secrets: [OLDER] }), "hunter2");
+    const sealed = await encrypt(at({ secrets: [OLDER] }), "hunter2");
     for (const secrets of [[SECRET], []]) {
-      const error: unknown = await unseal(at({ secrets }), sealed).catch((thrown) => thrown);
-      expect(error).toBeInstanceOf(Unopened);
+      const error: unknown = await decrypt(at({ secrets }), sealed).catch((thrown) => thrown);
+      expect(error).toBeInstanceOf(DecryptionFailed);
       expect(String(error)).toContain("SECRET_KEY");
       expect(String(error)).toContain(sealed.split(".")[1]);
       expect(String(error)).not.toContain("hunter2");
@@ -118,14 +123,14 @@ describe("it does not open", () => {
 });
 
 test("with a new key before it an old one still opens, and the new one seals", async () => {
-  const before = await seal(at({ secrets: [OLDER] }), "hunter2");
+  const before = await encrypt(at({ secrets: [OLDER] }), "hunter2");
   const both = at({ secrets: [SECRET, OLDER] });
-  expect(await unseal(both, before)).toBe("hunter2");
-  const after = await seal(both, "hunter2");
-  expect(await unseal(at(), after)).toBe("hunter2");
-  await expect(unseal(at({ secrets: [OLDER] }), after)).rejects.toThrow(Unopened);
+  expect(await decrypt(both, before)).toBe("hunter2");
+  const after = await encrypt(both, "hunter2");
+  expect(await decrypt(at(), after)).toBe("hunter2");
+  await expect(decrypt(at({ secrets: [OLDER] }), after)).rejects.toThrow(DecryptionFailed);
 });
 
 test("nothing is sealed without a key", async () => {
-  await expect(seal(at({ secrets: [] }), "hunter2")).rejects.toThrow("SECRET_KEY");
+  await expect(encrypt(at({ secrets: [] }), "hunter2")).rejects.toThrow("SECRET_KEY");
 });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Key } from "../../src/domain/cursor.ts";
-import { compare, merge } from "../../src/domain/merge-sorted.ts";
+import { compare, mergeSorted } from "../../src/domain/merge-sorted.ts";
 
 interface Row {
   count: number;
@@ -36,13 +36,13 @@ test("is what sorting all of them at once would give, each row once", () =>
           .slice(0, limit);
         // As the database does: no list is longer than the page.
         const given = lists.map((list) => list.slice(0, limit));
-        expect(merge(given, { keyOf, ascending }, limit)).toEqual(wanted);
+        expect(mergeSorted(given, { keyOf, ascending }, limit)).toEqual(wanted);
       },
     ),
   ));
 
 test("of no lists is nothing", () => {
-  expect(merge<Row>([], { keyOf, ascending: true }, 5)).toEqual([]);
+  expect(mergeSorted<Row>([], { keyOf, ascending: true }, 5)).toEqual([]);
 });
 
 test("keys are compared by the first pair that differs", () => {

@@ -36,7 +36,7 @@ export interface Opening {
   close(): void;
 }
 
-export class Door {
+export class CallbackServer {
   readonly #handlers = new Map<string, Handler>();
   readonly #tunnels = new Map<string, TunnelHandler>();
   readonly #server = createServer(
@@ -111,7 +111,7 @@ export class Door {
     const [, name = "", rest = ""] = PATH.exec(request.url ?? "") ?? [];
     const handler = this.#handlers.get(name);
     if (handler) return handler(request, response, rest);
-    turnAway(request, response, 404);
+    refuse(request, response, 404);
   }
 }
 
@@ -121,6 +121,6 @@ function userIn(authorization = ""): string {
 }
 
 /** Not read, so that nobody can keep the runner busy: the connection is of no more use. */
-export function turnAway(request: IncomingMessage, response: ServerResponse, status: number): void {
+export function refuse(request: IncomingMessage, response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: "close" }).end(() => request.destroy());
 }

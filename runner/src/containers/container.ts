@@ -15,7 +15,7 @@ import {
   type RunningContainer,
   referenceOf,
 } from "../engines/engine.ts";
-import type { FileSink } from "../files/output-server.ts";
+import type { OutputServer } from "../files/output-server.ts";
 import type { OutputFiles } from "../files/outputs.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../lib/log.ts";
@@ -63,7 +63,7 @@ export class Container {
   /** Resolved when it is gone; never rejects. */
   readonly ended: Promise<void>;
   /** Where it puts its files. */
-  readonly files: FileSink;
+  readonly files: OutputServer;
   readonly #specification: Specification;
   readonly #parts: ContainerParts;
   readonly #listeners = new Set<Listener>();

@@ -9,13 +9,13 @@ import { ProcessEngine } from "../engines/process/process.ts";
 import { type FileOptions, InputFiles } from "../files/inputs.ts";
 import { OutputFiles } from "../files/outputs.ts";
 import { CogInterface } from "../interfaces/cog/cog.ts";
-import { Receiver } from "../interfaces/cog/webhooks.ts";
+import { CogWebhooks } from "../interfaces/cog/webhooks.ts";
 import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
 import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
 import type { Executor } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
-import { Door } from "./callback-server.ts";
-import { Fleet } from "./pool.ts";
+import { CallbackServer } from "./callback-server.ts";
+import { ContainerPool } from "./pool.ts";
 import { runJob } from "./run.ts";
 import { type TunnelOptions, Tunnels } from "./tunnels.ts";
 
@@ -42,14 +42,14 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const timing = { ...DEFAULT_TIMING, ...options.timing };
   const engine: Engine =
     choice.kind === "docker" ? new DockerEngine(name, choice, log) : new ProcessEngine(choice, log);
-  const door = new Door();
+  const door = new CallbackServer();
   const servers: Record<ContainerInterface, ServerInterface> = {
-    cog: new CogInterface(new Receiver(door), timing),
+    cog: new CogInterface(new CogWebhooks(door), timing),
     vendora: new VendoraInterface(timing),
   };
   const open = choice.kind === "process" || choice.sandbox?.egress !== false;
   const tunnels = new Tunnels(door, { open, ...options.tunnels });
-  const fleet = new Fleet(containers);
+  const fleet = new ContainerPool(containers);
   const inputs = new InputFiles(door, options.controlPlane, options.files);
   const outputs = new OutputFiles(door, options.controlPlane, log, {
     directory: join(options.files.cache, "outputs"),

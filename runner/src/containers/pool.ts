@@ -21,7 +21,7 @@ interface Waiting {
   since: number;
 }
 
-export class Fleet {
+export class ContainerPool {
   /** In the order of their last use. */
   readonly #containers = new Set<Container>();
   readonly #most: number;

@@ -5,10 +5,10 @@ import type { InputFiles } from "../files/inputs.ts";
 import type { OutputFiles, OutputRun } from "../files/outputs.ts";
 import type { Outcome, Session } from "../interfaces/interface.ts";
 import { type RunnableJob, type RunSignals, runIdOf, type Sink } from "../jobs/executor.ts";
-import { UsageMeter } from "../jobs/token-usage.ts";
+import { TokenUsage } from "../jobs/token-usage.ts";
 import type { Container, ContainerParts } from "./container.ts";
 import { asFailure, failed, internal, toldTo } from "./failure.ts";
-import type { Fleet } from "./pool.ts";
+import type { ContainerPool } from "./pool.ts";
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
 
@@ -18,7 +18,7 @@ export interface RunParts extends ContainerParts {
 }
 
 export async function runJob(
-  fleet: Fleet,
+  fleet: ContainerPool,
   parts: RunParts,
   job: RunnableJob,
   sink: Sink,
@@ -86,7 +86,7 @@ async function runIn(
   const { owner, name } = named;
   const stored = outputs.open({ ...run, declaresFiles: session.declaresFiles });
   try {
-    const meter = call && new UsageMeter(stored, call, input);
+    const meter = call && new TokenUsage(stored, call, input);
     const sink = meter ?? stored;
     const model = `${owner}/${name}`;
     const outcome = await session.run({

@@ -10,7 +10,7 @@ import { pipeline } from "node:stream";
 import { listsHost } from "../../../src/domain/runners/egress.ts";
 import { Reach } from "../files/public-address.ts";
 import { permittedLookup, type Resolve, resolve } from "../files/public-lookup.ts";
-import type { Door, Opening } from "./callback-server.ts";
+import type { CallbackServer, Opening } from "./callback-server.ts";
 
 /** Milliseconds: until a host answers, and without a byte in either direction. */
 const CONNECT_MS = 10_000;
@@ -28,10 +28,10 @@ export interface TunnelOptions {
 }
 
 export class Tunnels {
-  readonly #door: Door;
+  readonly #door: CallbackServer;
   readonly #options: TunnelOptions;
 
-  constructor(door: Door, options: TunnelOptions = {}) {
+  constructor(door: CallbackServer, options: TunnelOptions = {}) {
     this.#door = door;
     this.#options = options;
   }

@@ -3,10 +3,10 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import { internal } from "../containers/failure.ts";
 
-export type Place = InputFile["at"];
+export type InputPath = InputFile["at"];
 
 /** As a caller would write it: input.images[0]. */
-export function describePlace(place: Place): string {
+export function describePath(place: InputPath): string {
   const steps = place.map((step) => {
     if (typeof step === "number") return `[${step}]`;
     return /^[A-Za-z_]\w{0,99}$/.test(step)
@@ -17,16 +17,16 @@ export function describePlace(place: Place): string {
 }
 
 /** @throws Failure when there is none. */
-export function textAt(input: Json, place: Place): string {
+export function textAt(input: Json, place: InputPath): string {
   let value: Json | undefined = input;
   for (const step of place) value = childOf(value, step);
   if (typeof value === "string") return value;
-  throw internal(`${describePlace(place)} was to be a file and is no text`);
+  throw internal(`${describePath(place)} was to be a file and is no text`);
 }
 
 /** A copy with the text there; all that is not on the way to it is shared. */
-export function withText<T extends Json>(input: T, place: Place, text: string): T;
-export function withText(input: Json, [step, ...rest]: Place, text: string): Json {
+export function withText<T extends Json>(input: T, place: InputPath, text: string): T;
+export function withText(input: Json, [step, ...rest]: InputPath, text: string): Json {
   if (step === undefined) return text;
   const child = withText(childOf(input, step) ?? null, rest, text);
   if (Array.isArray(input)) return input.with(Number(step), child);

@@ -1,16 +1,16 @@
 /** The files of an input, brought within reach of the container that is to read them. */
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
-import type { Door } from "../containers/callback-server.ts";
+import type { CallbackServer } from "../containers/callback-server.ts";
 import { external, Failure } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import type { RunnableJob } from "../jobs/executor.ts";
-import { Turns } from "../lib/mutex.ts";
+import { Mutex } from "../lib/mutex.ts";
 import { FileCache, type Held } from "./cache.ts";
 import { NoRoom } from "./cache-failure.ts";
 import { RECORD_BYTES } from "./cache-record.ts";
 import { nameFor } from "./file-name.ts";
-import { describePlace, textAt, withText } from "./input-path.ts";
+import { describePath, textAt, withText } from "./input-path.ts";
 import { Reach } from "./public-address.ts";
 import { PublicFetch } from "./public-fetch.ts";
 import { type ServedFile, serveFiles } from "./serve.ts";
@@ -40,15 +40,15 @@ export interface ReachableInput {
 const PARALLEL = 4;
 
 export class InputFiles {
-  readonly #door: Door;
+  readonly #door: CallbackServer;
   readonly #cache: FileCache;
   /** Bytes that the files of one run may take, so that none has all the room to itself. */
   readonly #max: number;
-  readonly #turns = new Turns();
+  readonly #turns = new Mutex();
   readonly #stored: StoredFiles;
   readonly #web: WebFiles;
 
-  constructor(door: Door, controlPlane: Pick<FileStore, "file">, options: FileOptions) {
+  constructor(door: CallbackServer, controlPlane: Pick<FileStore, "file">, options: FileOptions) {
     this.#door = door;
     const { cache_bytes: bytes, cache_ms: age } = options;
     this.#cache = new FileCache(options.cache, { bytes, age });
@@ -140,7 +140,7 @@ export class InputFiles {
       return await this.#web.open(text, job.keys.files, signal);
     } catch (error) {
       if (!(error instanceof Failure) || error instanceof NoRoom) throw error;
-      throw new Failure(error.source, `${describePlace(at)}: ${error.message}`, { cause: error });
+      throw new Failure(error.source, `${describePath(at)}: ${error.message}`, { cause: error });
     }
   }
 }

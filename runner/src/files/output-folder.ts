@@ -24,7 +24,7 @@ export interface LocalFile {
 
 export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-export class SinkFolder {
+export class OutputFolder {
   readonly #root: ScratchFolders;
   readonly #bounds: Bounds;
   #directory: Promise<string> | undefined;

@@ -8,11 +8,11 @@ import { createHash, type Hash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { createUpload } from "../../../src/protocol/upload.ts";
-import { type Door, type Opening, turnAway } from "../containers/callback-server.ts";
+import { type CallbackServer, type Opening, refuse } from "../containers/callback-server.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
 import { within } from "../lib/wait.ts";
-import type { Content, LocalFile, SinkFolder } from "./output-folder.ts";
+import type { Content, LocalFile, OutputFolder } from "./output-folder.ts";
 
 /** A container that stops in the middle of a file is cut off. */
 const IDLE_MS = 60_000;
@@ -38,15 +38,15 @@ interface Upload {
   cut(): void;
 }
 
-export class FileSink {
-  readonly #folder: SinkFolder;
+export class OutputServer {
+  readonly #folder: OutputFolder;
   readonly #opening: Opening;
   readonly #runs = new Set<RunFiles>();
   readonly #held = new Map<string, Held>();
   readonly #uploads = new Set<Upload>();
   #closed = false;
 
-  constructor(door: Door, folder: SinkFolder) {
+  constructor(door: CallbackServer, folder: OutputFolder) {
     this.#folder = folder;
     this.#opening = door.open((request, response, rest) => this.#receive(request, response, rest));
   }
@@ -127,10 +127,10 @@ export class FileSink {
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
-    if (request.method !== "PUT") return turnAway(request, response, 405);
+    if (request.method !== "PUT") return refuse(request, response, 405);
     const runs = this.#runsOf(request);
     // Nobody is there to claim it.
-    if (runs.size === 0) return turnAway(request, response, 409);
+    if (runs.size === 0) return refuse(request, response, 409);
     const name = nameOf(rest);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const upload = { name, runs, ended, cut: () => void request.destroy() };
@@ -141,7 +141,7 @@ export class FileSink {
     } catch (error) {
       const failure = failureOf(error, request, name);
       for (const run of runs) run.fail(failure);
-      turnAway(request, response, failure.source === "external" ? 413 : 507);
+      refuse(request, response, failure.source === "external" ? 413 : 507);
     } finally {
       this.#uploads.delete(upload);
       resolve();
@@ -177,12 +177,12 @@ export class FileSink {
 /** The share of one run in its container's files. */
 export class RunFiles {
   readonly id: string;
-  readonly #sink: FileSink;
+  readonly #sink: OutputServer;
   readonly #prefix: string;
   readonly #placed = new Map<string, string>();
   #failure: Failure | undefined;
 
-  constructor(id: string, sink: FileSink) {
+  constructor(id: string, sink: OutputServer) {
     this.id = id;
     this.#sink = sink;
     this.#prefix = `${sink.url}/`;

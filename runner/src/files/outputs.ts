@@ -1,14 +1,14 @@
 /** The files of outputs, moved to where the caller can read them. */
 
-import type { Door } from "../containers/callback-server.ts";
+import type { CallbackServer } from "../containers/callback-server.ts";
 import type { Container } from "../containers/container.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import { type RunnableJob, runIdOf, type Sink } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
 import { textAt } from "./input-path.ts";
-import { type Bounds, SinkFolder } from "./output-folder.ts";
-import { FileSink } from "./output-server.ts";
+import { type Bounds, OutputFolder } from "./output-folder.ts";
+import { OutputServer } from "./output-server.ts";
 import { OutputQueue, type StoredOutput } from "./outputs-queue.ts";
 import { References } from "./outputs-references.ts";
 import { OutputStore } from "./store.ts";
@@ -36,13 +36,13 @@ export interface OutputRun {
 }
 
 export class OutputFiles {
-  readonly #door: Door;
+  readonly #door: CallbackServer;
   readonly #files: FileStore;
   readonly #log: Log;
   readonly #folders: ScratchFolders;
   readonly #bounds: Bounds;
 
-  constructor(door: Door, files: FileStore, log: Log, options: OutputOptions) {
+  constructor(door: CallbackServer, files: FileStore, log: Log, options: OutputOptions) {
     const { directory, max_file_bytes: fileBytes } = options;
     this.#door = door;
     this.#files = files;
@@ -57,8 +57,8 @@ export class OutputFiles {
   }
 
   /** Where a container puts its files, as long as it lives. */
-  sink(): FileSink {
-    return new FileSink(this.#door, new SinkFolder(this.#folders, this.#bounds));
+  sink(): OutputServer {
+    return new OutputServer(this.#door, new OutputFolder(this.#folders, this.#bounds));
   }
 
   /** The sink of one run, in which files have become addresses. */

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { parseRange } from "../../../src/domain/files/byte-range.ts";
-import { type Handler, turnAway } from "../containers/callback-server.ts";
+import { type Handler, refuse } from "../containers/callback-server.ts";
 
 export interface ServedFile {
   path: string;
@@ -23,9 +23,9 @@ export const serveFiles =
   async (request, response, rest) => {
     const [, index, name] = PATH.exec(rest) ?? [];
     const file = files[Number(index)];
-    if (file === undefined || file.name !== name) return turnAway(request, response, 404);
+    if (file === undefined || file.name !== name) return refuse(request, response, 404);
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return turnAway(request, response, 405);
+      return refuse(request, response, 405);
     }
     await send(file, request, response, end);
   };

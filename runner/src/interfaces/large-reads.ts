@@ -4,11 +4,11 @@
  */
 import type { IncomingMessage } from "node:http";
 import { external } from "../containers/failure.ts";
-import { Turns } from "../lib/mutex.ts";
+import { Mutex } from "../lib/mutex.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "./read-turn.ts";
 
 export class LargeReads {
-  readonly #line = new Turns();
+  readonly #line = new Mutex();
   readonly #milliseconds: number;
 
   /** Of a turn. */

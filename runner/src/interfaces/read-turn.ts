@@ -3,7 +3,7 @@
  * nothing else. So there is no time for the whole of it: a turn that has lasted goes to whoever
  * waits, and comes round again. Only what dribbles is given up.
  */
-import type { Turns } from "../lib/mutex.ts";
+import type { Mutex } from "../lib/mutex.ts";
 
 /** Bytes or characters: what a turn brings at least, or it is the last. */
 export const MEGABYTE = 1024 ** 2;
@@ -11,7 +11,7 @@ export const MEGABYTE = 1024 ** 2;
 export const TURN_MS = 30_000;
 
 export interface ReadTurnOptions {
-  line: Turns;
+  line: Mutex;
   /** Milliseconds of a turn. */
   milliseconds: number;
   /** For who waits for another turn. */

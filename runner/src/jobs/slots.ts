@@ -3,7 +3,7 @@ import type { Job } from "./job.ts";
 
 type Running = Pick<Job, "id" | "run" | "handBack" | "release">;
 
-export class Jobs {
+export class Slots {
   readonly #slots: number;
   readonly #running = new Map<Running, Promise<void>>();
   #leaving: string | undefined;

@@ -17,7 +17,7 @@ interface Tokens {
   output?: number | undefined;
 }
 
-export class UsageMeter implements Sink {
+export class TokenUsage implements Sink {
   readonly #sink: Sink;
   readonly #call: VendoraCall;
   readonly #input: Record<string, Json>;

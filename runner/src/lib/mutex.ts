@@ -1,7 +1,7 @@
 /** One at a time, in the order in which they came. */
 import { unlessAborted } from "./wait.ts";
 
-export class Turns {
+export class Mutex {
   #last: Promise<void> = Promise.resolve();
   #length = 0;
 

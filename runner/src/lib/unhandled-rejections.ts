@@ -6,7 +6,7 @@ import type { Log } from "./log.ts";
  * machine, for one whose own end does not depend on it. What has been thrown past everything
  * (`uncaughtException`) still ends the runner: nobody knows what it has left half done.
  */
-export function survive(log: Log): void {
+export function surviveUnhandledRejections(log: Log): void {
   process.on("unhandledRejection", (reason) => {
     const error = reason instanceof Error ? reason : String(reason);
     log.error("a defect of the runner: a failure that nobody waited for", { error });

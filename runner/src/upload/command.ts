@@ -9,8 +9,8 @@ import { type Display, display, silence } from "./display.ts";
 import { Meter } from "./meter.ts";
 import type { UploadOptions } from "./options.ts";
 import { bytes, duration } from "./progress.ts";
-import { Memory, memoryFolder } from "./resume-store.ts";
-import { UploadService } from "./upload-client.ts";
+import { ResumeStore, resumeFolder } from "./resume-store.ts";
+import { UploadClient } from "./upload-client.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -25,7 +25,7 @@ export async function upload(options: UploadOptions, environment: Environment): 
       stop.abort(new Error("interrupted"));
     });
   }
-  const command = new UploadCommand(options, new Memory(memoryFolder(environment)), {
+  const command = new UploadCommand(options, new ResumeStore(resumeFolder(environment)), {
     display: options.quiet ? silence : display(process.stderr, environment.TERM),
     signal: stop.signal,
   });
@@ -45,18 +45,18 @@ interface Surroundings {
 
 class UploadCommand {
   readonly #options: UploadOptions;
-  readonly #memory: Memory;
+  readonly #memory: ResumeStore;
   readonly #display: Display;
   readonly #signal: AbortSignal;
-  readonly #service: UploadService;
+  readonly #service: UploadClient;
   #remembered = true;
 
-  constructor(options: UploadOptions, memory: Memory, { display, signal }: Surroundings) {
+  constructor(options: UploadOptions, memory: ResumeStore, { display, signal }: Surroundings) {
     this.#options = options;
     this.#memory = memory;
     this.#display = display;
     this.#signal = signal;
-    this.#service = new UploadService({ ...options, signal, onRetry: this.#onRetry });
+    this.#service = new UploadClient({ ...options, signal, onRetry: this.#onRetry });
   }
 
   /** @returns the upload's address; an error says what to do next */

@@ -16,7 +16,7 @@ const NOTE = /^[0-9a-f]{64}\.json$/;
 const note = z.object({ id: uuid });
 
 /** One note for each upload. Its name says all that must be the same for going on. */
-export class Memory {
+export class ResumeStore {
   readonly #folder: string;
 
   constructor(folder: string) {
@@ -65,7 +65,7 @@ export class Memory {
 }
 
 /** As the XDG base directories have it: what is not absolute is none. */
-export function memoryFolder({ XDG_STATE_HOME = "" }: Environment): string {
+export function resumeFolder({ XDG_STATE_HOME = "" }: Environment): string {
   const states = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), ".local", "state");
   return join(states, "auspex-runner", "uploads");
 }

@@ -11,18 +11,18 @@ const COMPLETE = { attempts: 8, base: 500, max: 15_000 };
 /** Ten thousand parts are put together while one waits. */
 const TIMEOUT_MS = 120_000;
 
-export interface UploadServiceOptions {
+export interface UploadClientOptions {
   url: string;
   token: string;
   signal: AbortSignal;
   onRetry: (error: unknown, delayMs: number) => void;
 }
 
-export class UploadService {
-  readonly #options: UploadServiceOptions;
+export class UploadClient {
+  readonly #options: UploadClientOptions;
   readonly #service: JsonClient;
 
-  constructor(options: UploadServiceOptions) {
+  constructor(options: UploadClientOptions) {
     this.#options = options;
     this.#service = new JsonClient(options.url, {
       authorization: `Bearer ${options.token}`,

@@ -2,7 +2,7 @@
  * The fleet, brought up to date while somebody looks. Only what has changed is replaced, part by
  * part: a button that is about to be pressed stays where it is.
  */
-import { enliven } from "./parts/enhance.ts";
+import { enhance } from "./parts/enhance.ts";
 import { keepingFocus } from "./parts/renew.ts";
 
 const REFRESH_MS = 4_000;
@@ -28,7 +28,7 @@ async function refresh(): Promise<void> {
 }
 
 function update(old: HTMLElement, fleet: HTMLElement): void {
-  enliven(fleet);
+  enhance(fleet);
   keepingFocus(old, () => {
     if (namesOf(old) === namesOf(fleet)) {
       for (const part of partsOf(fleet)) {

@@ -1,7 +1,7 @@
 /** On every page: what is to be copied, times in the reader's own zone, questions before what cannot be undone. */
-import { enliven } from "./parts/enhance.ts";
+import { enhance } from "./parts/enhance.ts";
 
-enliven(document);
+enhance(document);
 
 document.addEventListener("click", (event) => {
   if (!(event.target instanceof Element)) return;

@@ -4,10 +4,10 @@ import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import { callsOf } from "../playground/calls.ts";
 import { Choosers } from "./parts/choosers.ts";
-import { enliven } from "./parts/enhance.ts";
-import { type Made, PlayForm, part } from "./parts/playground-form.ts";
+import { enhance } from "./parts/enhance.ts";
+import { type Made, PlaygroundForm, part } from "./parts/playground-form.ts";
 import { post } from "./parts/post.ts";
-import { attachRun } from "./parts/prediction-view.ts";
+import { attachPrediction } from "./parts/prediction-view.ts";
 import { slide } from "./parts/sliders.ts";
 
 /** After the last key: so that nobody is interrupted in the middle of a number. */
@@ -15,7 +15,7 @@ const CALM_MS = 150;
 
 class Playground {
   readonly #root: HTMLElement;
-  readonly #form: PlayForm;
+  readonly #form: PlaygroundForm;
   readonly #files: Choosers;
   readonly #view: HTMLElement;
   readonly #button: HTMLButtonElement;
@@ -26,10 +26,10 @@ class Playground {
   constructor(root: HTMLElement) {
     this.#root = root;
     this.#files = new Choosers(root, this.#refresh);
-    this.#form = new PlayForm(root, (control) => this.#files.standIns(control));
+    this.#form = new PlaygroundForm(root, (control) => this.#files.standIns(control));
     this.#view = part(root, '[data-panel="output"]', HTMLElement);
     this.#button = part(this.#form.element, 'button[type="submit"]', HTMLButtonElement);
-    this.#leaveRun = attachRun(this.#view);
+    this.#leaveRun = attachPrediction(this.#view);
     slide(root);
     this.#listen();
   }
@@ -150,8 +150,8 @@ class Playground {
       throw new Error("It runs, but cannot be shown here. Load the page again.");
     this.#leaveRun();
     this.#view.innerHTML = await response.text();
-    enliven(this.#view);
-    this.#leaveRun = attachRun(this.#view);
+    enhance(this.#view);
+    this.#leaveRun = attachPrediction(this.#view);
     this.#showTab("output");
     // On a phone it lies below the form.
     if (this.#view.getBoundingClientRect().top > innerHeight) this.#view.scrollIntoView();

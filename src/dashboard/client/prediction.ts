@@ -1,11 +1,11 @@
 /** The page of one prediction: its run goes on, and what follows from its end comes with it. */
-import { enliven } from "./parts/enhance.ts";
+import { enhance } from "./parts/enhance.ts";
 import { growTrees } from "./parts/json-tree.ts";
-import { attachRun } from "./parts/prediction-view.ts";
+import { attachPrediction } from "./parts/prediction-view.ts";
 import { renew } from "./parts/renew.ts";
 
 growTrees(document);
-for (const run of document.querySelectorAll<HTMLElement>("[data-run]")) attachRun(run);
+for (const run of document.querySelectorAll<HTMLElement>("[data-run]")) attachPrediction(run);
 
 /** Between two looks at deliveries that are under way: at first, and when nothing happens. */
 const SOON_MS = 1_000;
@@ -24,7 +24,7 @@ async function follow(wait: number): Promise<void> {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const now = page.querySelector<HTMLElement>("[data-after]");
     if (!old || !now) return;
-    enliven(now);
+    enhance(now);
     renew(old, now);
     if (now.isConnected) next = SOON_MS;
   }

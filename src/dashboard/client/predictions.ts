@@ -1,5 +1,5 @@
 /** The list of predictions: brought up to date while any is under way, and while somebody looks. */
-import { enliven } from "./parts/enhance.ts";
+import { enhance } from "./parts/enhance.ts";
 import { keepingFocus, renew } from "./parts/renew.ts";
 
 /** While any is under way, and, on the first page, while new ones may come. */
@@ -33,7 +33,7 @@ async function refresh(): Promise<void> {
 
 /** Row by row: what somebody reads, or has selected, stays where it is. */
 function replace(old: HTMLElement, list: HTMLElement): void {
-  enliven(list);
+  enhance(list);
   const [table, newer] = [old, list].map((one) => one.querySelector("table"));
   const [body, rows] = [table?.tBodies[0], newer?.tBodies[0]?.rows];
   if (!table || !newer || !body || !rows) return renew(old, list);

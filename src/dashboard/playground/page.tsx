@@ -2,13 +2,13 @@
 
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { Part } from "../../domain/schemas/json-schema-shape.ts";
-import type { Run } from "../../services/predictions/prediction-view.ts";
+import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { ModelHeader, modelAddress } from "../models/header.tsx";
-import { RunView } from "../prediction-view/view.tsx";
+import { PredictionPanel } from "../prediction-view/view.tsx";
 import { described, Problem } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty } from "../ui/parts.tsx";
@@ -32,7 +32,7 @@ export interface Play {
   problem?: string | undefined;
   /** What is not as one might expect it. */
   note?: string | undefined;
-  run?: Run | undefined;
+  run?: PredictionView | undefined;
   tab: "output" | "code";
 }
 
@@ -82,7 +82,7 @@ export function PlayPage({ play, viewer, origin }: Props) {
           </nav>
           <section aria-label="Output" data-panel="output" hidden={play.tab !== "output"}>
             {run ? (
-              <RunView run={run} host={new URL(origin).host} />
+              <PredictionPanel run={run} host={new URL(origin).host} />
             ) : (
               <NoRun reference={reference} />
             )}

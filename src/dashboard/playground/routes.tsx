@@ -7,7 +7,7 @@ import { integerText } from "../../protocol/common.ts";
 import { createPredictionOfVersion } from "../../protocol/prediction.ts";
 import { bodyOf } from "../../routes/context.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
-import { type Run, readRun } from "../../services/predictions/prediction-view.ts";
+import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import { signedIn, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -40,7 +40,7 @@ export const playPages = pages()
     const { version: number, run: id, as, tab } = asked.parse(c.req.query());
     const { services, origin } = c.var;
     const run =
-      id === undefined ? undefined : await readRun(services, viewerOf(c).caller, id, origin);
+      id === undefined ? undefined : await viewPrediction(services, viewerOf(c).caller, id, origin);
     const { model, version } = await placeOf(c, number, run?.prediction.model.version_number);
     if (run && run.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
@@ -98,12 +98,12 @@ async function begin(c: PageContext, version: number | undefined, input: Input):
 }
 
 /** An input that is gone, or too large for a page, is none. */
-const inputIn = (run: Run | undefined): Input | undefined =>
+const inputIn = (run: PredictionView | undefined): Input | undefined =>
   typeof run?.input === "object" && run.input !== null && !Array.isArray(run.input)
     ? run.input
     : undefined;
 
-function noteOn(run: Run | undefined, version: VersionRow): string | undefined {
+function noteOn(run: PredictionView | undefined, version: VersionRow): string | undefined {
   if (!run) return undefined;
   if (run.dataRemoved)
     return "The input of this run is removed: this is what the form has at first.";

@@ -5,7 +5,7 @@ import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type Branch, isBranch, paged, sizeText } from "./branch.ts";
 import { Link } from "./linked.tsx";
-import { isLinked, shown } from "./output-kind.ts";
+import { isLinked, outputKind } from "./output-kind.ts";
 
 interface Place {
   /** Of the page. */
@@ -61,7 +61,7 @@ function Entries({ value, host, all }: Place & { value: Branch }) {
 
 /** A text may be the address of a file. */
 function Leaf({ value, host }: { value: Json; host: string }) {
-  const found = shown(value, host);
+  const found = outputKind(value, host);
   if (isLinked(found)) return <Link found={found} />;
   return <span class={value === null ? "null" : typeof value}>{JSON.stringify(value)}</span>;
 }

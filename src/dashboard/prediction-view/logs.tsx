@@ -1,8 +1,8 @@
 /** What the container and the model have printed: the end of it. */
-import type { Run } from "../../services/predictions/prediction-view.ts";
+import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { hiddenText } from "./hidden.ts";
 
-export const Logs = ({ run: { logs, live, dataRemoved, prediction } }: { run: Run }) => (
+export const Logs = ({ run: { logs, live, dataRemoved, prediction } }: { run: PredictionView }) => (
   <details class="run-logs" open={live || prediction.status === "failed"}>
     <summary>Logs</summary>
     <p class="hint" data-logs-hidden hidden={logs.hidden === 0 && !logs.torn}>

@@ -9,7 +9,7 @@ import type { Json } from "../../protocol/common.ts";
  * @returns "" for what only frames what is said, or repeats it; undefined for everything else, and
  * for what says more than text
  */
-export function saidIn(value: Json, isFirst: boolean): string | undefined {
+export function messageText(value: Json, isFirst: boolean): string | undefined {
   const said = part(value);
   if (!said) return undefined;
   if (typeof said.type === "string" && said.type.startsWith("response."))

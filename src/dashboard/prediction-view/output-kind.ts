@@ -3,9 +3,9 @@
  * the browser. What is not of this deployment is never loaded, only named.
  */
 import type { Json } from "../../protocol/common.ts";
-import { saidIn } from "./message-text.ts";
+import { messageText } from "./message-text.ts";
 
-export type Shown =
+export type OutputKind =
   | { as: "text"; text: string }
   | { as: "image" | "audio" | "video" | "file"; address: string; name: string }
   /** @property text as it was given, which need not be how the address is written in full */
@@ -15,9 +15,9 @@ export type Shown =
   | { as: "json"; value: Json };
 
 /** What is at an address, or leads there. */
-export type Linked = Exclude<Shown, { as: "text" | "list" | "json" }>;
+export type Linked = Exclude<OutputKind, { as: "text" | "list" | "json" }>;
 
-export const isLinked = (found: Shown): found is Linked => "address" in found;
+export const isLinked = (found: OutputKind): found is Linked => "address" in found;
 
 const MEDIA: Record<string, "image" | "audio" | "video"> = {
   ...kinds("image", "png jpg jpeg gif webp avif bmp"),
@@ -29,8 +29,8 @@ const MEDIA: Record<string, "image" | "audio" | "video"> = {
  * Pieces in their order, texts that belong together as one. Of a text that comes, or came, in
  * pieces none is a link: what looks like an address may be the beginning of a word.
  */
-export function shownPieces(values: Json[], { display, host, whole }: Pieces): Shown[] {
-  const all: Shown[] = [];
+export function shownPieces(values: Json[], { display, host, whole }: Pieces): OutputKind[] {
+  const all: OutputKind[] = [];
   // Texts with their pieces: to append to a string as often as there are pieces takes too long.
   let texts: string[] = [];
   const flush = () => {
@@ -40,7 +40,7 @@ export function shownPieces(values: Json[], { display, host, whole }: Pieces): S
   const linked = display === "list" || (whole && values.length === 1);
   for (const value of values) {
     const isFirst = all.length === 0 && texts.length === 0;
-    const found = linked ? shown(value, host, isFirst) : shownPiece(value, host, isFirst);
+    const found = linked ? outputKind(value, host, isFirst) : shownPiece(value, host, isFirst);
     if (found.as === "text" && found.text === "") continue;
     if (found.as === "text" && display === "text") texts.push(found.text);
     else {
@@ -62,8 +62,8 @@ interface Pieces {
 }
 
 /** A piece of what may be a text. @param isFirst whether nothing is shown before it */
-export function shownPiece(value: Json, host: string, isFirst: boolean): Shown {
-  const found = shown(value, host, isFirst);
+export function shownPiece(value: Json, host: string, isFirst: boolean): OutputKind {
+  const found = outputKind(value, host, isFirst);
   return found.as === "link" ? { as: "text", text: found.text } : found;
 }
 
@@ -71,11 +71,11 @@ export function shownPiece(value: Json, host: string, isFirst: boolean): Shown {
  * @param host of the page
  * @param isFirst whether nothing is shown before it: an answer is told piece by piece, and then whole
  */
-export function shown(value: Json, host: string, isFirst = true): Shown {
+export function outputKind(value: Json, host: string, isFirst = true): OutputKind {
   if (typeof value === "string") return shownText(value, host);
   if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string"))
     return { as: "list", items: value };
-  const text = saidIn(value, isFirst);
+  const text = messageText(value, isFirst);
   return text === undefined ? { as: "json", value } : { as: "text", text };
 }
 
@@ -84,7 +84,7 @@ const MAX_ADDRESS = 2_048;
 /** A picture in itself; never an SVG, which is a document. */
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/]+=*$/;
 
-function shownText(text: string, host: string): Shown {
+function shownText(text: string, host: string): OutputKind {
   if (PICTURE.test(text)) return { as: "image", address: text, name: "Picture" };
   if (text.length > MAX_ADDRESS || !/^https?:\/\/\S+$/.test(text) || !URL.canParse(text))
     return { as: "text", text };

@@ -1,7 +1,7 @@
 /** What a model has put out, and what it was given: each as what it is. */
 import { JsonTree } from "./json.tsx";
 import { Link } from "./linked.tsx";
-import { isLinked, type Shown, shown } from "./output-kind.ts";
+import { isLinked, type OutputKind, outputKind } from "./output-kind.ts";
 
 interface Place {
   /** Of the page: nothing is loaded from another. */
@@ -11,7 +11,7 @@ interface Place {
 }
 
 /** As client/parts/output-view.ts makes it of what comes later. */
-export function Value({ found, host, all }: Place & { found: Shown }) {
+export function Value({ found, host, all }: Place & { found: OutputKind }) {
   if (isLinked(found)) return <Link found={found} />;
   switch (found.as) {
     case "text":
@@ -21,7 +21,7 @@ export function Value({ found, host, all }: Place & { found: Shown }) {
         <ul class="out list">
           {found.items.map((item) => (
             <li>
-              <Value found={shown(item, host)} host={host} all={all} />
+              <Value found={outputKind(item, host)} host={host} all={all} />
             </li>
           ))}
         </ul>

@@ -4,7 +4,7 @@
  * anew from the server, at each step; what has not it continues itself, event by event.
  */
 import type { PredictionError } from "../../protocol/prediction.ts";
-import type { Run } from "../../services/predictions/prediction-view.ts";
+import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Form } from "../ui/layout.tsx";
 import { Status } from "../ui/parts.tsx";
 import { duration } from "./duration.ts";
@@ -16,7 +16,7 @@ import { setupText } from "./setup-text.ts";
 import { Timeline } from "./timeline.tsx";
 
 /** @param host of the page */
-export function RunView({ run, host }: { run: Run; host: string }) {
+export function PredictionPanel({ run, host }: { run: PredictionView; host: string }) {
   const { prediction, output, display, live, last, omitted } = run;
   const all = `/predictions/${prediction.id}/json`;
   const pieces = shownPieces(output, { display, host, whole: !live && omitted === 0 });
@@ -67,7 +67,7 @@ export function RunView({ run, host }: { run: Run; host: string }) {
   );
 }
 
-function Head({ run: { prediction, live, canceling, dataRemoved } }: { run: Run }) {
+function Head({ run: { prediction, live, canceling, dataRemoved } }: { run: PredictionView }) {
   const address = `/predictions/${prediction.id}`;
   return (
     <>
@@ -94,7 +94,7 @@ function Head({ run: { prediction, live, canceling, dataRemoved } }: { run: Run 
   );
 }
 
-const Setup = ({ setup }: { setup: Run["setup"] }) => (
+const Setup = ({ setup }: { setup: PredictionView["setup"] }) => (
   <div class="run-setup" data-setup hidden={setup === null}>
     <p data-setup-text>{setup && setupText(setup)}</p>
     <progress max="1" value={setup?.progress} aria-label="Setup" />
@@ -121,7 +121,7 @@ const Trouble = ({
   </div>
 );
 
-function OutputNote({ run, isEmpty }: { run: Run; isEmpty: boolean }) {
+function OutputNote({ run, isEmpty }: { run: PredictionView; isEmpty: boolean }) {
   const { prediction, live, dataRemoved } = run;
   if (dataRemoved) return <p class="hint">Input, output and log of it are removed.</p>;
   if (!isEmpty) return null;
@@ -139,7 +139,7 @@ const metricText = (name: string, value: number) =>
     ? duration(value)
     : String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
 
-const Metrics = ({ metrics }: { metrics: Run["prediction"]["metrics"] }) =>
+const Metrics = ({ metrics }: { metrics: PredictionView["prediction"]["metrics"] }) =>
   metrics && Object.keys(metrics).length > 0 ? (
     <dl class="metrics" aria-label="Metrics">
       {Object.entries(metrics).map(([name, value]) => (

@@ -1,9 +1,9 @@
 /** What a prediction was given, field by field. */
-import type { Run } from "../../services/predictions/prediction-view.ts";
+import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { Value } from "../prediction-view/output.tsx";
-import { shown } from "../prediction-view/output-kind.ts";
+import { outputKind } from "../prediction-view/output-kind.ts";
 
-export function Input({ run, host }: { run: Run; host: string }) {
+export function Input({ run, host }: { run: PredictionView; host: string }) {
   const { shownInput: input, dataRemoved, prediction } = run;
   const all = `/predictions/${prediction.id}/json`;
   if (dataRemoved) return <p class="hint">It is removed.</p>;
@@ -22,7 +22,7 @@ export function Input({ run, host }: { run: Run; host: string }) {
         <>
           <dt>{name}</dt>
           <dd>
-            <Value found={shown(value, host)} host={host} all={all} />
+            <Value found={outputKind(value, host)} host={host} all={all} />
           </dd>
         </>
       ))}

@@ -2,7 +2,7 @@
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { type PredictionQuery, taskStatus } from "../../protocol/prediction.ts";
 import type { Page } from "../../services/pagination.ts";
-import type { ListedRun } from "../../services/predictions/prediction-view.ts";
+import type { ListedPrediction } from "../../services/predictions/prediction-view.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty, Pager, Status, Time } from "../ui/parts.tsx";
 
@@ -20,7 +20,7 @@ export const PredictionsPage = ({
 }: {
   asked: Asked;
   /** Absent when it is not known what is asked for. */
-  page: Page<ListedRun> | undefined;
+  page: Page<ListedPrediction> | undefined;
 }) => (
   <>
     <h1>Predictions</h1>
@@ -75,7 +75,7 @@ const Filters = ({ asked: { query, model, issue } }: { asked: Asked }) => (
 const isFiltered = ({ statuses }: PredictionQuery, model: string) =>
   statuses.length > 0 || model !== "";
 
-function List({ asked: { query, model }, page }: { asked: Asked; page: Page<ListedRun> }) {
+function List({ asked: { query, model }, page }: { asked: Asked; page: Page<ListedPrediction> }) {
   if (page.items.length === 0) return <Nothing filtered={isFiltered(query, model)} />;
   const live = page.items.some(({ prediction }) => !isTerminal(prediction.status));
   return (
@@ -106,7 +106,7 @@ function List({ asked: { query, model }, page }: { asked: Asked; page: Page<List
   );
 }
 
-function Row({ run: { prediction, model } }: { run: ListedRun }) {
+function Row({ run: { prediction, model } }: { run: ListedPrediction }) {
   const { id, status, created_at, setup_time, execution_time, error } = prediction;
   const { owner, name, version_number } = prediction.model;
   return (

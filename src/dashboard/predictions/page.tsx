@@ -1,7 +1,7 @@
 /** The page of one prediction: the run, what it was given, who was told, what to do with it. */
 import type { WebhookEvent } from "../../protocol/webhook.ts";
-import type { Run } from "../../services/predictions/prediction-view.ts";
-import { RunView } from "../prediction-view/view.tsx";
+import type { PredictionView } from "../../services/predictions/prediction-view.ts";
+import { PredictionPanel } from "../prediction-view/view.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { Input } from "./input.tsx";
@@ -12,7 +12,7 @@ export function PredictionPage({
   webhooks,
   host,
 }: {
-  run: Run;
+  run: PredictionView;
   webhooks: WebhookEvent[];
   host: string;
 }) {
@@ -41,7 +41,7 @@ export function PredictionPage({
         <Time at={created_at} />
       </p>
       <div class="prediction">
-        <RunView run={run} host={host} />
+        <PredictionPanel run={run} host={host} />
         <aside>
           <h2>Input</h2>
           <Input run={run} host={host} />

@@ -5,8 +5,12 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { predictionQuery } from "../../protocol/prediction.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
-import { countedReader } from "../../services/accounts/concurrency.ts";
-import { listRuns, readRun, retryPrediction } from "../../services/predictions/prediction-view.ts";
+import { countOpenReader } from "../../services/accounts/concurrency.ts";
+import {
+  retryPrediction,
+  viewPrediction,
+  viewPredictions,
+} from "../../services/predictions/prediction-view.ts";
 import {
   cancelPrediction,
   getPrediction,
@@ -19,7 +23,7 @@ import { type PageContext, pages } from "../context.ts";
 import { done } from "../flash.ts";
 import { formOf, textOf } from "../form.ts";
 import { fragment } from "../prediction-view/fragment.tsx";
-import { RunView } from "../prediction-view/view.tsx";
+import { PredictionPanel } from "../prediction-view/view.tsx";
 import { type Asked, PredictionsPage } from "./list.tsx";
 import { PredictionPage } from "./page.tsx";
 
@@ -33,7 +37,7 @@ export const predictionPages = pages()
     const asked = askedIn(c);
     const page = asked.issue
       ? undefined
-      : await listRuns(c.var.services, viewerOf(c).caller, asked.query, {
+      : await viewPredictions(c.var.services, viewerOf(c).caller, asked.query, {
           cursor: asked.query.cursor,
           size: asked.query.page_size,
           url: c.req.url,
@@ -51,7 +55,7 @@ export const predictionPages = pages()
     const { caller } = viewerOf(c);
     const { prediction_id: id } = c.req.param();
     const [run, { items }] = await Promise.all([
-      readRun(services, caller, id, origin),
+      viewPrediction(services, caller, id, origin),
       listWebhooks(services, caller, id),
     ]);
     const { owner, name } = run.prediction.model;
@@ -62,8 +66,13 @@ export const predictionPages = pages()
   })
   .get(`${ONE}/view`, signedIn, async (c) => {
     const { services, origin } = c.var;
-    const run = await readRun(services, viewerOf(c).caller, c.req.param("prediction_id"), origin);
-    return fragment(c, <RunView run={run} host={new URL(origin).host} />);
+    const run = await viewPrediction(
+      services,
+      viewerOf(c).caller,
+      c.req.param("prediction_id"),
+      origin,
+    );
+    return fragment(c, <PredictionPanel run={run} host={new URL(origin).host} />);
   })
   .get(`${ONE}/events`, signedIn, async (c) => {
     const after = afterOf(c.req.header("last-event-id"), c.req.query("after_id"));
@@ -72,7 +81,7 @@ export const predictionPages = pages()
     const id = c.req.param("prediction_id");
     const options = { after, lasts: STREAM_SECONDS };
     const reader = { user_id: caller.user_id, signal: c.req.raw.signal };
-    const events = await countedReader(services, reader, () =>
+    const events = await countOpenReader(services, reader, () =>
       streamPrediction(services, caller, id, options),
     );
     if (events) endWithSession(c, events);

@@ -12,7 +12,7 @@ export type Grant =
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 /** @param bytes 32, random or derived. */
-export const addressKey = (bytes: BufferSource): Promise<CryptoKey> =>
+export const signingKey = (bytes: BufferSource): Promise<CryptoKey> =>
   crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign", "verify"]);
 
 /** @param expires unix seconds. */

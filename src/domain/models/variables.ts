@@ -1,5 +1,5 @@
 /** Variables of models at rest: each sealed for its model and its name. */
-import { type Sealing, seal, unseal } from "../encryption.ts";
+import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 
 /** Sealed texts or values, by name. */
 export type Variables = Record<string, string>;
@@ -9,7 +9,7 @@ export const sealVariable = (
   modelId: string,
   name: string,
   value: string,
-): Promise<string> => seal(sealing(secrets, modelId, name), value);
+): Promise<string> => encrypt(sealing(secrets, modelId, name), value);
 
 /** @throws Unopened */
 export async function unsealVariables(
@@ -19,7 +19,7 @@ export async function unsealVariables(
 ): Promise<Variables> {
   const opening = Object.entries(sealed).map(async ([name, text]) => [
     name,
-    await unseal(sealing(secrets, modelId, name), text),
+    await decrypt(sealing(secrets, modelId, name), text),
   ]);
   return Object.fromEntries(await Promise.all(opening));
 }
@@ -33,7 +33,7 @@ export const wanted = (names: readonly string[] = [], sealed: Variables): Variab
     }),
   );
 
-const sealing = (secrets: readonly string[], modelId: string, name: string): Sealing => ({
+const sealing = (secrets: readonly string[], modelId: string, name: string): EncryptionKeys => ({
   secrets,
   purpose: "variables",
   place: `${modelId}:${name}`,

@@ -3,7 +3,7 @@ import type { ProjectionMessage } from "../../protocol/queue.ts";
 import type { PredictionSpec, PredictionState } from "./state.ts";
 
 /** @param revision the id of the last event that it includes. */
-export const projection = (
+export const predictionRow = (
   spec: PredictionSpec,
   state: PredictionState,
   objectId: string,

@@ -116,7 +116,7 @@ export interface PredictionState {
   /** Whether anything of it may lie in R2: what is to be removed there at the end. */
   stored: boolean;
   /** It could not be created after all: no webhook is to know of it. */
-  untold: boolean;
+  suppressWebhooks: boolean;
   /** Input, output and events are gone; when that it was is forgotten too, unix ms. */
   forget_at: number | null;
 }
@@ -146,6 +146,6 @@ export const initialState = (spec: PredictionSpec): PredictionState => ({
   metrics: null,
   output: "none",
   stored: spec.stored_input !== null,
-  untold: false,
+  suppressWebhooks: false,
   forget_at: null,
 });

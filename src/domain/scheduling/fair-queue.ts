@@ -7,7 +7,7 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 /** An announced job that never came was lost on its way: its prediction will send it again. */
 const ANNOUNCED_MS = 60_000;
 
-export class Line {
+export class FairQueue {
   /** In the order in which the accounts' turns come. */
   readonly #accounts = new Map<string, Map<string, WaitingJob>>();
   readonly #announced = new Map<string, { account: string; at: number }>();

@@ -17,7 +17,7 @@ export interface Run {
 }
 
 /** Another secret makes other keys: containers that are up are not found any more, and end idle. */
-export async function keysOf(secret: string, run: Run): Promise<Keys> {
+export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
   const { model_id, version_number, isolation, account_id, prediction_id } = run;
   const apart = { model: [], account: [account_id], prediction: [prediction_id] }[isolation];
   const [container, files] = await Promise.all([

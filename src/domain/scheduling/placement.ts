@@ -4,7 +4,7 @@
  */
 import type { WaitingJob } from "../../protocol/queue.ts";
 
-export interface Seat {
+export interface RunnerState {
   runner_id: string;
   session: string;
   free: number;
@@ -19,7 +19,7 @@ export type Placed = Pick<WaitingJob, "image" | "container_key">;
 const WARM = 2_000_000;
 const HAS_IMAGE = 1_000_000;
 
-export class Placement<S extends Seat> {
+export class Placement<S extends RunnerState> {
   readonly #seats = new Map<string, S>();
 
   get seats(): IterableIterator<S> {

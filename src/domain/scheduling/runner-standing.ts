@@ -31,7 +31,7 @@ const blank = (): Omit<Record, "unheard"> => ({
   until: 0,
 });
 
-export class Conduct {
+export class RunnerStanding {
   readonly #records = new Map<string, Record>();
   readonly #holders = new Map<string, string>();
   readonly #forgottenMs: number;

@@ -2,17 +2,17 @@
 import type { Json, ValidationIssue } from "../../protocol/common.ts";
 import { schemaIssues } from "./json-schema-issues.ts";
 import type { Part } from "./json-schema-shape.ts";
-import { attempt, readied } from "./json-schema-validator.ts";
+import { prepare, validate } from "./json-schema-validator.ts";
 
 /**
  * What cannot be held against it, since that fails or takes too long, the service decides.
  * @param shape as schemaShape has left it, a copy of one's own
  */
 export function checkOf(shape: Part): (input: Json) => ValidationIssue[] {
-  const prepared = readied(shape);
+  const prepared = prepare(shape);
   return (input) => {
     try {
-      return schemaIssues(attempt(prepared, input).errors, { ...prepared, input });
+      return schemaIssues(validate(prepared, input).errors, { ...prepared, input });
     } catch {
       return [];
     }

@@ -4,7 +4,7 @@ import {
   format,
   type Schema,
   type ValidationResult,
-  validate,
+  validate as validateSchema,
 } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
 import type { Part } from "./json-schema-shape.ts";
@@ -35,7 +35,7 @@ export const patternOfFormat = (name: unknown): string | undefined =>
  * @param finish has a last look at each part
  * @throws Error for a reference that leads to nothing
  */
-export function readied(
+export function prepare(
   schema: Part,
   formats: Prepared["formats"] = {},
   finish: (part: Schema) => void = () => {},
@@ -55,14 +55,14 @@ export function readied(
 }
 
 /** @throws RangeError, TooCostly, and what the validator throws for what it cannot work with */
-export function attempt(
+export function validate(
   { schema, lookup, meter, formats }: Prepared,
   input: Json,
 ): ValidationResult {
   const held = meter.held(input);
   const run = (firstOnly: boolean) => {
     meter.reset();
-    return validate(held, schema, "2020-12", lookup, firstOnly);
+    return validateSchema(held, schema, "2020-12", lookup, firstOnly);
   };
   Object.assign(format, formats);
   try {

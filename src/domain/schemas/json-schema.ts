@@ -4,7 +4,7 @@ import type { Json } from "../../protocol/common.ts";
 import { schemaIssues } from "./json-schema-issues.ts";
 import { Patterns } from "./json-schema-patterns.ts";
 import { schemaShape } from "./json-schema-shape.ts";
-import { attempt, messageOf, type Prepared, readied, TooCostly } from "./json-schema-validator.ts";
+import { messageOf, type Prepared, prepare, TooCostly, validate } from "./json-schema-validator.ts";
 import { invalid, type Loc, tooDeep, ValidationFailure } from "./validation.ts";
 import { issuesOf } from "./zod-issues.ts";
 
@@ -18,7 +18,7 @@ type JsonSchema = Record<string, Json>;
 export function checkSchema(schema: JsonSchema, loc: Loc): void {
   try {
     // What needs no end for null does so for all: a part that refers to itself, an avalanche of $ref.
-    attempt(prepare(schema, null, loc), null);
+    validate(checkedSchema(schema, null, loc), null);
   } catch (error) {
     if (error instanceof ValidationFailure) throw error;
     if (error instanceof RangeError) throw tooDeep(loc);
@@ -41,13 +41,13 @@ const LOC: Loc = ["body", "input"];
 
 function ready(schema: JsonSchema, input: Json): Prepared {
   try {
-    return prepare(schema, input, ["body", "schema"]);
+    return checkedSchema(schema, input, ["body", "schema"]);
   } catch (error) {
     throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
   }
 }
 
-function prepare(source: JsonSchema, input: Json, loc: Loc): Prepared {
+function checkedSchema(source: JsonSchema, input: Json, loc: Loc): Prepared {
   const parsed = schemaShape.safeParse(source);
   if (!parsed.success) {
     const issues = issuesOf(parsed.error, "body", source);
@@ -56,12 +56,12 @@ function prepare(source: JsonSchema, input: Json, loc: Loc): Prepared {
     );
   }
   const patterns = new Patterns(input);
-  return readied(parsed.data, patterns.formats, (part) => patterns.settle(part));
+  return prepare(parsed.data, patterns.formats, (part) => patterns.settle(part));
 }
 
 function hold(prepared: Prepared, input: Json): ValidationResult {
   try {
-    return attempt(prepared, input);
+    return validate(prepared, input);
   } catch (error) {
     // A recursive schema follows the input as deep as it goes: until the stack ends.
     if (error instanceof RangeError) throw tooDeep(LOC);

@@ -2,7 +2,7 @@
  * Secrets of webhooks at rest: sealed where the deployment has a SECRET_KEY. Without one they are
  * kept as they are, and what was kept so is read for ever.
  */
-import { type Sealing, seal, unseal } from "../encryption.ts";
+import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 
 interface StoredSecret {
   secret: string;
@@ -21,7 +21,7 @@ export async function storedSecret(
   secret: string,
 ): Promise<StoredSecret> {
   if (secrets.length === 0) return { secret };
-  return { secret: await seal(sealing(secrets, place), secret), sealed: true };
+  return { secret: await encrypt(sealing(secrets, place), secret), sealed: true };
 }
 
 /** @throws Unopened */
@@ -29,7 +29,7 @@ export const readSecret = async (
   secrets: readonly string[],
   place: string,
   { secret, sealed }: StoredSecret,
-): Promise<string> => (sealed ? unseal(sealing(secrets, place), secret) : secret);
+): Promise<string> => (sealed ? decrypt(sealing(secrets, place), secret) : secret);
 
 /** One of an endpoint as it is kept. One that is sealed already stays as it is. */
 export const storedForEndpoint = async <Secret extends Named>(
@@ -62,7 +62,7 @@ export const signingSecrets = (
 
 const placeOf = (endpointId: string, secretId: string) => `${endpointId}:${secretId}`;
 
-const sealing = (secrets: readonly string[], place: string): Sealing => ({
+const sealing = (secrets: readonly string[], place: string): EncryptionKeys => ({
   secrets,
   purpose: "webhooks",
   place,

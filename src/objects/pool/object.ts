@@ -6,9 +6,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
 import { receiptOf } from "../../domain/predictions/lease.ts";
-import { Line } from "../../domain/scheduling/fair-queue.ts";
+import { FairQueue } from "../../domain/scheduling/fair-queue.ts";
 import { type Placed, Placement } from "../../domain/scheduling/placement.ts";
-import { Conduct } from "../../domain/scheduling/runner-standing.ts";
+import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { errorText } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
@@ -16,9 +16,9 @@ import type { OfferedJob } from "../prediction/job-messages.ts";
 import { type PoolClaim, poolClaim } from "./claim.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
 import { watchToken } from "./token-watch.ts";
-import { Waits } from "./wait-times.ts";
-import { Waiting } from "./waiting-jobs.ts";
-import { claimText, type Offer, type Seat } from "./waiting-runner.ts";
+import { WaitTimes } from "./wait-times.ts";
+import { WaitingJobs } from "./waiting-jobs.ts";
+import { claimText, type Offer, type WaitingRunner } from "./waiting-runner.ts";
 
 /** The longest a poll is held, s. Runners are told so when they begin a session. */
 export const POLL_SECONDS = 30;
@@ -42,11 +42,11 @@ interface Depth {
 export type OfferAnswer = "taken" | "none" | "full";
 
 export class PoolObject extends DurableObject<Bindings> {
-  readonly #placement = new Placement<Seat>();
-  readonly #waiting = new Waiting(this.ctx.storage.sql);
-  readonly #line = new Line();
-  readonly #waits = new Waits();
-  readonly #conduct = new Conduct(settings(this.env).patience.connect_seconds);
+  readonly #placement = new Placement<WaitingRunner>();
+  readonly #waiting = new WaitingJobs(this.ctx.storage.sql);
+  readonly #line = new FairQueue();
+  readonly #waits = new WaitTimes();
+  readonly #conduct = new RunnerStanding(settings(this.env).patience.connect_seconds);
   readonly #runners = new KnownRunners(this.env);
   readonly #tries = new Map<string, number>();
   /** What has ended lately: a dispatch that is still on its way, or an offer, finds no place in the line. */
@@ -111,7 +111,7 @@ export class PoolObject extends DurableObject<Bindings> {
     if (seat?.session !== session) return;
     this.#placement.leave(runnerId);
     seat.answer?.([]);
-    for (const offer of seat.held.splice(0)) this.#replace(offer);
+    for (const offer of seat.reserved.splice(0)) this.#replace(offer);
   }
 
   /**
@@ -184,7 +184,7 @@ export class PoolObject extends DurableObject<Bindings> {
       const unheard = this.#conduct.unheard(claim.runner_id, now);
       const before = this.#placement.get(claim.runner_id);
       before?.answer?.([]);
-      const seat: Seat = {
+      const seat: WaitingRunner = {
         runner_id: claim.runner_id,
         session: claim.session,
         hardware: claim.hardware,
@@ -197,7 +197,7 @@ export class PoolObject extends DurableObject<Bindings> {
         draining: known.draining,
         answer: undefined,
         until: 0,
-        held: [],
+        reserved: [],
       };
       const timer = setTimeout(() => seat.answer?.([]), POLL_SECONDS * 1000);
       const unwatch = watchToken(this.env, claim, () => this.leave(seat.runner_id, seat.session));
@@ -221,8 +221,8 @@ export class PoolObject extends DurableObject<Bindings> {
       signal.addEventListener("abort", gone);
       this.#placement.seat(seat);
       const usable = before?.session === claim.session && this.#may(seat, now);
-      const held = usable ? before.held.splice(0, seat.free) : [];
-      const left = before?.held.splice(0) ?? [];
+      const held = usable ? before.reserved.splice(0, seat.free) : [];
+      const left = before?.reserved.splice(0) ?? [];
       seat.free -= held.length;
       // Answered first: what it has no room for must not find it with an open poll.
       if (held.length > 0) seat.answer(held.map(({ offered }) => offered));
@@ -232,7 +232,7 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   /** Whether it is to get work at all. */
-  #may({ runner_id, draining }: Seat, now: number): boolean {
+  #may({ runner_id, draining }: WaitingRunner, now: number): boolean {
     return !draining && this.#conduct.asideUntil(runner_id, now) === null;
   }
 
@@ -244,19 +244,19 @@ export class PoolObject extends DurableObject<Bindings> {
     this.#match();
   }
 
-  #pick(job: Placed, now: number): Seat | undefined {
+  #pick(job: Placed, now: number): WaitingRunner | undefined {
     return (
       this.#placement.pick(job, (seat) => seat.answer !== undefined && this.#may(seat, now)) ??
       this.#placement.pick(job, (seat) => seat.until > now && this.#may(seat, now))
     );
   }
 
-  #hand(seat: Seat, offer: Offer): void {
+  #hand(seat: WaitingRunner, offer: Offer): void {
     seat.free -= 1;
     if (seat.answer) return seat.answer([offer.offered]);
-    if (seat.held.push(offer) > 1) return;
+    if (seat.reserved.push(offer) > 1) return;
     setTimeout(() => {
-      for (const left of seat.held.splice(0)) this.#replace(left);
+      for (const left of seat.reserved.splice(0)) this.#replace(left);
     }, seat.until - Date.now());
   }
 
@@ -287,7 +287,7 @@ export class PoolObject extends DurableObject<Bindings> {
   }
 
   /** Gets the job's attempt from its prediction and hands it to the seat reserved for it. */
-  async #place(job: WaitingJob, seat: Seat): Promise<void> {
+  async #place(job: WaitingJob, seat: WaitingRunner): Promise<void> {
     const stub = this.env.PREDICTION.get(this.env.PREDICTION.idFromString(job.object_id));
     try {
       const { unplaced, since } = this.#waiting.find(job.object_id) ?? {};

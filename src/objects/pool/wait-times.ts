@@ -4,7 +4,7 @@
  */
 const KEPT = 100;
 
-export class Waits {
+export class WaitTimes {
   readonly #ms: number[] = [];
 
   add(ms: number): void {

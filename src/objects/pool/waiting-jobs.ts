@@ -14,7 +14,7 @@ interface Noted extends Record<string, SqlStorageValue> {
   since: number;
 }
 
-export class Waiting {
+export class WaitingJobs {
   readonly #sql: SqlStorage;
 
   constructor(sql: SqlStorage) {

@@ -9,7 +9,7 @@ export interface Offer {
   waiting: WaitingJob;
 }
 
-export interface Seat {
+export interface WaitingRunner {
   runner_id: string;
   session: string;
   hardware: string;
@@ -26,7 +26,7 @@ export interface Seat {
   /** Until when the runner is expected back, unix ms. */
   until: number;
   /** What it will be handed when it is. */
-  held: Offer[];
+  reserved: Offer[];
 }
 
 /** A ClaimResponse as text: inputs are passed on as they are. */

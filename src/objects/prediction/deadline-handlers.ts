@@ -8,7 +8,7 @@ import type { PredictionRecord } from "./record.ts";
 /** What takes time to meet, and the end of what is kept, is the object's own. */
 type What = Exclude<Deadline["what"], "retention" | "forget" | "token" | "second">;
 
-export function meet(
+export function handleDeadline(
   record: PredictionRecord,
   what: What,
   now: number,

@@ -3,15 +3,22 @@ import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** Times are unix ms. */
-export interface LedgerEntry extends Pick<OutboxEvent, "sequence" | "event" | "at" | "deliveries"> {
+export interface EventDeliveries
+  extends Pick<OutboxEvent, "sequence" | "event" | "at" | "deliveries"> {
   /** Of the prediction's own webhook. */
   own_url: string | null;
 }
 
-export const ledgerOf = (record: PredictionRecord): LedgerEntry[] =>
-  (record.outbox?.events ?? []).map((event) => entryOf(record, event));
+export const deliveriesOf = (record: PredictionRecord): EventDeliveries[] =>
+  (record.outbox?.events ?? []).map((event) => eventDeliveriesOf(record, event));
 
-export const entryOf = (
+export const eventDeliveriesOf = (
   { life }: PredictionRecord,
   { sequence, event, at, deliveries }: OutboxEvent,
-): LedgerEntry => ({ sequence, event, at, deliveries, own_url: life.spec.webhook?.url ?? null });
+): EventDeliveries => ({
+  sequence,
+  event,
+  at,
+  deliveries,
+  own_url: life.spec.webhook?.url ?? null,
+});

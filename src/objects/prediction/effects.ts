@@ -12,14 +12,14 @@ import { poolOf } from "../pool/stub.ts";
 import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
-import { projectionOf, waitingJobOf } from "./job-messages.ts";
+import { predictionRowOf, waitingJobOf } from "./job-messages.ts";
 import { type Line, linesOf, type Totals } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers } from "./subscribers.ts";
 import { Waiters } from "./waiters.ts";
 import type { FindValue } from "./webhook-body.ts";
-import { Courier } from "./webhook-sender.ts";
+import { WebhookSender } from "./webhook-sender.ts";
 
 /** A run that ends within this needs no row that says `started`. */
 const STARTED_PROJECTION_MS = 2_000;
@@ -44,7 +44,7 @@ export class Effects {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #subscribers: Subscribers;
-  readonly #courier: Courier;
+  readonly #courier: WebhookSender;
   /** Whether the row of its end has not been sent. */
   #unprojected = false;
 
@@ -55,7 +55,7 @@ export class Effects {
     this.channels = new Channels(ctx);
     this.alarm = new Alarm(ctx, env, this.channels);
     const changed = (record: PredictionRecord) => this.delivered(record);
-    this.#courier = new Courier({ ctx, env, find, changed });
+    this.#courier = new WebhookSender({ ctx, env, find, changed });
   }
 
   /** Writes what has changed, in one transaction, and lets everything follow from it. */
@@ -70,7 +70,7 @@ export class Effects {
     const all = [...lines, ...linesOf(own)];
     if (changed) record.save();
     const encoded = all.length > 0 ? log.append(all, totals) : undefined;
-    if (!life.state.untold) {
+    if (!life.state.suppressWebhooks) {
       if (started) record.outbox?.plan(started);
       if (ended) record.outbox?.planEnd(record.happening("completed", life.state.updated_at));
     }
@@ -137,7 +137,7 @@ export class Effects {
     // Until it is there: a webhook's alarm may come before it is tried again.
     this.#unprojected = true;
     await this.#env.PROJECTION.send({
-      ...projectionOf(record, this.#objectId),
+      ...predictionRowOf(record, this.#objectId),
       data_removed: dataRemoved,
     });
     this.#unprojected = false;

@@ -13,7 +13,7 @@ import { jobOf, type OfferedJob, waitingJobOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
 import { openVariables, UNOPENED } from "./variables.ts";
 
-export class HandOuts {
+export class Handouts {
   readonly #objectId: string;
   readonly #env: Bindings;
   readonly #effects: Effects;

@@ -1,7 +1,7 @@
 /** What a prediction says to the pool and to the queues. */
 
 import type { Variables } from "../../domain/models/variables.ts";
-import { projection } from "../../domain/predictions/prediction-row.ts";
+import { predictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { Attempt, PredictionSpec } from "../../domain/predictions/state.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
@@ -56,5 +56,5 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
   };
 }
 
-export const projectionOf = ({ life, log }: PredictionRecord, objectId: string) =>
-  projection(life.spec, life.state, objectId, log.last);
+export const predictionRowOf = ({ life, log }: PredictionRecord, objectId: string) =>
+  predictionRow(life.spec, life.state, objectId, log.last);

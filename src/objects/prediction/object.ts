@@ -14,12 +14,12 @@ import { database } from "../../storage/database.ts";
 import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
 import { Attempts, type Reply } from "./attempts.ts";
 import { cancel } from "./cancel.ts";
-import { meet } from "./deadline-handlers.ts";
-import { entryOf, type LedgerEntry, ledgerOf } from "./deliveries.ts";
+import { handleDeadline } from "./deadline-handlers.ts";
+import { deliveriesOf, type EventDeliveries, eventDeliveriesOf } from "./deliveries.ts";
 import { Effects } from "./effects.ts";
-import { HandOuts } from "./handouts.ts";
+import { Handouts } from "./handouts.ts";
 import { type History, historyOf } from "./history.ts";
-import { type OfferedJob, projectionOf } from "./job-messages.ts";
+import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
 import { leasedInput, mayRead, store, storing } from "./lease-holder.ts";
 import type { Piece } from "./log.ts";
 import { PredictionRecord, type Snapshot } from "./record.ts";
@@ -50,7 +50,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     findValue(this.env.FILES, this.#load(), name),
   );
   readonly #attempts = new Attempts(this.#effects, settings(this.env).patience);
-  readonly #handOuts = new HandOuts(this.ctx.id.toString(), this.env, this.#effects);
+  readonly #handOuts = new Handouts(this.ctx.id.toString(), this.env, this.#effects);
   readonly #removal = new Removal({
     ctx: this.ctx,
     env: this.env,
@@ -120,7 +120,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   async abandon(): Promise<void> {
     const record = await this.#begun();
     if (!record) return;
-    record.life.state.untold = true;
+    record.life.state.suppressWebhooks = true;
     record.save();
     cancel(record, this.#effects, "it could not be created");
   }
@@ -134,19 +134,19 @@ export class PredictionObject extends DurableObject<Bindings> {
     if (!record || record.life.dataRemoved) return "unknown";
     if (!record.life.terminal) return "under way";
     await this.#removal.purge(record, Date.now());
-    return { removed: { ...projectionOf(record, this.ctx.id.toString()), data_removed: true } };
+    return { removed: { ...predictionRowOf(record, this.ctx.id.toString()), data_removed: true } };
   }
 
   /** The row as it should be, a ProjectionMessage (whose type is too deep for that of RPC). */
   project(): object | undefined {
     const record = this.#load();
-    return record && projectionOf(record, this.ctx.id.toString());
+    return record && predictionRowOf(record, this.ctx.id.toString());
   }
 
   /** What was told to whom, oldest first; undefined when nothing is kept of it any more. */
-  ledger(): LedgerEntry[] | undefined {
+  ledger(): EventDeliveries[] | undefined {
     const record = this.#load();
-    return record && ledgerOf(record);
+    return record && deliveriesOf(record);
   }
 
   /**
@@ -154,12 +154,12 @@ export class PredictionObject extends DurableObject<Bindings> {
    * @param endpointId only there; null is the prediction's own webhook
    * @returns undefined when there is no such event, or it does not go there
    */
-  redeliver(sequence: number, endpointId?: string | null): LedgerEntry | undefined {
+  redeliver(sequence: number, endpointId?: string | null): EventDeliveries | undefined {
     const record = this.#load();
     const event = record?.outbox?.redeliver(sequence, Date.now(), endpointId);
     if (!record || !event) return undefined;
     this.#effects.delivered(record);
-    return entryOf(record, event);
+    return eventDeliveriesOf(record, event);
   }
 
   /** `/stream?after=&idle=&lasts=&leave=&reader=` for readers, `/channel` for runners. */
@@ -259,7 +259,7 @@ export class PredictionObject extends DurableObject<Bindings> {
         else if (due.what === "forget") await this.#removal.forget(record);
         else if (due.what === "second") await this.#handOuts.second(record);
         else if (due.what === "token") await this.#attempts.vouch(record, this.#tokenKnownAt);
-        else meet(record, due.what, now, this.#effects, this.#attempts);
+        else handleDeadline(record, due.what, now, this.#effects, this.#attempts);
       }
       if (owesRow && this.#record) await this.#effects.project(record);
       if (this.#record) this.#effects.alarm.arm(record);

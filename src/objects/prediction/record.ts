@@ -134,7 +134,7 @@ export class PredictionRecord {
   /** When the next `output` is to be told. Of one that has ended the end says all. */
   get outputAt(): number {
     const { terminal, state } = this.life;
-    if (!this.outbox || terminal || state.untold) return NEVER;
+    if (!this.outbox || terminal || state.suppressWebhooks) return NEVER;
     return this.outbox.outputAt(this.outputs);
   }
 

@@ -1,6 +1,6 @@
 /** The variables of a prediction as its runner is handed them. In the record they are sealed. */
 
-import { Unopened } from "../../domain/encryption.ts";
+import { DecryptionFailed } from "../../domain/encryption.ts";
 import { unsealVariables, type Variables } from "../../domain/models/variables.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
@@ -21,7 +21,7 @@ export async function openVariables(
   try {
     return await unsealVariables(settings(env).secretKeys, model_id, variables);
   } catch (error) {
-    if (!(error instanceof Unopened)) throw error;
+    if (!(error instanceof DecryptionFailed)) throw error;
     console.error("variables not opened", { id, model: model_id, error: error.message });
     return undefined;
   }

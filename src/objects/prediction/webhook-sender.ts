@@ -23,7 +23,7 @@ import { bodyOf, type FindValue } from "./webhook-body.ts";
 /** Of the time limit of a try: once to make ready, once to post, and then it is taken for lost. */
 const LOST_FACTOR = 2.5;
 
-export interface CourierParts {
+export interface WebhookSenderOptions {
   ctx: DurableObjectState;
   env: Bindings;
   find: FindValue;
@@ -44,10 +44,10 @@ interface Sent {
   endpoint?: WebhookEndpointRow | undefined;
 }
 
-export class Courier {
-  readonly #parts: CourierParts;
+export class WebhookSender {
+  readonly #parts: WebhookSenderOptions;
 
-  constructor(parts: CourierParts) {
+  constructor(parts: WebhookSenderOptions) {
     this.#parts = parts;
   }
 

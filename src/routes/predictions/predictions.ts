@@ -4,7 +4,7 @@ import type { Context, TypedResponse } from "hono";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
 import { authenticated, creating } from "../../middleware/authentication.ts";
 import { conditional } from "../../middleware/conditional.ts";
-import { streamed, waited } from "../../middleware/waiting-calls.ts";
+import { countOpenStream, countWaitingCall } from "../../middleware/waiting-calls.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
 import { oneModel, oneVersion } from "../../protocol/model.ts";
 import {
@@ -240,7 +240,7 @@ predictionRoutes.openapi(stream, async (c) => {
   const after = afterOf(lastEventId, c.req.valid("query").after_id);
   const { prediction_id } = c.req.valid("param");
   const { services, caller } = c.var;
-  const events = await streamed(c, () =>
+  const events = await countOpenStream(c, () =>
     streamPrediction(services, caller, prediction_id, { after, idle }),
   );
   return eventStream(events, preferenceApplied({ wait: idle, cancel: false }));
@@ -272,7 +272,7 @@ async function begin(
   if (request.stream) {
     // Counted before it is created: who is refused has begun nothing.
     let location = "";
-    const events = await streamed(c, async () => {
+    const events = await countOpenStream(c, async () => {
       const { snapshot, stub } = await createPrediction(
         services,
         caller,
@@ -293,7 +293,7 @@ async function begin(
     if (applied) response.headers.set("preference-applied", applied);
     return response;
   };
-  return options.wait > 0 ? waited(c, answer) : answer();
+  return options.wait > 0 ? countWaitingCall(c, answer) : answer();
 }
 
 /** A body that is the JSON text of a full prediction already: the object wrote it, from its own types. */

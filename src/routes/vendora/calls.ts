@@ -3,7 +3,7 @@ import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { creating } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
-import { streamed, waited } from "../../middleware/waiting-calls.ts";
+import { countOpenStream, countWaitingCall } from "../../middleware/waiting-calls.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
 import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
@@ -106,8 +106,10 @@ callRoutes.openapi(complete, async (c) => {
   const headers = c.req.valid("header");
   const beginning = () => begin(c, "chat_completions", request, webhook, headers);
   if (asked.stream)
-    return eventsOf(await streamed(c, async () => chatStream(services, await beginning(), asked)));
-  return waited(c, async () =>
+    return eventsOf(
+      await countOpenStream(c, async () => chatStream(services, await beginning(), asked)),
+    );
+  return countWaitingCall(c, async () =>
     jsonOf(chatCompletion(services, await endOfCall(services, await beginning()))),
   );
 });
@@ -116,7 +118,7 @@ callRoutes.openapi(embed, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
   const { input, ...asked } = request;
   const { services } = c.var;
-  return waited(c, async () => {
+  return countWaitingCall(c, async () => {
     const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
     return jsonOf(embeddingList(services, asked, await endOfCall(services, begun)));
   });

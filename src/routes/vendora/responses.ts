@@ -2,7 +2,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { authenticated, creating, requireStill } from "../../middleware/authentication.ts";
 import { calls, namesPrediction } from "../../middleware/vendora.ts";
-import { streamed, waited } from "../../middleware/waiting-calls.ts";
+import { countOpenStream, countWaitingCall } from "../../middleware/waiting-calls.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
 import {
   beginResponse,
@@ -195,11 +195,13 @@ responseRoutes.openapi(create, async (c) => {
     return begun;
   };
   if (stream)
-    return eventsOf(await streamed(c, async () => responseStream(services, await beginning())));
+    return eventsOf(
+      await countOpenStream(c, async () => responseStream(services, await beginning())),
+    );
   if (background) {
     return Response.json(await begunResponse(services, await beginning()), { status: 202 });
   }
-  return waited(c, async () => jsonOf(await endedResponse(services, await beginning())));
+  return countWaitingCall(c, async () => jsonOf(await endedResponse(services, await beginning())));
 });
 
 responseRoutes.openapi(get, async (c) => {
@@ -207,7 +209,9 @@ responseRoutes.openapi(get, async (c) => {
   const { stream, starting_after } = c.req.valid("query");
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
   if (stream) {
-    return eventsOf(await streamed(c, async () => replayResponse(services, found, starting_after)));
+    return eventsOf(
+      await countOpenStream(c, async () => replayResponse(services, found, starting_after)),
+    );
   }
   return jsonOf(presentResponse(found));
 });

@@ -23,7 +23,7 @@ export const tooManyReaders = (detail: string) =>
   new ProblemError("too_many_requests", detail, { "retry-after": RETRY_SECONDS });
 
 /** A stream counts until its end. @throws ProblemError too_many_requests */
-export async function countedReader<Stream extends EventStream | undefined>(
+export async function countOpenReader<Stream extends EventStream | undefined>(
   services: Services,
   reader: Reader,
   opening: () => Promise<Stream>,
@@ -39,7 +39,7 @@ export async function countedReader<Stream extends EventStream | undefined>(
 }
 
 /** A wait counts until there is what was waited for. @throws ProblemError too_many_requests */
-export async function countedWait<Answer>(
+export async function countWait<Answer>(
   services: Services,
   reader: Reader,
   waiting: () => Promise<Answer>,

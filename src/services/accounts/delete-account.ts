@@ -21,7 +21,7 @@ import { deleteAll } from "../../storage/files/files.ts";
 import { deleteModel } from "../../storage/models/models.ts";
 import { deletePredictions, noteRemoved } from "../../storage/predictions/predictions.ts";
 import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
-import { settleUnderWay } from "../predictions/reconcile.ts";
+import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { type Caller, forgetTokens } from "./tokens.ts";
@@ -63,7 +63,7 @@ async function remove(services: Services, user: UserRow, now: number): Promise<v
   await deleteAvatars(env.FILES, user.id);
   await removePredictions(services, user.id);
   for (const { id } of await someModels(db, user.id, MODELS)) {
-    await settleUnderWay(services, id);
+    await reconcileUnderWay(services, id);
     await deleteModel(db, id);
   }
   await deleteUsage(db, user.id, ROWS);

@@ -10,7 +10,10 @@ export const allowanceOf = (
 ): Allowance => ({ user_id: userId, max_bytes: max });
 
 /** @throws ProblemError conflict when what is written has no room */
-export async function withinRoom<Row>(services: Services, writing: Promise<Row>): Promise<Row> {
+export async function withinAllowance<Row>(
+  services: Services,
+  writing: Promise<Row>,
+): Promise<Row> {
   try {
     return await writing;
   } catch (error) {
@@ -23,7 +26,7 @@ export async function withinRoom<Row>(services: Services, writing: Promise<Row>)
  * may, as much as it makes in 10 s.
  * @throws ProblemError conflict
  */
-export async function requireRoom(services: Services, userId: string): Promise<void> {
+export async function requireAllowance(services: Services, userId: string): Promise<void> {
   const taken = await bytesOf.get(services.db, userId);
   if (taken && taken.bytes >= services.settings.accountBytes) throw full(services);
 }

@@ -31,11 +31,11 @@ import { remembered } from "../../storage/cache.ts";
 import { isFull } from "../../storage/database.ts";
 import { forgetRunnerTokens } from "../../storage/runners/runner-token-cache.ts";
 import { orConflict } from "../conflicts.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { isSuspended, SUSPENDED } from "./access.ts";
-import { allowanceOf, withinRoom } from "./storage-allowance.ts";
+import { allowanceOf, withinAllowance } from "./storage-allowance.ts";
 
 /** Who asks with an access token, or a session, which is for all models. */
 export interface Caller extends Holder {
@@ -197,7 +197,7 @@ export async function createToken(
     expires_at: expires,
   };
   await orConflict(
-    withinRoom(services, insertToken(db, row, MAX_TOKENS, allowanceOf(services, userId))),
+    withinAllowance(services, insertToken(db, row, MAX_TOKENS, allowanceOf(services, userId))),
     isFull,
     `An account may have ${MAX_TOKENS} access tokens. Revoke one that nobody uses any more.`,
   );
@@ -246,7 +246,7 @@ export const listTokens = (
   userId: string,
   request: PageRequest,
 ): Promise<Page<Token>> =>
-  page(services, request, {
+  paginate(services, request, {
     name: `tokens/${userId}`,
     find: (keyset) => tokensOf(services.db, userId, keyset),
     keyOf: ({ id }) => [id],
@@ -257,7 +257,7 @@ export const listRunnerTokens = (
   services: Services,
   request: PageRequest,
 ): Promise<Page<RunnerToken>> =>
-  page(services, request, {
+  paginate(services, request, {
     name: "runner_tokens",
     find: (keyset) => runnerTokensOf(services.db, keyset),
     keyOf: ({ id }) => [id],

@@ -15,7 +15,7 @@ import {
 import { isDuplicate } from "../../storage/database.ts";
 import type { Direction } from "../../storage/keyset.ts";
 import { orConflict } from "../conflicts.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { requireAccount } from "./access.ts";
@@ -97,7 +97,7 @@ export const listUsers = (
   direction: Direction,
   request: PageRequest,
 ): Promise<Page<User>> =>
-  page(services, request, {
+  paginate(services, request, {
     name: `users?${direction}`,
     find: (keyset) => usersOf(services.db, direction, keyset),
     keyOf: ({ id }) => [id],

@@ -9,7 +9,7 @@ import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
 import { fileResponse } from "./file-response.ts";
-import { fileAddress, requireGrant } from "./signed-urls.ts";
+import { requireGrant, signedFileUrl } from "./signed-urls.ts";
 
 /**
  * @param caller who asks without a signature
@@ -51,7 +51,7 @@ export async function createAddress(
   if (!(await headFile(services.env.FILES, key))) throw gone(file);
   const expires = Date.now() + seconds * 1000;
   return {
-    url: await fileAddress(services, origin, key, expires),
+    url: await signedFileUrl(services, origin, key, expires),
     expires_at: new Date(expires).toISOString(),
   };
 }

@@ -4,7 +4,7 @@ import { partLength, type Upload } from "../../protocol/upload.ts";
 import { listParts, type UploadRow } from "../../storage/files/uploads.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
-import { ADDRESS_SECONDS, fileAddress, partAddress } from "./signed-urls.ts";
+import { SIGNED_URL_SECONDS, signedFileUrl, signedPartUrl } from "./signed-urls.ts";
 
 export async function presentUpload(
   services: Services,
@@ -14,12 +14,12 @@ export async function presentUpload(
 ): Promise<Upload> {
   const { id, size, part_size, key, expires_at } = row;
   const pending = row.completed_at === null;
-  const until = Math.min(expires_at, Date.now() + ADDRESS_SECONDS * 1000);
+  const until = Math.min(expires_at, Date.now() + SIGNED_URL_SECONDS * 1000);
   const [parts, urls, fileUrl] = await Promise.all([
     pending ? listParts(services.db, id) : [],
     // An address lets whoever has it write: not who may only read.
     pending && scopes.includes("predict") ? partAddresses(services, row, origin, token_id) : [],
-    pending ? null : fileAddress(services, origin, key, until),
+    pending ? null : signedFileUrl(services, origin, key, until),
   ]);
   return {
     id,
@@ -48,6 +48,6 @@ export const partAddresses = (
     Array.from({ length: partCount(size, part_size) }, (_, n) => {
       const number = n + 1;
       const length = partLength(size, part_size, number);
-      return partAddress(services, origin, { id, number, length, holder }, expires_at);
+      return signedPartUrl(services, origin, { id, number, length, holder }, expires_at);
     }),
   );

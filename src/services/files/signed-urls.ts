@@ -1,5 +1,10 @@
 /** Addresses that need no token: made with the key of the deployment, and held against it. */
-import { addressKey, type Grant, isSigned, signGrant } from "../../domain/files/signed-url.ts";
+import {
+  type Grant,
+  signingKey as importSigningKey,
+  isSigned,
+  signGrant,
+} from "../../domain/files/signed-url.ts";
 import { ProblemError } from "../../errors.ts";
 import { derivedKey } from "../../lib/derived-key.ts";
 import { bytesOfHex } from "../../lib/hex.ts";
@@ -8,7 +13,7 @@ import { findKey } from "../../storage/keys.ts";
 import type { Services } from "../services.ts";
 
 /** How long the address of an upload's file is good for. */
-export const ADDRESS_SECONDS = 86_400;
+export const SIGNED_URL_SECONDS = 86_400;
 
 /** One part of an upload, for whom it is to be sent by. */
 export interface Part {
@@ -21,7 +26,7 @@ export interface Part {
 }
 
 /** The address of one part of an upload. @param expires unix ms */
-export async function partAddress(
+export async function signedPartUrl(
   services: Services,
   origin: string,
   { id, number, length, holder }: Part,
@@ -39,7 +44,7 @@ export async function partAddress(
  * @param origin of this deployment: files may have one of their own
  * @param key as R2 has it @param expires unix ms
  */
-export async function fileAddress(
+export async function signedFileUrl(
   services: Services,
   origin: string,
   key: string,
@@ -98,7 +103,7 @@ async function keysOf(services: Services): Promise<[CryptoKey, ...CryptoKey[]]> 
     const { secretKeys } = services.settings;
     const secrets = await Promise.all(secretKeys.map((one) => derivedKey(one, "addresses")));
     const [newest = await ownKey(services), ...older] = secrets;
-    keys = [await addressKey(newest), ...(await Promise.all(older.map(addressKey)))];
+    keys = [await importSigningKey(newest), ...(await Promise.all(older.map(importSigningKey)))];
     known.set(services, keys);
   }
   return keys;

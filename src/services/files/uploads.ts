@@ -26,7 +26,7 @@ import {
   type UploadRow,
 } from "../../storage/files/uploads.ts";
 import { isSuspended, requireAccess, SUSPENDED } from "../accounts/access.ts";
-import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
 import { type Part, requireGrant } from "./signed-urls.ts";
@@ -90,7 +90,7 @@ export async function beginUpload(
   const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
   const allowance = allowanceOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
   const inserting = insertUpload(db, row, max, allowance);
-  const inserted = await withinRoom(services, inserting).catch(async (error: unknown) => {
+  const inserted = await withinAllowance(services, inserting).catch(async (error: unknown) => {
     await abortMultipart(env.FILES, row);
     throw error;
   });

@@ -9,11 +9,11 @@ import {
   findCategories,
   saveCategory,
 } from "../../storage/models/categories.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
 export const listCategories = (services: Services, request: PageRequest): Promise<Page<Category>> =>
-  page(services, request, {
+  paginate(services, request, {
     name: "categories",
     find: (keyset) => categoriesOf(services.db, keyset),
     keyOf: ({ slug }) => [slug],

@@ -1,7 +1,7 @@
 /** Models: reading, listing and changing them. */
 import { v7 as uuid } from "uuid";
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
-import { merge } from "../../domain/merge-sorted.ts";
+import { mergeSorted } from "../../domain/merge-sorted.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, notSeen } from "../../errors.ts";
 import type {
@@ -25,12 +25,12 @@ import {
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
 import { requireAccess, requireAccount } from "../accounts/access.ts";
-import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import { getUser } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
-import { settleUnderWay } from "../predictions/reconcile.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
+import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
@@ -94,7 +94,7 @@ export async function createModel(
   const allowance = allowanceOf(services, caller.user_id);
   const inserting = insertModel(services.db, row, category_slugs, max, allowance);
   await orConflict(
-    unlessTaken(request.name, withinRoom(services, inserting)),
+    unlessTaken(request.name, withinAllowance(services, inserting)),
     isFull,
     `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
   );
@@ -123,7 +123,7 @@ export async function updateModel(
       category_slugs,
       allowanceOf(services, caller.user_id),
     );
-    await unlessTaken(changes.name ?? name, withinRoom(services, updating));
+    await unlessTaken(changes.name ?? name, withinAllowance(services, updating));
     forgetModel(caller, owner, name);
   }
   return presented(services, id);
@@ -137,7 +137,7 @@ export async function deleteModel(
   name: string,
 ): Promise<void> {
   const { id } = await readOwnModel(services, caller, owner, name);
-  await settleUnderWay(services, id);
+  await reconcileUnderWay(services, id);
   if (!(await deleteRow(services.db, id))) {
     throw conflict(
       `Predictions of '${owner}/${name}' are under way. Make it private, so that nobody else begins more, and delete it when they have ended.`,
@@ -173,10 +173,10 @@ export async function listModels(
   }));
   const keyOf = (row: ListedModelRow) =>
     sort === "predictions_count" ? [row.listed_count, row.id] : [row.id];
-  return page(services, request, {
+  return paginate(services, request, {
     name: `models/${ownerId ?? ""}?${sort}&${direction}&${slugs.join("&")}`,
     find: async (keyset) =>
-      merge(
+      mergeSorted(
         await modelsOf(services.db, lists, keyset),
         { keyOf, ascending: ascends(direction, keyset) },
         keyset.limit,
@@ -192,7 +192,7 @@ export const listOwnModels = (
   caller: Caller,
   request: PageRequest,
 ): Promise<Page<ModelItem>> =>
-  page(services, request, {
+  paginate(services, request, {
     name: `user/models/${caller.user_id}`,
     find: (keyset) => ownModelsOf(services.db, caller.user_id, caller.models, keyset),
     keyOf: ({ id }) => [id],

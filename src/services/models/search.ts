@@ -23,7 +23,7 @@ import {
   searchUsers as usersMatching,
 } from "../../storage/models/search.ts";
 import type { Caller } from "../accounts/tokens.ts";
-import { type List, type Page, type PageRequest, page } from "../pagination.ts";
+import { type List, type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
 /** Where more than this match as typed, words that are spelt otherwise are not looked for. */
@@ -47,7 +47,7 @@ export function searchModels(
     userId: ownerId,
     find: modelsMatching,
   };
-  return page(services, request, {
+  return paginate(services, request, {
     name: JSON.stringify(["search models", q, ownerId ?? "-"]),
     ...ranked(services.db, search),
     present: services.present.foundModel,
@@ -66,7 +66,7 @@ export function searchUsers(
     userId: undefined,
     find: usersMatching,
   };
-  return page(services, request, {
+  return paginate(services, request, {
     name: JSON.stringify(["search users", q]),
     ...ranked(services.db, search),
     present: services.present.user,

@@ -11,9 +11,9 @@ import {
   type VariableSummaryRow,
   listVariables as variablesOf,
 } from "../../storage/models/variables.ts";
-import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
 import type { Caller } from "../accounts/tokens.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { readOwnModel } from "./models.ts";
@@ -30,7 +30,7 @@ export async function listVariables(
   request: PageRequest,
 ): Promise<Page<Variable>> {
   const { id } = await readOwnModel(services, caller, owner, name);
-  return page(services, request, {
+  return paginate(services, request, {
     name: `variables/${id}`,
     find: (keyset) => variablesOf(services.db, id, keyset),
     keyOf: ({ name }) => [name],
@@ -60,7 +60,7 @@ export async function setVariable(
     updated_at: Date.now(),
   };
   const saving = saveVariable(services.db, row, ROOM, allowanceOf(services, caller.user_id));
-  if (!(await withinRoom(services, saving))) {
+  if (!(await withinAllowance(services, saving))) {
     throw conflict(
       `A model may have ${ROOM.variables} variables, and about 90 KB in all of them together. Delete one that no version wants.`,
     );

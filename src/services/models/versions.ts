@@ -17,12 +17,12 @@ import {
   type VersionRow,
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
-import { allowanceOf, withinRoom } from "../accounts/storage-allowance.ts";
+import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import { imagePathOf } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
-import { settleUnderWay } from "../predictions/reconcile.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
+import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModel, forgetVersion, noVersion } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
@@ -67,7 +67,7 @@ export async function createVersion(
     allowanceOf(services, caller.user_id),
   );
   const version = await orConflict(
-    withinRoom(services, inserting),
+    withinAllowance(services, inserting),
     isFull,
     `A model may have ${max} versions. Delete one that nobody runs any more, or ask the operator to raise MAX_VERSIONS.`,
   );
@@ -99,7 +99,7 @@ export async function deleteVersion(
 ): Promise<void> {
   const { id } = await readOwnModel(services, caller, owner, name);
   if (!(await findVersion(services.db, id, number))) throw noVersion(`${owner}/${name}`, number);
-  await settleUnderWay(services, id, number);
+  await reconcileUnderWay(services, id, number);
   if (!(await deleteRow(services.db, id, number))) {
     throw conflict(
       `Predictions of '${owner}/${name}:${number}' are under way. Publish another version for those to come, and delete it when they have ended.`,
@@ -118,7 +118,7 @@ export async function listVersions(
   request: PageRequest,
 ): Promise<{ page: Page<VersionSummary>; shared: boolean }> {
   const { id, visibility } = await readModel(services, caller, owner, name);
-  const versions = await page(services, request, {
+  const versions = await paginate(services, request, {
     name: `versions/${id}`,
     find: (keyset) => versionsOf(services.db, id, keyset),
     keyOf: ({ number }) => [number],

@@ -1,7 +1,7 @@
 /** Creating predictions: the object and its row, side by side, once per Idempotency-Key. */
 import { v7 as uuid } from "uuid";
 import { sha256 } from "../../domain/accounts/token.ts";
-import { projection } from "../../domain/predictions/prediction-row.ts";
+import { predictionRow } from "../../domain/predictions/prediction-row.ts";
 import { initialState, type PredictionSpec } from "../../domain/predictions/state.ts";
 import { validateInput } from "../../domain/schemas/json-schema.ts";
 import {
@@ -29,15 +29,15 @@ import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { insertPrediction, projectPredictions } from "../../storage/predictions/predictions.ts";
 import { endpointsOf } from "../../storage/webhooks/endpoint-cache.ts";
-import { requireRoom } from "../accounts/storage-allowance.ts";
+import { requireAllowance } from "../accounts/storage-allowance.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
 import { checkWebhook, storedWebhook } from "../webhooks/webhooks.ts";
 import { inputFiles } from "./input-files.ts";
-import { specOf } from "./prediction-spec.ts";
+import { predictionSpec } from "./prediction-spec.ts";
 import { notePlace } from "./predictions.ts";
 import { discard, storedInputOf, storeInput } from "./stored-input.ts";
-import { findTarget, type Target } from "./version-resolution.ts";
+import { findTarget, type ResolvedVersion } from "./version-resolution.ts";
 
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
@@ -61,7 +61,7 @@ export interface CreateOptions {
 export interface Order {
   /** The model, as its caller has named it. */
   reference: string;
-  target: Target;
+  target: ResolvedVersion;
   call: VendoraCall | null;
   request: CreatePredictionOfVersion;
 }
@@ -93,7 +93,7 @@ export async function createPrediction(
     findTarget(services, caller, reference),
     // Looked up beside it, and remembered: where nothing is known yet it costs no time of its own.
     endpointsOf(services.db, caller.user_id),
-    requireRoom(services, caller.user_id),
+    requireAllowance(services, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
   return createOrdered(services, caller, { reference, target, call, request }, options);
@@ -116,7 +116,7 @@ export async function createOrdered(
     inputFiles(services, caller, { schema, input: request.input, text, origin }),
     storedWebhook(services, id, request.webhook),
     endpointsOf(services.db, caller.user_id),
-    requireRoom(services, caller.user_id),
+    requireAllowance(services, caller.user_id),
   ]);
   // A reference may be another model's by the time that it comes again.
   const of = [target.model.id, reference, request];
@@ -125,7 +125,7 @@ export async function createOrdered(
   const storedInput = storedInputOf(text);
   const found = { files, storedInput, webhook, endpoints };
   const circumstances = { id, call, origin, cancelAfter, requestHash, ...found };
-  const spec = await specOf(services, caller, target, request, circumstances);
+  const spec = await predictionSpec(services, caller, target, request, circumstances);
   const beginning = { spec, input: text, wait: options.wait * 1000 };
   return key === undefined
     ? begin(services, beginning, options)
@@ -268,4 +268,4 @@ function unavailable(
 
 /** The row of a prediction that has only just begun: event 1 is all there is. */
 const rowOf = (spec: PredictionSpec, objectId: string) =>
-  projection(spec, initialState(spec), objectId, 1);
+  predictionRow(spec, initialState(spec), objectId, 1);

@@ -2,7 +2,7 @@
 
 import { wanted } from "../../domain/models/variables.ts";
 import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
-import { keysOf } from "../../domain/scheduling/isolation.ts";
+import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
@@ -10,7 +10,7 @@ import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
-import type { Target } from "./version-resolution.ts";
+import type { ResolvedVersion } from "./version-resolution.ts";
 
 export const DEFAULT_HARDWARE = "cpu";
 const TIMEOUT_SECONDS = 1_800;
@@ -34,10 +34,10 @@ export interface Circumstances {
   endpoints: PredictionSpec["endpoints"];
 }
 
-export async function specOf(
+export async function predictionSpec(
   { settings }: Services,
   caller: Caller,
-  { model, version }: Target,
+  { model, version }: ResolvedVersion,
   request: CreatePredictionOfVersion,
   {
     id,
@@ -73,7 +73,7 @@ export async function specOf(
         `${settings.imageRegistry}/${model.owner}/${model.name}`,
       digest: version.container_image_digest,
     },
-    keys: await keysOf(secret, {
+    keys: await isolationKeys(secret, {
       model_id: model.id,
       version_number: version.number,
       isolation,

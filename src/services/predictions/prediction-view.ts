@@ -7,7 +7,7 @@ import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeli
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { rootOf } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notSeen } from "../../errors.ts";
-import { readBeginning } from "../../lib/truncated-json.ts";
+import { readTruncatedJson } from "../../lib/truncated-json.ts";
 import type { History } from "../../objects/prediction/history.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -21,11 +21,11 @@ import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createOrdered } from "./create-prediction.ts";
 import { textOf } from "./prediction-text.ts";
-import { findRun, ownPredictions, placeOf } from "./predictions.ts";
-import { refreshed, withUploads } from "./refresh-input-urls.ts";
+import { findRun, ownPredictions, predictionStub } from "./predictions.ts";
+import { refreshInputUrls, withUploads } from "./refresh-input-urls.ts";
 import { findTarget } from "./version-resolution.ts";
 
-export interface Run
+export interface PredictionView
   extends Pick<History, "canceling" | "last" | "setup" | "logs">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
@@ -51,15 +51,15 @@ export interface Run
 }
 
 /** As it is at this moment. @throws ProblemError not_found */
-export async function readRun(
+export async function viewPrediction(
   services: Services,
   caller: Caller,
   id: string,
   origin: string,
-): Promise<Run> {
+): Promise<PredictionView> {
   const row = await findRun(services, caller, id);
   const [history, version, places] = await Promise.all([
-    placeOf(services, caller, id).then((stub) => stub.history()),
+    predictionStub(services, caller, id).then((stub) => stub.history()),
     findVersion(services.db, row.model_id, row.version_number),
     placesOf(services, caller, [row.model_id]),
   ]);
@@ -74,7 +74,7 @@ export async function readRun(
   );
   const { canceling, last, moments, setup, logs, output } = history;
   const live = !isTerminal(prediction.status);
-  const input = history.input && (await refreshed(services, caller, origin, history.input));
+  const input = history.input && (await refreshInputUrls(services, caller, origin, history.input));
   return {
     prediction,
     model,
@@ -101,7 +101,7 @@ async function beginningOf({ env }: Services, id: string, { name }: StoredValue)
   const range = { offset: 0, length: BEGINNING + 1 };
   const file = await getFile(env.FILES, valueKey(id, name), { range });
   if (!file) return undefined;
-  return readBeginning(cleanEnd(await file.text())).slice(0, BEGINNING);
+  return readTruncatedJson(cleanEnd(await file.text())).slice(0, BEGINNING);
 }
 
 /** Of a character that lies on the edge, not all bytes were read. */
@@ -123,26 +123,26 @@ const NOTHING_KEPT = {
   omitted: 0,
   input: undefined,
   shownInput: undefined,
-} satisfies Partial<Run>;
+} satisfies Partial<PredictionView>;
 
 /** One in a list, and where its model is now: as of a Run. */
-export interface ListedRun {
+export interface ListedPrediction {
   prediction: Prediction;
   model: string | undefined;
 }
 
 /** As listOwnPredictions has them. @throws ValidationFailure for a cursor that is not one of this list */
-export async function listRuns(
+export async function viewPredictions(
   services: Services,
   caller: Caller,
   query: PredictionQuery,
   request: PageRequest,
-): Promise<Page<ListedRun>> {
+): Promise<Page<ListedPrediction>> {
   const rows = await ownPredictions(services, caller, query, request, (row) => row);
   const ids = rows.items.map(({ model_id }) => model_id);
   const places = await placesOf(services, caller, [...new Set(ids)]);
   const { origin } = new URL(request.url);
-  const listed = (row: PredictionRow): ListedRun => ({
+  const listed = (row: PredictionRow): ListedPrediction => ({
     prediction: services.present.prediction(row, origin),
     model: places.get(row.model_id),
   });
@@ -160,7 +160,7 @@ async function placesOf({ db }: Services, caller: Caller, ids: string[]) {
 }
 
 /** Cog says of an iterator of texts whether they are to be read as one. */
-function displayOf(output: Keywords): Run["display"] {
+function displayOf(output: Keywords): PredictionView["display"] {
   return "x-cog-array-type" in output && !("x-cog-array-display" in output) ? "list" : "text";
 }
 
@@ -177,7 +177,7 @@ export async function retryPrediction(
   origin: string,
 ): Promise<string> {
   const row = await findRun(services, caller, id);
-  const asked = await (await placeOf(services, caller, id)).asked();
+  const asked = await (await predictionStub(services, caller, id)).asked();
   if (!asked) throw conflict("Its input is removed: it cannot be run again.");
   const model = await findModel(services.db, row.model_id);
   if (!model) throw notSeen(`The model '${row.model_owner}/${row.model_name}'`);

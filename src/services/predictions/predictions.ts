@@ -2,7 +2,7 @@
 
 import { accessToRun } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
-import { merge } from "../../domain/merge-sorted.ts";
+import { mergeSorted } from "../../domain/merge-sorted.ts";
 import { conflict, notSeen, ProblemError } from "../../errors.ts";
 import type { Snapshot } from "../../objects/prediction/record.ts";
 import {
@@ -27,15 +27,15 @@ import {
 import { requireAccess } from "../accounts/access.ts";
 import { tooManyReaders } from "../accounts/concurrency.ts";
 import type { Caller } from "../accounts/tokens.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { type EventStream, piped } from "./event-stream.ts";
 import { textOf } from "./prediction-text.ts";
 
 /** Where predictions live, and whose they are, by `user:id`. They never move. */
-const places = immutable<Place>(50_000);
+const objectIds = immutable<ObjectLocation>(50_000);
 
-type Place = Pick<PredictionRow, "object_id" | "model_id">;
+type ObjectLocation = Pick<PredictionRow, "object_id" | "model_id">;
 
 /** A prediction in full, as JSON text, and a mark that changes with it. */
 export interface PredictionText {
@@ -51,7 +51,7 @@ export async function getPrediction(
   id: string,
   origin: string,
 ): Promise<PredictionText> {
-  const snapshot = await (await placeOf(services, caller, id)).get();
+  const snapshot = await (await predictionStub(services, caller, id)).get();
   if (snapshot) return predictionText(services, snapshot);
   const row = await findRun(services, caller, id);
   const removed: PredictionWithIO = {
@@ -97,10 +97,10 @@ export async function ownPredictions<Item>(
     models: caller.models,
   };
   const keyOf = ({ id }: PredictionRow) => [id];
-  return page(services, request, {
+  return paginate(services, request, {
     name: `predictions/${caller.user_id}/${model ?? ""}?${wanted.join("&")}`,
     find: async (keyset) =>
-      merge(
+      mergeSorted(
         await listPredictions(db, caller.user_id, filter, keyset),
         { keyOf, ascending: ascends("desc", keyset) },
         keyset.limit,
@@ -126,7 +126,7 @@ export async function removePrediction(
   caller: Caller,
   id: string,
 ): Promise<void> {
-  const result = await (await placeOf(services, caller, id)).remove();
+  const result = await (await predictionStub(services, caller, id)).remove();
   if (result === "under way") throw conflict("The prediction has not ended: cancel it first.");
   // What has been removed before stays removed.
   if (result === "unknown") return;
@@ -139,7 +139,7 @@ export async function cancelPrediction(
   caller: Caller,
   id: string,
 ): Promise<void> {
-  const result = await (await placeOf(services, caller, id)).cancel("canceled by its owner");
+  const result = await (await predictionStub(services, caller, id)).cancel("canceled by its owner");
   if (result !== "accepted") {
     throw conflict("The prediction has ended already: there is nothing to cancel.");
   }
@@ -155,7 +155,7 @@ export async function streamPrediction(
   id: string,
   options: StreamOptions,
 ): Promise<EventStream | undefined> {
-  return readLog(services, await placeOf(services, caller, id), id, options);
+  return readLog(services, await predictionStub(services, caller, id), id, options);
 }
 
 /** As of streamPrediction, of nobody's in particular. */
@@ -201,12 +201,12 @@ export async function findRun(
 }
 
 /** Where one lives that the caller may touch. @throws ProblemError not_found, forbidden */
-export async function placeOf(
+export async function predictionStub(
   services: Services,
   caller: Caller,
   id: string,
 ): Promise<PredictionStub> {
-  const known = places.get(`${caller.user_id}:${id}`);
+  const known = objectIds.get(`${caller.user_id}:${id}`);
   if (known) await requireRun(services, caller, { ...known, user_id: caller.user_id, id });
   const { object_id } = known ?? (await findRun(services, caller, id));
   const stub = predictionWithId(services.env, object_id);
@@ -219,8 +219,8 @@ export function notePlace({
   id,
   object_id,
   model_id,
-}: Pick<PredictionRow, "user_id" | "id"> & Place): void {
-  places.set(`${user_id}:${id}`, { object_id, model_id });
+}: Pick<PredictionRow, "user_id" | "id"> & ObjectLocation): void {
+  objectIds.set(`${user_id}:${id}`, { object_id, model_id });
 }
 
 const requireRun = (

@@ -12,7 +12,7 @@ import type { Services } from "../services.ts";
  * A row as it should be; undefined when its object was never begun, or not yet, or for another:
  * of two requests with one Idempotency-Key only the first begins it.
  */
-export async function asItIs(
+export async function reconciledRow(
   { env }: Services,
   row: PredictionRow,
 ): Promise<ProjectionMessage | undefined> {
@@ -22,13 +22,13 @@ export async function asItIs(
 }
 
 /** Rows lag a second behind: what has just ended is not under way any more. */
-export async function settleUnderWay(
+export async function reconcileUnderWay(
   services: Services,
   modelId: string,
   version?: number,
 ): Promise<void> {
   const rows = await findUnderWay(services.db, modelId, version);
-  const now = await Promise.all(rows.map((row) => asItIs(services, row)));
+  const now = await Promise.all(rows.map((row) => reconciledRow(services, row)));
   await projectPredictions(
     services.db,
     now.filter((row) => row !== undefined),

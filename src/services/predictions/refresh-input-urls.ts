@@ -4,7 +4,7 @@ import { ProblemError } from "../../errors.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import { createAddress } from "../files/files.ts";
-import { fileAddress } from "../files/signed-urls.ts";
+import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 
 /** So long somebody looks at a page. */
@@ -18,7 +18,7 @@ const SIGNED =
  * Uploads are named by addresses that last for a day: of those that have expired it has new ones,
  * for it is their owner who looks. @param input JSON text
  */
-export async function refreshed(
+export async function refreshInputUrls(
   services: Services,
   caller: Caller,
   origin: string,
@@ -68,7 +68,7 @@ export async function withUploads(
         .filter(({ completed_at }) => completed_at !== null)
         .filter((upload) => accessToUpload(caller, upload) === "granted")
         .map(async ({ id, key }): Promise<[string, string]> => {
-          return [id, JSON.stringify(await fileAddress(services, origin, key, expires))];
+          return [id, JSON.stringify(await signedFileUrl(services, origin, key, expires))];
         }),
     ),
   );

@@ -13,7 +13,7 @@ import {
   projectPredictions,
 } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import { asItIs } from "./reconcile.ts";
+import { reconciledRow } from "./reconcile.ts";
 
 /** In one sweep: a hundred thousand rows of one account go in an hour. */
 const ACCOUNTS = 50;
@@ -43,7 +43,7 @@ export async function sweepHistory(services: Services, now: number): Promise<voi
 async function askObjects(services: Services, user: string, before: string): Promise<void> {
   const { db } = services;
   const rows = await findUnremoved(db, user, before, OBJECTS);
-  const known = await Promise.all(rows.map((row) => asItIs(services, row)));
+  const known = await Promise.all(rows.map((row) => reconciledRow(services, row)));
   await projectPredictions(
     db,
     known.filter((row) => row !== undefined),

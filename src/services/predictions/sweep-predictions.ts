@@ -12,17 +12,19 @@ import {
   takeOverdue,
 } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import { asItIs } from "./reconcile.ts";
+import { reconciledRow } from "./reconcile.ts";
 
 const CHECK_EVERY_MS = 5 * 60_000;
 const ROWS = 100;
 
 /** @returns how many rows were held against their objects. */
-export async function sweep(services: Services, now: number): Promise<number> {
+export async function sweepPredictions(services: Services, now: number): Promise<number> {
   const { db } = services;
   const overdue = await takeOverdue(db, now - CHECK_EVERY_MS, now, ROWS);
   const rows = await Promise.all(
-    overdue.map(async (row) => (await asItIs(services, row)) ?? neverBegun(services, row, now)),
+    overdue.map(
+      async (row) => (await reconciledRow(services, row)) ?? neverBegun(services, row, now),
+    ),
   );
   await projectPredictions(db, rows);
   await allOf(db, syncListings(db));

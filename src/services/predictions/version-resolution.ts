@@ -2,13 +2,13 @@
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notSeen, ProblemError } from "../../errors.ts";
 import { remembered } from "../../storage/cache.ts";
-import { type TargetRow, findTarget as targetOf } from "../../storage/models/models.ts";
+import { type TargetRow, resolveVersion as targetOf } from "../../storage/models/models.ts";
 import { findVersion, type VersionRow } from "../../storage/models/versions.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
 
-export interface Target {
+export interface ResolvedVersion {
   model: TargetRow;
   version: VersionRow;
 }
@@ -67,7 +67,7 @@ export async function findTarget(
   services: Services,
   caller: Caller,
   reference: string,
-): Promise<Target> {
+): Promise<ResolvedVersion> {
   const [path = "", number] = reference.split(":", 2);
   const model = await findModel(services, caller, path);
   const what = `The model '${path}'`;

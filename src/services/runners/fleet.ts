@@ -13,9 +13,9 @@ import {
   listRunners as runnersOf,
 } from "../../storage/runners/runners.ts";
 import { assetsOf } from "../assets.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
-import { answered } from "../with-timeout.ts";
+import { withTimeout } from "../with-timeout.ts";
 import { runnerIds } from "./runners.ts";
 
 /** A runner whose last so many reports are missing is shown as offline. */
@@ -27,7 +27,7 @@ export async function listRunners(
   request: PageRequest,
 ): Promise<Page<RunnerState>> {
   const { db } = services;
-  return page(services, request, {
+  return paginate(services, request, {
     name: "runners",
     find: async (keyset) => lookAtAll(services, await runnersOf(db, keyset)),
     keyOf: ({ id }) => [id],
@@ -110,7 +110,7 @@ export async function removeRunner(services: Services, id: string): Promise<void
 
 /** What waits, for each class of machines. */
 export const listQueues = (services: Services, request: PageRequest): Promise<Page<QueueState>> =>
-  page(services, request, {
+  paginate(services, request, {
     name: "queues",
     find: async (keyset) =>
       Promise.all(
@@ -123,7 +123,7 @@ export const listQueues = (services: Services, request: PageRequest): Promise<Pa
   });
 
 async function readQueue({ env }: Services, hardware: string): Promise<QueueState> {
-  const depth = await answered(poolOf(env, hardware).depth(), `pool ${hardware}`);
+  const depth = await withTimeout(poolOf(env, hardware).depth(), `pool ${hardware}`);
   const unknown = { waiting: null, free: null, oldest_wait_ms: null, median_wait_ms: null };
   return { hardware, ...(depth ?? unknown) };
 }
@@ -148,12 +148,12 @@ async function lookAtAll(services: Services, rows: RunnerRow[]): Promise<RunnerS
   const pools = [...new Set(rows.map(({ hardware }) => hardware))];
   const [view, asides] = await Promise.all([
     viewOf(services),
-    Promise.all(pools.map((pool) => answered(poolOf(env, pool).aside(), `pool ${pool}`))),
+    Promise.all(pools.map((pool) => withTimeout(poolOf(env, pool).aside(), `pool ${pool}`))),
   ]);
   const aside = new Map(asides.flatMap((one) => [...(one ?? [])]));
   const runners = await Promise.all(
     rows.map(async (row) => {
-      const presence = await answered(runnerAt(env, row.id).look(), `runner ${row.id}`);
+      const presence = await withTimeout(runnerAt(env, row.id).look(), `runner ${row.id}`);
       return { ...shown(row, presence, view), set_aside_until: timeOrNull(aside.get(row.id)) };
     }),
   );

@@ -10,12 +10,12 @@ import {
   listHardware as hardwareOf,
   saveHardware,
 } from "../../storage/runners/hardware.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { DEFAULT_HARDWARE } from "../predictions/prediction-spec.ts";
 import type { Services } from "../services.ts";
 
 export const listHardware = (services: Services, request: PageRequest): Promise<Page<Hardware>> =>
-  page(services, request, {
+  paginate(services, request, {
     name: "hardware",
     find: (keyset) => hardwareOf(services.db, keyset),
     keyOf: ({ identifier }) => [identifier],

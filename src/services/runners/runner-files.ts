@@ -18,7 +18,7 @@ import { findUpload } from "../../storage/files/uploads.ts";
 import { assemble, noteComplete } from "../files/complete-upload.ts";
 import { fileResponse } from "../files/file-response.ts";
 import { partAddresses } from "../files/present-upload.ts";
-import { fileAddress } from "../files/signed-urls.ts";
+import { signedFileUrl } from "../files/signed-urls.ts";
 import { beginUpload } from "../files/uploads.ts";
 import type { Services } from "../services.ts";
 import { leased } from "./runners.ts";
@@ -141,4 +141,4 @@ function newKey({ id }: StoringPrediction, name: string): string {
 
 /** Good for as long as the file is there at most. */
 const addressOf = (services: Services, { url, keep_seconds }: StoringPrediction, key: string) =>
-  fileAddress(services, new URL(url).origin, key, Date.now() + keep_seconds * 1000);
+  signedFileUrl(services, new URL(url).origin, key, Date.now() + keep_seconds * 1000);

@@ -1,7 +1,10 @@
 /** How many accounts one network, or one invitation, has tried to make in a day. */
 import { sha256 } from "../../domain/accounts/token.ts";
 import { ProblemError } from "../../errors.ts";
-import { countTry, deleteTriesBefore } from "../../storage/accounts/sign-up-attempts.ts";
+import {
+  countSignUpAttempt,
+  deleteSignUpAttemptsBefore,
+} from "../../storage/accounts/sign-up-attempts.ts";
 import type { Services } from "../services.ts";
 
 /** An office signs up in a day; whoever asks for each address of a list would need weeks for a page of it. */
@@ -16,7 +19,11 @@ const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10);
  */
 export async function countAccountTried({ db, settings }: Services, by: string): Promise<void> {
   const day = dayOf(Date.now());
-  const tried = await countTry(db, day, await sha256(`${settings.secretKeys[0]} sign-up ${by}`));
+  const tried = await countSignUpAttempt(
+    db,
+    day,
+    await sha256(`${settings.secretKeys[0]} sign-up ${by}`),
+  );
   if (tried <= A_DAY) return;
   throw new ProblemError(
     "too_many_requests",
@@ -26,4 +33,5 @@ export async function countAccountTried({ db, settings }: Services, by: string):
 }
 
 /** Those of yesterday count for nothing. */
-export const sweepTries = ({ db }: Services, now: number) => deleteTriesBefore(db, dayOf(now));
+export const sweepTries = ({ db }: Services, now: number) =>
+  deleteSignUpAttemptsBefore(db, dayOf(now));

@@ -18,7 +18,7 @@ import type { Webhook } from "../../protocol/webhook.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import { type Created, createOrdered } from "../predictions/create-prediction.ts";
 import { textOf } from "../predictions/prediction-text.ts";
-import { findTarget, type Target } from "../predictions/version-resolution.ts";
+import { findTarget, type ResolvedVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { timedOut } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
@@ -26,7 +26,7 @@ import { parsedLog } from "./parsed-log.ts";
 
 export interface Call {
   call: VendoraCall;
-  target: Target;
+  target: ResolvedVersion;
   body: { model: string; stream?: boolean | null | undefined } & Record<string, Json>;
   /** Scheme and host that the request came to. */
   origin: string;
@@ -54,7 +54,7 @@ export async function findCallable(
   caller: Caller,
   model: string,
   call: VendoraCall,
-): Promise<Target> {
+): Promise<ResolvedVersion> {
   const target = await findTarget(services, caller, model).catch((error: unknown) => {
     if (!(error instanceof ProblemError && error.code === "not_found")) throw error;
     const message = `The model '${model}' does not exist or you do not have access to it. ${LISTED}`;

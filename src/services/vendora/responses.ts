@@ -13,7 +13,7 @@ import {
 } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
-import { placeOf, removePrediction } from "../predictions/predictions.ts";
+import { predictionStub, removePrediction } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 import { contentOf, secondsOf } from "./calls.ts";
 import { LogReader } from "./log-reader.ts";
@@ -46,7 +46,7 @@ export async function findResponse(
 async function lookUp(services: Services, caller: Caller, id: string) {
   const predictionId = predictionIdOf(id);
   if (!predictionId) return undefined;
-  const stub = await placeOf(services, caller, predictionId).catch((error: unknown) => {
+  const stub = await predictionStub(services, caller, predictionId).catch((error: unknown) => {
     if (error instanceof ProblemError && error.code === "not_found") return undefined;
     throw error;
   });

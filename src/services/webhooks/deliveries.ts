@@ -3,12 +3,12 @@
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
 import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
 import { notFound } from "../../errors.ts";
-import type { LedgerEntry } from "../../objects/prediction/deliveries.ts";
+import type { EventDeliveries } from "../../objects/prediction/deliveries.ts";
 import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { endpointOf } from "../../storage/webhooks/endpoint-cache.ts";
 import type { Caller } from "../accounts/tokens.ts";
 import type { Page } from "../pagination.ts";
-import { placeOf } from "../predictions/predictions.ts";
+import { predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
 /**
@@ -20,7 +20,7 @@ export async function listWebhooks(
   caller: Caller,
   predictionId: string,
 ): Promise<Page<WebhookEvent>> {
-  const entries = (await (await placeOf(services, caller, predictionId)).ledger()) ?? [];
+  const entries = (await (await predictionStub(services, caller, predictionId)).ledger()) ?? [];
   const items = await Promise.all(entries.map((one) => present(services, predictionId, one)));
   const alone = { next_cursor: null, previous_cursor: null, next_url: null, previous_url: null };
   return { items, ...alone };
@@ -37,7 +37,7 @@ export async function redeliver(
   id: string,
   endpointId: string | null | undefined,
 ): Promise<WebhookEvent> {
-  const stub = await placeOf(services, caller, predictionId);
+  const stub = await predictionStub(services, caller, predictionId);
   const sequence = sequenceOf(id, predictionId);
   const entry = sequence === undefined ? undefined : await stub.redeliver(sequence, endpointId);
   if (entry) return present(services, predictionId, entry);
@@ -48,7 +48,7 @@ export async function redeliver(
 async function present(
   services: Services,
   predictionId: string,
-  { sequence, event, at, deliveries, own_url }: LedgerEntry,
+  { sequence, event, at, deliveries, own_url }: EventDeliveries,
 ): Promise<WebhookEvent> {
   const urlOf = async (endpointId: string | null) =>
     endpointId === null ? own_url : ((await endpointOf(services.db, endpointId))?.url ?? null);

@@ -27,7 +27,7 @@ import {
 } from "../../storage/webhooks/endpoints.ts";
 import { requireAccount } from "../accounts/access.ts";
 import type { Caller } from "../accounts/tokens.ts";
-import { type Page, type PageRequest, page } from "../pagination.ts";
+import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
 /**
@@ -86,7 +86,7 @@ export async function listEndpoints(
 ): Promise<Page<WebhookEndpoint>> {
   await requireEndpoints(services, caller);
   const { user_id } = caller;
-  return page(services, request, {
+  return paginate(services, request, {
     name: `webhook_endpoints/${user_id}`,
     find: (keyset) => endpointsOf(services.db, user_id, keyset),
     keyOf: ({ id }) => [id],

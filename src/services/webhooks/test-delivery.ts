@@ -1,6 +1,6 @@
 /** Test deliveries: what an endpoint makes of a prediction that never was. */
 import { v7 as uuid } from "uuid";
-import { Unopened } from "../../domain/encryption.ts";
+import { DecryptionFailed } from "../../domain/encryption.ts";
 import { eventId } from "../../domain/webhooks/event-id.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { signingSecrets } from "../../domain/webhooks/stored-secret.ts";
@@ -48,7 +48,7 @@ export async function testEndpoint(
 }
 
 function unopened(error: unknown): never {
-  if (!(error instanceof Unopened)) throw error;
+  if (!(error instanceof DecryptionFailed)) throw error;
   throw new ProblemError("unavailable", `A secret of it could not be opened: ${error.message}.`);
 }
 

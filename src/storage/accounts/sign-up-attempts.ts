@@ -3,7 +3,7 @@ import type { Database } from "../database.ts";
 import { signUpTries } from "../schema.ts";
 
 /** @returns how many there are then */
-export async function countTry(db: Database, day: string, by: string): Promise<number> {
+export async function countSignUpAttempt(db: Database, day: string, by: string): Promise<number> {
   const [row] = await db
     .insert(signUpTries)
     .values({ day, by, tries: 1 })
@@ -15,6 +15,6 @@ export async function countTry(db: Database, day: string, by: string): Promise<n
   return row?.tries ?? 0;
 }
 
-export async function deleteTriesBefore(db: Database, day: string): Promise<void> {
+export async function deleteSignUpAttemptsBefore(db: Database, day: string): Promise<void> {
   await db.delete(signUpTries).where(lt(signUpTries.day, day));
 }

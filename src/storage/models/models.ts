@@ -137,7 +137,7 @@ export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>
  * A model with its latest version, as far as predictions need them.
  * @param ownerId whose private one it is; undefined: one that is not private
  */
-export const findTarget = (
+export const resolveVersion = (
   db: Database,
   owner: string,
   name: string,
@@ -168,7 +168,7 @@ export const findTarget = (
     )
     .get();
 
-export type TargetRow = NonNullable<Awaited<ReturnType<typeof findTarget>>>;
+export type TargetRow = NonNullable<Awaited<ReturnType<typeof resolveVersion>>>;
 
 /**
  * An owner's models, newest to oldest.

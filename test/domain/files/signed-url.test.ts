@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  addressKey,
   type Grant,
   isSigned,
   signGrant,
+  signingKey,
 } from "../../../src/domain/files/signed-url.ts";
 
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
@@ -13,7 +13,7 @@ const OTHER = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5f";
 const EXPIRES = 1_800_000_000;
 const PART: Grant = ["part", ID, 3, 16_777_216, OTHER];
 
-const key = await addressKey(new Uint8Array(32).fill(15));
+const key = await signingKey(new Uint8Array(32).fill(15));
 
 test("a signature is 43 characters of base64url, the same each time", async () => {
   const signature = await signGrant(key, PART, EXPIRES);
@@ -54,14 +54,14 @@ test("a file's is not good for another, whatever the names hold", async () => {
 });
 
 test("another deployment's key does not do, and no wrong signature throws", async () => {
-  const foreign = await signGrant(await addressKey(new Uint8Array(32).fill(240)), PART, EXPIRES);
+  const foreign = await signGrant(await signingKey(new Uint8Array(32).fill(240)), PART, EXPIRES);
   for (const signature of [foreign, "A".repeat(43), "-_".repeat(21), ""]) {
     expect(await isSigned([key], PART, EXPIRES, signature)).toBe(false);
   }
 });
 
 test("one that an older key has signed is good while that is listed", async () => {
-  const older = await addressKey(new Uint8Array(32).fill(240));
+  const older = await signingKey(new Uint8Array(32).fill(240));
   const signature = await signGrant(older, PART, EXPIRES);
   expect(await isSigned([key, older], PART, EXPIRES, signature)).toBe(true);
   expect(await isSigned([key], PART, EXPIRES, signature)).toBe(false);

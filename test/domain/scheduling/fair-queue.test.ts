@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Line } from "../../../src/domain/scheduling/fair-queue.ts";
+import { FairQueue } from "../../../src/domain/scheduling/fair-queue.ts";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
 import { NOW } from "../predictions/samples.ts";
 
@@ -12,13 +12,13 @@ const job = (account_id: string, object_id: string): WaitingJob => ({
   container_key: "c",
 });
 
-function lineOf(...jobs: [string, string][]): Line {
-  const line = new Line();
+function lineOf(...jobs: [string, string][]): FairQueue {
+  const line = new FairQueue();
   for (const [account, id] of jobs) line.add(job(account, id));
   return line;
 }
 
-const drain = (line: Line) => {
+const drain = (line: FairQueue) => {
   const order: string[] = [];
   for (let next = line.next(); next; next = line.next()) order.push(next.object_id);
   return order;
@@ -69,7 +69,7 @@ test("whatever is added and removed, each job comes out once", () => {
   );
   fc.assert(
     fc.property(fc.array(step), (steps) => {
-      const line = new Line();
+      const line = new FairQueue();
       const inside = new Set<string>();
       for (const [what, account, number] of steps) {
         const id = `${account}.${number}`;
@@ -104,14 +104,14 @@ describe("counting", () => {
   });
 
   test("takes a job that has come only once", () => {
-    const line = new Line();
+    const line = new FairQueue();
     line.announce(job("a", "a1"), NOW);
     line.add(job("a", "a1"));
     expect(line.count("a", NOW)).toBe(1);
   });
 
   test("forgets what was withdrawn, and what was lost on its way", () => {
-    const line = new Line();
+    const line = new FairQueue();
     line.announce(job("a", "a1"), NOW);
     line.announce(job("a", "a2"), NOW);
     line.remove("a1");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keysOf, type Run } from "../../../src/domain/scheduling/isolation.ts";
+import { isolationKeys, type Run } from "../../../src/domain/scheduling/isolation.ts";
 
 const SECRET = "a-secret-key-for-tests-of-32-chars";
 
@@ -10,7 +10,7 @@ const run: Run = {
   account_id: "ada",
   prediction_id: "run-1",
 };
-const keys = (changes: Partial<Run> = {}) => keysOf(SECRET, { ...run, ...changes });
+const keys = (changes: Partial<Run> = {}) => isolationKeys(SECRET, { ...run, ...changes });
 
 /** Whether two runs of this isolation, of which one differs so, may share a container. */
 async function share(isolation: Run["isolation"], difference: Partial<Run>): Promise<boolean> {
@@ -48,8 +48,8 @@ test("files are an account's own, whatever they are for", async () => {
 test("whoever knows the ids and not the secret cannot tell a key", async () => {
   const [mine, theirs, none] = await Promise.all([
     keys(),
-    keysOf("another-secret-key-of-32-characters", run),
-    keysOf("", run),
+    isolationKeys("another-secret-key-of-32-characters", run),
+    isolationKeys("", run),
   ]);
   expect(new Set([mine, theirs, none].map(({ container }) => container))).toHaveLength(3);
   expect(new Set([mine, theirs, none].map(({ files }) => files))).toHaveLength(3);

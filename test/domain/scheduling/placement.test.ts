@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { Placement, type Seat } from "../../../src/domain/scheduling/placement.ts";
+import { Placement, type RunnerState } from "../../../src/domain/scheduling/placement.ts";
 
 const seat = (
   runner_id: string,
   free: number,
   has: { warm?: string[]; images?: string[] } = {},
-): Seat => ({
+): RunnerState => ({
   runner_id,
   session: "019a0000-0000-7000-8000-000000000001",
   free,
@@ -13,8 +13,8 @@ const seat = (
   images: new Set(has.images),
 });
 
-function placementOf(...seats: Seat[]): Placement<Seat> {
-  const placement = new Placement<Seat>();
+function placementOf(...seats: RunnerState[]): Placement<RunnerState> {
+  const placement = new Placement<RunnerState>();
   for (const one of seats) placement.seat(one);
   return placement;
 }

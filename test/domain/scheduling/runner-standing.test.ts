@@ -1,11 +1,11 @@
 /** Who takes jobs and is not heard of them. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Conduct } from "../../../src/domain/scheduling/runner-standing.ts";
+import { RunnerStanding } from "../../../src/domain/scheduling/runner-standing.ts";
 import { NOW } from "../predictions/samples.ts";
 
 /** Takes one and is not heard of it, time after time. */
-function misses(conduct: Conduct, times: number, from: number, runner = "r"): number {
+function misses(conduct: RunnerStanding, times: number, from: number, runner = "r"): number {
   let now = from;
   for (let n = 0; n < times; n++) {
     conduct.handed(runner, `${runner} ${now}`, now);
@@ -16,7 +16,7 @@ function misses(conduct: Conduct, times: number, from: number, runner = "r"): nu
 }
 
 test("what was handed out is unheard until its receipt comes, is missed, or is forgotten", () => {
-  const conduct = new Conduct(5);
+  const conduct = new RunnerStanding(5);
   for (const receipt of ["a", "b", "c"]) conduct.handed("r", receipt, NOW);
   expect(conduct.unheard("r", NOW)).toBe(3);
   expect(conduct.holder("a")).toBe("r");
@@ -30,14 +30,14 @@ test("what was handed out is unheard until its receipt comes, is missed, or is f
 });
 
 test("nothing is forgotten while its prediction may still wait, however patient that is", () => {
-  const conduct = new Conduct(60);
+  const conduct = new RunnerStanding(60);
   conduct.handed("r", "a", NOW);
   expect(conduct.unheard("r", NOW + 61_000)).toBe(1);
   expect(conduct.missed("a", NOW + 61_000)).toBe("r");
 });
 
 test("a receipt is worth nothing to another runner", () => {
-  const conduct = new Conduct(5);
+  const conduct = new RunnerStanding(5);
   conduct.handed("r", "a", NOW);
   conduct.heard("thief", ["a"]);
   expect(conduct.unheard("r", NOW)).toBe(1);
@@ -45,7 +45,7 @@ test("a receipt is worth nothing to another runner", () => {
 
 describe("a runner that takes and never works", () => {
   test("is set aside after three, then after each, for longer each time", () => {
-    const conduct = new Conduct(5);
+    const conduct = new RunnerStanding(5);
     let now = misses(conduct, 2, NOW);
     expect(conduct.asideUntil("r", now)).toBeNull();
     const rests: number[] = [];
@@ -61,7 +61,7 @@ describe("a runner that takes and never works", () => {
   });
 
   test("is back in good standing when it works again", () => {
-    const conduct = new Conduct(5);
+    const conduct = new RunnerStanding(5);
     let now = misses(conduct, 3, NOW);
     now = conduct.asideUntil("r", now) ?? now;
     for (let n = 0; n < 6; n++) {
@@ -75,7 +75,7 @@ describe("a runner that takes and never works", () => {
   });
 
   test("is pardoned by an operator: as if it had never been, and what it has is unheard still", () => {
-    const conduct = new Conduct(5);
+    const conduct = new RunnerStanding(5);
     let now = misses(conduct, 3, NOW);
     now = misses(conduct, 1, conduct.asideUntil("r", now) ?? now);
     expect(conduct.asideUntil("r", now)).not.toBeNull();
@@ -92,7 +92,7 @@ describe("a runner that takes and never works", () => {
   });
 
   test("does not get away with working on every other one", () => {
-    const conduct = new Conduct(5);
+    const conduct = new RunnerStanding(5);
     let now = NOW;
     for (let n = 0; n < 5; n++) {
       conduct.handed("r", `${n}`, now);
@@ -104,7 +104,7 @@ describe("a runner that takes and never works", () => {
 });
 
 test("all that a dying runner had taken count as one", () => {
-  const conduct = new Conduct(5);
+  const conduct = new RunnerStanding(5);
   const receipts = Array.from({ length: 8 }, (_, n) => `${n}`);
   for (const receipt of receipts) conduct.handed("r", receipt, NOW);
   for (const receipt of receipts) conduct.missed(receipt, NOW + 5_000);
@@ -112,7 +112,7 @@ test("all that a dying runner had taken count as one", () => {
 });
 
 test("what was taken from it in favour of another counts for nothing", () => {
-  const conduct = new Conduct(5);
+  const conduct = new RunnerStanding(5);
   for (let n = 0; n < 9; n++) {
     conduct.handed("r", `${n}`, NOW + n * 6_000);
     expect(conduct.excused(`${n}`)).toBe("r");
@@ -128,7 +128,7 @@ test("in every order: who is heard of all is never set aside, and nothing is cou
   });
   fc.assert(
     fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
-      const conduct = new Conduct(5);
+      const conduct = new RunnerStanding(5);
       let now = NOW;
       for (const { runner, receipt, after } of acts) {
         conduct.handed(runner, `${runner} ${receipt}`, now);

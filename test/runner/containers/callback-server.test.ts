@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
-import { Door } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 
-let door: Door;
+let door: CallbackServer;
 const sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -29,7 +29,7 @@ async function hold(port: number, localAddress: string): Promise<Socket> {
 }
 
 test("one address has so many connections, and no other suffers from it", async () => {
-  door = new Door({ connections: 6, perAddress: 3 });
+  door = new CallbackServer({ connections: 6, perAddress: 3 });
   const port = await door.listen("127.0.0.1");
   const held: Socket[] = [];
   for (let n = 0; n < 3; n++) held.push(await hold(port, "127.0.0.1"));
@@ -41,7 +41,7 @@ test("one address has so many connections, and no other suffers from it", async 
 });
 
 test("all together have so many", async () => {
-  door = new Door({ connections: 3, perAddress: 2 });
+  door = new CallbackServer({ connections: 3, perAddress: 2 });
   const port = await door.listen("127.0.0.1");
   for (const address of ["127.0.0.1", "127.0.0.1", "127.0.0.2"]) await hold(port, address);
   expect(await answers(port, "127.0.0.3")).toBe(false);

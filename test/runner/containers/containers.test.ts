@@ -2,9 +2,9 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Door } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { external } from "../../../runner/src/containers/failure.ts";
-import { Fleet } from "../../../runner/src/containers/pool.ts";
+import { ContainerPool } from "../../../runner/src/containers/pool.ts";
 import { type RunParts, runJob } from "../../../runner/src/containers/run.ts";
 import { Tunnels } from "../../../runner/src/containers/tunnels.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
@@ -111,8 +111,8 @@ function world(slots: number) {
       };
     },
   };
-  const fleet = new Fleet(slots);
-  const door = new Door();
+  const fleet = new ContainerPool(slots);
+  const door = new CallbackServer();
   door.reachedAt(new URL("http://127.0.0.1:9"));
   const controlPlane = new ControlPlane({ url: "http://127.0.0.1:9", token: "ausr_x" });
   const directory = join(tmpdir(), "never-written");

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Door } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { type TunnelOptions, Tunnels } from "../../../runner/src/containers/tunnels.ts";
 
 const LOOPBACK = "127.0.0.1";
 
-let door: Door;
+let door: CallbackServer;
 let proxy: number;
 let echo: Server;
 let port: number;
@@ -30,7 +30,7 @@ beforeEach(async () => {
   await once(echo, "listening");
   const address = echo.address();
   port = typeof address === "object" && address ? address.port : 0;
-  door = new Door();
+  door = new CallbackServer();
   proxy = await door.listen(LOOPBACK);
   door.reachedAt(new URL(`http://${LOOPBACK}:${proxy}`));
 });

@@ -8,7 +8,7 @@ import { buffer } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { onlyFile } from "../../../runner/src/engines/docker/archive.ts";
-import { SinkFolder } from "../../../runner/src/files/output-folder.ts";
+import { OutputFolder } from "../../../runner/src/files/output-folder.ts";
 import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
 
 const SIZE = 1_000_000;
@@ -80,7 +80,7 @@ describe("a file that nobody wants to its end", () => {
     const [root] = [join(directory, "sink")];
     const folders = new ScratchFolders(root);
     await folders.sweep();
-    const added = new SinkFolder(folders, bounds).add(content, "a.bin", "a/b");
+    const added = new OutputFolder(folders, bounds).add(content, "a.bin", "a/b");
     await expect(added).rejects.toThrow("the file a.bin is larger than 1000 bytes");
     expect(archive.destroyed).toBe(true);
     expect(readdirSync(root, { recursive: true })).toHaveLength(1);

@@ -3,7 +3,7 @@ import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Door } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { type FileOptions, InputFiles } from "../../../runner/src/files/inputs.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -16,12 +16,12 @@ const never = new AbortController().signal;
 const PHOTO = Buffer.from("0123456789");
 
 let folder: string;
-let door: Door;
+let door: CallbackServer;
 let plane: FakeControlPlane;
 let files: InputFiles;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "auspex-inputs-"));
-  door = new Door();
+  door = new CallbackServer();
   const port = await door.listen("127.0.0.1");
   door.reachedAt(new URL(`http://127.0.0.1:${port}`));
   plane = await FakeControlPlane.start();

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Door } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
-import { SinkFolder } from "../../../runner/src/files/output-folder.ts";
-import { FileSink } from "../../../runner/src/files/output-server.ts";
+import { OutputFolder } from "../../../runner/src/files/output-folder.ts";
+import { OutputServer } from "../../../runner/src/files/output-server.ts";
 import { type ReadFile, References } from "../../../runner/src/files/outputs-references.ts";
 import { OutputStore } from "../../../runner/src/files/store.ts";
 import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
@@ -104,10 +104,12 @@ describe("after a cancel", () => {
   });
 
   it("no file is even read", () => {
-    const door = new Door();
+    const door = new CallbackServer();
     door.reachedAt(new URL("http://127.0.0.1:9"));
     const bounds = { fileBytes: 1, totalBytes: 1, count: 1 };
-    const files = new FileSink(door, new SinkFolder(new ScratchFolders(cache), bounds)).begin("a");
+    const files = new OutputServer(door, new OutputFolder(new ScratchFolders(cache), bounds)).begin(
+      "a",
+    );
     const stop = AbortSignal.abort(new Error("canceled"));
     const plane = new ControlPlane({ url: box.plane.url, token: "ausr_x" });
     const store = new OutputStore({ files: plane, lease: "lease", stop });

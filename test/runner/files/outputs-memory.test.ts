@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { Door } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { OutputFiles } from "../../../runner/src/files/outputs.ts";
 import { OutputQueue } from "../../../runner/src/files/outputs-queue.ts";
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => plane.stop());
 
 function open(directory: string) {
-  const door = new Door();
+  const door = new CallbackServer();
   door.reachedAt(new URL("http://127.0.0.1:9"));
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
   const files = new OutputFiles(door, controlPlane, silent, { directory, max_file_bytes: 1 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MEGABYTE, ReadTurn } from "../../../runner/src/interfaces/read-turn.ts";
-import { Turns } from "../../../runner/src/lib/mutex.ts";
+import { Mutex } from "../../../runner/src/lib/mutex.ts";
 
 const MILLISECONDS = 1_000;
 const { signal: never } = new AbortController();
@@ -8,7 +8,7 @@ const { signal: never } = new AbortController();
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function open(line: Turns, end: AbortSignal = never) {
+function open(line: Mutex, end: AbortSignal = never) {
   const giveUp = vi.fn<() => void>();
   return { turn: new ReadTurn({ line, milliseconds: MILLISECONDS, end, giveUp }), giveUp };
 }
@@ -24,7 +24,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test("a turn that nobody waits for lasts as long as a megabyte comes in its time", async () => {
-  const { turn, giveUp } = open(new Turns());
+  const { turn, giveUp } = open(new Mutex());
   await turn.begin(never);
   for (let n = 1; n <= 10; n++) {
     await turn.holds(n * MEGABYTE);
@@ -37,7 +37,7 @@ test("a turn that nobody waits for lasts as long as a megabyte comes in its time
 });
 
 test("one that has lasted goes to whoever waits, and comes round again", async () => {
-  const line = new Turns();
+  const line = new Mutex();
   const [slow, other] = [open(line), open(line)];
   await slow.turn.begin(never);
   await slow.turn.holds(MEGABYTE);
@@ -58,7 +58,7 @@ test("one that has lasted goes to whoever waits, and comes round again", async (
 });
 
 test("who waits for another turn does so until the end, and no longer", async () => {
-  const line = new Turns();
+  const line = new Mutex();
   const over = new AbortController();
   const [slow, other] = [open(line, over.signal), open(line)];
   await slow.turn.begin(never);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { Jobs } from "../../../runner/src/jobs/slots.ts";
+import { Slots } from "../../../runner/src/jobs/slots.ts";
 
 function fakeJob(id: string) {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -13,7 +13,7 @@ function fakeJob(id: string) {
 }
 
 test("keeps count of the room, and tells when there is more", async () => {
-  const jobs = new Jobs(2);
+  const jobs = new Slots(2);
   const onChange = vi.fn();
   jobs.onChange = onChange;
   const [a, b] = [fakeJob("a"), fakeJob("b")];
@@ -31,7 +31,7 @@ test("keeps count of the room, and tells when there is more", async () => {
 });
 
 test("while leaving, what runs may go on and what comes is given back", async () => {
-  const jobs = new Jobs(2);
+  const jobs = new Slots(2);
   const [early, late] = [fakeJob("early"), fakeJob("late")];
   jobs.start(early);
   jobs.leave("shutting down");

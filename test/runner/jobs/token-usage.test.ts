@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { UsageMeter } from "../../../runner/src/jobs/token-usage.ts";
+import { TokenUsage } from "../../../runner/src/jobs/token-usage.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import { record } from "../support/containers.ts";
@@ -7,7 +7,7 @@ import { record } from "../support/containers.ts";
 /** The metrics of a run that put these outputs out. */
 function tokens(call: VendoraCall, input: Record<string, Json>, outputs: Json[]) {
   const sink = record();
-  const meter = new UsageMeter(sink, call, input);
+  const meter = new TokenUsage(sink, call, input);
   for (const output of outputs) meter.output(output);
   meter.settle();
   expect(sink.of("output")).toEqual(outputs);
@@ -88,7 +88,7 @@ describe("what outputs say of their tokens", () => {
 describe("what a model reports", () => {
   const reported = (metrics: Record<string, number>, outputs: Json[] = ["12345678"]) => {
     const sink = record();
-    const meter = new UsageMeter(sink, "chat_completions", { messages: [{ content: "1234" }] });
+    const meter = new TokenUsage(sink, "chat_completions", { messages: [{ content: "1234" }] });
     for (const output of outputs) meter.output(output);
     meter.metrics(metrics);
     meter.settle();
@@ -261,7 +261,7 @@ describe("an estimate", () => {
 
 test("what is no output passes as it is", () => {
   const sink = record();
-  const meter = new UsageMeter(sink, "chat_completions", {});
+  const meter = new TokenUsage(sink, "chat_completions", {});
   meter.setup({ phase: "ready" });
   meter.logs("a");
   meter.stored({ name: "n", size: 1 });

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { UploadOptions } from "../../../runner/src/upload/options.ts";
-import { Memory, memoryFolder } from "../../../runner/src/upload/resume-store.ts";
+import { ResumeStore, resumeFolder } from "../../../runner/src/upload/resume-store.ts";
 
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
 const OTHER = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5f";
@@ -20,17 +20,17 @@ const options: UploadOptions = {
 };
 
 let folder: string;
-let memory: Memory;
+let memory: ResumeStore;
 beforeEach(() => {
   folder = join(mkdtempSync(join(tmpdir(), "auspex-memory-")), "uploads");
-  memory = new Memory(folder);
+  memory = new ResumeStore(folder);
 });
 afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 
 test("what is kept is found, by another command as well, until it is forgotten", async () => {
   expect(await memory.find(options)).toBe(undefined);
   await memory.keep(options, ID);
-  expect(await new Memory(folder).find(options)).toBe(ID);
+  expect(await new ResumeStore(folder).find(options)).toBe(ID);
   await memory.keep(options, OTHER);
   expect(await memory.find(options)).toBe(OTHER);
   await memory.forget(options);
@@ -91,7 +91,7 @@ test("what is older than a week is swept, and nothing else", async () => {
 
 test("where it is", () => {
   const usual = join(homedir(), ".local/state/auspex-runner/uploads");
-  expect(memoryFolder({})).toBe(usual);
-  expect(memoryFolder({ XDG_STATE_HOME: "relative" })).toBe(usual);
-  expect(memoryFolder({ XDG_STATE_HOME: "/var/states" })).toBe("/var/states/auspex-runner/uploads");
+  expect(resumeFolder({})).toBe(usual);
+  expect(resumeFolder({ XDG_STATE_HOME: "relative" })).toBe(usual);
+  expect(resumeFolder({ XDG_STATE_HOME: "/var/states" })).toBe("/var/states/auspex-runner/uploads");
 });

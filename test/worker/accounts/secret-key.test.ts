@@ -1,10 +1,10 @@
 /** SECRET_KEY=new,old: nobody is signed out, and what was sealed with the old one is sealed anew. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { keyMark, Unopened } from "../../../src/domain/encryption.ts";
+import { DecryptionFailed, keyMark } from "../../../src/domain/encryption.ts";
 import { unsealVariables } from "../../../src/domain/models/variables.ts";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
-import { sweepSealed } from "../../../src/services/re-encrypt.ts";
+import { reEncrypt } from "../../../src/services/re-encrypt.ts";
 import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
 import { run, services } from "../support/accounts.ts";
 import { newModel, referenceOf } from "../support/catalogue.ts";
@@ -87,7 +87,7 @@ describe("the sweep", () => {
     const { id, secret } = await newEndpoint(client);
     const second = await addSecret(client, id);
     turn();
-    await sweepSealed(services);
+    await reEncrypt(services);
     const modelId = String((await run("SELECT id FROM models WHERE name = ?", model.name))[0]?.id);
     const sealed = await sealedOf(modelId);
     expect(sealed.startsWith(await keyMark("variables", NEW))).toBe(true);
@@ -96,7 +96,7 @@ describe("the sweep", () => {
     });
     const endpoint = (await findEndpoint(services.db, id)) ?? expect.fail("no endpoint");
     expect(await signingSecrets([NEW], endpoint)).toEqual([secret, second.secret]);
-    await expect(signingSecrets(OLD, endpoint)).rejects.toThrow(Unopened);
+    await expect(signingSecrets(OLD, endpoint)).rejects.toThrow(DecryptionFailed);
   });
 
   test("leaves what was set meanwhile, and what no key opens", async () => {
@@ -108,7 +108,7 @@ describe("the sweep", () => {
     await run("UPDATE model_variables SET sealed = ? WHERE model_id = ?", broken, modelId);
     turn();
     const told = vi.spyOn(console, "error").mockReturnValue();
-    await sweepSealed(services);
+    await reEncrypt(services);
     expect(await sealedOf(modelId)).toBe(broken);
     expect(told).toHaveBeenCalledWith("not sealed anew", { error: expect.any(String) });
     expect(JSON.stringify(told.mock.calls)).not.toContain(broken);
@@ -117,7 +117,7 @@ describe("the sweep", () => {
 
   test("asks nothing while there is one key", async () => {
     const prepare = vi.spyOn(env.DB, "prepare");
-    await sweepSealed(services);
+    await reEncrypt(services);
     expect(prepare).not.toHaveBeenCalled();
   });
 });

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Load, Machine } from "../../../src/protocol/runner.ts";
 import { assetsOf } from "../../../src/services/assets.ts";
-import { answered } from "../../../src/services/with-timeout.ts";
+import { withTimeout } from "../../../src/services/with-timeout.ts";
 import { run } from "../support/accounts.ts";
 import { registered, shown } from "../support/fleet.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
@@ -147,7 +147,7 @@ describe("a runner", () => {
   test("whose object says nothing is waited for 3 s", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const told = vi.fn();
-    const asking = answered(new Promise(() => {}), "runner").then(told);
+    const asking = withTimeout(new Promise(() => {}), "runner").then(told);
     await vi.advanceTimersByTimeAsync(2_999);
     expect(told).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);

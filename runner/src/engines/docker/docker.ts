@@ -19,7 +19,7 @@ import { DockerContainer } from "./container.ts";
 import { Creation } from "./create-container.ts";
 import { watchDisk } from "./disk.ts";
 import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
-import { Fence } from "./firewall-guard.ts";
+import { FirewallGuard } from "./firewall-guard.ts";
 import { asksForGpus } from "./gpus.ts";
 import { ignoring } from "./ignore-status.ts";
 import { hasReference, imageFacts } from "./image.ts";
@@ -62,7 +62,7 @@ export class DockerEngine implements Engine {
   #networks: Record<Kind, Network> | undefined;
   /** What containers find under HOST_NAME. */
   #hostAddress = "";
-  #fence: Fence | undefined;
+  #fence: FirewallGuard | undefined;
   readonly #watchMs: number;
   readonly #running = new Set<DockerContainer>();
   /** What Docker says of itself. */
@@ -129,7 +129,7 @@ export class DockerEngine implements Engine {
     const rules = (kind: Kind, egress: boolean) => {
       return { bridge: networks[kind].bridge, gateway, receiverPort: port, egress };
     };
-    this.#fence = new Fence({
+    this.#fence = new FirewallGuard({
       rules: [rules("open", this.#sandbox.egress), rules("closed", false)],
       interval: this.#watchMs,
       onBreach: (reason) => this.#condemnAll(reason),

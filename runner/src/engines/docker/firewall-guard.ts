@@ -12,7 +12,7 @@ const GONE =
   "the firewall that keeps containers off this machine and its private network is gone and cannot be put back";
 const ADVICE = "the operator finds the reason in the runner's log";
 
-export interface FenceOptions {
+export interface FirewallGuardOptions {
   rules: Rules[];
   /** Between two looks, ms. */
   interval: number;
@@ -21,14 +21,14 @@ export interface FenceOptions {
   log: Log;
 }
 
-export class Fence {
-  readonly #options: FenceOptions;
+export class FirewallGuard {
+  readonly #options: FirewallGuardOptions;
   /** As the system has them, in the order of the rules. */
   readonly #raised: string[] = [];
   #looking: Promise<void> | undefined;
   #stop = () => {};
 
-  constructor(options: FenceOptions) {
+  constructor(options: FirewallGuardOptions) {
     this.#options = options;
   }
 

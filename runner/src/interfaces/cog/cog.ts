@@ -10,7 +10,7 @@ import { asAsked, chatInput } from "../vendora/request.ts";
 import { type Description, describe } from "./description.ts";
 import { health, parseAs } from "./protocol.ts";
 import { CogRun } from "./run.ts";
-import type { Receiver } from "./webhooks.ts";
+import type { CogWebhooks } from "./webhooks.ts";
 
 /** A container that is up answers in no time; one whose machine is busy gets a little. */
 const ANSWER_MS = 2_000;
@@ -21,10 +21,10 @@ const EAGER_POLL = 20;
 const MAX_SETUP_LOGS = 8_000;
 
 export class CogInterface implements ServerInterface {
-  readonly #receiver: Receiver;
+  readonly #receiver: CogWebhooks;
   readonly #timing: Timing;
 
-  constructor(receiver: Receiver, timing: Timing) {
+  constructor(receiver: CogWebhooks, timing: Timing) {
     this.#receiver = receiver;
     this.#timing = timing;
   }
@@ -113,7 +113,7 @@ function readHealth({ status, body }: Answer): Seen {
 /** What the runs of one container share. */
 export interface SessionParts extends Description {
   client: ContainerClient;
-  receiver: Receiver;
+  receiver: CogWebhooks;
   timing: Timing;
   /** A refusal in the words of the caller, who has asked for something else. */
   asAsked?: (refusal: ServerFailure) => ServerFailure;

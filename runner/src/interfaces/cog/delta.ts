@@ -9,7 +9,7 @@ import type { State } from "./protocol.ts";
 /** What `metrics` events take as a name. */
 const MAX_NAME = 100;
 
-export class Growth {
+export class Delta {
   readonly #sink: Sink;
   readonly #iterator: boolean;
   #items = 0;

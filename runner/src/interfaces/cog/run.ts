@@ -18,7 +18,7 @@ import { type Answer, isUnheard } from "../http.ts";
 import type { Connection, Outcome, Run } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
 import type { SessionParts } from "./cog.ts";
-import { Growth } from "./delta.ts";
+import { Delta } from "./delta.ts";
 import { type Health, health, invalid, parseAs, type State, state } from "./protocol.ts";
 import { outlives } from "./survival.ts";
 import type { Reports } from "./webhooks.ts";
@@ -55,7 +55,7 @@ export class CogRun {
   readonly #run: Run;
   readonly #connection: Connection;
   readonly #parts: SessionParts;
-  readonly #growth: Growth;
+  readonly #growth: Delta;
   readonly #body: Pick<Run, "id" | "input">;
   readonly #settled = Promise.withResolvers<Outcome>();
   readonly #over = new AbortController();
@@ -67,7 +67,7 @@ export class CogRun {
     this.#run = run;
     this.#connection = connection;
     this.#parts = parts;
-    this.#growth = new Growth(run.sink, parts.iterator);
+    this.#growth = new Delta(run.sink, parts.iterator);
     this.#body = { id: run.id, input: run.input };
   }
 

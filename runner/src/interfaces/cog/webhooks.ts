@@ -7,9 +7,9 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Door, type Opening, turnAway } from "../../containers/callback-server.ts";
+import { type CallbackServer, type Opening, refuse } from "../../containers/callback-server.ts";
 import { Failure } from "../../containers/failure.ts";
-import { Turns } from "../../lib/mutex.ts";
+import { Mutex } from "../../lib/mutex.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "../read-turn.ts";
 import { type Keep, readReport } from "../report.ts";
 
@@ -45,36 +45,36 @@ export interface Reports extends Opening {
   readonly count: number;
 }
 
-export class Receiver {
-  readonly #door: Door;
+export class CogWebhooks {
+  readonly #door: CallbackServer;
   readonly #times: Times;
-  readonly #large = new Turns();
+  readonly #large = new Mutex();
 
-  constructor(door: Door, times = TIMES) {
+  constructor(door: CallbackServer, times = TIMES) {
     this.#door = door;
     this.#times = times;
   }
 
   /** Opens a path for one run. */
   expect(run: Expected): Reports {
-    const turns = new Turns();
+    const turns = new Mutex();
     const over = new AbortController();
     let count = 0;
     const { url, close } = this.#door.open(async (request, response, rest) => {
       if (rest !== "" || request.method !== "POST" || !isBearer(request, run.token)) {
-        return turnAway(request, response, 404);
+        return refuse(request, response, 404);
       }
       count += 1;
       // Without a length it may be anything.
       const length = Number(request.headers["content-length"] ?? run.maxBytes);
       if (!run.keep && length > run.maxBytes) {
-        turnAway(request, response, 413);
+        refuse(request, response, 413);
         return run.distrust(TOO_LARGE);
       }
-      if (turns.length === MAX_WAITING) return turnAway(request, response, 503);
+      if (turns.length === MAX_WAITING) return refuse(request, response, 503);
       const wait = AbortSignal.any([over.signal, AbortSignal.timeout(this.#times.wait)]);
       const turn = new ReadTurn({
-        line: length > MEGABYTE ? this.#large : new Turns(),
+        line: length > MEGABYTE ? this.#large : new Mutex(),
         milliseconds: this.#times.turn,
         end: over.signal,
         giveUp: () => this.#giveUp(request, run),
@@ -87,7 +87,7 @@ export class Receiver {
       } catch (error) {
         if (error instanceof Failure) run.fail(error);
         else if (error !== wait.reason) throw error;
-        turnAway(request, response, 503);
+        refuse(request, response, 503);
       } finally {
         turn.end();
       }

@@ -2,7 +2,7 @@
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-export function enliven(root: ParentNode): void {
+export function enhance(root: ParentNode): void {
   for (const button of root.querySelectorAll<HTMLButtonElement>("[data-copy]"))
     button.hidden = false;
   for (const time of root.querySelectorAll("time")) {

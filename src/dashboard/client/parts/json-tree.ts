@@ -7,7 +7,7 @@ import {
   paged,
   sizeText,
 } from "../../prediction-view/branch.ts";
-import { isLinked, shown } from "../../prediction-view/output-kind.ts";
+import { isLinked, outputKind } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 import { linked } from "./linked.ts";
 
@@ -54,7 +54,7 @@ function list(entries: Entry[]): HTMLElement {
 
 /** A text may be the address of a file. */
 function leaf(value: Json): HTMLElement {
-  const found = shown(value, location.host);
+  const found = outputKind(value, location.host);
   if (isLinked(found)) return linked(found);
   return element("span", value === null ? "null" : typeof value, JSON.stringify(value));
 }

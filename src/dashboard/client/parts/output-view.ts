@@ -2,7 +2,12 @@
 import { BEGINNING, MAX_CHARS } from "../../../domain/predictions/display-limits.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { isBranch } from "../../prediction-view/branch.ts";
-import { isLinked, type Shown, shown, shownPiece } from "../../prediction-view/output-kind.ts";
+import {
+  isLinked,
+  type OutputKind,
+  outputKind,
+  shownPiece,
+} from "../../prediction-view/output-kind.ts";
 import { Batch } from "./batch.ts";
 import { element } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";
@@ -44,7 +49,7 @@ export class OutputView {
       this.#box?.append(...elementsFor({ as: "text", text }));
       return;
     }
-    const read = this.#grows ? shownPiece : shown;
+    const read = this.#grows ? shownPiece : outputKind;
     const found = read(value, location.host, this.#empty);
     if (found.as === "text" && found.text === "") return;
     this.#empty = false;
@@ -67,14 +72,14 @@ export class OutputView {
 }
 
 /** As run/output.tsx has it. */
-function elementsFor(found: Shown): HTMLElement[] {
+function elementsFor(found: OutputKind): HTMLElement[] {
   if (isLinked(found)) return [linked(found)];
   switch (found.as) {
     case "text":
       return [element("div", "out text", found.text)];
     case "list": {
       const items = found.items.map((item) =>
-        element("li", "", ...elementsFor(shown(item, location.host))),
+        element("li", "", ...elementsFor(outputKind(item, location.host))),
       );
       return [element("ul", "out list", ...items)];
     }

@@ -21,7 +21,7 @@ export interface Made {
   messages: Map<Control | null, string>;
 }
 
-export class PlayForm {
+export class PlaygroundForm {
   readonly element: HTMLFormElement;
   readonly raw: HTMLTextAreaElement;
   readonly #rawPanel: HTMLFieldSetElement;

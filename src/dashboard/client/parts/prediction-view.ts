@@ -4,7 +4,7 @@
  */
 import type { Json } from "../../../protocol/common.ts";
 import { setupText } from "../../prediction-view/setup-text.ts";
-import { enliven } from "./enhance.ts";
+import { enhance } from "./enhance.ts";
 import { growTrees } from "./json-tree.ts";
 import { LogView } from "./log-view.ts";
 import { OutputView } from "./output-view.ts";
@@ -18,7 +18,7 @@ import { tick } from "./ticking.ts";
  * @param root with a RunView in it, or itself one; as the server has made it
  * @returns ends it, before `root` is replaced
  */
-export function attachRun(root: HTMLElement): () => void {
+export function attachPrediction(root: HTMLElement): () => void {
   const run = root.matches("[data-run]") ? root : root.querySelector<HTMLElement>("[data-run]");
   if (!run) return () => {};
   growTrees(run);
@@ -211,7 +211,7 @@ class LiveRun {
       const { part: name = "" } = part.dataset;
       const old = this.#part(name);
       if (!old || (state === "live" && this.#isOvertaken(name, last))) continue;
-      enliven(part);
+      enhance(part);
       growTrees(part);
       renew(old, part);
     }
