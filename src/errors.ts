@@ -9,7 +9,7 @@ import {
   VendoraProblem,
   vendoraResponse,
 } from "./errors-vendora.ts";
-import { traceOf } from "./log.ts";
+import { logger } from "./log.ts";
 import type { Problem } from "./protocol/common.ts";
 
 const PROBLEMS = {
@@ -102,7 +102,7 @@ export async function answerError(error: Error, c: Context): Promise<Response> {
   }
   // Nobody is there to be answered, and nobody's fault it is.
   if (c.req.raw.signal.aborted) return problemResponse("bad_request", "It was broken off.", c);
-  console.error("unexpected error", { requestId, ...traceOf(error) });
+  logger.error("Unexpected error", { request_id: requestId, error });
   return problemResponse(
     "internal",
     "Something went wrong on our side. Try again, and give the operator this request_id if it stays.",
@@ -129,7 +129,7 @@ export function problemOf(error: Error, c: Context): ProblemError | undefined {
   if (hasMessage(error, BROKEN_REFERENCE))
     return conflict("Something that this names was deleted meanwhile. Look again, then try again.");
   if (hasMessage(error, PASSING)) {
-    console.warn("unavailable", { requestId: c.get("requestId"), ...traceOf(error) });
+    logger.warn("Database unavailable", { request_id: c.get("requestId"), error });
     const detail = "The database is busy or restarting. Try again in a few seconds.";
     return new ProblemError("unavailable", detail, { "retry-after": "5" });
   }

@@ -1,24 +1,38 @@
 /**
- * What may be logged of an error. drizzle puts the values of a statement that has failed into its
- * message, and the secret of somebody's webhook may be one of them: only the statement is kept.
+ * The Worker's log: one JSON object per line. It goes through the console method of its level, by
+ * which Workers Logs and `wrangler tail` filter.
  */
 import { DrizzleQueryError } from "drizzle-orm/errors";
 
-export function errorText(error: unknown): string {
-  return error instanceof DrizzleQueryError
-    ? `Failed query: ${error.query} (${errorText(error.cause)})`
-    : String(error);
+type Level = "warn" | "error";
+
+/** The ids have the same names in every line, so that one search finds all that concern a request. */
+interface Fields {
+  request_id?: string;
+  user_id?: string;
+  prediction_id?: string;
+  runner_id?: string;
+  /** Written with its stack trace and causes. */
+  error?: unknown;
+  [name: string]: unknown;
 }
 
-/** With where it was thrown, and what caused it. */
-export function traceOf(error: Error): { error: string; cause?: string } {
-  const { stack = "", message, cause } = error;
-  const trace = stack.replace(message, () => messageOf(error));
-  return {
-    error: trace || messageOf(error),
-    ...(cause !== undefined && { cause: errorText(cause) }),
+export const logger = { warn: write("warn"), error: write("error") };
+
+function write(level: Level) {
+  return (message: string, { error, ...fields }: Fields = {}): void => {
+    const entry = { level, message, ...fields, error: error && describe(error) };
+    console[level](JSON.stringify(entry));
   };
 }
 
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { stack = "", message, cause } = error;
+  const text = stack.replace(message, () => messageOf(error)) || messageOf(error);
+  return cause === undefined ? text : `${text}\nCaused by: ${describe(cause)}`;
+}
+
+/** drizzle puts a failed statement's values, which may be secrets, into its message: they are left out. */
 const messageOf = (error: Error): string =>
   error instanceof DrizzleQueryError ? `Failed query: ${error.query}` : error.message;

@@ -4,7 +4,7 @@ import { createMiddleware } from "hono/factory";
 import { sameText } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent } from "../errors.ts";
 import { hex } from "../lib/hex.ts";
-import { errorText } from "../log.ts";
+import { logger } from "../log.ts";
 import { CHECKED_MS, endsWith } from "../middleware/stream-end.ts";
 import { isSuspended, SUSPENDED } from "../services/accounts/access.ts";
 import type { EventStream } from "../services/predictions/event-stream.ts";
@@ -118,7 +118,7 @@ export function endWithSession(c: Context<Dashboard>, stream: EventStream): void
         c,
       );
     } catch (error) {
-      console.error("session not looked at", { error: errorText(error) });
+      logger.error("Session check failed", { request_id: c.var.requestId, error });
       return undefined;
     }
   };

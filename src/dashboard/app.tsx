@@ -6,7 +6,7 @@ import { secureHeaders } from "hono/secure-headers";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { settings } from "../env.ts";
 import { answerError, ProblemError, problemOf, statusOf } from "../errors.ts";
-import { traceOf } from "../log.ts";
+import { logger } from "../log.ts";
 import { bodies } from "../middleware/body.ts";
 import { uncached } from "../middleware/conditional.ts";
 import { filesApart } from "../middleware/files-origin.ts";
@@ -111,7 +111,7 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
     if (!wantsPage(c) || !c.var.assets) return answerError(error, c);
     const problem = error instanceof ValidationFailure ? unreadable(error) : problemOf(error, c);
     if (!problem) {
-      console.error("unexpected error", { requestId: c.var.requestId, ...traceOf(error) });
+      logger.error("Unexpected error", { request_id: c.var.requestId, error });
     }
     const kept = problem && isOfNoSession(problem) && (await keptForm(c));
     return kept ? showKept(c, kept, problem) : showError(c, problem);

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { Grant } from "../domain/files/signed-url.ts";
 import { ProblemError, problemEvent } from "../errors.ts";
-import { errorText } from "../log.ts";
+import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
 import type { App } from "../routes/context.ts";
@@ -140,7 +140,7 @@ async function endedToken(c: Context<App>, within?: number): Promise<ProblemErro
   } catch (error) {
     if (error instanceof ProblemError && error.code === "unauthenticated") return error;
     // That nobody could tell just now ends nothing.
-    console.error("token not looked at", { error: errorText(error) });
+    logger.error("Token check failed", { request_id: c.var.requestId, error });
   }
   return undefined;
 }
@@ -188,7 +188,9 @@ const asideOf =
   (c: Context<App>): Asking["aside"] =>
   (task) =>
     c.executionCtx.waitUntil(
-      task().catch((error) => console.error("use not noted", { error: errorText(error) })),
+      task().catch((error) =>
+        logger.error("Last use of a token not recorded", { request_id: c.var.requestId, error }),
+      ),
     );
 
 function oneOf(scopes: Scope[]) {

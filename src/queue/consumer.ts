@@ -1,7 +1,7 @@
 /** The two queues: messages in, services out, ack or retry. */
 
 import type { z } from "zod";
-import { errorText } from "../log.ts";
+import { logger } from "../log.ts";
 import { poolOf } from "../objects/pool/stub.ts";
 import { dispatchMessage, projectionMessage, type WaitingJob } from "../protocol/queue.ts";
 import type { Services } from "../services/services.ts";
@@ -17,11 +17,7 @@ export async function dispatch({ env }: Services, batch: MessageBatch): Promise<
         await poolOf(env, hardware).enqueue(jobs);
         for (const { message } of messages) message.ack();
       } catch (error) {
-        console.warn("jobs not enqueued", {
-          hardware,
-          count: jobs.length,
-          error: errorText(error),
-        });
+        logger.warn("Jobs not enqueued", { hardware, count: jobs.length, error });
         for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
       }
     }),
@@ -38,7 +34,7 @@ export async function project({ db }: Services, batch: MessageBatch): Promise<vo
     );
     for (const { message } of messages) message.ack();
   } catch (error) {
-    console.warn("rows not written", { count: messages.length, error: errorText(error) });
+    logger.warn("Prediction rows not written", { count: messages.length, error });
     for (const { message } of messages) message.retry({ delaySeconds: backoff(message) });
   }
 }
@@ -56,10 +52,10 @@ function understood<Schema extends z.ZodType>(
   return batch.messages.flatMap((message) => {
     const result = schema.safeParse(message.body);
     if (result.success) return [{ message, body: result.data }];
-    console.error("message dropped", {
+    logger.error("Queue message dropped", {
       queue: batch.queue,
-      id: message.id,
-      error: result.error.message,
+      message_id: message.id,
+      error: result.error,
     });
     message.ack();
     return [];

@@ -5,7 +5,7 @@
 import { keyMark } from "../domain/encryption.ts";
 import { sealVariable, unsealVariables } from "../domain/models/variables.ts";
 import { resealedForEndpoint } from "../domain/webhooks/stored-secret.ts";
-import { errorText } from "../log.ts";
+import { logger } from "../log.ts";
 import {
   findEndpointsSealedBy,
   findVariablesSealedBy,
@@ -41,7 +41,7 @@ export async function reEncrypt({ db, settings: { secretKeys } }: Services): Pro
   ]);
   for (const result of results)
     if (result.status === "rejected")
-      console.error("not sealed anew", { error: errorText(result.reason) });
+      logger.error("Re-encryption failed", { error: result.reason });
 }
 
 const marks = (purpose: "variables" | "webhooks", secrets: string[]) =>

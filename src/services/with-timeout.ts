@@ -1,7 +1,7 @@
 /** Asks an object that may be slow or broken, where the others' answers are worth having without its own. */
 
 import { TimeLimit } from "../lib/time-limit.ts";
-import { errorText } from "../log.ts";
+import { logger } from "../log.ts";
 
 const PATIENCE_MS = 3_000;
 
@@ -18,7 +18,7 @@ export async function withTimeout<Answer>(
   try {
     return await Promise.race([asking, late]);
   } catch (error) {
-    console.warn("an object did not answer", { who, error: errorText(error) });
+    logger.warn("Durable Object did not answer", { object: who, error });
     return undefined;
   } finally {
     limit.callOff();

@@ -10,7 +10,7 @@ import { FairQueue } from "../../domain/scheduling/fair-queue.ts";
 import { type Placed, Placement } from "../../domain/scheduling/placement.ts";
 import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
 import { type Bindings, settings } from "../../env.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
 import { type PoolClaim, poolClaim } from "./claim.ts";
@@ -309,7 +309,7 @@ export class PoolObject extends DurableObject<Bindings> {
     } catch (error) {
       seat.free += 1;
       const tries = (this.#tries.get(job.object_id) ?? 0) + 1;
-      console.warn("attempt not opened", { object: job.object_id, tries, error: errorText(error) });
+      logger.warn("Attempt not opened", { object_id: job.object_id, tries, error });
       this.#tries.set(job.object_id, tries);
       if (tries >= MAX_TRIES) {
         this.#tries.delete(job.object_id);

@@ -1,7 +1,7 @@
 /** A poll lives no longer than the token that it came with. */
 import { TOKEN_MS } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { database } from "../../storage/database.ts";
 import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
 import type { PoolClaim } from "./claim.ts";
@@ -13,13 +13,13 @@ import type { PoolClaim } from "./claim.ts";
  */
 export function watchToken(
   env: Bindings,
-  { token_id, token_known_at }: PoolClaim,
+  { runner_id, token_id, token_known_at }: PoolClaim,
   onRevoked: () => void,
 ): () => void {
   let over = false;
   const look = async () => {
     const knownAt = await runnerTokenKnownAt(database(env.DB), token_id).catch((error) => {
-      console.warn("runner token not looked up", { error: errorText(error) });
+      logger.warn("Runner token lookup failed", { runner_id, error });
       return Date.now();
     });
     if (over) return;

@@ -3,7 +3,7 @@ import { heardBeforeRestart, type Patience } from "../../domain/predictions/dead
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
 import type { Attempt } from "../../domain/predictions/state.ts";
 import { passedBound } from "../../lib/json-scan.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import {
   CLOSE,
   type DownFrame,
@@ -170,7 +170,7 @@ export class Attempts {
     const channel = channels.open(number);
     if (!channel) return;
     const knownAt = await known(channel.token_id).catch((error) => {
-      console.warn("runner token not looked up", { error: errorText(error) });
+      logger.warn("Runner token lookup failed", { prediction_id: record.life.spec.id, error });
       return Date.now();
     });
     if (knownAt !== undefined) return channels.vouch(number, knownAt);

@@ -7,7 +7,7 @@ import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { Attempt } from "../../domain/predictions/state.ts";
 import type { Happening } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { poolOf } from "../pool/stub.ts";
 import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
@@ -113,7 +113,7 @@ export class Effects {
   sendDispatch(record: PredictionRecord): void {
     this.#ctx.waitUntil(
       this.#env.DISPATCH.send(waitingJobOf(record.life.spec, this.#objectId)).catch((error) =>
-        console.warn("dispatch not sent", { id: record.life.spec.id, error: errorText(error) }),
+        logger.warn("Dispatch message not sent", { prediction_id: record.life.spec.id, error }),
       ),
     );
   }

@@ -8,7 +8,7 @@ import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import type { EventsFrame } from "../../protocol/channel.ts";
 import { database } from "../../storage/database.ts";
 import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
@@ -265,7 +265,7 @@ export class PredictionObject extends DurableObject<Bindings> {
       if (this.#record) this.#effects.alarm.arm(record);
     } catch (error) {
       // An alarm that throws is dropped after six tries; this one is set again for as long as it takes.
-      console.error("alarm failed", { id: record.life.spec.id, error: errorText(error) });
+      logger.error("Alarm failed", { prediction_id: record.life.spec.id, error });
       this.#effects.alarm.retry(record);
     }
   }

@@ -4,6 +4,7 @@ import { DecryptionFailed } from "../../domain/encryption.ts";
 import { unsealVariables, type Variables } from "../../domain/models/variables.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
+import { logger } from "../../log.ts";
 
 /** What a prediction ends with whose variables nobody can open: for the model's owner, and the operator. */
 export const UNOPENED =
@@ -22,7 +23,7 @@ export async function openVariables(
     return await unsealVariables(settings(env).secretKeys, model_id, variables);
   } catch (error) {
     if (!(error instanceof DecryptionFailed)) throw error;
-    console.error("variables not opened", { id, model: model_id, error: error.message });
+    logger.error("Variables not decrypted", { prediction_id: id, model_id, error });
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { readSecret, signingSecrets } from "../../domain/webhooks/stored-secret.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { TimeLimit } from "../../lib/time-limit.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { mayPost, PACE_SECONDS } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
 import { database } from "../../storage/database.ts";
@@ -72,7 +72,9 @@ export class WebhookSender {
     begun: Begun,
     bodyFor: (event: OutboxEvent) => Promise<string>,
   ): Promise<void> {
-    const { outcome, endpoint } = await this.#send(record, begun, bodyFor).catch(unready);
+    const { outcome, endpoint } = await this.#send(record, begun, bodyFor).catch((error) =>
+      unprepared(record, error),
+    );
     const settled = outbox.settle(begun, outcome, Date.now(), Math.random(), this.#rules);
     if (settled === "late") return;
     this.#parts.changed(record);
@@ -82,7 +84,7 @@ export class WebhookSender {
     const noted = { outcome, givenUp, at: begun.attempt.at, switchOffMs };
     // A note that is lost is made again with the next outcome.
     await noteOutcome(database(this.#parts.env.DB), endpoint, noted).catch((error) =>
-      console.warn("health of an endpoint not noted", { id: endpoint.id, error: errorText(error) }),
+      logger.warn("Webhook endpoint's health not recorded", { endpoint_id: endpoint.id, error }),
     );
   }
 
@@ -135,8 +137,8 @@ const HELD_BACK: Sent = {
 const failure = (error: string): Outcome => ({ status: null, error });
 
 /** Ours to mend, and not the receiver's doing: it is tried again. */
-function unready(error: unknown): Sent {
-  console.error("webhook not made", { error: errorText(error) });
+function unprepared({ life }: PredictionRecord, error: unknown): Sent {
+  logger.error("Webhook not prepared", { prediction_id: life.spec.id, error });
   return { outcome: failure("the service could not put it together") };
 }
 

@@ -3,7 +3,7 @@
  * is removed by the sweep, some at a time. Each step can be repeated: whatever a step that failed,
  * or a death in between, has left behind is there to be found by the next sweep.
  */
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
 import {
   closeAccount,
@@ -49,13 +49,16 @@ export async function deleteAccount(services: Services, { user_id }: Caller): Pr
   forgetEndpoints(user_id);
   // Nobody waits any longer for what runs. It is canceled by the sweep if that fails here.
   const rows = await someUnderWay(services.db, user_id, OBJECTS);
-  await allSettled(rows.map((row) => removeData(services, row)));
+  await allSettled(
+    user_id,
+    rows.map((row) => removeData(services, row)),
+  );
 }
 
 /** Removes some more of what the accounts have that were given up. */
 export async function sweepAccounts(services: Services, now: number): Promise<void> {
   const leaving = await takeLeaving(services.db, now, ACCOUNTS);
-  await allSettled(leaving.map((user) => remove(services, user, now)));
+  await Promise.all(leaving.map((user) => allSettled(user.id, [remove(services, user, now)])));
 }
 
 async function remove(services: Services, user: UserRow, now: number): Promise<void> {
@@ -80,6 +83,7 @@ async function removePredictions(services: Services, userId: string): Promise<vo
   const rows = await firstPredictions(db, userId, ROWS);
   const kept = rows.filter(({ data_removed }) => !data_removed).slice(0, OBJECTS);
   const found = await allSettled(
+    userId,
     kept.map(async (row) => ((await removeData(services, row)) === "unknown" ? [row.id] : [])),
   );
   await noteRemoved(db, userId, found.flat());
@@ -111,11 +115,11 @@ async function removeData(
 }
 
 /** One that fails must not hold up the others: its turn comes again. */
-async function allSettled<T>(steps: Promise<T>[]): Promise<T[]> {
+async function allSettled<T>(user_id: string, steps: Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(steps);
   return results.flatMap((result) => {
     if (result.status === "fulfilled") return [result.value];
-    console.error("not removed", { error: errorText(result.reason) });
+    logger.error("Data of a deleted account not removed", { user_id, error: result.reason });
     return [];
   });
 }

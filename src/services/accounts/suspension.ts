@@ -2,7 +2,7 @@
  * Accounts that may do nothing for a while: their tokens are refused, their sessions and streams
  * end, what they run is canceled. What they have stays, and is theirs again when it is over.
  */
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
 import { someUnderWay } from "../../storage/accounts/account-removal.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/operators.ts";
@@ -51,5 +51,8 @@ async function cancelRuns({ env, db }: Services, userId: string): Promise<void> 
   );
   for (const result of results)
     if (result.status === "rejected")
-      console.error("not canceled", { error: errorText(result.reason) });
+      logger.error("Prediction of a suspended account not canceled", {
+        user_id: userId,
+        error: result.reason,
+      });
 }

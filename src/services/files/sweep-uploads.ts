@@ -1,5 +1,5 @@
 /** The end of uploads: pending ones that were abandoned, files that nobody uses. */
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { someExpired, takeExpired } from "../../storage/files/uploads.ts";
 import type { Services } from "../services.ts";
 import { removeClaimed } from "./uploads.ts";
@@ -29,7 +29,6 @@ export async function sweepUploads(services: Services, now: number): Promise<voi
     const taken = await takeExpired(services.db, { users, each, now, again });
     const failures = await removeClaimed(services, taken).catch((error: unknown) => [error]);
     if (failures.length === 0) continue;
-    const error = errorText(failures[0]);
-    console.error("uploads not removed", { count: failures.length, error });
+    logger.error("Expired uploads not removed", { count: failures.length, error: failures[0] });
   }
 }

@@ -14,7 +14,7 @@ import {
 import { schemaOf } from "../../domain/schemas/version-schemas.ts";
 import { callOf } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import type { Snapshot } from "../../objects/prediction/record.ts";
 import type { CreateRequest, CreateResult, Leave } from "../../objects/prediction/rpc-types.ts";
 import {
@@ -154,7 +154,7 @@ async function begin(
   if (spec.stored_input) {
     await storeInput(services, row, request.input).catch(async (error) => {
       await discard(services, spec);
-      throw unavailable(error);
+      throw unavailable(spec, error);
     });
   }
   const stub = predictionAt(env, objectId);
@@ -173,9 +173,10 @@ async function begin(
     created.status === "fulfilled" ? created.value : await predictionAt(env, objectId).get();
   if (!answer || "refused" in answer) {
     if (written.status === "fulfilled") await discard(services, spec);
-    throw answer ? refusal(services, answer.refused) : unavailable(created);
+    if (answer) throw refusal(services, answer.refused);
+    throw unavailable(spec, created.status === "rejected" ? created.reason : created.value);
   }
-  if (written.status === "rejected") throw unavailable(written.reason);
+  if (written.status === "rejected") throw unavailable(spec, written.reason);
   notePlace(row);
   const log = followed.status === "fulfilled" && followed.value?.ok ? followed.value : undefined;
   return {
@@ -199,7 +200,7 @@ async function beginOnce(
 ): Promise<Created> {
   const { spec, wait } = request;
   const begun = await findOrBegin(services, request, key).catch((error) => {
-    throw unavailable(error, "Try again with the same Idempotency-Key: it may have begun.");
+    throw unavailable(spec, error, "Try again with the same Idempotency-Key: it may have begun.");
   });
   const { stub, objectId, created } = begun;
   handedOn?.();
@@ -259,10 +260,11 @@ function refusal({ settings }: Services, reason: "conflict" | "full"): ProblemEr
 }
 
 function unavailable(
+  { id, account_id }: PredictionSpec,
   reason: unknown,
   detail = "The prediction could not be created, and will not run. Try again.",
 ): ProblemError {
-  console.error("prediction not created", { error: errorText(reason) });
+  logger.error("Prediction not created", { prediction_id: id, user_id: account_id, error: reason });
   return new ProblemError("unavailable", detail, { "retry-after": "1" });
 }
 

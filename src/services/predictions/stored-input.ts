@@ -1,7 +1,7 @@
 /** Inputs that are too large to travel: they lie in R2 before the prediction begins. */
 
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import { deleteAll, putValue, valueKey } from "../../storage/files/files.ts";
@@ -40,6 +40,6 @@ export async function discard(
     if (stored_input) await deleteAll(env.FILES, id);
     await deletePrediction(db, account_id, id);
   } catch (error) {
-    console.warn("prediction not discarded", { id, error: errorText(error) });
+    logger.warn("Prediction not discarded", { prediction_id: id, user_id: account_id, error });
   }
 }

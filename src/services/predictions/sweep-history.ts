@@ -3,7 +3,7 @@
  * stays counted, in usage and in how often its model was run.
  */
 import { firstIdAt } from "../../lib/uuid-time.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { takeUnswept } from "../../storage/accounts/account-bytes.ts";
 import {
   deletePredictions,
@@ -34,7 +34,7 @@ export async function sweepHistory(services: Services, now: number): Promise<voi
       else await askObjects(services, user, before);
     } catch (error) {
       // One that fails must not hold up the others: its turn comes again.
-      console.error("history not removed", { user, error: errorText(error) });
+      logger.error("Prediction history not removed", { user_id: user, error });
     }
   }
 }

@@ -5,7 +5,7 @@ import { limitOf } from "../../domain/vendora/chat-limit.ts";
 import { ChatStream } from "../../domain/vendora/chat-stream.ts";
 import { chatIdOf } from "../../domain/vendora/ids.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { Created } from "../predictions/create-prediction.ts";
@@ -74,7 +74,7 @@ class ChatWriter implements Writer {
     const problem = untranslatable(error);
     if (problem instanceof VendoraProblem)
       return eventText(JSON.stringify({ error: problem.error }));
-    console.error("stream broken off", { error: errorText(error) });
+    logger.error("Stream failed", { error });
     const message =
       "The stream broke off on our side: the event log of the prediction has all of it.";
     const broken = new VendoraProblem(500, { message, code: "server_error" });

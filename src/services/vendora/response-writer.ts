@@ -3,7 +3,7 @@
 import type { ResponseHead } from "../../domain/vendora/response-resource.ts";
 import { ResponseStream } from "../../domain/vendora/response-stream.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
-import { errorText } from "../../log.ts";
+import { logger } from "../../log.ts";
 import { prediction } from "../../protocol/prediction.ts";
 import { failureOf } from "./failure.ts";
 import type { NumberedEntry } from "./log-reader.ts";
@@ -39,7 +39,7 @@ export class ResponseWriter implements Writer {
   /** No event of the response itself: only this reader is told. Its two descriptions differ. */
   fail(error: unknown): string {
     if (!(error instanceof VendoraProblem)) {
-      console.error("stream broken off", { error: errorText(error) });
+      logger.error("Stream failed", { error });
     }
     const { message, code, param, type } =
       error instanceof VendoraProblem ? error.error : BROKEN_OFF.error;

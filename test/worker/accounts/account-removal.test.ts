@@ -16,6 +16,7 @@ import {
 } from "../support/accounts.ts";
 import { Client } from "../support/client.ts";
 import { keysBelow } from "../support/files.ts";
+import { captureLog } from "../support/log.ts";
 import { rowOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
 import { advance, eventually, startClock, stopClock } from "../support/time.ts";
@@ -113,7 +114,7 @@ test("is not held up by a step that fails, whichever it is", async () => {
   await gone();
   await giveUp(world);
   await obey(running);
-  vi.spyOn(console, "error").mockImplementation(() => {});
+  captureLog("error");
   const [prepare, list] = [env.DB.prepare.bind(env.DB), env.FILES.list.bind(env.FILES)];
   /** Lets the n-th call of D1 or R2 fail, and tells whether there was one. */
   const sweepUntil = async (n: number) => {
@@ -157,7 +158,7 @@ test("of one account does not wait for another's", async () => {
   }
   const [broken] = worlds;
   const list = env.FILES.list.bind(env.FILES);
-  vi.spyOn(console, "error").mockImplementation(() => {});
+  captureLog("error");
   vi.spyOn(env.FILES, "list").mockImplementation(async (options) => {
     if (options?.prefix?.startsWith(broken?.user_id ?? "")) throw new Error("R2 is down");
     return list(options);

@@ -9,6 +9,7 @@ import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
 import { run, services } from "../support/accounts.ts";
 import { newModel, referenceOf } from "../support/catalogue.ts";
 import { addSecret, newEndpoint } from "../support/endpoints.ts";
+import { captureLog } from "../support/log.ts";
 import { setVariable } from "../support/variables.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
 import { newUser } from "../support/world.ts";
@@ -107,11 +108,15 @@ describe("the sweep", () => {
     const broken = `${(await sealedOf(modelId)).slice(0, -4)}AAAA`;
     await run("UPDATE model_variables SET sealed = ? WHERE model_id = ?", broken, modelId);
     turn();
-    const told = vi.spyOn(console, "error").mockReturnValue();
+    const log = captureLog("error");
     await reEncrypt(services);
     expect(await sealedOf(modelId)).toBe(broken);
-    expect(told).toHaveBeenCalledWith("not sealed anew", { error: expect.any(String) });
-    expect(JSON.stringify(told.mock.calls)).not.toContain(broken);
+    expect(log.entries()).toContainEqual({
+      level: "error",
+      message: "Re-encryption failed",
+      error: expect.any(String),
+    });
+    expect(JSON.stringify(log.mock.calls)).not.toContain(broken);
     await run("DELETE FROM model_variables WHERE model_id = ?", modelId);
   });
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunnerToken, Token } from "../../../src/protocol/operator.ts";
 import { pageAt } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
+import { captureLog } from "../support/log.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { advance, eventually, pause, startClock, stopClock } from "../support/time.ts";
 import { newClient, newRunnerToken, newUser, operator, unique } from "../support/world.ts";
@@ -94,7 +95,7 @@ test("of runners' tokens likewise", async () => {
 describe("a request", () => {
   test("does not wait for it", async () => {
     const { client } = await newUser();
-    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const log = captureLog("error");
     const write = vi.fn(() => pause(200).then(() => Promise.reject(new Error("late"))));
     instead(write);
     await use(client);
@@ -105,11 +106,17 @@ describe("a request", () => {
 
   test("does not fail when it does, which is logged", async () => {
     const { client, username } = await newUser();
-    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const log = captureLog("error");
     instead(() => Promise.reject(new Error("D1 is down")));
     await use(client);
-    const logged = { error: expect.stringContaining("D1 is down") };
-    await eventually(() => expect(log).toHaveBeenCalledWith("use not noted", logged));
+    await eventually(() =>
+      expect(log.entries()).toContainEqual({
+        level: "error",
+        message: "Last use of a token not recorded",
+        request_id: expect.any(String),
+        error: expect.stringContaining("D1 is down"),
+      }),
+    );
     expect(JSON.stringify(log.mock.calls)).not.toContain(client.token);
     vi.restoreAllMocks();
     await toldOf(username, null);

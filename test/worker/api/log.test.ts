@@ -1,13 +1,16 @@
-/** What is logged of an error: enough to find it, and nobody's secret. */
+/** What is logged of an error: enough to find it, and no secret. */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
-import { expect, test } from "vitest";
-import { errorText, traceOf } from "../../../src/log.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { logger } from "../../../src/log.ts";
 import { database } from "../../../src/storage/database.ts";
+import { captureLog } from "../support/log.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/** A statement that fails, with a secret among its values, as of an endpoint of webhooks. */
+afterEach(() => void vi.restoreAllMocks());
+
+/** A failed statement with a secret among its values, like one that stores a webhook endpoint. */
 async function failure(): Promise<Error> {
   const inserting = database(env.DB).run(sql`INSERT INTO no_such_table VALUES (${SECRET})`);
   const error: unknown = await inserting.then(undefined, (reason) => reason);
@@ -16,23 +19,41 @@ async function failure(): Promise<Error> {
   return error;
 }
 
-test("a statement that has failed is logged without its values", async () => {
-  const error = await failure();
-  for (const logged of [errorText(error), JSON.stringify(traceOf(error))]) {
-    expect(logged).not.toContain(SECRET);
-    expect(logged).toMatch(/INSERT INTO no_such_table.*no such table/s);
-  }
-  expect(traceOf(error).error).toMatch(/\n {4}at /);
+test("an entry is one JSON object with its level, message and ids", () => {
+  const log = captureLog("warn");
+  logger.warn("Out of paper", { request_id: "r", prediction_id: "p" });
+  expect(log.mock.calls).toEqual([
+    ['{"level":"warn","message":"Out of paper","request_id":"r","prediction_id":"p"}'],
+  ]);
 });
 
-test("one within another is, too", async () => {
-  const outer = new Error("It could not be registered.", { cause: await failure() });
-  expect(JSON.stringify(traceOf(outer))).not.toContain(SECRET);
+test("a failed statement is logged without its values", async () => {
+  const log = captureLog("error");
+  logger.error("Failed", { error: await failure() });
+  expect(log.mock.calls.flat().join()).not.toContain(SECRET);
+  const [entry] = log.entries();
+  expect(entry?.error).toMatch(/INSERT INTO no_such_table.*no such table/s);
+  expect(entry?.error).toMatch(/\n {4}at /);
 });
 
-test("any other is logged as it is", () => {
+test("so is one that caused another error", async () => {
+  const log = captureLog("error");
+  logger.error("Failed", { error: new Error("Not registered", { cause: await failure() }) });
+  expect(log.mock.calls.flat().join()).not.toContain(SECRET);
+  expect(log.entries()[0]?.error).toMatch(/Not registered.*INSERT INTO no_such_table/s);
+});
+
+test("any other error is logged whole, with its cause", () => {
+  const log = captureLog("error");
   const error = new Error("out of paper", { cause: "nobody has bought any" });
-  expect(errorText(error)).toBe("Error: out of paper");
-  expect(traceOf(error).error).toMatch(/^Error: out of paper\n {4}at /);
-  expect(traceOf(error).cause).toBe("nobody has bought any");
+  logger.error("Failed", { error });
+  expect(log.entries()).toEqual([
+    {
+      level: "error",
+      message: "Failed",
+      error: expect.stringMatching(
+        /^Error: out of paper\n {4}at .*\nCaused by: nobody has bought any$/s,
+      ),
+    },
+  ]);
 });

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { encrypt } from "../../../src/domain/encryption.ts";
 import type { Client } from "../support/client.ts";
+import { captureLog } from "../support/log.ts";
 import { objectOf, rowOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
 import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
@@ -191,7 +192,7 @@ describe("when no key opens them", () => {
   };
 
   test("a prediction fails at once, whether a runner waits or not, and says so in the log", async () => {
-    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const log = captureLog("error");
     const world = await withVariables();
     await losesKey(world);
     const { body } = await world.client.create(
@@ -201,11 +202,14 @@ describe("when no key opens them", () => {
     expect(body.status).toBe("failed");
     await ended(world.client, body.id);
     await eventually(async () => expect(await rowOf(body.id)).toMatchObject({ status: "failed" }));
-    expect(log.mock.calls).toEqual([
-      [
-        "variables not opened",
-        { id: body.id, model: expect.any(String), error: expect.stringContaining("SECRET_KEY") },
-      ],
+    expect(log.entries()).toEqual([
+      {
+        level: "error",
+        message: "Variables not decrypted",
+        prediction_id: body.id,
+        model_id: expect.any(String),
+        error: expect.stringContaining("SECRET_KEY"),
+      },
     ]);
     expect(JSON.stringify(log.mock.calls)).not.toContain(SECRET);
     // Nobody is held up: another prediction of the same hardware goes on.
@@ -215,7 +219,7 @@ describe("when no key opens them", () => {
   });
 
   test("one that waited fails when its turn comes, and its runner gets the next job", async () => {
-    vi.spyOn(console, "error").mockImplementation(() => {});
+    captureLog("error");
     const world = await withVariables();
     const first = await world.waiting();
     const second = await world.waiting();
@@ -227,7 +231,7 @@ describe("when no key opens them", () => {
   });
 
   test("as one that was moved from another model, or another name, by whoever writes the database", async () => {
-    vi.spyOn(console, "error").mockImplementation(() => {});
+    captureLog("error");
     for (const column of ["model_id", "name"]) {
       const [world, other] = [await withVariables(), await withVariables()];
       const { id } = await world.client.ok<{ id: string }>("GET", `/v1/models/${world.model}`);
@@ -250,7 +254,7 @@ describe("when no key opens them", () => {
   });
 
   test("an Idempotency-Key finds the failed one", async () => {
-    vi.spyOn(console, "error").mockImplementation(() => {});
+    captureLog("error");
     const world = await withVariables();
     await losesKey(world);
     const create = () =>

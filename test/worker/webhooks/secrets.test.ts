@@ -16,6 +16,7 @@ import {
   newEndpoint,
   testEndpoint,
 } from "../support/endpoints.ts";
+import { captureLog } from "../support/log.ts";
 import { objectOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received } from "../support/receiver.ts";
 import { advance, passes, startClock, stopClock } from "../support/time.ts";
@@ -184,7 +185,7 @@ describe("of a prediction", () => {
   });
 
   test("is tried again when no key opens it, and delivered when there is one", async () => {
-    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    const log = captureLog("error");
     const { id, path, channel, client } = await watched({ secret: SECRET, events: ["completed"] });
     const { webhook } = await keptOf(id);
     const lost = webhook.secret.replace(/^v1\.\w{8}/, "v1.00000000");

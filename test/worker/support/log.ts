@@ -1,0 +1,16 @@
+/** What the Worker logs, as objects. */
+import { type MockInstance, vi } from "vitest";
+
+interface Entry {
+  level: string;
+  message: string;
+  [name: string]: unknown;
+}
+
+/** Takes the log's entries of a level instead of printing them, until mocks are restored. */
+export function captureLog(level: "warn" | "error"): MockInstance & { entries(): Entry[] } {
+  const spy = vi.spyOn(console, level).mockImplementation(() => {});
+  return Object.assign(spy, {
+    entries: () => spy.mock.calls.map(([line]): Entry => JSON.parse(line)),
+  });
+}
