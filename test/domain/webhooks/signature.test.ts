@@ -26,7 +26,7 @@ const json = fc.json({ stringUnit: "binary" });
 const standard = (secret: string) =>
   secret.startsWith("whsec_") ? new Webhook(secret) : new Webhook(secret, { format: "raw" });
 
-/** The second form, as the README has it: with plain tools, from the text of the secret. */
+/** The second form, as the guide to webhooks has it: with plain tools, from the text of the secret. */
 function plainVerifies(headers: Record<string, string>, body: string, secret: string): boolean {
   const header = headers["auspex-webhook-signature"] ?? "";
   const [, time, signatures = ""] = /^t=(\d+)((?:,v1=[0-9a-f]{64})+)$/.exec(header) ?? [];
