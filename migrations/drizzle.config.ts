@@ -2,7 +2,7 @@ import { defineConfig } from "drizzle-kit";
 
 export default defineConfig({
   dialect: "sqlite",
-  schema: ["./src/storage/schema.ts", "./src/storage/schema/sign-in.ts"],
+  schema: "./src/storage/schema/index.ts",
   out: "./migrations",
   casing: "snake_case",
 });

@@ -1,7 +1,7 @@
 /**
- * Search: what somebody typed, as expressions of FTS5 over the documents that
- * migrations/0002_search.sql describes. Only letters and digits get into them, in quotes: no
- * operator, no mark of private use, nothing that could be wrong.
+ * Search queries as FTS5 expressions over the documents in migrations/0000_baseline.sql. Only
+ * letters and digits of a query reach an expression, in quotes: no operators, no marks, so no
+ * expression is malformed.
  */
 import { hex } from "../lib/hex.ts";
 

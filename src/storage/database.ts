@@ -1,7 +1,7 @@
 /** D1 through drizzle. */
 import type { BatchItem } from "drizzle-orm/batch";
 import { drizzle } from "drizzle-orm/d1";
-import * as schema from "./schema.ts";
+import * as schema from "./schema/index.ts";
 
 export const database = (d1: D1Database) => drizzle(d1, { schema, casing: "snake_case" });
 export type Database = ReturnType<typeof database>;

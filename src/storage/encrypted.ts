@@ -2,7 +2,7 @@
 import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import type { VariableRow } from "./models/variables.ts";
-import { modelVariables, webhookEndpoints } from "./schema.ts";
+import { modelVariables, webhookEndpoints } from "./schema/index.ts";
 
 /** `v1.`, the key in 8 digits, and a dot. */
 const begin = (text: ReturnType<typeof sql>, marks: string[]) =>

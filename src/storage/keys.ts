@@ -1,6 +1,6 @@
 import { eq } from "drizzle-orm";
 import type { Database } from "./database.ts";
-import { keys } from "./schema.ts";
+import { keys } from "./schema/index.ts";
 
 /** A key that the deployment made for itself. */
 export const findKey = (db: Database, name: string) =>

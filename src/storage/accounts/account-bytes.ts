@@ -1,9 +1,9 @@
-/** What accounts take of the database: the triggers of migrations/0008_account_bytes.sql count it. */
+/** Database bytes per account, counted by triggers (migrations/0000_baseline.sql). */
 import { eq, inArray, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { remembered } from "../cache.ts";
 import { type Database, failedOn } from "../database.ts";
-import { accountBytes } from "../schema.ts";
+import { accountBytes } from "../schema/index.ts";
 
 export interface Allowance {
   user_id: string;

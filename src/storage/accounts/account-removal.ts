@@ -6,7 +6,6 @@
 import { and, between, eq, inArray, ne, sql } from "drizzle-orm";
 import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
 import { allOf, type Database } from "../database.ts";
-import { logins } from "../schema/sign-in.ts";
 import {
   accountBytes,
   invitations,
@@ -18,10 +17,11 @@ import {
   usernames,
   users,
   webhookEndpoints,
-} from "../schema.ts";
+} from "../schema/index.ts";
+import { logins } from "../schema/sign-in.ts";
 import type { UserRow } from "./users.ts";
 
-/** The full-text index of migrations/0002_search.sql, as far as it is needed here. */
+/** The full-text index of users in migrations/0000_baseline.sql: only its key is needed here. */
 const usersWords = sqliteTable("users_words", { rowid: integer().notNull() });
 
 /** Nobody signs in, calls, sees or is told anything of it from here on. */

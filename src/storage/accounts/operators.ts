@@ -1,8 +1,8 @@
 /** What operators decide of users: who is one of them, and whose account is suspended. */
 import { and, asc, desc, eq, gt, isNotNull, isNull } from "drizzle-orm";
 import { allOf, type Database } from "../database.ts";
+import { users } from "../schema/index.ts";
 import { sessions } from "../schema/sign-in.ts";
-import { users } from "../schema.ts";
 
 export const setOperator = (db: Database, userId: string, proof: string) =>
   db.update(users).set({ operator_proof: proof }).where(eq(users.id, userId));

@@ -1,8 +1,8 @@
 /** Logins, their sessions, and invitations: what better-auth does not write itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
 import { allOf, type Database } from "../database.ts";
+import { invitations, users } from "../schema/index.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
-import { invitations, users } from "../schema.ts";
 
 export type InvitationRow = typeof invitations.$inferSelect;
 

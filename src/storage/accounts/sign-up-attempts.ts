@@ -1,6 +1,6 @@
 import { lt, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
-import { signUpTries } from "../schema.ts";
+import { signUpTries } from "../schema/index.ts";
 
 /** @returns how many there are then */
 export async function countSignUpAttempt(db: Database, day: string, by: string): Promise<number> {

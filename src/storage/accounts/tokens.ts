@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, isNull, lt, or, type SQL, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { models, runnerTokens, tokens, users } from "../schema.ts";
+import { models, runnerTokens, tokens, users } from "../schema/index.ts";
 import { type Allowance, withinBytes } from "./account-bytes.ts";
 
 /** Fails, as `isFull` tells, when its user has `max` that are good at the time; as `withinBytes` does. */

@@ -1,6 +1,6 @@
 import { and, desc, eq, gte, inArray, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
-import { usage } from "../schema.ts";
+import { usage } from "../schema/index.ts";
 
 const sums = {
   predictions: sql<number>`sum(${usage.predictions})`,

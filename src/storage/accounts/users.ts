@@ -1,7 +1,7 @@
 import { and, eq, isNull, notExists, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
-import { releasedUsernames, usernames, users } from "../schema.ts";
+import { releasedUsernames, usernames, users } from "../schema/index.ts";
 
 export type UserRow = typeof users.$inferSelect;
 

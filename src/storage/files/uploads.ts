@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
 import { allOf, type Database } from "../database.ts";
-import { uploadParts, uploads, users } from "../schema.ts";
+import { uploadParts, uploads, users } from "../schema/index.ts";
 
 export type UploadRow = typeof uploads.$inferSelect;
 export type UploadPartRow = typeof uploadParts.$inferSelect;

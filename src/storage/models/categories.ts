@@ -1,7 +1,7 @@
 import { eq, inArray } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { categories, modelCategories } from "../schema.ts";
+import { categories, modelCategories } from "../schema/index.ts";
 
 export type CategoryRow = typeof categories.$inferSelect;
 

@@ -26,7 +26,7 @@ import {
   models,
   users,
   versions,
-} from "../schema.ts";
+} from "../schema/index.ts";
 import { sealedVariables } from "./variables.ts";
 
 export type ModelRow = InferSelectModel<typeof models>;

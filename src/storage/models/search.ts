@@ -1,9 +1,9 @@
-/** What search reads: ranges of the full-text indices of migrations/0002_search.sql and 0009_words.sql. */
+/** Full-text search: ranges of the indexes in migrations/0000_baseline.sql. */
 import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { TIERS } from "../../domain/search.ts";
 import { allOf, type Database } from "../database.ts";
 import type { Keyset } from "../keyset.ts";
-import { modelCounts, models, users } from "../schema.ts";
+import { modelCounts, models, users } from "../schema/index.ts";
 import { modelItem } from "./models.ts";
 
 /** Of what full-text index. */

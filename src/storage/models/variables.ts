@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { models, modelVariables } from "../schema.ts";
+import { models, modelVariables } from "../schema/index.ts";
 
 export type VariableRow = typeof modelVariables.$inferSelect;
 

@@ -2,7 +2,7 @@ import { and, eq, sql } from "drizzle-orm";
 import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { versions } from "../schema.ts";
+import { versions } from "../schema/index.ts";
 import { underWay } from "./models.ts";
 
 export type VersionRow = typeof versions.$inferSelect;

@@ -5,7 +5,7 @@ import { allOf, type Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { syncListings } from "../models/models.ts";
 import { fillSize } from "../models/versions.ts";
-import { modelCounts, predictions } from "../schema.ts";
+import { modelCounts, predictions } from "../schema/index.ts";
 
 export type PredictionRow = typeof predictions.$inferSelect;
 

@@ -1,7 +1,7 @@
 import { and, eq, inArray, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { hardware } from "../schema.ts";
+import { hardware } from "../schema/index.ts";
 
 export type HardwareRow = typeof hardware.$inferSelect;
 

@@ -1,7 +1,7 @@
 import { eq, getTableColumns, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { runners, runnerTokens } from "../schema.ts";
+import { runners, runnerTokens } from "../schema/index.ts";
 
 export type RunnerRow = typeof runners.$inferSelect & {
   /** Its token's: it is not heard any more then, whatever it was last. */

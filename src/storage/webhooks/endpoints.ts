@@ -2,7 +2,7 @@ import { and, eq, lt, sql } from "drizzle-orm";
 import type { Health } from "../../domain/webhooks/health.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { type EndpointSecret, webhookEndpoints } from "../schema.ts";
+import { type EndpointSecret, webhookEndpoints } from "../schema/index.ts";
 
 export type WebhookEndpointRow = typeof webhookEndpoints.$inferSelect;
 export type { EndpointSecret };

@@ -1,0 +1,693 @@
+CREATE TABLE `account_bytes` (
+	`user_id` text PRIMARY KEY NOT NULL,
+	`bytes` integer NOT NULL,
+	`bytes_before` integer DEFAULT 0 NOT NULL,
+	`swept_at` integer DEFAULT 0 NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `account_bytes_swept` ON `account_bytes` (`swept_at`);--> statement-breakpoint
+CREATE TABLE `released_usernames` (
+	`username` text PRIMARY KEY NOT NULL,
+	`times` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `tokens` (
+	`id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`name` text NOT NULL,
+	`hash` text NOT NULL,
+	`prefix` text NOT NULL,
+	`scopes` text NOT NULL,
+	`models` text,
+	`created_at` integer NOT NULL,
+	`expires_at` integer,
+	`last_used_at` integer,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `tokens_hash_unique` ON `tokens` (`hash`);--> statement-breakpoint
+CREATE INDEX `tokens_user` ON `tokens` (`user_id`,`id`);--> statement-breakpoint
+CREATE TABLE `usage` (
+	`user_id` text NOT NULL,
+	`day` text NOT NULL,
+	`model_id` text NOT NULL,
+	`model` text NOT NULL,
+	`predictions` integer NOT NULL,
+	`failed` integer NOT NULL,
+	`execution_seconds` real NOT NULL,
+	PRIMARY KEY(`user_id`, `day`, `model_id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `usernames` (
+	`username` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `usernames_user` ON `usernames` (`user_id`);--> statement-breakpoint
+CREATE TABLE `users` (
+	`id` text PRIMARY KEY NOT NULL,
+	`username` text NOT NULL,
+	`name` text NOT NULL,
+	`avatar_url` text NOT NULL,
+	`bio` text DEFAULT '' NOT NULL,
+	`urls` text DEFAULT '[]' NOT NULL,
+	`location` text DEFAULT '' NOT NULL,
+	`company` text DEFAULT '' NOT NULL,
+	`operator_proof` text,
+	`suspended_at` integer,
+	`recovered_at` integer,
+	`seq` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`deleted_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `users_username_unique` ON `users` (`username`);--> statement-breakpoint
+CREATE UNIQUE INDEX `users_seq_unique` ON `users` (`seq`);--> statement-breakpoint
+CREATE INDEX `users_operators` ON `users` (`operator_proof`,`id`) WHERE operator_proof IS NOT NULL;--> statement-breakpoint
+CREATE INDEX `users_suspended` ON `users` (`suspended_at`,`id`) WHERE suspended_at IS NOT NULL;--> statement-breakpoint
+CREATE TABLE `upload_parts` (
+	`upload_id` text NOT NULL,
+	`part_number` integer NOT NULL,
+	`etag` text NOT NULL,
+	PRIMARY KEY(`upload_id`, `part_number`),
+	FOREIGN KEY (`upload_id`) REFERENCES `uploads`(`id`) ON UPDATE no action ON DELETE cascade
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE TABLE `uploads` (
+	`id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`prediction_id` text,
+	`token_id` text,
+	`key` text NOT NULL,
+	`multipart_id` text NOT NULL,
+	`size` integer NOT NULL,
+	`mime_type` text NOT NULL,
+	`name` text,
+	`part_size` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`completed_at` integer,
+	`expires_at` integer NOT NULL,
+	`removed_at` integer,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `uploads_expires` ON `uploads` (`user_id`,`expires_at`);--> statement-breakpoint
+CREATE INDEX `uploads_pending` ON `uploads` (`user_id`) WHERE completed_at IS NULL AND prediction_id IS NULL;--> statement-breakpoint
+CREATE TABLE `keys` (
+	`name` text PRIMARY KEY NOT NULL,
+	`value` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `categories` (
+	`slug` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`description` text NOT NULL,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `listings` (
+	`owner_id` text NOT NULL,
+	`category_slug` text NOT NULL,
+	`model_id` text NOT NULL,
+	`predictions_count` integer NOT NULL,
+	PRIMARY KEY(`owner_id`, `category_slug`, `model_id`),
+	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE cascade
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `listings_count` ON `listings` (`owner_id`,`category_slug`,`predictions_count`,`model_id`) WHERE predictions_count > 0;--> statement-breakpoint
+CREATE INDEX `listings_model` ON `listings` (`model_id`);--> statement-breakpoint
+CREATE TABLE `model_categories` (
+	`model_id` text NOT NULL,
+	`category_slug` text NOT NULL,
+	PRIMARY KEY(`model_id`, `category_slug`),
+	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE cascade,
+	FOREIGN KEY (`category_slug`) REFERENCES `categories`(`slug`) ON UPDATE no action ON DELETE no action
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `model_categories_slug` ON `model_categories` (`category_slug`);--> statement-breakpoint
+CREATE TABLE `model_counts` (
+	`model_id` text PRIMARY KEY NOT NULL,
+	`predictions_count` integer DEFAULT 0 NOT NULL,
+	`listed_count` integer DEFAULT 0 NOT NULL,
+	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE cascade
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `model_counts_unlisted` ON `model_counts` (`model_id`) WHERE predictions_count <> listed_count;--> statement-breakpoint
+CREATE TABLE `model_variables` (
+	`model_id` text NOT NULL,
+	`name` text NOT NULL,
+	`sealed` text NOT NULL,
+	`updated_at` integer NOT NULL,
+	PRIMARY KEY(`model_id`, `name`),
+	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE TABLE `models` (
+	`id` text PRIMARY KEY NOT NULL,
+	`owner_id` text NOT NULL,
+	`name` text NOT NULL,
+	`visibility` text NOT NULL,
+	`description` text NOT NULL,
+	`overview` text NOT NULL,
+	`source_url` text,
+	`license_url` text,
+	`paper_url` text,
+	`cover_image_url` text,
+	`hardware_identifier` text,
+	`last_version` integer DEFAULT 0 NOT NULL,
+	`seq` integer,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	FOREIGN KEY (`owner_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `models_seq_unique` ON `models` (`seq`);--> statement-breakpoint
+CREATE UNIQUE INDEX `models_owner_name` ON `models` (`owner_id`,`name`);--> statement-breakpoint
+CREATE INDEX `models_owner` ON `models` (`owner_id`,`id`);--> statement-breakpoint
+CREATE TABLE `versions` (
+	`model_id` text NOT NULL,
+	`number` integer NOT NULL,
+	`release_notes` text NOT NULL,
+	`container_image_digest` text NOT NULL,
+	`schemas` text NOT NULL,
+	`compatibilities` text NOT NULL,
+	`configuration` text NOT NULL,
+	`repository` text,
+	`size` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	PRIMARY KEY(`model_id`, `number`),
+	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE TABLE `predictions` (
+	`user_id` text NOT NULL,
+	`id` text NOT NULL,
+	`object_id` text NOT NULL,
+	`model_id` text NOT NULL,
+	`model_owner` text NOT NULL,
+	`model_name` text NOT NULL,
+	`version_number` integer NOT NULL,
+	`stream` integer NOT NULL,
+	`status` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	`setup_time` real,
+	`execution_time` real,
+	`error` text,
+	`metrics` text,
+	`data_removed` integer NOT NULL,
+	`revision` integer NOT NULL,
+	`checked_at` integer NOT NULL,
+	PRIMARY KEY(`user_id`, `id`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `predictions_status` ON `predictions` (`user_id`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `predictions_model` ON `predictions` (`user_id`,`model_id`,`id`);--> statement-breakpoint
+CREATE INDEX `predictions_active` ON `predictions` (`checked_at`) WHERE status IN ('pending', 'started');--> statement-breakpoint
+CREATE TABLE `hardware` (
+	`identifier` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`gpus` integer NOT NULL,
+	`cpus` integer NOT NULL,
+	`ram_per_gpu_gb` real NOT NULL,
+	`ram_gb` real NOT NULL,
+	`price_per_hour` real,
+	`created_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `runner_tokens` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`hash` text NOT NULL,
+	`prefix` text NOT NULL,
+	`hardware` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`last_used_at` integer,
+	`revoked_at` integer
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `runner_tokens_hash_unique` ON `runner_tokens` (`hash`);--> statement-breakpoint
+CREATE TABLE `runners` (
+	`id` text PRIMARY KEY NOT NULL,
+	`token_id` text NOT NULL,
+	`name` text NOT NULL,
+	`hardware` text NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	FOREIGN KEY (`token_id`) REFERENCES `runner_tokens`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `runners_token_name` ON `runners` (`token_id`,`name`);--> statement-breakpoint
+CREATE TABLE `credentials` (
+	`id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`account_id` text NOT NULL,
+	`provider_id` text NOT NULL,
+	`access_token` text,
+	`refresh_token` text,
+	`id_token` text,
+	`access_token_expires_at` integer,
+	`refresh_token_expires_at` integer,
+	`scope` text,
+	`password` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `logins`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `credentials_user` ON `credentials` (`user_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `credentials_account` ON `credentials` (`provider_id`,`account_id`);--> statement-breakpoint
+CREATE TABLE `logins` (
+	`id` text PRIMARY KEY NOT NULL,
+	`name` text NOT NULL,
+	`email` text NOT NULL,
+	`email_verified` integer NOT NULL,
+	`image` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `logins_email_unique` ON `logins` (`email`);--> statement-breakpoint
+CREATE TABLE `passkeys` (
+	`id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`name` text,
+	`public_key` text NOT NULL,
+	`credential_id` text NOT NULL,
+	`counter` integer NOT NULL,
+	`device_type` text NOT NULL,
+	`backed_up` integer NOT NULL,
+	`transports` text,
+	`created_at` integer,
+	`aaguid` text,
+	FOREIGN KEY (`user_id`) REFERENCES `logins`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE INDEX `passkeys_user` ON `passkeys` (`user_id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `passkeys_credential` ON `passkeys` (`credential_id`);--> statement-breakpoint
+CREATE TABLE `sessions` (
+	`id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`token` text NOT NULL,
+	`expires_at` integer NOT NULL,
+	`ip_address` text,
+	`user_agent` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `logins`(`id`) ON UPDATE no action ON DELETE cascade
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `sessions_token_unique` ON `sessions` (`token`);--> statement-breakpoint
+CREATE INDEX `sessions_user` ON `sessions` (`user_id`);--> statement-breakpoint
+CREATE INDEX `sessions_expires` ON `sessions` (`expires_at`);--> statement-breakpoint
+CREATE TABLE `verifications` (
+	`id` text PRIMARY KEY NOT NULL,
+	`identifier` text NOT NULL,
+	`value` text NOT NULL,
+	`expires_at` integer NOT NULL,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `verifications_identifier` ON `verifications` (`identifier`);--> statement-breakpoint
+CREATE INDEX `verifications_expires` ON `verifications` (`expires_at`);--> statement-breakpoint
+CREATE TABLE `invitations` (
+	`id` text PRIMARY KEY NOT NULL,
+	`hash` text NOT NULL,
+	`note` text NOT NULL,
+	`user_id` text,
+	`recovers` integer NOT NULL,
+	`made_by` text,
+	`created_at` integer NOT NULL,
+	`expires_at` integer NOT NULL,
+	`accepted_at` integer,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `invitations_hash_unique` ON `invitations` (`hash`);--> statement-breakpoint
+CREATE INDEX `invitations_user` ON `invitations` (`user_id`);--> statement-breakpoint
+CREATE TABLE `sign_up_tries` (
+	`day` text NOT NULL,
+	`by` text NOT NULL,
+	`tries` integer NOT NULL,
+	PRIMARY KEY(`day`, `by`)
+);
+--> statement-breakpoint
+CREATE TABLE `webhook_endpoints` (
+	`id` text PRIMARY KEY NOT NULL,
+	`user_id` text NOT NULL,
+	`url` text NOT NULL,
+	`description` text NOT NULL,
+	`events` text NOT NULL,
+	`secrets` text NOT NULL,
+	`enabled` integer NOT NULL,
+	`failing_since` integer,
+	`last_error` text,
+	`notice` text,
+	`created_at` integer NOT NULL,
+	`updated_at` integer NOT NULL,
+	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE no action
+);
+--> statement-breakpoint
+CREATE INDEX `webhook_endpoints_user` ON `webhook_endpoints` (`user_id`,`id`);
+--> statement-breakpoint
+-- Written by hand from here on (and WITHOUT ROWID above).
+
+-- Seeds. The keys sign page cursors and file addresses.
+INSERT INTO keys (name, value) VALUES ('cursor', hex(randomblob(64))), ('addresses', hex(randomblob(32)));
+--> statement-breakpoint
+INSERT INTO hardware (identifier, name, gpus, cpus, ram_per_gpu_gb, ram_gb, created_at)
+	VALUES ('cpu', 'CPU', 0, 1, 0, 0, unixepoch() * 1000);
+--> statement-breakpoint
+INSERT INTO categories (slug, name, description, created_at)
+	SELECT value ->> 0, value ->> 1, value ->> 2, unixepoch() * 1000 FROM json_each('[
+		["text-generation", "Text generation", "Write, continue, translate and summarise text"],
+		["chat", "Chat", "Hold a conversation, with tools and instructions"],
+		["code", "Code", "Write, complete and explain programs"],
+		["embeddings", "Embeddings", "Turn text, images or sound into vectors for search and comparison"],
+		["reranking", "Reranking", "Order search results by how well they answer a question"],
+		["vision", "Vision", "Describe images and answer questions about them"],
+		["image-generation", "Image generation", "Make images from words or from other images"],
+		["image-editing", "Image editing", "Restore, upscale, inpaint and restyle images"],
+		["image-segmentation", "Detection and segmentation", "Find, outline and classify what is in an image"],
+		["ocr", "Documents and OCR", "Read text and layout from scans and pages"],
+		["video-generation", "Video generation", "Make videos from words, images or other videos"],
+		["speech-to-text", "Speech to text", "Transcribe and translate speech"],
+		["text-to-speech", "Text to speech", "Read text aloud, also in a given voice"],
+		["music", "Music and sound", "Make, separate and analyse music and sound"],
+		["3d", "3D", "Make shapes, scenes and depth from words and images"],
+		["time-series", "Time series and tables", "Forecast and classify measurements and tabular data"],
+		["science", "Science", "Proteins, molecules, materials, weather"],
+		["utilities", "Utilities", "Small tools that other models are used with"]
+	]');
+--> statement-breakpoint
+-- Usernames: every name a user has had stays reserved for them.
+CREATE TRIGGER usernames_taken AFTER INSERT ON users BEGIN
+	INSERT INTO usernames (username, user_id) VALUES (NEW.username, NEW.id);
+END;
+--> statement-breakpoint
+CREATE TRIGGER usernames_changed AFTER UPDATE OF username ON users WHEN NEW.username <> OLD.username BEGIN
+	SELECT RAISE(ABORT, 'UNIQUE constraint failed: usernames.username')
+		WHERE EXISTS (SELECT 1 FROM usernames WHERE username = NEW.username AND user_id <> NEW.id);
+	INSERT OR IGNORE INTO usernames (username, user_id) VALUES (NEW.username, NEW.id);
+END;
+--> statement-breakpoint
+-- Models: prediction counts, version numbers, listings, and what is deleted with a model.
+CREATE TRIGGER predictions_counted AFTER INSERT ON predictions BEGIN
+	UPDATE model_counts SET predictions_count = predictions_count + 1 WHERE model_id = NEW.model_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER predictions_uncounted AFTER DELETE ON predictions BEGIN
+	UPDATE model_counts SET predictions_count = predictions_count - 1 WHERE model_id = OLD.model_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER versions_numbered AFTER INSERT ON versions BEGIN
+	UPDATE models SET last_version = NEW.number WHERE id = NEW.model_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_created AFTER INSERT ON models BEGIN
+	INSERT INTO model_counts (model_id) VALUES (NEW.id);
+	INSERT INTO listings (owner_id, category_slug, model_id, predictions_count)
+		SELECT value, '', NEW.id, 0 FROM json_each(json_array('', NEW.owner_id)) WHERE NEW.visibility <> 'private';
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_shown AFTER UPDATE OF visibility ON models WHEN OLD.visibility = 'private' AND NEW.visibility <> 'private' BEGIN
+	INSERT INTO listings (owner_id, category_slug, model_id, predictions_count)
+		SELECT owners.value, slugs.slug, NEW.id, listed_count FROM model_counts
+		JOIN json_each(json_array('', NEW.owner_id)) AS owners
+		JOIN (SELECT '' AS slug UNION ALL SELECT category_slug FROM model_categories WHERE model_id = NEW.id) AS slugs
+		WHERE model_id = NEW.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_hidden AFTER UPDATE OF visibility ON models WHEN NEW.visibility = 'private' BEGIN
+	DELETE FROM listings WHERE model_id = NEW.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER model_categories_added AFTER INSERT ON model_categories BEGIN
+	INSERT INTO listings (owner_id, category_slug, model_id, predictions_count)
+		SELECT owners.value, NEW.category_slug, models.id, listed_count FROM models
+		JOIN model_counts ON model_counts.model_id = models.id
+		JOIN json_each(json_array('', owner_id)) AS owners
+		WHERE models.id = NEW.model_id AND visibility <> 'private';
+END;
+--> statement-breakpoint
+CREATE TRIGGER model_categories_removed AFTER DELETE ON model_categories BEGIN
+	DELETE FROM listings WHERE model_id = OLD.model_id AND category_slug = OLD.category_slug;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_deleted BEFORE DELETE ON models BEGIN
+	DELETE FROM versions WHERE model_id = OLD.id;
+END;
+--> statement-breakpoint
+-- Variables go before their model does, so that model_variables_unweighed can still find its owner.
+CREATE TRIGGER models_emptied BEFORE DELETE ON models BEGIN
+	DELETE FROM model_variables WHERE model_id = OLD.id;
+END;
+--> statement-breakpoint
+-- Usage: a prediction counts once, on the day it ends.
+CREATE TRIGGER predictions_inserted_ended AFTER INSERT ON predictions WHEN NEW.status NOT IN ('pending', 'started') BEGIN
+	INSERT INTO usage (user_id, day, model_id, model, predictions, failed, execution_seconds)
+		VALUES (NEW.user_id, date(NEW.updated_at / 1000, 'unixepoch'), NEW.model_id, NEW.model_owner || '/' || NEW.model_name, 1, NEW.status = 'failed', coalesce(NEW.execution_time, 0))
+		ON CONFLICT (user_id, day, model_id) DO UPDATE SET model = excluded.model, predictions = predictions + 1,
+			failed = failed + excluded.failed, execution_seconds = execution_seconds + excluded.execution_seconds;
+END;
+--> statement-breakpoint
+CREATE TRIGGER predictions_ended AFTER UPDATE OF status ON predictions WHEN OLD.status IN ('pending', 'started') AND NEW.status NOT IN ('pending', 'started') BEGIN
+	INSERT INTO usage (user_id, day, model_id, model, predictions, failed, execution_seconds)
+		VALUES (NEW.user_id, date(NEW.updated_at / 1000, 'unixepoch'), NEW.model_id, NEW.model_owner || '/' || NEW.model_name, 1, NEW.status = 'failed', coalesce(NEW.execution_time, 0))
+		ON CONFLICT (user_id, day, model_id) DO UPDATE SET model = excluded.model, predictions = predictions + 1,
+			failed = failed + excluded.failed, execution_seconds = execution_seconds + excluded.execution_seconds;
+END;
+--> statement-breakpoint
+-- Storage of an account. A row weighs what it takes with its indexes, as measured with random texts: a
+-- searchable character takes some 30 bytes beyond its own. A part of a pending upload is counted in
+-- advance. Versions and variables are selected by their model: if it was deleted meanwhile, the foreign
+-- key refuses the row, and not a missing owner.
+CREATE TRIGGER models_weighed AFTER INSERT ON models BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.owner_id, 4096 + 32 * length(CAST(NEW.description AS BLOB)) + length(CAST(NEW.overview AS BLOB)) + 24 * length(CAST(substr(NEW.overview, 1, 4000) AS BLOB)) + length(coalesce(NEW.source_url, '') || coalesce(NEW.license_url, '') || coalesce(NEW.paper_url, '') || coalesce(NEW.cover_image_url, '')))
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_weighed_again AFTER UPDATE OF description, overview, source_url, license_url, paper_url, cover_image_url ON models BEGIN
+	UPDATE account_bytes SET bytes = bytes + (4096 + 32 * length(CAST(NEW.description AS BLOB)) + length(CAST(NEW.overview AS BLOB)) + 24 * length(CAST(substr(NEW.overview, 1, 4000) AS BLOB)) + length(coalesce(NEW.source_url, '') || coalesce(NEW.license_url, '') || coalesce(NEW.paper_url, '') || coalesce(NEW.cover_image_url, ''))) - (4096 + 32 * length(CAST(OLD.description AS BLOB)) + length(CAST(OLD.overview AS BLOB)) + 24 * length(CAST(substr(OLD.overview, 1, 4000) AS BLOB)) + length(coalesce(OLD.source_url, '') || coalesce(OLD.license_url, '') || coalesce(OLD.paper_url, '') || coalesce(OLD.cover_image_url, '')))
+		WHERE user_id = NEW.owner_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_unweighed AFTER DELETE ON models BEGIN
+	UPDATE account_bytes SET bytes = bytes - (4096 + 32 * length(CAST(OLD.description AS BLOB)) + length(CAST(OLD.overview AS BLOB)) + 24 * length(CAST(substr(OLD.overview, 1, 4000) AS BLOB)) + length(coalesce(OLD.source_url, '') || coalesce(OLD.license_url, '') || coalesce(OLD.paper_url, '') || coalesce(OLD.cover_image_url, '')))
+		WHERE user_id = OLD.owner_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER versions_weighed AFTER INSERT ON versions BEGIN
+	INSERT INTO account_bytes (user_id, bytes) SELECT owner_id, 512 + length(CAST(NEW.release_notes AS BLOB)) + length(CAST(NEW.schemas AS BLOB)) + length(CAST(NEW.configuration AS BLOB))
+		FROM models WHERE id = NEW.model_id
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER versions_unweighed AFTER DELETE ON versions BEGIN
+	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(OLD.release_notes AS BLOB)) + length(CAST(OLD.schemas AS BLOB)) + length(CAST(OLD.configuration AS BLOB)))
+		WHERE user_id = (SELECT owner_id FROM models WHERE id = OLD.model_id);
+END;
+--> statement-breakpoint
+CREATE TRIGGER model_variables_weighed AFTER INSERT ON model_variables BEGIN
+	INSERT INTO account_bytes (user_id, bytes) SELECT owner_id, 256 + length(NEW.sealed)
+		FROM models WHERE id = NEW.model_id
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER model_variables_weighed_again AFTER UPDATE OF sealed ON model_variables BEGIN
+	UPDATE account_bytes SET bytes = bytes + (256 + length(NEW.sealed)) - (256 + length(OLD.sealed))
+		WHERE user_id = (SELECT owner_id FROM models WHERE id = NEW.model_id);
+END;
+--> statement-breakpoint
+CREATE TRIGGER model_variables_unweighed AFTER DELETE ON model_variables BEGIN
+	UPDATE account_bytes SET bytes = bytes - (256 + length(OLD.sealed))
+		WHERE user_id = (SELECT owner_id FROM models WHERE id = OLD.model_id);
+END;
+--> statement-breakpoint
+CREATE TRIGGER tokens_weighed AFTER INSERT ON tokens BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512 + length(CAST(NEW.name AS BLOB)) + length(coalesce(NEW.models, '')))
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER tokens_unweighed AFTER DELETE ON tokens BEGIN
+	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(OLD.name AS BLOB)) + length(coalesce(OLD.models, '')))
+		WHERE user_id = OLD.user_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER uploads_weighed AFTER INSERT ON uploads BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 512 + length(CAST(coalesce(NEW.name, '') AS BLOB)) + iif(NEW.completed_at IS NULL, 128 * (NEW.size / NEW.part_size + 1), 0))
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER uploads_weighed_again AFTER UPDATE OF completed_at ON uploads BEGIN
+	UPDATE account_bytes SET bytes = bytes + (512 + length(CAST(coalesce(NEW.name, '') AS BLOB)) + iif(NEW.completed_at IS NULL, 128 * (NEW.size / NEW.part_size + 1), 0)) - (512 + length(CAST(coalesce(OLD.name, '') AS BLOB)) + iif(OLD.completed_at IS NULL, 128 * (OLD.size / OLD.part_size + 1), 0))
+		WHERE user_id = NEW.user_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER uploads_unweighed AFTER DELETE ON uploads BEGIN
+	UPDATE account_bytes SET bytes = bytes - (512 + length(CAST(coalesce(OLD.name, '') AS BLOB)) + iif(OLD.completed_at IS NULL, 128 * (OLD.size / OLD.part_size + 1), 0))
+		WHERE user_id = OLD.user_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER predictions_weighed AFTER INSERT ON predictions BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 1024 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, '')))
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER predictions_weighed_again AFTER UPDATE OF error, metrics ON predictions WHEN (NEW.error, NEW.metrics) IS NOT (OLD.error, OLD.metrics) BEGIN
+	UPDATE account_bytes SET bytes = bytes + (1024 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))) - (1024 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
+		WHERE user_id = NEW.user_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER predictions_unweighed AFTER DELETE ON predictions BEGIN
+	UPDATE account_bytes SET bytes = bytes - (1024 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
+		WHERE user_id = OLD.user_id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER usage_weighed AFTER INSERT ON usage BEGIN
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 192)
+		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+--> statement-breakpoint
+CREATE TRIGGER usage_unweighed AFTER DELETE ON usage BEGIN
+	UPDATE account_bytes SET bytes = bytes - (192)
+		WHERE user_id = OLD.user_id;
+END;
+--> statement-breakpoint
+-- Search. A word matches by its prefix, or by a word spelled similarly. Results are read from the index
+-- in the order of their rank.
+--
+-- A model has five documents, one for each tier of its rank: exact name, name, owner, description,
+-- overview. `fresh` is the text that a tier adds, `seen` the text of all tiers above it. A query matches
+-- documents where the words are not all in `seen`, so that each model is found once, in its best tier.
+-- The rowid is the rank: tier << 40 minus seq, so tier by tier, and the newest first within each.
+-- Marks are private-use characters, which no search word contains: U+E000 public, U+E001 visible to its
+-- owner only, U+E002 an exact name, U+E003 a tier.
+-- detail=column: positions of words are not stored. Only the first 4,000 characters of an overview are
+-- indexed: 100,000 take 0.15 s to write, and renaming a user with 60 such models takes 10 s.
+-- prefix: a prefix length without an index of its own reads everything that it matches.
+CREATE VIRTUAL TABLE models_words USING fts5 (seen, fresh, marks, content='', contentless_delete=1, detail=column,
+	tokenize='unicode61 remove_diacritics 2', prefix='1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16');
+--> statement-breakpoint
+CREATE VIRTUAL TABLE users_words USING fts5 (seen, fresh, marks, content='', contentless_delete=1, detail=column,
+	tokenize='unicode61 remove_diacritics 2', prefix='1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16');
+--> statement-breakpoint
+CREATE VIEW models_documents AS
+WITH parts AS (
+	SELECT models.id, owner_id, seq, models.name, description, substr(overview, 1, 4000) AS overview,
+		(SELECT username FROM users WHERE users.id = owner_id) AS username,
+		CASE visibility WHEN 'private' THEN char(0xE001) || replace(owner_id, '-', '') ELSE char(0xE000) END || ' ' || char(0xE003) AS marks
+	FROM models
+), named AS (
+	SELECT *, char(0xE002) || hex(username || '/' || name) AS path, char(0xE002) || hex(name) AS exact FROM parts
+)
+SELECT id, owner_id, -seq AS rank, '' AS seen, exact || ' ' || path AS fresh, marks || 0 AS marks FROM named
+UNION ALL SELECT id, owner_id, (1 << 40) - seq, exact || ' ' || path, name, marks || 1 FROM named
+UNION ALL SELECT id, owner_id, (2 << 40) - seq, path || ' ' || name, username, marks || 2 FROM named
+UNION ALL SELECT id, owner_id, (3 << 40) - seq, name || ' ' || username, description, marks || 3 FROM named
+UNION ALL SELECT id, owner_id, (4 << 40) - seq, name || ' ' || username || ' ' || description, overview, marks || 4 FROM named;
+--> statement-breakpoint
+CREATE VIEW users_documents AS
+SELECT id, -seq AS rank, '' AS seen, char(0xE002) || hex(username) AS fresh, char(0xE003) || 0 AS marks FROM users
+UNION ALL SELECT id, (1 << 40) - seq, char(0xE002) || hex(username), username, char(0xE003) || 1 FROM users
+UNION ALL SELECT id, (2 << 40) - seq, username, name, char(0xE003) || 2 FROM users
+UNION ALL SELECT id, (3 << 40) - seq, username || ' ' || name, company, char(0xE003) || 3 FROM users;
+--> statement-breakpoint
+-- The vocabulary for correcting typing errors, looked up by trigrams. (Trigrams of the overviews
+-- themselves would take many times the space, and be slow: all of them contain "ing".) `uses` counts the
+-- models and users that contain a word, and a word is removed with the last of them. Words of private models
+-- belong to their owner. A word's id is the owner's seq << 40 plus a number, with 0 for everybody, so
+-- that a query reads only its own range of ids.
+CREATE TABLE words (id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, word TEXT NOT NULL, uses INTEGER NOT NULL, UNIQUE (owner, word));
+--> statement-breakpoint
+CREATE VIRTUAL TABLE words_trigrams USING fts5 (word, content='words', content_rowid='id', tokenize='trigram remove_diacritics 1');
+--> statement-breakpoint
+CREATE TRIGGER words_added AFTER INSERT ON words BEGIN
+	INSERT INTO words_trigrams (rowid, word) VALUES (NEW.id, NEW.word);
+END;
+--> statement-breakpoint
+CREATE TRIGGER words_removed AFTER DELETE ON words BEGIN
+	INSERT INTO words_trigrams (words_trigrams, rowid, word) VALUES ('delete', OLD.id, OLD.word);
+END;
+--> statement-breakpoint
+-- A text inserted into `reading` is split into words by the index's own tokenizer, and `uses` is added
+-- to the count of each: 1 for a text that was added, -1 for one that was removed.
+CREATE VIRTUAL TABLE reading_index USING fts5 (text, content='', detail=none, tokenize='unicode61 remove_diacritics 2');
+--> statement-breakpoint
+CREATE VIRTUAL TABLE reading_words USING fts5vocab ('reading_index', 'row');
+--> statement-breakpoint
+CREATE VIEW reading AS SELECT '' AS text, 0 AS owner, 0 AS uses;
+--> statement-breakpoint
+CREATE TRIGGER reading_done INSTEAD OF INSERT ON reading BEGIN
+	INSERT INTO reading_index (text) VALUES (NEW.text);
+	INSERT INTO words (id, owner, word, uses)
+		SELECT coalesce((SELECT max(id) FROM words WHERE id BETWEEN NEW.owner << 40 AND (NEW.owner + 1 << 40) - 1), NEW.owner << 40)
+			+ row_number() OVER (), NEW.owner, term, 0
+		FROM reading_words WHERE length(term) BETWEEN 3 AND 32
+			AND NOT EXISTS (SELECT 1 FROM words WHERE owner = NEW.owner AND word = term);
+	UPDATE words SET uses = uses + NEW.uses WHERE owner = NEW.owner AND word IN (SELECT term FROM reading_words);
+	DELETE FROM words WHERE owner = NEW.owner AND uses <= 0 AND word IN (SELECT term FROM reading_words);
+	INSERT INTO reading_index (reading_index) VALUES ('delete-all');
+END;
+--> statement-breakpoint
+-- The text of a model or user that goes into the vocabulary, and whose vocabulary that is.
+CREATE VIEW models_texts AS
+SELECT id, owner_id, name || ' ' || description || ' ' || substr(overview, 1, 4000) AS text,
+	CASE visibility WHEN 'private' THEN (SELECT seq FROM users WHERE users.id = owner_id) ELSE 0 END AS owner FROM models;
+--> statement-breakpoint
+CREATE VIEW users_texts AS SELECT id, username || ' ' || name || ' ' || company AS text, 0 AS owner FROM users;
+--> statement-breakpoint
+CREATE TRIGGER users_renamed AFTER UPDATE OF username ON users WHEN NEW.username <> OLD.username BEGIN
+	DELETE FROM models_words WHERE rowid IN (SELECT rank FROM models_documents WHERE owner_id = NEW.id);
+	INSERT INTO models_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM models_documents WHERE owner_id = NEW.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER users_indexed AFTER INSERT ON users BEGIN
+	UPDATE users SET seq = (SELECT coalesce(max(seq), 0) + 1 FROM users) WHERE id = NEW.id;
+	INSERT INTO users_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM users_documents WHERE id = NEW.id;
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM users_texts WHERE id = NEW.id;
+END;
+--> statement-breakpoint
+-- BEFORE: the old text is read once more.
+CREATE TRIGGER users_unread BEFORE UPDATE OF username, name, company ON users
+	WHEN (NEW.username, NEW.name, NEW.company) <> (OLD.username, OLD.name, OLD.company) BEGIN
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, -1 FROM users_texts WHERE id = OLD.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER users_reindexed AFTER UPDATE OF username, name, company ON users
+	WHEN (NEW.username, NEW.name, NEW.company) <> (OLD.username, OLD.name, OLD.company) BEGIN
+	DELETE FROM users_words WHERE rowid IN (SELECT rank FROM users_documents WHERE id = NEW.id);
+	INSERT INTO users_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM users_documents WHERE id = NEW.id;
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM users_texts WHERE id = NEW.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER users_unindexed BEFORE DELETE ON users BEGIN
+	DELETE FROM users_words WHERE rowid IN (SELECT rank FROM users_documents WHERE id = OLD.id);
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, -1 FROM users_texts WHERE id = OLD.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_indexed AFTER INSERT ON models BEGIN
+	UPDATE models SET seq = (SELECT coalesce(max(seq), 0) + 1 FROM models) WHERE id = NEW.id;
+	INSERT INTO models_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM models_documents WHERE id = NEW.id;
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM models_texts WHERE id = NEW.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_unread BEFORE UPDATE OF name, description, overview, visibility ON models
+	WHEN (NEW.name, NEW.description, NEW.overview, NEW.visibility) <> (OLD.name, OLD.description, OLD.overview, OLD.visibility) BEGIN
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, -1 FROM models_texts WHERE id = OLD.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_reindexed AFTER UPDATE OF name, description, overview, visibility ON models
+	WHEN (NEW.name, NEW.description, NEW.overview, NEW.visibility) <> (OLD.name, OLD.description, OLD.overview, OLD.visibility) BEGIN
+	DELETE FROM models_words WHERE rowid IN (SELECT rank FROM models_documents WHERE id = NEW.id);
+	INSERT INTO models_words (rowid, seen, fresh, marks) SELECT rank, seen, fresh, marks FROM models_documents WHERE id = NEW.id;
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, 1 FROM models_texts WHERE id = NEW.id;
+END;
+--> statement-breakpoint
+CREATE TRIGGER models_unindexed BEFORE DELETE ON models BEGIN
+	DELETE FROM models_words WHERE rowid IN (SELECT rank FROM models_documents WHERE id = OLD.id);
+	INSERT INTO reading (text, owner, uses) SELECT text, owner, -1 FROM models_texts WHERE id = OLD.id;
+END;

@@ -1,4 +1,0 @@
-CREATE TABLE `released_usernames` (
-	`username` text PRIMARY KEY NOT NULL,
-	`times` integer NOT NULL
-);

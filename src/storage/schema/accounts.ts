@@ -1,0 +1,120 @@
+/** Accounts: users and their names, tokens, usage and storage. */
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { Scope } from "../../protocol/operator.ts";
+
+export const users = sqliteTable(
+  "users",
+  {
+    id: text().primaryKey(),
+    username: text().notNull().unique(),
+    name: text().notNull(),
+    avatar_url: text().notNull(),
+    bio: text().notNull().default(""),
+    /** Personal and professional websites. */
+    urls: text({ mode: "json" }).$type<string[]>().notNull().default([]),
+    location: text().notNull().default(""),
+    company: text().notNull().default(""),
+    /** Fingerprint of the OPERATOR_TOKEN the user entered: an operator for as long as it is current. */
+    operator_proof: text(),
+    /** When the operator suspended the account. */
+    suspended_at: integer(),
+    /** When an operator's recovery link set a new password, until the user dismisses the notice. */
+    recovered_at: integer(),
+    /** The rowid of its search documents. */
+    seq: integer().unique(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+    /** When the account was deleted. It is hidden at once; the sweep removes its data. */
+    deleted_at: integer(),
+  },
+  (t) => [
+    index("users_operators").on(t.operator_proof, t.id).where(sql`operator_proof IS NOT NULL`),
+    index("users_suspended").on(t.suspended_at, t.id).where(sql`suspended_at IS NOT NULL`),
+  ],
+);
+
+/**
+ * Current and former usernames. A former name stays reserved for its user, because the images
+ * below it in the registry are still theirs.
+ */
+export const usernames = sqliteTable(
+  "usernames",
+  {
+    username: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id, { onDelete: "cascade" }),
+  },
+  (t) => [index("usernames_user").on(t.user_id)],
+);
+
+/**
+ * How often a username was released. Images of its earlier holders stay below it in the registry,
+ * and the next holder must not be able to run them.
+ */
+export const releasedUsernames = sqliteTable("released_usernames", {
+  username: text().primaryKey(),
+  times: integer().notNull(),
+});
+
+/** Access tokens, stored as SHA-256 only. */
+export const tokens = sqliteTable(
+  "tokens",
+  {
+    id: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id),
+    name: text().notNull(),
+    hash: text().notNull().unique(),
+    /** The first characters, to recognise a token by. */
+    prefix: text().notNull(),
+    scopes: text({ mode: "json" }).$type<Scope[]>().notNull(),
+    /** The ids of the models it is limited to (domain/accounts/access.ts). Null: all. */
+    models: text({ mode: "json" }).$type<string[]>(),
+    created_at: integer().notNull(),
+    expires_at: integer(),
+    /** Accurate to a few minutes: not written on every request. */
+    last_used_at: integer(),
+  },
+  (t) => [index("tokens_user").on(t.user_id, t.id)],
+);
+
+/**
+ * Usage of an account by day (UTC) and model. Triggers count a prediction when it ends
+ * (WITHOUT ROWID, by hand in the migration).
+ */
+export const usage = sqliteTable(
+  "usage",
+  {
+    user_id: text().notNull(),
+    /** `2026-11-21`. */
+    day: text().notNull(),
+    model_id: text().notNull(),
+    /** `owner/name`, its latest name. */
+    model: text().notNull(),
+    predictions: integer().notNull(),
+    failed: integer().notNull(),
+    execution_seconds: real().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.user_id, t.day, t.model_id] })],
+);
+
+/**
+ * Bytes that an account takes of the database, indexes included, as estimated by triggers: its
+ * models, versions, variables, tokens, uploads, predictions and usage. Endpoints, profile and
+ * usernames are few and not counted (WITHOUT ROWID, by hand in the migration).
+ */
+export const accountBytes = sqliteTable(
+  "account_bytes",
+  {
+    user_id: text().primaryKey(),
+    bytes: integer().notNull(),
+    /** Before the current write: one that frees space passes even above the limit. */
+    bytes_before: integer().notNull().default(0),
+    /** When the sweep last looked for expired rows. */
+    swept_at: integer().notNull().default(0),
+  },
+  (t) => [index("account_bytes_swept").on(t.swept_at)],
+);

@@ -1,0 +1,55 @@
+/** Uploaded files. */
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { users } from "./accounts.ts";
+
+/**
+ * Pending and completed uploads. A pending one is a multipart upload of R2. The sweep removes an
+ * expired upload with its file, except for a runner's upload for a prediction: the file belongs to
+ * the prediction, and only the row goes.
+ */
+export const uploads = sqliteTable(
+  "uploads",
+  {
+    id: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id),
+    prediction_id: text(),
+    /** The caller that created it: a token, or a session of the dashboard. Null: a runner. */
+    token_id: text(),
+    /** The key in R2. */
+    key: text().notNull(),
+    /** R2's id of the multipart upload. */
+    multipart_id: text().notNull(),
+    size: integer().notNull(),
+    mime_type: text().notNull(),
+    name: text(),
+    part_size: integer().notNull(),
+    created_at: integer().notNull(),
+    completed_at: integer(),
+    /** When the sweep removes it. */
+    expires_at: integer().notNull(),
+    /** When its removal began: from then on nobody can read it. */
+    removed_at: integer(),
+  },
+  (t) => [
+    index("uploads_expires").on(t.user_id, t.expires_at),
+    index("uploads_pending")
+      .on(t.user_id)
+      .where(sql`completed_at IS NULL AND prediction_id IS NULL`),
+  ],
+);
+
+/** The parts of pending uploads that have arrived. */
+export const uploadParts = sqliteTable(
+  "upload_parts",
+  {
+    upload_id: text()
+      .notNull()
+      .references(() => uploads.id, { onDelete: "cascade" }),
+    part_number: integer().notNull(),
+    etag: text().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.upload_id, t.part_number] })],
+);

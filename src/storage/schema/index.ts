@@ -1,0 +1,10 @@
+/** The tables of D1. Times are unix milliseconds. */
+export * from "./accounts.ts";
+export * from "./files.ts";
+export * from "./keys.ts";
+export * from "./models.ts";
+export * from "./predictions.ts";
+export * from "./runners.ts";
+export * from "./sign-in.ts";
+export * from "./sign-up.ts";
+export * from "./webhooks.ts";

@@ -1,0 +1,139 @@
+/** Models, their versions, variables and categories, and the listings they appear in. */
+import { sql } from "drizzle-orm";
+import {
+  index,
+  integer,
+  primaryKey,
+  sqliteTable,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/sqlite-core";
+import type { Compatibilities, Configuration, Schemas, Visibility } from "../../protocol/model.ts";
+import { users } from "./accounts.ts";
+
+export const models = sqliteTable(
+  "models",
+  {
+    id: text().primaryKey(),
+    owner_id: text()
+      .notNull()
+      .references(() => users.id),
+    name: text().notNull(),
+    visibility: text().$type<Visibility>().notNull(),
+    description: text().notNull(),
+    overview: text().notNull(),
+    source_url: text(),
+    license_url: text(),
+    paper_url: text(),
+    cover_image_url: text(),
+    hardware_identifier: text(),
+    /** The last version number given, kept by a trigger: numbers are never reused. */
+    last_version: integer().notNull().default(0),
+    /** The rowid of its search documents. */
+    seq: integer().unique(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+  },
+  (t) => [
+    uniqueIndex("models_owner_name").on(t.owner_id, t.name),
+    index("models_owner").on(t.owner_id, t.id),
+  ],
+);
+
+export const versions = sqliteTable(
+  "versions",
+  {
+    model_id: text()
+      .notNull()
+      .references(() => models.id),
+    number: integer().notNull(),
+    release_notes: text().notNull(),
+    container_image_digest: text().notNull(),
+    schemas: text({ mode: "json" }).$type<Schemas>().notNull(),
+    compatibilities: text({ mode: "json" }).$type<Compatibilities>().notNull(),
+    configuration: text({ mode: "json" }).$type<Configuration>().notNull(),
+    /** The image's repository, unless the configuration names one: renaming does not move it. */
+    repository: text(),
+    size: integer().notNull(),
+    created_at: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.model_id, t.number] })],
+);
+
+/** Environment variables of a model's containers: write-only, encrypted (domain/encryption.ts). */
+export const modelVariables = sqliteTable(
+  "model_variables",
+  {
+    model_id: text()
+      .notNull()
+      .references(() => models.id, { onDelete: "cascade" }),
+    name: text().notNull(),
+    sealed: text().notNull(),
+    updated_at: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.model_id, t.name] })],
+);
+
+export const categories = sqliteTable("categories", {
+  slug: text().primaryKey(),
+  name: text().notNull(),
+  description: text().notNull(),
+  created_at: integer().notNull(),
+});
+
+export const modelCategories = sqliteTable(
+  "model_categories",
+  {
+    model_id: text()
+      .notNull()
+      .references(() => models.id, { onDelete: "cascade" }),
+    category_slug: text()
+      .notNull()
+      .references(() => categories.slug),
+  },
+  (t) => [
+    primaryKey({ columns: [t.model_id, t.category_slug] }),
+    index("model_categories_slug").on(t.category_slug),
+  ],
+);
+
+/** Predictions per model, counted by triggers on `predictions`. */
+export const modelCounts = sqliteTable(
+  "model_counts",
+  {
+    model_id: text()
+      .primaryKey()
+      .references(() => models.id, { onDelete: "cascade" }),
+    predictions_count: integer().notNull().default(0),
+    /** The count in its listings, which are updated once a second and not with every prediction. */
+    listed_count: integer().notNull().default(0),
+  },
+  (t) => [
+    index("model_counts_unlisted").on(t.model_id).where(sql`predictions_count <> listed_count`),
+  ],
+);
+
+/**
+ * The lists a model appears in unless it is private: those of all models and of its owner's, each
+ * for any category and for each category of its own. Every list of models is a range of this table.
+ */
+export const listings = sqliteTable(
+  "listings",
+  {
+    /** Empty: the list of all models. */
+    owner_id: text().notNull(),
+    /** Empty: any category. */
+    category_slug: text().notNull(),
+    model_id: text()
+      .notNull()
+      .references(() => models.id, { onDelete: "cascade" }),
+    predictions_count: integer().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.owner_id, t.category_slug, t.model_id] }),
+    index("listings_count")
+      .on(t.owner_id, t.category_slug, t.predictions_count, t.model_id)
+      .where(sql`predictions_count > 0`),
+    index("listings_model").on(t.model_id),
+  ],
+);

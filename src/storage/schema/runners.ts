@@ -1,0 +1,40 @@
+/** Runners, their tokens, and the hardware they offer. */
+import { integer, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+export const runnerTokens = sqliteTable("runner_tokens", {
+  id: text().primaryKey(),
+  name: text().notNull(),
+  hash: text().notNull().unique(),
+  prefix: text().notNull(),
+  hardware: text({ mode: "json" }).$type<string[]>().notNull(),
+  created_at: integer().notNull(),
+  last_used_at: integer(),
+  revoked_at: integer(),
+});
+
+export const runners = sqliteTable(
+  "runners",
+  {
+    id: text().primaryKey(),
+    token_id: text()
+      .notNull()
+      .references(() => runnerTokens.id),
+    name: text().notNull(),
+    hardware: text().notNull(),
+    created_at: integer().notNull(),
+    updated_at: integer().notNull(),
+  },
+  (t) => [uniqueIndex("runners_token_name").on(t.token_id, t.name)],
+);
+
+export const hardware = sqliteTable("hardware", {
+  identifier: text().primaryKey(),
+  name: text().notNull(),
+  gpus: integer().notNull(),
+  cpus: integer().notNull(),
+  ram_per_gpu_gb: real().notNull(),
+  ram_gb: real().notNull(),
+  /** In the operator's currency. */
+  price_per_hour: real(),
+  created_at: integer().notNull(),
+});

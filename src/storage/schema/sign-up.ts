@@ -1,0 +1,36 @@
+/** Invitations, and the limit on sign-up attempts. */
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { users } from "./accounts.ts";
+
+/** Links that let someone sign up where sign-up is closed, or sign in again to an account. */
+export const invitations = sqliteTable(
+  "invitations",
+  {
+    id: text().primaryKey(),
+    /** SHA-256 of the secret in its link. */
+    hash: text().notNull().unique(),
+    /** The operator's note on who it is for. */
+    note: text().notNull(),
+    /** The existing user that accepting it signs in as: one created over the API. Null: a new user. */
+    user_id: text().references(() => users.id),
+    /** A recovery link: it only sets a new password for a user who could already sign in. */
+    recovers: integer({ mode: "boolean" }).notNull(),
+    /** The operator. */
+    made_by: text(),
+    created_at: integer().notNull(),
+    expires_at: integer().notNull(),
+    accepted_at: integer(),
+  },
+  (t) => [index("invitations_user").on(t.user_id)],
+);
+
+/** Sign-up attempts by day (UTC) and client, to limit them. */
+export const signUpTries = sqliteTable(
+  "sign_up_tries",
+  {
+    day: text().notNull(),
+    by: text().notNull(),
+    tries: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.day, t.by] })],
+);

@@ -1,0 +1,37 @@
+import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { WebhookEventName } from "../../protocol/webhook.ts";
+import { users } from "./accounts.ts";
+
+/** Endpoints that receive the events of all predictions of an account. */
+export const webhookEndpoints = sqliteTable(
+  "webhook_endpoints",
+  {
+    id: text().primaryKey(),
+    user_id: text()
+      .notNull()
+      .references(() => users.id),
+    url: text().notNull(),
+    description: text().notNull(),
+    events: text({ mode: "json" }).$type<WebhookEventName[]>().notNull(),
+    /** Every secret signs every delivery. */
+    secrets: text({ mode: "json" }).$type<EndpointSecret[]>().notNull(),
+    enabled: integer({ mode: "boolean" }).notNull(),
+    /** When the current run of failed attempts began. */
+    failing_since: integer(),
+    last_error: text(),
+    /** Why the service disabled it. */
+    notice: text(),
+    created_at: integer().notNull(),
+    /** When its owner last changed it, or the service disabled it. Deliveries do not count. */
+    updated_at: integer().notNull(),
+  },
+  (t) => [index("webhook_endpoints_user").on(t.user_id, t.id)],
+);
+
+export interface EndpointSecret {
+  id: string;
+  secret: string;
+  /** Whether the secret is encrypted (domain/webhooks/stored-secret.ts): not without a SECRET_KEY. */
+  sealed?: boolean;
+  created_at: number;
+}
