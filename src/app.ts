@@ -2,6 +2,7 @@
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
+import { mountDocs } from "./dashboard/docs/routes.tsx";
 import { answerError, ProblemError } from "./errors.ts";
 import { problemToVendora } from "./errors-vendora.ts";
 import { bodies } from "./middleware/body.ts";
@@ -12,13 +13,13 @@ import { LEFT_OUT_HEADER, notServed, PREDICTION_HEADER } from "./middleware/vend
 import { avatarRoutes } from "./routes/accounts/avatars.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
 import { routes } from "./routes/context.ts";
-import { documented } from "./routes/documentation.tsx";
 import { fileRoutes } from "./routes/files/files.ts";
 import { uploadRoutes } from "./routes/files/uploads.ts";
 import { catalogueRoutes } from "./routes/models/catalogue.ts";
 import { modelRoutes } from "./routes/models/models.ts";
 import { variableRoutes } from "./routes/models/variables.ts";
 import { versionRoutes } from "./routes/models/versions.ts";
+import { mountOpenapi } from "./routes/openapi.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { predictionRoutes } from "./routes/predictions/predictions.ts";
 import { fleetRoutes } from "./routes/runners/fleet.ts";
@@ -119,6 +120,7 @@ api.route("/v1", runnerRoutes);
 api.route("/", avatarRoutes);
 api.route("/", securityRoutes);
 
-documented(api);
+mountOpenapi(api);
+mountDocs(api);
 
 export const app = api;

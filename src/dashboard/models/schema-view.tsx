@@ -1,6 +1,6 @@
 /** The schema of a model's input or output: for people, and as it was published. */
 import type { Json } from "../../protocol/common.ts";
-import { About, Fields, Type } from "../reference/schema.tsx";
+import { About, Fields, Type } from "../docs/reference/schema.tsx";
 import { Copy } from "../ui/parts.tsx";
 import { readable } from "./readable.ts";
 

@@ -1,7 +1,7 @@
 /** One operation: what it does, what it takes, a call to paste, what it answers; or what is posted to others. */
 import type { PropsWithChildren } from "hono/jsx";
-import { signatureOf } from "../../openapi/parameters.ts";
-import { isBytes, refName, resolved } from "../../openapi/reference.ts";
+import { signatureOf } from "../../../openapi/parameters.ts";
+import { isBytes, refName, resolved } from "../../../openapi/reference.ts";
 import type {
   Answer,
   Content,
@@ -10,7 +10,7 @@ import type {
   Operation as OperationObject,
   Parameter,
   Schemas,
-} from "../../openapi/types.ts";
+} from "../../../openapi/types.ts";
 import { curlOf } from "./curl.ts";
 import { Inline, Prose } from "./prose.tsx";
 import { Fields, limitsOf, Type } from "./schema.tsx";

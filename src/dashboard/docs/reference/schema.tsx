@@ -1,7 +1,7 @@
 /** A schema for people: its type, its limits, its fields, one level open and the rest to unfold. */
 import type { FC } from "hono/jsx";
-import { isInline, refName } from "../../openapi/reference.ts";
-import type { InlineSchema, Schema } from "../../openapi/types.ts";
+import { isInline, refName } from "../../../openapi/reference.ts";
+import type { InlineSchema, Schema } from "../../../openapi/types.ts";
 import { Inline } from "./prose.tsx";
 
 export const anchorOf = (name: string) => `schema-${name}`;

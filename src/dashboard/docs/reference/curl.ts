@@ -1,15 +1,15 @@
 /** A command line that makes the call, put together from the examples of the document. */
 
-import { exampleOf } from "../../openapi/example.ts";
-import { signatureOf } from "../../openapi/parameters.ts";
-import { isBytes } from "../../openapi/reference.ts";
+import { exampleOf } from "../../../openapi/example.ts";
+import { signatureOf } from "../../../openapi/parameters.ts";
+import { isBytes } from "../../../openapi/reference.ts";
 import type {
   Content,
   DocumentedOperation,
   Operation,
   Parameter,
   Schemas,
-} from "../../openapi/types.ts";
+} from "../../../openapi/types.ts";
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 

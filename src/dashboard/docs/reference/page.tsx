@@ -1,12 +1,12 @@
 /** The reference page: the document for people. Made on the server, works without JavaScript. */
-import { operationsIn } from "../../openapi/document.ts";
-import { resolved } from "../../openapi/reference.ts";
+import { operationsIn } from "../../../openapi/document.ts";
+import { resolved } from "../../../openapi/reference.ts";
 import type {
   Document,
   DocumentedOperation,
   Operation as OperationObject,
   Schemas,
-} from "../../openapi/types.ts";
+} from "../../../openapi/types.ts";
 import { Method, Operation, Posted } from "./operation.tsx";
 import { Prose, slugOf } from "./prose.tsx";
 import { About, anchorOf, Fields, Type } from "./schema.tsx";
