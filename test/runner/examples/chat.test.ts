@@ -349,8 +349,8 @@ it("is not ready while it loads, and ends on SIGTERM", async () => {
   await writeFile(
     join(folder, "model.mjs"),
     `import { once } from "node:events";
-     import manifest from "../auspex.json" with { type: "json" };
-     import { serve } from "../vendora.mjs";
+     import manifest from "./auspex.json" with { type: "json" };
+     import { serve } from "./vendora.mjs";
      serve(manifest, {
        load: () => once(process, "SIGUSR2"),
        calls: { "${PATH}": () => ({}) },

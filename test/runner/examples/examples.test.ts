@@ -326,8 +326,8 @@ describe("a process", () => {
     await cp(join(examplesFolder, "hello"), folder, { recursive: true });
     await writeFile(
       join(folder, "model.mjs"),
-      `import manifest from "../auspex.json" with { type: "json" };
-       import { serve } from "../cog.mjs";
+      `import manifest from "./auspex.json" with { type: "json" };
+       import { serve } from "./cog.mjs";
        function setup() { console.log("reading %s", "weights"); throw new Error("No weights"); }
        serve(manifest, { setup, predict() {} });`,
     );

@@ -122,8 +122,8 @@ describe("several files in one output", () => {
     await cp(join(examplesFolder, "hello"), copy, { recursive: true });
     await writeFile(
       join(copy, "model.mjs"),
-      `import manifest from "../auspex.json" with { type: "json" };
-       import { serve } from "../cog.mjs";
+      `import manifest from "./auspex.json" with { type: "json" };
+       import { serve } from "./cog.mjs";
        const file = (name, text) => new File([text], name, { type: "text/plain" });
        async function* stream() { yield "first"; yield file("a b?.txt", "1"); yield ["last", file("a b?.txt", "2")]; }
        const twice = file("twice.txt", "3");

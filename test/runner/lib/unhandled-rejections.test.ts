@@ -8,8 +8,8 @@ const here = (path: string) => JSON.stringify(new URL(path, import.meta.url).hre
 it("a failure that nobody waits for is told and does not end the runner", async () => {
   const script = `
     import { createLog } from ${here("../../../runner/src/lib/log.ts")};
-    import { survive } from ${here("../../../runner/src/lib/unhandled-rejections.ts")};
-    survive(createLog({ level: "info", format: "text" }));
+    import { surviveUnhandledRejections } from ${here("../../../runner/src/lib/unhandled-rejections.ts")};
+    surviveUnhandledRejections(createLog({ level: "info", format: "text" }));
     Promise.reject(new Error("nobody hears me"));
     setImmediate(() => console.log("alive"));
   `;

@@ -2,8 +2,8 @@
 
 import { lookup } from "node:dns/promises";
 import net from "node:net";
-import manifest from "../auspex.json" with { type: "json" };
-import { serve } from "../cog.mjs";
+import manifest from "./auspex.json" with { type: "json" };
+import { serve } from "./cog.mjs";
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

@@ -1,8 +1,8 @@
 // Tells what it finds inside: variables, who it is; and writes as much as it is told to.
 
 import { appendFileSync } from "node:fs";
-import manifest from "../auspex.json" with { type: "json" };
-import { serve } from "../cog.mjs";
+import manifest from "./auspex.json" with { type: "json" };
+import { serve } from "./cog.mjs";
 
 const MIB = 1024 ** 2;
 

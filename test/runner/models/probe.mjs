@@ -3,8 +3,8 @@
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import net from "node:net";
-import manifest from "../auspex.json" with { type: "json" };
-import { serve } from "../cog.mjs";
+import manifest from "./auspex.json" with { type: "json" };
+import { serve } from "./cog.mjs";
 
 /** "connected", or the code of the error. */
 function reach([host, port]) {
