@@ -1,4 +1,4 @@
-/** Rate limits, turned on: the bindings are real, with the low numbers of test/vitest.config.ts. */
+/** Rate limits, turned on: the bindings are real, with the low numbers of test/projects/worker.ts. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";

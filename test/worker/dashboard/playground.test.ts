@@ -340,7 +340,7 @@ describe("how often somebody may run", () => {
       "x-form-token": eager.formToken,
     };
     const statuses = new Set<number>();
-    // Twice the limit of test/vitest.config.ts: the end of one window and all of the next.
+    // Twice the limit of test/projects/worker.ts: the end of one window and all of the next.
     for (let asked = 0; asked <= 12 && !statuses.has(429); asked++) {
       const body = JSON.stringify({ input: { prompt: "x" } });
       const request = new Request(`${ORIGIN}${PAGE}`, { method: "POST", headers, body });

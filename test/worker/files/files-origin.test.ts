@@ -140,7 +140,7 @@ async function imageModel(): Promise<string> {
 
 describe("the key that signs", () => {
   const NEW = "a-new-secret-key-of-32-characters!";
-  /** That of test/vitest.config.ts. */
+  /** That of test/projects/worker.ts. */
   const OLD = "a-secret-key-for-tests-of-32-chars";
   const withKey = (SECRET_KEY: string): Bindings => Object.assign({}, env, { SECRET_KEY });
   const status = async (bindings: Bindings, url = fileUrl(file)) => {

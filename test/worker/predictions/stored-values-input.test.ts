@@ -9,7 +9,7 @@ import { newWorld, type World } from "../support/world.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** As test/vitest.config.ts has it. */
+/** As test/projects/worker.ts has it. */
 const MAX_WAITING = 20;
 
 describe("a large input", () => {

@@ -8,7 +8,7 @@ import { ORIGIN } from "../support/client.ts";
 import { ENDPOINTS } from "../support/endpoints.ts";
 import { newClient, newUser } from "../support/world.ts";
 
-/** Of test/vitest.config.ts, in 10 s: less than a token has. */
+/** Of test/projects/worker.ts, in 10 s: less than a token has. */
 const LIMIT = 6;
 
 const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });

@@ -13,7 +13,7 @@ import { eventually, passes, startClock, stopClock } from "../support/time.ts";
 import { settled, told, watched } from "../support/webhooks.ts";
 import { newUser } from "../support/world.ts";
 
-/** Of test/vitest.config.ts. */
+/** Of test/projects/worker.ts. */
 const LIMIT = 3;
 const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
 

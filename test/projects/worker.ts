@@ -1,0 +1,53 @@
+/** The Worker itself, in workerd, with a D1, R2, queues and objects of its own for each file. */
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
+import { defineProject } from "vitest/config";
+import { root, WORKERS } from "./shared.ts";
+
+export default defineProject({
+  root,
+  plugins: [
+    cloudflareTest(async () => ({
+      wrangler: { configPath: `${root}wrangler.toml` },
+      miniflare: {
+        queueConsumers: {
+          "auspex-dispatch": { maxBatchSize: 100, maxBatchTimeout: 0 },
+          "auspex-projection": { maxBatchSize: 100, maxBatchTimeout: 0.05 },
+        },
+        // What is reached soon: a test turns them on for itself.
+        ratelimits: {
+          RATE_LIMIT_ADDRESS: { namespace_id: "7301", simple: { limit: 5, period: 10 } },
+          RATE_LIMIT_TOKEN: { namespace_id: "7302", simple: { limit: 8, period: 10 } },
+          RATE_LIMIT_USER: { namespace_id: "7306", simple: { limit: 12, period: 10 } },
+          RATE_LIMIT_WRITES: { namespace_id: "7307", simple: { limit: 4, period: 10 } },
+          RATE_LIMIT_PREDICTIONS: { namespace_id: "7303", simple: { limit: 6, period: 10 } },
+          RATE_LIMIT_RECEIVER: { namespace_id: "7308", simple: { limit: 3, period: 10 } },
+          RATE_LIMIT_SIGN_IN: { namespace_id: "7304", simple: { limit: 4, period: 60 } },
+          RATE_LIMIT_ACCOUNT: { namespace_id: "7305", simple: { limit: 8, period: 60 } },
+        },
+        bindings: {
+          OPERATOR_TOKEN: "an-operator-token-for-tests",
+          SECRET_KEY: "a-secret-key-for-tests-of-32-chars",
+          SIGN_UP: "open",
+          WEBHOOK_ALLOW_INSECURE: "true",
+          // Nobody answers there: what a test resolves, it resolves with a server of its own.
+          WEBHOOK_RESOLVER: "http://127.0.0.1:1/dns-query",
+          MAX_WAITING: "20",
+          RATE_LIMITS: "off",
+          MIGRATIONS: await readD1Migrations(`${root}migrations`),
+        },
+      },
+    })),
+  ],
+  test: {
+    name: "worker",
+    isolate: false,
+    maxWorkers: WORKERS,
+    globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
+    include: ["test/worker/**/*.test.ts"],
+    setupFiles: ["test/worker/support/setup.ts"],
+    // A password takes 100 ms of a processor, and there are many.
+    testTimeout: 20_000,
+    // Without bundling, vitest does not resolve the imports inside itty-durable.
+    deps: { optimizer: { ssr: { enabled: true, include: ["itty-durable"] } } },
+  },
+});
