@@ -2,8 +2,6 @@
 import { z } from "zod";
 import type { PartSizes } from "./domain/files/upload-plan.ts";
 import type { Patience } from "./domain/predictions/deadlines.ts";
-import type { PoolObject } from "./objects/pool/object.ts";
-import type { PredictionObject } from "./objects/prediction/object.ts";
 import type { ProjectionMessage, WaitingJob } from "./protocol/queue.ts";
 import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 
@@ -14,8 +12,9 @@ export interface Bindings {
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
   PROJECTION: Queue<ProjectionMessage>;
-  PREDICTION: DurableObjectNamespace<PredictionObject>;
-  POOL: DurableObjectNamespace<PoolObject>;
+  /** By `import()`: the bindings and the objects behind them know each other, and nothing else may. */
+  PREDICTION: DurableObjectNamespace<import("./objects/prediction/object.ts").PredictionObject>;
+  POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
   /** Built with itty-durable, which speaks fetch: objects/runner/stub.ts is its only door. */
   RUNNER: DurableObjectNamespace;
   RATE_LIMIT_ADDRESS: RateLimit;

@@ -2,7 +2,7 @@
 import { type Context, Hono } from "hono";
 import type { Manifest } from "../protocol/assets.ts";
 import type { App } from "../routes/context.ts";
-import type { Caller } from "../services/accounts/tokens.ts";
+import type { Caller } from "../services/accounts/caller.ts";
 import type { Session } from "../services/sign-in/sessions.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 

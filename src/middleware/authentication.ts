@@ -7,12 +7,12 @@ import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
 import type { App } from "../routes/context.ts";
+import type { Caller } from "../services/accounts/caller.ts";
 import {
   type Asking,
   authenticate,
   authenticateOperator,
   authenticateRunner,
-  type Caller,
 } from "../services/accounts/tokens.ts";
 import { isGranted } from "../services/files/signed-urls.ts";
 import type { Services } from "../services/services.ts";

@@ -16,6 +16,9 @@ const machine = z.object({
 });
 const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
 
+/** Of versions and models that name none. */
+export const DEFAULT_HARDWARE = "cpu";
+
 export const hardware = machine
   .extend({ identifier: slug, created_at: timestamp })
   .meta({ id: "Hardware" });

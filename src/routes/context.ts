@@ -7,7 +7,7 @@ import { malformedJson, ValidationFailure } from "../domain/schemas/validation.t
 import { issuesOf } from "../domain/schemas/zod-issues.ts";
 import type { Bindings } from "../env.ts";
 import { problem, validationError } from "../protocol/common.ts";
-import type { Caller, RunnerCaller } from "../services/accounts/tokens.ts";
+import type { Caller, RunnerCaller } from "../services/accounts/caller.ts";
 import type { PageRequest } from "../services/pagination.ts";
 import type { ResolvedVersion } from "../services/predictions/version-resolution.ts";
 import type { Services } from "../services/services.ts";

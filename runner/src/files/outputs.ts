@@ -1,8 +1,8 @@
 /** The files of outputs, moved to where the caller can read them. */
 
 import type { CallbackServer } from "../containers/callback-server.ts";
-import type { Container } from "../containers/container.ts";
 import type { FileStore } from "../control-plane/client.ts";
+import type { ContainerFile } from "../engines/engine.ts";
 import { type RunnableJob, runIdOf, type Sink } from "../jobs/executor.ts";
 import type { Log } from "../lib/log.ts";
 import { ScratchFolders } from "../lib/scratch.ts";
@@ -28,7 +28,7 @@ export interface OutputRun {
   job: RunnableJob;
   /** The job's input as the container has it. */
   input: RunnableJob["input"];
-  container: Container;
+  container: { files: OutputServer; read(path: string): Promise<ContainerFile> };
   /** Whether the container may mean a file of its own by `file:///…`. */
   declaresFiles: boolean;
   sink: Sink;

@@ -1,7 +1,7 @@
 /** The forms that make a model and change it. */
 import type { Category } from "../../protocol/category.ts";
 import type { Hardware } from "../../protocol/hardware.ts";
-import { DEFAULT_HARDWARE } from "../../services/predictions/prediction-spec.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";

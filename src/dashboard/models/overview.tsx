@@ -1,5 +1,5 @@
 /** A model's first page: what its owner says of it, and the facts beside that. */
-import { DEFAULT_HARDWARE } from "../../services/predictions/prediction-spec.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Markdown } from "../ui/markdown.tsx";

@@ -1,6 +1,6 @@
 /** One version: what it is, what it takes and gives, how it runs. */
 import { schemaOf } from "../../domain/schemas/version-schemas.ts";
-import { DEFAULT_HARDWARE } from "../../services/predictions/prediction-spec.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
 import type { Viewer } from "../context.ts";

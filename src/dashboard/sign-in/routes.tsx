@@ -3,18 +3,17 @@ import { deleteCookie, getCookie } from "hono/cookie";
 import { notFound } from "../../errors.ts";
 import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
 import { checked } from "../../routes/context.ts";
-import { authOf, exposed, INVITATION_COOKIE } from "../../services/sign-in/better-auth.ts";
-import { openInvitation, userOfInvitation } from "../../services/sign-in/invitations.ts";
-import { proveOperator } from "../../services/sign-in/operators.ts";
 import {
   admission,
   asNewcomer,
   isAdmitted,
-  signUp as makeAccount,
-  nameLogin,
-  recover,
   requireAdmitted,
-} from "../../services/sign-in/sign-up.ts";
+} from "../../services/sign-in/admission.ts";
+import { authOf, exposed } from "../../services/sign-in/better-auth.ts";
+import { openInvitation, userOfInvitation } from "../../services/sign-in/invitations.ts";
+import { proveOperator } from "../../services/sign-in/operators.ts";
+import { INVITATION_COOKIE } from "../../services/sign-in/session-limits.ts";
+import { signUp as makeAccount, nameLogin, recover } from "../../services/sign-in/sign-up.ts";
 import { enter, enterByGitHub, leave } from "../../services/sign-in/start-session.ts";
 import { type PageContext, pages } from "../context.ts";
 import { giveCookies, remember } from "../cookies.ts";

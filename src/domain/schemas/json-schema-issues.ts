@@ -1,7 +1,7 @@
 /** What a JSON Schema found wrong with an input, in the form of a 422. */
 import type { OutputUnit, Schema } from "@cfworker/json-schema";
 import type { Json, ValidationIssue } from "../../protocol/common.ts";
-import { patternOfFormat } from "./json-schema-validator.ts";
+import { patternOfFormat } from "./pattern-format.ts";
 import {
   alternatives,
   type Fault,

@@ -1,7 +1,8 @@
 /** The patterns of a schema, for one input: tried by an engine of ours, whatever the validator has. */
 import type { Schema } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
-import { type Prepared, patternOfFormat } from "./json-schema-validator.ts";
+import type { Prepared } from "./json-schema-validator.ts";
+import { patternOfFormat } from "./pattern-format.ts";
 import { Trials } from "./pattern-matcher.ts";
 
 export class Patterns {

@@ -1,7 +1,7 @@
 /** The shape of a JSON Schema (2020-12), so that only what the validator can work with reaches it. */
 import { z } from "zod";
-import { formatOfPattern, isFormatOfPattern } from "./json-schema-validator.ts";
 import { linear } from "./pattern.ts";
+import { formatOfPattern, isFormatOfPattern } from "./pattern-format.ts";
 
 /** A schema, or a part of one: an object of keywords; `true` fits all, `false` nothing. */
 export type Part = boolean | { [keyword: string]: unknown };

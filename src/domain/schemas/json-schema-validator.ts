@@ -8,6 +8,7 @@ import {
 } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
 import type { Part } from "./json-schema-shape.ts";
+import { isFormatOfPattern } from "./pattern-format.ts";
 
 /** A schema made ready to hold inputs against. */
 export interface Prepared {
@@ -18,17 +19,6 @@ export interface Prepared {
   /** What else strings are held against, by the name of a format. */
   formats: Record<string, (text: string) => boolean>;
 }
-
-/** The validator would try patterns with an engine that may take for ever; formats it asks us. */
-const OF_PATTERN = "pattern:";
-
-export const formatOfPattern = (pattern: string) => OF_PATTERN + pattern;
-
-export const isFormatOfPattern = (name: string) => name.startsWith(OF_PATTERN);
-
-/** undefined for an ordinary format. */
-export const patternOfFormat = (name: unknown): string | undefined =>
-  typeof name === "string" && isFormatOfPattern(name) ? name.slice(OF_PATTERN.length) : undefined;
 
 /**
  * @param schema as schemaShape has left it, and nobody else's: its parts are marked

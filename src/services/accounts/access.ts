@@ -3,7 +3,7 @@ import { type Access, accessToAccount } from "../../domain/accounts/access.ts";
 import { notSeen, ProblemError } from "../../errors.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
 import type { Services } from "../services.ts";
-import type { Caller } from "./tokens.ts";
+import type { Caller } from "./caller.ts";
 
 /**
  * @param what "The model 'demo/story'"

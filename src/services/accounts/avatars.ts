@@ -7,7 +7,7 @@ import { hex } from "../../lib/hex.ts";
 import { findUser, replaceAvatarUrl } from "../../storage/accounts/users.ts";
 import { deleteAvatar, getAvatar, putAvatar } from "../../storage/files/avatars.ts";
 import type { Services } from "../services.ts";
-import type { Caller } from "./tokens.ts";
+import type { Caller } from "./caller.ts";
 
 const MAX_BYTES = 1024 ** 2;
 

@@ -24,7 +24,8 @@ import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { type Caller, forgetTokens } from "./tokens.ts";
+import type { Caller } from "./caller.ts";
+import { forgetTokens } from "./tokens.ts";
 
 /** Of one account in one sweep, or at once. */
 const OBJECTS = 100;

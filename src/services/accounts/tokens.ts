@@ -2,7 +2,6 @@
 
 import { LRUCache } from "lru-cache";
 import { v7 as uuid } from "uuid";
-import type { Holder } from "../../domain/accounts/access.ts";
 import {
   isToken,
   newToken,
@@ -13,7 +12,7 @@ import {
 } from "../../domain/accounts/token.ts";
 import { invalid, unknownNames, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { notFound, ProblemError } from "../../errors.ts";
-import type { CreateToken, RunnerToken, Scope, Token } from "../../protocol/operator.ts";
+import type { CreateToken, RunnerToken, Token } from "../../protocol/operator.ts";
 import {
   findNamed,
   findRunnerToken,
@@ -35,20 +34,8 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { isSuspended, SUSPENDED } from "./access.ts";
+import type { Caller, RunnerCaller } from "./caller.ts";
 import { allowanceOf, withinAllowance } from "./storage-allowance.ts";
-
-/** Who asks with an access token, or a session, which is for all models. */
-export interface Caller extends Holder {
-  scopes: Scope[];
-}
-
-export interface RunnerCaller {
-  token_id: string;
-  /** When the token was last found good, unix ms: 10 s ago at most. */
-  token_known_at: number;
-  /** The hardware whose pools it may serve. */
-  hardware: string[];
-}
 
 /** What a request does while it is found out whose token it has. */
 export interface Asking {

@@ -2,7 +2,7 @@
 import { lastDays, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
 import { findMostUsed, listUsage } from "../../storage/accounts/usage.ts";
 import type { Services } from "../services.ts";
-import type { Caller } from "./tokens.ts";
+import type { Caller } from "./caller.ts";
 
 /** What has as many colours in the chart; the others are one. */
 const NAMED_MODELS = 6;

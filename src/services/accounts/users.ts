@@ -19,7 +19,7 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { requireAccount } from "./access.ts";
-import type { Caller } from "./tokens.ts";
+import type { Caller } from "./caller.ts";
 
 /** Of one account, those that it gave up included: they are kept for it, so nobody may take them all. */
 const MAX_USERNAMES = 5;

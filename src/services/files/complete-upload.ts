@@ -11,7 +11,7 @@ import {
   type UploadPartRow,
   type UploadRow,
 } from "../../storage/files/uploads.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { forgetUpload, getUpload } from "./uploads.ts";
 

@@ -6,7 +6,7 @@ import { fileKey, headFile } from "../../storage/files/files.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
 import { findPrediction } from "../../storage/predictions/predictions.ts";
 import { requireAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { fileResponse } from "./file-response.ts";
 import { requireGrant, signedFileUrl } from "./signed-urls.ts";

@@ -26,8 +26,8 @@ import {
   type UploadRow,
 } from "../../storage/files/uploads.ts";
 import { isSuspended, requireAccess, SUSPENDED } from "../accounts/access.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
-import type { Caller } from "../accounts/tokens.ts";
 import type { Services } from "../services.ts";
 import { type Part, requireGrant } from "./signed-urls.ts";
 

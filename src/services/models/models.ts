@@ -25,8 +25,8 @@ import {
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
 import { requireAccess, requireAccount } from "../accounts/access.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
-import type { Caller } from "../accounts/tokens.ts";
 import { getUser } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";

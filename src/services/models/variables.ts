@@ -11,8 +11,8 @@ import {
   type VariableSummaryRow,
   listVariables as variablesOf,
 } from "../../storage/models/variables.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
-import type { Caller } from "../accounts/tokens.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";

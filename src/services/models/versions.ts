@@ -17,8 +17,8 @@ import {
   type VersionRow,
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
-import type { Caller } from "../accounts/tokens.ts";
 import { imagePathOf } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";

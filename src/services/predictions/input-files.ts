@@ -8,7 +8,7 @@ import type { InputFile } from "../../protocol/runner.ts";
 import { factsOf, fileKey, headFile } from "../../storage/files/files.ts";
 import { findOwnUploads, keepUploads, type UploadRow } from "../../storage/files/uploads.ts";
 import { requireAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { accessToFiles } from "../files/files.ts";
 import { isGranted } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";

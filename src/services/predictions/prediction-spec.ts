@@ -5,14 +5,14 @@ import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/sta
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { StoredValue } from "../../protocol/event.ts";
+import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import { DEFAULT_ISOLATION } from "../../protocol/model.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { ContainerInterface, InputFile, VendoraCall } from "../../protocol/runner.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import type { ResolvedVersion } from "./version-resolution.ts";
 
-export const DEFAULT_HARDWARE = "cpu";
 const TIMEOUT_SECONDS = 1_800;
 const IDLE_SECONDS = 300;
 const CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };

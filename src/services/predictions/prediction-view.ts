@@ -16,7 +16,7 @@ import { getFile, valueKey } from "../../storage/files/files.ts";
 import { findModel, findModelPlaces } from "../../storage/models/models.ts";
 import { findVersion } from "../../storage/models/versions.ts";
 import type { PredictionRow } from "../../storage/predictions/predictions.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { createOrdered } from "./create-prediction.ts";

@@ -25,8 +25,8 @@ import {
   projectPredictions,
 } from "../../storage/predictions/predictions.ts";
 import { requireAccess } from "../accounts/access.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { tooManyReaders } from "../accounts/concurrency.ts";
-import type { Caller } from "../accounts/tokens.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { type EventStream, piped } from "./event-stream.ts";

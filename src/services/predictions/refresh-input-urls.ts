@@ -2,7 +2,7 @@
 import { accessToUpload } from "../../domain/accounts/access.ts";
 import { ProblemError } from "../../errors.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { createAddress } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";

@@ -5,7 +5,7 @@ import { remembered } from "../../storage/cache.ts";
 import { type TargetRow, resolveVersion as targetOf } from "../../storage/models/models.ts";
 import { findVersion, type VersionRow } from "../../storage/models/versions.ts";
 import { requireAccess } from "../accounts/access.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 
 export interface ResolvedVersion {

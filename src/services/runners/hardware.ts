@@ -2,7 +2,7 @@
 import { type Loc, unknownNames } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
-import type { Hardware, PutHardware } from "../../protocol/hardware.ts";
+import { DEFAULT_HARDWARE, type Hardware, type PutHardware } from "../../protocol/hardware.ts";
 import {
   deleteHardware as deleteRow,
   findAllHardware,
@@ -11,7 +11,6 @@ import {
   saveHardware,
 } from "../../storage/runners/hardware.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
-import { DEFAULT_HARDWARE } from "../predictions/prediction-spec.ts";
 import type { Services } from "../services.ts";
 
 export const listHardware = (services: Services, request: PageRequest): Promise<Page<Hardware>> =>

@@ -24,7 +24,7 @@ import {
 import { remembered } from "../../storage/cache.ts";
 import { isFull } from "../../storage/database.ts";
 import { findRunner, saveRunner } from "../../storage/runners/runners.ts";
-import type { RunnerCaller } from "../accounts/tokens.ts";
+import type { RunnerCaller } from "../accounts/caller.ts";
 import { assetsOf } from "../assets.ts";
 import { orConflict } from "../conflicts.ts";
 import { textOf } from "../predictions/prediction-text.ts";

@@ -15,8 +15,8 @@ import {
   verifications,
 } from "../../storage/schema/sign-in.ts";
 import type { Services } from "../services.ts";
-import { FRESH_SECONDS, INVITATION_COOKIE, SESSION_SECONDS } from "./better-auth.ts";
-import { admission, asNewcomer, isAdmitted } from "./sign-up.ts";
+import { admission, asNewcomer, isAdmitted } from "./admission.ts";
+import { FRESH_SECONDS, INVITATION_COOKIE, SESSION_SECONDS } from "./session-limits.ts";
 
 const DAY_SECONDS = 86_400;
 

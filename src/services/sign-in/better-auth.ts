@@ -7,15 +7,6 @@ import { ProblemError } from "../../errors.ts";
 import type { Services } from "../services.ts";
 import type { Auth } from "./auth.ts";
 
-/** The cookie that remembers an invitation on the way to GitHub and back. */
-export const INVITATION_COOKIE = "auspex.invitation";
-
-/** How long one may stay signed in without coming back. */
-export const SESSION_SECONDS = 30 * 86_400;
-
-/** Who has only a cookie that was left somewhere adds no passkey (client/passkey.ts says so), and ends nothing. */
-export const FRESH_SECONDS = 15 * 60;
-
 /**
  * What better-auth answers by itself, below /auth. Its other routes would be ways round our forms,
  * their limits and who may sign up.

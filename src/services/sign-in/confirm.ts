@@ -2,8 +2,9 @@
 import { invalid } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Services } from "../services.ts";
-import { authOf, FRESH_SECONDS, unlessRefused } from "./better-auth.ts";
+import { authOf, unlessRefused } from "./better-auth.ts";
 import { waysIn } from "./security.ts";
+import { FRESH_SECONDS } from "./session-limits.ts";
 import type { Session } from "./sessions.ts";
 
 /** Whether they are asked for a password: who has none shows a sign-in that is fresh. */

@@ -4,7 +4,7 @@
  * the browser.
  */
 import { parse, parseSigned, serializeSigned } from "hono/utils/cookie";
-import { SESSION_SECONDS } from "./better-auth.ts";
+import { SESSION_SECONDS } from "./session-limits.ts";
 
 /** As better-auth calls it, with https and without. */
 const NAME = /^(?:__Secure-)?auspex\.session_token$/;

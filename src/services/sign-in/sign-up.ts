@@ -1,7 +1,7 @@
 /** New accounts: who may have one, and what they are made of. */
 import { v7 as uuid } from "uuid";
 import { invalid } from "../../domain/schemas/validation.ts";
-import { conflict, ProblemError } from "../../errors.ts";
+import { conflict } from "../../errors.ts";
 import type { SignUp, Welcome } from "../../protocol/sign-in.ts";
 import {
   findLogin,
@@ -13,40 +13,8 @@ import {
 import { findUser, findUserByName } from "../../storage/accounts/users.ts";
 import { failedOn } from "../../storage/database.ts";
 import type { Services } from "../services.ts";
+import { type Admission, isAdmitted, refusal } from "./admission.ts";
 import { hashPassword } from "./better-auth.ts";
-import { openInvitation } from "./invitations.ts";
-import { proofOf } from "./operators.ts";
-
-/** What somebody who wants an account has to show. */
-export interface Admission {
-  invitation: InvitationRow | undefined;
-  /** That they hold OPERATOR_TOKEN. */
-  operator_proof: string | null;
-}
-
-/** @throws ProblemError unauthenticated for a wrong OPERATOR_TOKEN */
-export async function admission(
-  services: Services,
-  shown: { invitation?: string | undefined; operatorToken?: string | undefined },
-): Promise<Admission> {
-  const { operatorToken } = shown;
-  return {
-    operator_proof: operatorToken === undefined ? null : await proofOf(services, operatorToken),
-    invitation: await openInvitation(services, shown.invitation),
-  };
-}
-
-export const isAdmitted = (
-  { settings }: Services,
-  { invitation, operator_proof }: Admission,
-): boolean =>
-  operator_proof !== null ||
-  (invitation !== undefined ? settings.signUp !== "closed" : settings.signUp === "open");
-
-/** Before anything else of a sign-up is looked at. @throws ProblemError forbidden */
-export function requireAdmitted(services: Services, admitted: Admission): void {
-  if (!isAdmitted(services, admitted) && !admitted.invitation?.recovers) throw refusal(services);
-}
 
 /**
  * An account with a password. Whose invitation names a user becomes that user, and the operator may
@@ -79,12 +47,6 @@ export async function signUp(
     request.username,
   );
 }
-
-/** As whom GitHub vouches for: an invitation for a user who is there is not for somebody new. */
-export const asNewcomer = ({ invitation, operator_proof }: Admission): Admission => ({
-  invitation: invitation?.user_id === null ? invitation : undefined,
-  operator_proof,
-});
 
 /** The user of somebody whom GitHub has vouched for. @throws as signUp */
 export async function nameLogin(
@@ -135,14 +97,6 @@ async function userToBe(
   const user = operator_proof ? await findUserByName(db, username) : undefined;
   return user && !(await findLogin(db, user.id)) ? user : undefined;
 }
-
-const refusal = ({ settings }: Services) =>
-  new ProblemError(
-    "forbidden",
-    settings.signUp === "closed"
-      ? "This deployment takes no new accounts. Ask its operator."
-      : "New accounts here are by invitation: open the link of one, or ask the operator for it.",
-  );
 
 async function explained(writing: Promise<void>, username: string): Promise<void> {
   try {

@@ -15,7 +15,7 @@ import {
 } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { type Created, createOrdered } from "../predictions/create-prediction.ts";
 import { textOf } from "../predictions/prediction-text.ts";
 import { findTarget, type ResolvedVersion } from "../predictions/version-resolution.ts";

@@ -13,7 +13,7 @@ import {
   type ResponseItem,
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Created } from "../predictions/create-prediction.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";

@@ -5,7 +5,7 @@ import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
 import type { VendoraModel } from "../../protocol/vendora/model.ts";
 import { listCallable } from "../../storage/models/models.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { findTarget } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { LISTED, secondsOf } from "./calls.ts";

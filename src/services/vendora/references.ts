@@ -3,7 +3,7 @@ import { responseIdIn } from "../../domain/vendora/ids.ts";
 import { itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { findResponse, presentResponse } from "./responses.ts";
 

@@ -11,7 +11,7 @@ import {
   type ResponseRequest,
   responseRequest,
 } from "../../protocol/vendora/response.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import { predictionStub, removePrediction } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";

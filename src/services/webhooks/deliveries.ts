@@ -6,7 +6,7 @@ import { notFound } from "../../errors.ts";
 import type { EventDeliveries } from "../../objects/prediction/deliveries.ts";
 import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { endpointOf } from "../../storage/webhooks/endpoint-cache.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Page } from "../pagination.ts";
 import { predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";

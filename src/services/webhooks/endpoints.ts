@@ -26,7 +26,7 @@ import {
   type WebhookEndpointRow,
 } from "../../storage/webhooks/endpoints.ts";
 import { requireAccount } from "../accounts/access.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 

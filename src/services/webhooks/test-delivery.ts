@@ -9,7 +9,7 @@ import { mayPost, PACE_SECONDS } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
 import type { WebhookTest } from "../../protocol/webhook-endpoint.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
-import type { Caller } from "../accounts/tokens.ts";
+import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { readEndpoint } from "./endpoints.ts";
 

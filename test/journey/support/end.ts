@@ -1,20 +1,14 @@
 /** What must be true of every prediction at its end, whatever it went through. */
-import { expect, vi } from "vitest";
-import type { Client } from "../../../src/dev/client.ts";
-import { pageOf } from "../../../src/protocol/common.ts";
+import { expect } from "vitest";
 import {
-  type Prediction,
   type PredictionWithIO,
-  prediction,
   predictionWithIO,
   type TaskStatus,
 } from "../../../src/protocol/prediction.ts";
+import { listed } from "./rows.ts";
 import type { Event, Watch } from "./watch.ts";
 import type { World } from "./world.ts";
 
-const page = pageOf(prediction);
-/** The most that a page has. */
-const PAGE_SIZE = 50;
 const TERMINAL: unknown[] = ["succeeded", "failed", "canceled"];
 
 /** Waits for the end of a prediction and checks all that can be seen of it. */
@@ -59,28 +53,6 @@ async function checkReplays(world: World, watch: Watch): Promise<void> {
   expect(rest).toEqual(watch.events.slice(middle));
   const after = await world.client.fetch("GET", `${path}?after_id=${watch.events.length}`);
   expect(after.status).toBe(204);
-}
-
-/** The rows of the index come to say the same, a projection batch (1 s) later. */
-export async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<void> {
-  expect(ended.length).toBeLessThanOrEqual(PAGE_SIZE);
-  const path = `/predictions?page_size=${PAGE_SIZE}`;
-  const rows = async () => {
-    const { items } = await client.call(page, "GET", path);
-    const byId = new Map(items.map((item) => [item.id, item]));
-    for (const full of ended) expect(byId.get(full.id)).toEqual(listed(full));
-  };
-  await vi.waitFor(rows, { timeout: 10_000, interval: 50 });
-}
-
-/** As lists and `done` have it. */
-function listed({
-  input: _,
-  output: __,
-  data_removed: ___,
-  ...rest
-}: PredictionWithIO): Prediction {
-  return rest;
 }
 
 const statusIn = (data: unknown) =>

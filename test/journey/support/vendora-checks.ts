@@ -10,11 +10,23 @@ import {
   expectResponseEvent,
   objections,
 } from "../../published/validate.ts";
-import type { Exchange } from "./vendora-wire.ts";
 
 const object = z.record(z.string(), z.unknown());
 const expectSchema = (schema: string, value: unknown) =>
   expect(objections("openai", schema, value)).toEqual([]);
+
+export interface Exchange {
+  method: string;
+  /** Below `/vendora`, decoded, without the query. */
+  path: string;
+  query: URLSearchParams;
+  /** What was sent, {} when it was nothing. */
+  sent: Record<string, unknown>;
+  status: number;
+  headers: Headers;
+  /** What has come so far. */
+  text: string;
+}
 
 /** By method and path: the description of what a success is. */
 const ANSWERS: [RegExp, (body: Record<string, unknown>, exchange: Exchange) => void][] = [

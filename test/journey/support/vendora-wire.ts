@@ -1,20 +1,7 @@
 /** The wire between the official client and the service: nothing comes over it unchecked. */
 import { expect } from "vitest";
 import { z } from "zod";
-import { checkAnswer, checkStream } from "./vendora-checks.ts";
-
-export interface Exchange {
-  method: string;
-  /** Below `/vendora`, decoded, without the query. */
-  path: string;
-  query: URLSearchParams;
-  /** What was sent, {} when it was nothing. */
-  sent: Record<string, unknown>;
-  status: number;
-  headers: Headers;
-  /** What has come so far. */
-  text: string;
-}
+import { checkAnswer, checkStream, type Exchange } from "./vendora-checks.ts";
 
 const object = z.record(z.string(), z.unknown());
 

@@ -1,7 +1,8 @@
 /** The official client of a world, and what the oracle (test/journey/models) can be asked by it. */
 import OpenAI from "openai";
 import { z } from "zod";
-import { type Exchange, Wire } from "./vendora-wire.ts";
+import type { Exchange } from "./vendora-checks.ts";
+import { Wire } from "./vendora-wire.ts";
 
 /** What test/journey/models/oracle/script.mjs knows. */
 export interface Script {

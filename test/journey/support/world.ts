@@ -23,7 +23,7 @@ import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
 import { runnerState } from "../../../src/protocol/operator.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
 import { Cable } from "./cable.ts";
-import { checkRows } from "./end.ts";
+import { checkRows } from "./rows.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
 import { workerdPid } from "./workerd.ts";

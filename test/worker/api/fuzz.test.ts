@@ -12,8 +12,9 @@ import { newCallers, tokensOf } from "../support/fuzz/callers.ts";
 import { knownFields } from "../support/fuzz/fields.ts";
 import { Harvest } from "../support/fuzz/harvest.ts";
 import { type Plan, plans } from "../support/fuzz/plan.ts";
+import type { Sent } from "../support/fuzz/tricks.ts";
 import { type Received, Verdict } from "../support/fuzz/verdict.ts";
-import { curl, type Sent, written } from "../support/fuzz/wire.ts";
+import { curl, written } from "../support/fuzz/wire.ts";
 import { eventually } from "../support/time.ts";
 
 const SEED = 20_261_120;

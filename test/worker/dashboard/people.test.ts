@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { servicesOf } from "../../../src/services/services.ts";
-import { admission, asNewcomer, isAdmitted } from "../../../src/services/sign-in/sign-up.ts";
+import { admission, asNewcomer, isAdmitted } from "../../../src/services/sign-in/admission.ts";
 import { PASSWORD, signedUp, signedUpOperator, Visitor } from "../support/visitor.ts";
 import { operator, unique } from "../support/world.ts";
 

@@ -1,6 +1,14 @@
 /** The lines of a pull, one layer at a time, summed up into one figure. */
+import { z } from "zod";
 import type { ReportProgress } from "../engine.ts";
-import type { PullLine } from "./pull.ts";
+
+export const pullLine = z.object({
+  id: z.string().optional(),
+  status: z.string().optional(),
+  error: z.string().optional(),
+  progressDetail: z.object({ current: z.number(), total: z.number() }).partial().optional(),
+});
+type PullLine = z.infer<typeof pullLine>;
 
 /** At most four reports a second. */
 const INTERVAL = 250;

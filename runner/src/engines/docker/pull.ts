@@ -1,6 +1,5 @@
 /** Pulls an image by its digest, and says how far it is. */
 import type Dockerode from "dockerode";
-import { z } from "zod";
 import type { Image } from "../../../../src/protocol/runner.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import { backoff } from "../../lib/retry.ts";
@@ -8,20 +7,12 @@ import { sleep } from "../../lib/wait.ts";
 import { type ReportProgress, referenceOf } from "../engine.ts";
 import { credentialsFor } from "./credentials.ts";
 import { NO_MANIFEST, noManifest, pullFailure } from "./pull-failure.ts";
-import { PullProgress } from "./pull-progress.ts";
+import { PullProgress, pullLine } from "./pull-progress.ts";
 
 const ATTEMPTS = 4;
 const DELAYS = { base: 1_000, max: 8_000 };
 
 const SERVER_ERROR = /unexpected HTTP status: 500/i;
-
-const line = z.object({
-  id: z.string().optional(),
-  status: z.string().optional(),
-  error: z.string().optional(),
-  progressDetail: z.object({ current: z.number(), total: z.number() }).partial().optional(),
-});
-export type PullLine = z.infer<typeof line>;
 
 export async function pullImage(
   docker: Dockerode,
@@ -76,7 +67,7 @@ async function attempt(
   docker.modem.followProgress(
     stream,
     (error) => (error ? reject(error) : resolve()),
-    (event) => progress.add(line.catch({}).parse(event)),
+    (event) => progress.add(pullLine.catch({}).parse(event)),
   );
   await promise;
 }

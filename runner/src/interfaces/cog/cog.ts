@@ -7,9 +7,10 @@ import { type Answer, ContainerClient } from "../http.ts";
 import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
 import { asAsked, chatInput } from "../vendora/request.ts";
-import { type Description, describe } from "./description.ts";
+import { describe } from "./description.ts";
 import { health, parseAs } from "./protocol.ts";
 import { CogRun } from "./run.ts";
+import type { SessionParts } from "./session-parts.ts";
 import type { CogWebhooks } from "./webhooks.ts";
 
 /** A container that is up answers in no time; one whose machine is busy gets a little. */
@@ -108,15 +109,6 @@ function readHealth({ status, body }: Answer): Seen {
   const { setup, concurrency } = parsed ?? {};
   const max = concurrency?.max ?? undefined;
   return { status: parsed?.status ?? "STARTING", logs: setup?.logs ?? "", max };
-}
-
-/** What the runs of one container share. */
-export interface SessionParts extends Description {
-  client: ContainerClient;
-  receiver: CogWebhooks;
-  timing: Timing;
-  /** A refusal in the words of the caller, who has asked for something else. */
-  asAsked?: (refusal: ServerFailure) => ServerFailure;
 }
 
 class CogSession implements Session {

@@ -17,9 +17,9 @@ import { excessOf } from "../bounded-json.ts";
 import { type Answer, isUnheard } from "../http.ts";
 import type { Connection, Outcome, Run } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
-import type { SessionParts } from "./cog.ts";
 import { Delta } from "./delta.ts";
 import { type Health, health, invalid, parseAs, type State, state } from "./protocol.ts";
+import type { SessionParts } from "./session-parts.ts";
 import { outlives } from "./survival.ts";
 import type { Reports } from "./webhooks.ts";
 

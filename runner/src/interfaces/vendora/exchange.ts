@@ -13,7 +13,7 @@ import type { Run } from "../interface.ts";
 import { AnswerReader, type Output, parsed } from "./answer.ts";
 import { broken, failureOf, ServerFailure } from "./error.ts";
 import { asAsked, bodyOf, chatInput, PATHS } from "./request.ts";
-import type { VendoraParts } from "./vendora.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 /** Of the answer to a request that failed. */
 const MAX_ERROR = 1024 ** 2;
@@ -37,11 +37,11 @@ interface Asked {
 
 export class VendoraExchange {
   readonly #run: Run;
-  readonly #parts: VendoraParts;
+  readonly #parts: SessionParts;
   readonly #put: (value: Json, as: Output) => void;
 
   /** `put` is given the outputs, and in what way they make up the whole. */
-  constructor(run: Run, parts: VendoraParts, put: (value: Json, as: Output) => void) {
+  constructor(run: Run, parts: SessionParts, put: (value: Json, as: Output) => void) {
     this.#run = run;
     this.#parts = parts;
     this.#put = put;

@@ -11,7 +11,7 @@ import type { Outcome, Run } from "../interface.ts";
 import { broken, ServerFailure } from "./error.ts";
 import { VendoraExchange } from "./exchange.ts";
 import { bodyOf, PATHS } from "./request.ts";
-import type { VendoraParts } from "./vendora.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 /** Milliseconds: for the smallest request there is, and for a look. */
 const NUDGE_MS = 5_000;
@@ -19,12 +19,12 @@ const HEALTH_MS = 2_000;
 
 export class VendoraRun {
   readonly #run: Run;
-  readonly #parts: VendoraParts;
+  readonly #parts: SessionParts;
   #output: Finish["output"] = "none";
   /** From the request to the last word that was heard. */
   #seconds = 0;
 
-  constructor(run: Run, parts: VendoraParts) {
+  constructor(run: Run, parts: SessionParts) {
     this.#run = run;
     this.#parts = parts;
   }

@@ -5,6 +5,7 @@ import { LargeReads } from "../large-reads.ts";
 import { awaitServer } from "./ready.ts";
 import { Release } from "./release.ts";
 import { VendoraRun } from "./run.ts";
+import type { SessionParts } from "./session-parts.ts";
 
 export class VendoraInterface implements ServerInterface {
   readonly #timing: Timing;
@@ -51,29 +52,12 @@ export class VendoraInterface implements ServerInterface {
   }
 }
 
-/** What the runs of one container share. */
-export interface VendoraParts {
-  client: ContainerClient;
-  gone: AbortSignal;
-  timing: Timing;
-  large: LargeReads;
-  /** Where it says that it is well. */
-  health: string;
-  /** What it calls its model; undefined: it does not say, and so does not care. */
-  model: string | undefined;
-  /** What it is at work on, for this runner. */
-  open: Set<Run>;
-  release: Release;
-  /** It has no /v1/responses, as a run has found out. */
-  chatOnly: boolean;
-}
-
 class VendoraSession implements Session {
   readonly declaresFiles = false;
   readonly endsByClosing = true;
-  readonly #parts: VendoraParts;
+  readonly #parts: SessionParts;
 
-  constructor(parts: VendoraParts) {
+  constructor(parts: SessionParts) {
     this.#parts = parts;
   }
 

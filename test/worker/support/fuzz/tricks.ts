@@ -1,5 +1,14 @@
 /** What can be done to a request that no schema speaks of: its text, its address, its headers. */
-import type { Sent } from "./wire.ts";
+import type { Address, Place } from "./harvest.ts";
+
+export interface Sent {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: BodyInit | undefined;
+  /** What of the harvest it asks for. */
+  known: Place | Address | undefined;
+}
 
 export type Trick = (sent: Sent) => Sent;
 

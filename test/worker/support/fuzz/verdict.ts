@@ -10,7 +10,7 @@ import type {
 } from "../../../../src/openapi/types.ts";
 import { validationError } from "../../../../src/protocol/common.ts";
 import { bodyOf } from "../document.ts";
-import type { Sent } from "./wire.ts";
+import type { Sent } from "./tricks.ts";
 
 export interface Received {
   status: number;

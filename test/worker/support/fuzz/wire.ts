@@ -3,18 +3,10 @@ import { ORIGIN } from "../client.ts";
 import { bytesOf } from "../document.ts";
 import type { Caller } from "./callers.ts";
 import { Known, namesIn, PARAMETER } from "./fields.ts";
-import type { Address, Harvest, Place } from "./harvest.ts";
+import type { Harvest } from "./harvest.ts";
 import { textOf } from "./hostile.ts";
 import type { Plan } from "./plan.ts";
-
-export interface Sent {
-  method: string;
-  url: string;
-  headers: Record<string, string>;
-  body: BodyInit | undefined;
-  /** What of the harvest it asks for. */
-  known: Place | Address | undefined;
-}
+import type { Sent } from "./tricks.ts";
 
 /** Names are filled in from what was harvested by now. */
 export function written(plan: Plan, harvest: Harvest): Sent {

@@ -1,0 +1,34 @@
+/** The rows of the index, checked against the predictions themselves. */
+import { expect, vi } from "vitest";
+import type { Client } from "../../../src/dev/client.ts";
+import { pageOf } from "../../../src/protocol/common.ts";
+import {
+  type Prediction,
+  type PredictionWithIO,
+  prediction,
+} from "../../../src/protocol/prediction.ts";
+
+const page = pageOf(prediction);
+const PAGE_SIZE = 50;
+
+/** The rows of the index come to say the same, a projection batch (1 s) later. */
+export async function checkRows(client: Client, ended: PredictionWithIO[]): Promise<void> {
+  expect(ended.length).toBeLessThanOrEqual(PAGE_SIZE);
+  const path = `/predictions?page_size=${PAGE_SIZE}`;
+  const rows = async () => {
+    const { items } = await client.call(page, "GET", path);
+    const byId = new Map(items.map((item) => [item.id, item]));
+    for (const full of ended) expect(byId.get(full.id)).toEqual(listed(full));
+  };
+  await vi.waitFor(rows, { timeout: 10_000, interval: 50 });
+}
+
+/** As lists and `done` have it. */
+export function listed({
+  input: _,
+  output: __,
+  data_removed: ___,
+  ...rest
+}: PredictionWithIO): Prediction {
+  return rest;
+}
