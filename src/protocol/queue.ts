@@ -8,7 +8,7 @@ import { predictionError, taskStatus } from "./prediction.ts";
 export const waitingJob = z.object({
   /** The id of the prediction's object. */
   object_id: z.string(),
-  account_id: uuid,
+  user_id: uuid,
   hardware: z.string(),
   /** `repository@digest`. */
   image: z.string(),

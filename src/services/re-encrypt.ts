@@ -4,7 +4,7 @@
  */
 import { keyMark } from "../domain/encryption.ts";
 import { sealVariable, unsealVariables } from "../domain/models/variables.ts";
-import { resealedForEndpoint } from "../domain/webhooks/stored-secret.ts";
+import { reencryptedForEndpoint } from "../domain/webhooks/stored-secret.ts";
 import { logger } from "../log.ts";
 import {
   findEndpointsSealedBy,
@@ -35,7 +35,7 @@ export async function reEncrypt({ db, settings: { secretKeys } }: Services): Pro
       await replaceSealed(db, row, await sealVariable(secretKeys, model_id, name, value));
     }),
     ...endpoints.map(async (row) => {
-      const sealing = row.secrets.map((one) => resealedForEndpoint(secretKeys, row.id, one));
+      const sealing = row.secrets.map((one) => reencryptedForEndpoint(secretKeys, row.id, one));
       await replaceSecrets(db, row, await Promise.all(sealing));
     }),
   ]);

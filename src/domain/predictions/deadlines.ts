@@ -2,9 +2,9 @@
  * When a prediction must be looked at again. An object has one alarm: it is set to the earliest
  * of these, which follow from the state and are therefore never stored, nor out of step with it.
  */
+import type { Attempt } from "./attempts.ts";
 import { TOKEN_MS } from "./lease.ts";
 import type { PredictionLife } from "./life.ts";
-import type { Attempt } from "./state.ts";
 
 /** How long a runner is waited for. */
 export interface Patience {
@@ -36,20 +36,20 @@ const SECOND_MS = 1_000;
 const REDISPATCH_SECONDS = { first: 30, most: 600 };
 
 export type Deadline =
-  | { what: "wait"; at: number } // Prefer: wait=n, cancel
-  | { what: "queue"; at: number }
-  | { what: "redispatch"; at: number }
-  | { what: "connect"; at: number }
-  | { what: "second"; at: number }
-  | { what: "missed"; at: number }
-  | { what: "lease"; at: number }
-  | { what: "token"; at: number }
-  | { what: "setup"; at: number }
-  | { what: "run"; at: number }
-  | { what: "cancel"; at: number }
-  | { what: "webhooks"; at: number }
-  | { what: "retention"; at: number }
-  | { what: "forget"; at: number };
+  | { kind: "wait"; at: number } // Prefer: wait=n, cancel
+  | { kind: "queue"; at: number }
+  | { kind: "redispatch"; at: number }
+  | { kind: "connect"; at: number }
+  | { kind: "second"; at: number }
+  | { kind: "missed"; at: number }
+  | { kind: "lease"; at: number }
+  | { kind: "token"; at: number }
+  | { kind: "setup"; at: number }
+  | { kind: "run"; at: number }
+  | { kind: "cancel"; at: number }
+  | { kind: "webhooks"; at: number }
+  | { kind: "retention"; at: number }
+  | { kind: "forget"; at: number };
 
 /** Webhooks of a prediction: when the next is due, and whether any is still to be delivered. */
 export interface Owed {
@@ -78,10 +78,10 @@ export function deadlines(
   const own = ofLife(life, channel, patience);
   // Both outlive the data: while there is something to be delivered, or somebody to come, nothing
   // is forgotten.
-  const found = owed.pending || dismissed ? own.filter(({ what }) => what !== "forget") : own;
-  if (dismissed) found.push({ what: "missed", at: connectBy(dismissed, patience) });
+  const found = owed.pending || dismissed ? own.filter(({ kind }) => kind !== "forget") : own;
+  if (dismissed) found.push({ kind: "missed", at: connectBy(dismissed, patience) });
   // First, so that whatever else cannot be done just now keeps nobody from being told.
-  return owed.at < NEVER ? [{ what: "webhooks", at: owed.at }, ...found] : found;
+  return owed.at < NEVER ? [{ kind: "webhooks", at: owed.at }, ...found] : found;
 }
 
 function ofLife(
@@ -89,40 +89,40 @@ function ofLife(
   channel: OpenChannel | null,
   patience: Patience,
 ): Deadline[] {
-  if (state.forget_at !== null) return [{ what: "forget", at: state.forget_at }];
+  if (state.forget_at !== null) return [{ kind: "forget", at: state.forget_at }];
   if (terminal) {
-    return [{ what: "retention", at: (state.completed_at ?? 0) + spec.retention_seconds * 1000 }];
+    return [{ kind: "retention", at: (state.completed_at ?? 0) + spec.retention_seconds * 1000 }];
   }
   const found: Deadline[] = [];
   if (spec.cancel_at !== null && state.cancel_requested_at === null) {
-    found.push({ what: "wait", at: spec.cancel_at });
+    found.push({ kind: "wait", at: spec.cancel_at });
   }
   const { attempt } = state;
   if (!attempt) {
-    found.push({ what: "queue", at: state.waiting_since + spec.queue_timeout_seconds * 1000 });
+    found.push({ kind: "queue", at: state.waiting_since + spec.queue_timeout_seconds * 1000 });
     found.push({
-      what: "redispatch",
+      kind: "redispatch",
       at: state.dispatched_at + redispatchSeconds(state.dispatches) * 1000,
     });
     return found;
   }
   if (channel === null && attempt.started_at === null) {
     const last = state.second ?? attempt;
-    found.push({ what: "connect", at: connectBy(last, patience) });
-    if (!attempt.seconded) found.push({ what: "second", at: last.opened_at + SECOND_MS });
+    found.push({ kind: "connect", at: connectBy(last, patience) });
+    if (!attempt.second_opened) found.push({ kind: "second", at: last.opened_at + SECOND_MS });
     return found;
   }
   const startedAt = attempt.started_at ?? attempt.opened_at;
   const heard = Math.max(channel?.heard_at ?? 0, attempt.heard_at ?? 0, startedAt);
-  found.push({ what: "lease", at: heard + patience.lease_seconds * 1000 });
-  if (channel) found.push({ what: "token", at: channel.token_known_at + TOKEN_MS });
+  found.push({ kind: "lease", at: heard + patience.lease_seconds * 1000 });
+  if (channel) found.push({ kind: "token", at: channel.token_known_at + TOKEN_MS });
   if (state.cancel_requested_at !== null) {
-    found.push({ what: "cancel", at: state.cancel_requested_at + patience.cancel_seconds * 1000 });
+    found.push({ kind: "cancel", at: state.cancel_requested_at + patience.cancel_seconds * 1000 });
   }
   found.push(
     attempt.ready_at === null
-      ? { what: "setup", at: startedAt + spec.setup_timeout_seconds * 1000 }
-      : { what: "run", at: attempt.ready_at + spec.timeout_seconds * 1000 },
+      ? { kind: "setup", at: startedAt + spec.setup_timeout_seconds * 1000 }
+      : { kind: "run", at: attempt.ready_at + spec.timeout_seconds * 1000 },
   );
   return found;
 }

@@ -11,7 +11,7 @@ export const predictionRow = (
 ): ProjectionMessage => ({
   id: spec.id,
   object_id: objectId,
-  user_id: spec.account_id,
+  user_id: spec.user_id,
   model_id: spec.model_id,
   model_owner: spec.model.owner,
   model_name: spec.model.name,

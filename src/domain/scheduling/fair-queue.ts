@@ -23,14 +23,14 @@ export class FairQueue {
   }
 
   has(job: WaitingJob): boolean {
-    return this.#accounts.get(job.account_id)?.has(job.object_id) ?? false;
+    return this.#accounts.get(job.user_id)?.has(job.object_id) ?? false;
   }
 
   add(job: WaitingJob): void {
     this.#announced.delete(job.object_id);
-    const jobs = this.#accounts.get(job.account_id);
+    const jobs = this.#accounts.get(job.user_id);
     if (jobs) jobs.set(job.object_id, job);
-    else this.#accounts.set(job.account_id, new Map([[job.object_id, job]]));
+    else this.#accounts.set(job.user_id, new Map([[job.object_id, job]]));
   }
 
   remove(objectId: string): void {
@@ -55,7 +55,7 @@ export class FairQueue {
 
   /** A job that will come over the queue: counted from now on. */
   announce(job: WaitingJob, now: number): void {
-    this.#announced.set(job.object_id, { account: job.account_id, at: now });
+    this.#announced.set(job.object_id, { account: job.user_id, at: now });
   }
 
   /** How many of an account wait or are on their way. */

@@ -12,17 +12,17 @@ export interface Run {
   version_number: number;
   isolation: Isolation;
   /** Whose run it is. */
-  account_id: string;
+  user_id: string;
   prediction_id: string;
 }
 
 /** Another secret makes other keys: containers that are up are not found any more, and end idle. */
 export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
-  const { model_id, version_number, isolation, account_id, prediction_id } = run;
-  const apart = { model: [], account: [account_id], prediction: [prediction_id] }[isolation];
+  const { model_id, version_number, isolation, user_id, prediction_id } = run;
+  const apart = { model: [], account: [user_id], prediction: [prediction_id] }[isolation];
   const [container, files] = await Promise.all([
     keyed(secret, ["container", model_id, version_number, isolation, ...apart]),
-    keyed(secret, ["files", account_id]),
+    keyed(secret, ["files", user_id]),
   ]);
   return { container, files };
 }

@@ -6,7 +6,7 @@ import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 
 interface StoredSecret {
   secret: string;
-  sealed?: boolean | undefined;
+  encrypted?: boolean | undefined;
 }
 
 /** One of an endpoint's. */
@@ -21,15 +21,15 @@ export async function storedSecret(
   secret: string,
 ): Promise<StoredSecret> {
   if (secrets.length === 0) return { secret };
-  return { secret: await encrypt(sealing(secrets, place), secret), sealed: true };
+  return { secret: await encrypt(sealing(secrets, place), secret), encrypted: true };
 }
 
 /** @throws Unopened */
 export const readSecret = async (
   secrets: readonly string[],
   place: string,
-  { secret, sealed }: StoredSecret,
-): Promise<string> => (sealed ? decrypt(sealing(secrets, place), secret) : secret);
+  { secret, encrypted }: StoredSecret,
+): Promise<string> => (encrypted ? decrypt(sealing(secrets, place), secret) : secret);
 
 /** One of an endpoint as it is kept. One that is sealed already stays as it is. */
 export const storedForEndpoint = async <Secret extends Named>(
@@ -37,18 +37,18 @@ export const storedForEndpoint = async <Secret extends Named>(
   endpointId: string,
   one: Secret,
 ): Promise<Secret> =>
-  one.sealed
+  one.encrypted
     ? one
     : { ...one, ...(await storedSecret(secrets, placeOf(endpointId, one.id), one.secret)) };
 
 /** The same secret, sealed with the newest key. @throws Unopened */
-export const resealedForEndpoint = async <Secret extends Named>(
+export const reencryptedForEndpoint = async <Secret extends Named>(
   secrets: readonly string[],
   endpointId: string,
   one: Secret,
 ): Promise<Secret> => {
   const secret = await readSecret(secrets, placeOf(endpointId, one.id), one);
-  return storedForEndpoint(secrets, endpointId, { ...one, secret, sealed: false });
+  return storedForEndpoint(secrets, endpointId, { ...one, secret, encrypted: false });
 };
 
 /** What an endpoint signs with. @throws Unopened */

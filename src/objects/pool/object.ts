@@ -69,7 +69,7 @@ export class PoolObject extends DurableObject<Bindings> {
       this.#hand(seat, { offered, waiting });
       return "taken";
     }
-    if (this.#line.count(waiting.account_id, now) >= settings(this.env).maxWaiting) return "full";
+    if (this.#line.count(waiting.user_id, now) >= settings(this.env).maxWaiting) return "full";
     this.#line.announce(waiting, now);
     return "none";
   }

@@ -3,7 +3,7 @@ import type { WaitingJob } from "../../protocol/queue.ts";
 
 interface Row extends Record<string, SqlStorageValue> {
   object_id: string;
-  account_id: string;
+  user_id: string;
   hardware: string;
   image: string;
   container_key: string;
@@ -23,7 +23,7 @@ export class WaitingJobs {
       `CREATE TABLE IF NOT EXISTS waiting (
          seq INTEGER PRIMARY KEY AUTOINCREMENT,
          object_id TEXT NOT NULL UNIQUE,
-         account_id TEXT NOT NULL,
+         user_id TEXT NOT NULL,
          hardware TEXT NOT NULL,
          image TEXT NOT NULL,
          container_key TEXT NOT NULL,
@@ -37,7 +37,7 @@ export class WaitingJobs {
   all(): WaitingJob[] {
     return this.#sql
       .exec<Row>(
-        "SELECT object_id, account_id, hardware, image, container_key FROM waiting ORDER BY seq",
+        "SELECT object_id, user_id, hardware, image, container_key FROM waiting ORDER BY seq",
       )
       .toArray();
   }
@@ -46,11 +46,11 @@ export class WaitingJobs {
   add(job: WaitingJob, unplaced: number | undefined): void {
     this.#sql.exec(
       `INSERT INTO waiting
-         (object_id, account_id, hardware, image, container_key, unplaced, since)
+         (object_id, user_id, hardware, image, container_key, unplaced, since)
        VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (object_id) DO UPDATE SET unplaced = excluded.unplaced`,
       job.object_id,
-      job.account_id,
+      job.user_id,
       job.hardware,
       job.image,
       job.container_key,

@@ -53,7 +53,7 @@ export class Alarm {
     const all = this.#deadlines(record);
     if (this.#retryAt === NEVER) return all;
     const now = Date.now();
-    return all.filter(({ what, at }) => at > now || what === "webhooks");
+    return all.filter(({ kind, at }) => at > now || kind === "webhooks");
   }
 
   #deadlines(record: PredictionRecord): Deadline[] {

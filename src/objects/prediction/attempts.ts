@@ -1,7 +1,8 @@
 /** What the runner of the current attempt says, and what happens when it says nothing. */
+
+import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
-import type { Attempt } from "../../domain/predictions/state.ts";
 import { passedBound } from "../../lib/json-scan.ts";
 import { logger } from "../../log.ts";
 import {
@@ -52,12 +53,7 @@ export class Attempts {
     const { number, secret } = attempt;
     const welcome = { attempt: number, seq: log.seqOf(number), receipt: receiptOf(secret) };
     const response = channels.accept(welcome, holder, Date.now());
-    if (attempt.heard_at !== null) {
-      // A channel stands again: when the object is restarted next, there is a lease to return in again.
-      attempt.heard_at = null;
-      attempt.grace = false;
-      record.save();
-    }
+    if (life.channelOpened(number)) record.save();
     // Terminal by this runner's own finish, whose ack was lost: it sees so by the welcome.
     if (life.terminal) channels.fence(`the prediction is ${life.state.status}`);
     else if (life.state.cancel_requested_at !== null) this.#effects.tellCancel(record, "canceled");
@@ -70,10 +66,10 @@ export class Attempts {
    */
   #hear(record: PredictionRecord, attempt: Attempt): boolean {
     const { life } = record;
-    const dismissed = life.excuse(attempt.number);
+    const dismissed = life.resolveDismissed(attempt.number);
     if (dismissed) this.#effects.excuse(record, attempt);
-    if (dismissed || life.heard(attempt.number)) this.#effects.commit(record);
-    return !dismissed || life.state.attempt === attempt;
+    if (dismissed || life.confirmAttempt(attempt.number)) this.#effects.commit(record);
+    return !dismissed || life.state.attempt?.number === attempt.number;
   }
 
   receive(
@@ -114,7 +110,7 @@ export class Attempts {
     if (!record) return { type: "fenced", reason: "the prediction is gone" };
     const kept = record.log.seqOf(attempt);
     if (frame.type === "events" && frame.seq <= kept) return { type: "ack", seq: kept };
-    if (!record.life.owns(attempt)) {
+    if (!record.life.acceptsFrom(attempt)) {
       return { type: "fenced", reason: `attempt ${attempt} has ended` };
     }
     const now = Date.now();
@@ -129,7 +125,7 @@ export class Attempts {
 
   /** Ends a run whose frame is not even looked at: sent again, it would be no better. */
   #refuse(record: PredictionRecord | undefined, socket: WebSocket, why: string): void {
-    if (record?.life.owns(this.#effects.channels.attemptOf(socket))) {
+    if (record?.life.acceptsFrom(this.#effects.channels.attemptOf(socket))) {
       record.life.fail("internal", why, Date.now());
       this.#effects.commit(record);
     }
@@ -139,10 +135,9 @@ export class Attempts {
   /** A channel broke: the lease goes on for a while from here, unless another took over before. */
   disconnected(record: PredictionRecord | undefined, socket: WebSocket): void {
     const { channels } = this.#effects;
-    const attempt = record?.life.state.attempt;
-    if (!record?.life.owns(channels.attemptOf(socket)) || !attempt) return;
+    if (!record?.life.acceptsFrom(channels.attemptOf(socket))) return;
     if (channels.isReplaced(socket)) return;
-    attempt.heard_at = Date.now();
+    record.life.channelClosed(Date.now());
     record.save();
   }
 
@@ -151,11 +146,9 @@ export class Attempts {
     const { attempt } = life.state;
     const { channels } = this.#effects;
     if (!attempt) return;
-    if (channels.open(attempt.number) === null && attempt.heard_at === null && !attempt.grace) {
-      // The object was restarted, and the channel with it: its runner gets what is left to return.
-      attempt.grace = true;
-      attempt.heard_at = heardBeforeRestart(log.saidAt(attempt.number), now, this.#patience);
-      return record.save();
+    if (channels.open(attempt.number) === null) {
+      const heardAt = heardBeforeRestart(log.saidAt(attempt.number), now, this.#patience);
+      if (life.grantGrace(heardAt)) return record.save();
     }
     this.#lose(record, "the lease has ended", now);
   }
@@ -174,7 +167,8 @@ export class Attempts {
       return Date.now();
     });
     if (knownAt !== undefined) return channels.vouch(number, knownAt);
-    if (record.life.owns(number)) this.#lose(record, "the runner token is revoked", Date.now());
+    if (record.life.acceptsFrom(number))
+      this.#lose(record, "the runner token is revoked", Date.now());
   }
 
   #lose(record: PredictionRecord, why: string, now: number): void {
@@ -205,7 +199,7 @@ export class Attempts {
     let changed = started !== undefined || frame.finish !== undefined;
     for (const reported of frame.events) {
       if (reported.event === "metrics") life.mergeMetrics(reported.data);
-      if (reported.event === "setup" && reported.data.phase === "ready") life.ready(now);
+      if (reported.event === "setup" && reported.data.phase === "ready") life.markReady(now);
       changed ||= reported.event === "metrics" || reported.event === "setup";
     }
     const totals = reported && log.totalsWith(attempt, frame.seq, reported);

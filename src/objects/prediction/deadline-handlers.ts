@@ -6,7 +6,7 @@ import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** What takes time to meet, and the end of what is kept, is the object's own. */
-type What = Exclude<Deadline["what"], "retention" | "forget" | "token" | "second">;
+type What = Exclude<Deadline["kind"], "retention" | "forget" | "token" | "second">;
 
 export function handleDeadline(
   record: PredictionRecord,
@@ -24,10 +24,10 @@ export function handleDeadline(
     case "redispatch":
       return effects.dispatch(record, now);
     case "connect":
-      life.giveUp(now);
+      life.expireHandout(now);
       return effects.dispatch(record, now);
     case "missed": {
-      const attempt = life.miss();
+      const attempt = life.expireDismissed();
       if (attempt) effects.tellUnheard(record, attempt);
       break;
     }

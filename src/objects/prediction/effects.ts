@@ -2,9 +2,10 @@
  * What follows from a change of a prediction: it is written, its readers and waiters are told, its
  * row is projected, its next dispatch sent, its alarm set.
  */
+
+import type { Attempt } from "../../domain/predictions/attempts.ts";
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
-import type { Attempt } from "../../domain/predictions/state.ts";
 import type { Happening } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -70,13 +71,13 @@ export class Effects {
     const all = [...lines, ...linesOf(own)];
     if (changed) record.save();
     const encoded = all.length > 0 ? log.append(all, totals) : undefined;
-    if (!life.state.suppressWebhooks) {
+    if (!life.state.webhooks_suppressed) {
       if (started) record.outbox?.plan(started);
       if (ended) record.outbox?.planEnd(record.happening("completed", life.state.updated_at));
     }
     record.saveOutbox();
     this.alarm.arm(record);
-    for (const attempt of life.takeLost()) this.#tellLost(record, attempt);
+    for (const attempt of life.takeLostAttempts()) this.#tellLost(record, attempt);
     if (all.length > 0) this.#subscribers.publish(encoded);
     if (!ended) return;
     this.waiters.release();
@@ -105,7 +106,7 @@ export class Effects {
 
   /** Asks the dispatch queue for a runner. A message that is lost is sent again by the alarm. */
   dispatch(record: PredictionRecord, now: number): void {
-    record.life.dispatched(now);
+    record.life.recordDispatch(now);
     this.commit(record);
     this.sendDispatch(record);
   }

@@ -45,7 +45,7 @@ export class Handouts {
     if (answer === "full") return false;
     const now = Date.now();
     if (answer !== "taken") life.closeAttempt(attempt.number, now);
-    if (answer === "none") life.dispatched(now);
+    if (answer === "none") life.recordDispatch(now);
     const record = write(life);
     this.#effects.alarm.arm(record);
     if (answer === "none") this.#effects.sendDispatch(record);

@@ -49,7 +49,7 @@ export function historyOf(record: PredictionRecord): History {
         tail.add(logs);
         setup = progress.phase === "ready" ? null : progress;
       }
-      if (attempt !== life.current) continue;
+      if (attempt !== life.outputAttempt) continue;
       if (one.event === "stored") {
         if (values.length + omitted === 0) first = one.data;
         omitted += 1;

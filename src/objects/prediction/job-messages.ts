@@ -1,8 +1,9 @@
 /** What a prediction says to the pool and to the queues. */
 
 import type { Variables } from "../../domain/models/variables.ts";
+import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { predictionRow } from "../../domain/predictions/prediction-row.ts";
-import type { Attempt, PredictionSpec } from "../../domain/predictions/state.ts";
+import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
 import type { Piece } from "./log.ts";
@@ -49,7 +50,7 @@ export function jobOf(
 export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob {
   return {
     object_id: objectId,
-    account_id: spec.account_id,
+    user_id: spec.user_id,
     hardware: spec.hardware,
     image: `${spec.image.repository}@${spec.image.digest}`,
     container_key: spec.keys.container,

@@ -1,9 +1,9 @@
 /** What the holder of a lease may do at its prediction, beside speaking for the attempt. */
 
 import { sameText } from "../../domain/accounts/token.ts";
+import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { type LeaseHolder, leaseProof, parseLease } from "../../domain/predictions/lease.ts";
-import { MAX_STORED } from "../../domain/predictions/life.ts";
-import type { Attempt } from "../../domain/predictions/state.ts";
+import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import type { Piece } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { StoringPrediction } from "./rpc-types.ts";
@@ -14,19 +14,19 @@ export async function attemptOf(
   holder: LeaseHolder,
 ): Promise<Attempt | undefined> {
   const lease = parseLease(holder.lease);
-  const attempt = life.expected.find(({ number }) => number === lease?.attempt);
+  const attempt = life.expectedAttempts.find(({ number }) => number === lease?.attempt);
   if (!lease || !attempt) return undefined;
   const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
   // Another may have been opened meanwhile.
-  if (!sameText(lease.proof, proof) || !life.expected.includes(attempt)) return undefined;
-  attempt.runner_id = lease.runnerId;
+  if (!sameText(lease.proof, proof) || !life.expectedAttempts.includes(attempt)) return undefined;
+  life.setRunner(attempt.number, lease.runnerId);
   return attempt;
 }
 
 /** The same, while it is under way. */
 async function leased(record: PredictionRecord | undefined, holder: LeaseHolder) {
   const attempt = record && (await attemptOf(record, holder));
-  return attempt && record.life.owns(attempt.number) ? { record, attempt } : undefined;
+  return attempt && record.life.acceptsFrom(attempt.number) ? { record, attempt } : undefined;
 }
 
 export async function leasedInput(
@@ -54,8 +54,8 @@ export async function store(
 ): Promise<StoringPrediction | "full" | undefined> {
   const { record, attempt } = (await leased(prediction, holder)) ?? {};
   if (!record || !attempt) return undefined;
-  if (attempt.stored >= MAX_STORED) return "full";
-  if (record.life.store(attempt)) record.save();
+  if (attempt.stored >= MAX_STORED_OBJECTS) return "full";
+  if (record.life.countStored(attempt.number)) record.save();
   return storingOf(record);
 }
 
@@ -68,7 +68,7 @@ export async function storing(
 }
 
 function storingOf({ life }: PredictionRecord): StoringPrediction {
-  const { id, account_id, url, limits, timeout_seconds, retention_seconds } = life.spec;
+  const { id, user_id, url, limits, timeout_seconds, retention_seconds } = life.spec;
   const keep_seconds = timeout_seconds + retention_seconds;
-  return { id, account_id, url, output_bytes: limits.output_bytes, keep_seconds };
+  return { id, user_id, url, output_bytes: limits.output_bytes, keep_seconds };
 }

@@ -120,7 +120,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   async abandon(): Promise<void> {
     const record = await this.#begun();
     if (!record) return;
-    record.life.state.suppressWebhooks = true;
+    record.life.suppressWebhooks();
     record.save();
     cancel(record, this.#effects, "it could not be created");
   }
@@ -255,11 +255,11 @@ export class PredictionObject extends DurableObject<Bindings> {
       // A finished one that is woken for nothing else has not delivered its row yet.
       const owesRow = this.#effects.owesRow(record, due);
       for (; due && this.#record; due = this.#effects.alarm.due(record, now)) {
-        if (due.what === "retention") await this.#removal.purge(record, now);
-        else if (due.what === "forget") await this.#removal.forget(record);
-        else if (due.what === "second") await this.#handOuts.second(record);
-        else if (due.what === "token") await this.#attempts.vouch(record, this.#tokenKnownAt);
-        else handleDeadline(record, due.what, now, this.#effects, this.#attempts);
+        if (due.kind === "retention") await this.#removal.purge(record, now);
+        else if (due.kind === "forget") await this.#removal.forget(record);
+        else if (due.kind === "second") await this.#handOuts.second(record);
+        else if (due.kind === "token") await this.#attempts.vouch(record, this.#tokenKnownAt);
+        else handleDeadline(record, due.kind, now, this.#effects, this.#attempts);
       }
       if (owesRow && this.#record) await this.#effects.project(record);
       if (this.#record) this.#effects.alarm.arm(record);
@@ -298,7 +298,8 @@ export class PredictionObject extends DurableObject<Bindings> {
     if (this.#record) return this.#record;
     this.#record = PredictionRecord.load(this.ctx.storage.sql);
     // Who has only connected is not written down as heard.
-    for (const attempt of this.#effects.channels.attempts) this.#record?.life.heard(attempt);
+    for (const attempt of this.#effects.channels.attempts)
+      this.#record?.life.confirmAttempt(attempt);
     return this.#record;
   }
 }

@@ -83,7 +83,7 @@ export class PredictionRecord {
   /** How many outputs the last attempt has made. */
   get outputs(): number {
     const { attempt, outputs } = this.log.totals;
-    return attempt === this.life.current ? outputs : 0;
+    return attempt === this.life.outputAttempt ? outputs : 0;
   }
 
   /** Whether output of the current attempt was already seen. */
@@ -108,7 +108,7 @@ export class PredictionRecord {
     if (data_removed) return { ...about, body: [`${head},"input":null,"output":null}`] };
     const made = outputOf(
       this.life.state.output,
-      this.log.outputs(this.life.current, this.log.last),
+      this.log.outputs(this.life.outputAttempt, this.log.last),
     );
     const body = joined([`${head},"input":`, this.input(), ',"output":', ...made, "}"]);
     return { ...about, body };
@@ -116,7 +116,7 @@ export class PredictionRecord {
 
   /** What is told of it now, as the last event of the log has it. */
   happening(event: WebhookEventName, at: number): Happening {
-    const { current: attempt } = this.life;
+    const { outputAttempt: attempt } = this.life;
     const { output } = this.life.state;
     const { outputs } = this;
     return {
@@ -134,7 +134,7 @@ export class PredictionRecord {
   /** When the next `output` is to be told. Of one that has ended the end says all. */
   get outputAt(): number {
     const { terminal, state } = this.life;
-    if (!this.outbox || terminal || state.suppressWebhooks) return NEVER;
+    if (!this.outbox || terminal || state.webhooks_suppressed) return NEVER;
     return this.outbox.outputAt(this.outputs);
   }
 

@@ -15,7 +15,7 @@ export interface CreateRequest {
 /** What a runner stores belongs to. */
 export interface StoringPrediction {
   id: string;
-  account_id: string;
+  user_id: string;
   url: string;
   /** What all its outputs may have. */
   output_bytes: number;

@@ -110,9 +110,9 @@ export class WebhookSender {
   ): Promise<Address | { outcome: Outcome }> {
     const { secretKeys } = settings(this.#parts.env);
     if (endpoint_id === null) {
-      const { url = "", secret, sealed } = webhook ?? {};
+      const { url = "", secret, encrypted } = webhook ?? {};
       if (secret === undefined) return { url, secrets: [] };
-      return { url, secrets: [await readSecret(secretKeys, id, { secret, sealed })] };
+      return { url, secrets: [await readSecret(secretKeys, id, { secret, encrypted })] };
     }
     const endpoint = await endpointOf(database(this.#parts.env.DB), endpoint_id);
     if (!endpoint) return { outcome: { ...failure("the endpoint has been deleted"), final: true } };

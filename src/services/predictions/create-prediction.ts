@@ -219,7 +219,7 @@ async function findOrBegin(services: Services, request: CreateRequest, key: stri
   const { env, db } = services;
   const { spec } = request;
   const day = Math.floor(spec.created_at / DAY_MS);
-  const idOf = (of: number) => keyedPredictionId(env, `${spec.account_id}:${of}:${key}`);
+  const idOf = (of: number) => keyedPredictionId(env, `${spec.user_id}:${of}:${key}`);
   let id = idOf(day - 1);
   let stub = predictionAt(env, id);
   let created: CreateResult | undefined = await stub.repeat(
@@ -260,11 +260,11 @@ function refusal({ settings }: Services, reason: "conflict" | "full"): ProblemEr
 }
 
 function unavailable(
-  { id, account_id }: PredictionSpec,
+  { id, user_id }: PredictionSpec,
   reason: unknown,
   detail = "The prediction could not be created, and will not run. Try again.",
 ): ProblemError {
-  logger.error("Prediction not created", { prediction_id: id, user_id: account_id, error: reason });
+  logger.error("Prediction not created", { prediction_id: id, user_id, error: reason });
   return new ProblemError("unavailable", detail, { "retry-after": "1" });
 }
 

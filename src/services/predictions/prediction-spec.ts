@@ -62,7 +62,7 @@ export async function predictionSpec(
   return {
     id,
     url: `${origin}/v1/predictions/${id}`,
-    account_id: caller.user_id,
+    user_id: caller.user_id,
     model_id: model.id,
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware: configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE,
@@ -77,7 +77,7 @@ export async function predictionSpec(
       model_id: model.id,
       version_number: version.number,
       isolation,
-      account_id: caller.user_id,
+      user_id: caller.user_id,
       prediction_id: id,
     }),
     interface: spoken,

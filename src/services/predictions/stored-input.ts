@@ -34,12 +34,12 @@ export async function storeInput(
 /** Takes back what was written for a prediction that has not begun; what stays, the sweep finds. */
 export async function discard(
   { env, db }: Services,
-  { id, account_id, stored_input }: PredictionSpec,
+  { id, user_id, stored_input }: PredictionSpec,
 ): Promise<void> {
   try {
     if (stored_input) await deleteAll(env.FILES, id);
-    await deletePrediction(db, account_id, id);
+    await deletePrediction(db, user_id, id);
   } catch (error) {
-    logger.warn("Prediction not discarded", { prediction_id: id, user_id: account_id, error });
+    logger.warn("Prediction not discarded", { prediction_id: id, user_id, error });
   }
 }

@@ -2,7 +2,7 @@
 import { v7 as uuid } from "uuid";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
-import { MAX_STORED } from "../../domain/predictions/life.ts";
+import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import { notFound, ProblemError } from "../../errors.ts";
 import type { StoringPrediction } from "../../objects/prediction/rpc-types.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
@@ -83,7 +83,7 @@ export async function beginRunnerUpload(
     services,
     uuid(),
     {
-      user_id: prediction.account_id,
+      user_id: prediction.user_id,
       prediction_id: prediction.id,
       token_id: null,
       key: newKey(prediction, request.name ?? "file"),
@@ -120,7 +120,7 @@ async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<Sto
   if (prediction === "full") {
     throw new ProblemError(
       "too_large",
-      `A run may store ${MAX_STORED} files and values. Put out fewer, or several in an archive.`,
+      `A run may store ${MAX_STORED_OBJECTS} files and values. Put out fewer, or several in an archive.`,
     );
   }
   return prediction;

@@ -191,7 +191,7 @@ async function sealOlder(
   { db, settings: { secretKeys } }: Services,
   row: WebhookEndpointRow,
 ): Promise<void> {
-  if (secretKeys.length === 0 || row.secrets.every(({ sealed }) => sealed)) return;
+  if (secretKeys.length === 0 || row.secrets.every(({ encrypted }) => encrypted)) return;
   const sealing = row.secrets.map((one) => storedForEndpoint(secretKeys, row.id, one));
   await replaceSecrets(db, row, await Promise.all(sealing));
 }

@@ -32,6 +32,6 @@ export interface EndpointSecret {
   id: string;
   secret: string;
   /** Whether the secret is encrypted (domain/webhooks/stored-secret.ts): not without a SECRET_KEY. */
-  sealed?: boolean;
+  encrypted?: boolean;
   created_at: number;
 }

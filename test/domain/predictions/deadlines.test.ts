@@ -19,7 +19,7 @@ const deadlines = (of: PredictionLife, heardAt: number | null) =>
     PATIENCE,
   );
 
-const at = (all: Deadline[]) => Object.fromEntries(all.map((d) => [d.what, (d.at - NOW) / 1000]));
+const at = (all: Deadline[]) => Object.fromEntries(all.map((d) => [d.kind, (d.at - NOW) / 1000]));
 
 const life = (changes?: Partial<PredictionSpec>) => PredictionLife.create(specWith(changes));
 
@@ -47,14 +47,14 @@ test("of a restarted object the lease goes on from the last frame, or for 10 s",
 describe("while it waits", () => {
   test("the queue time and the next dispatch", () => {
     const waiting = life();
-    waiting.dispatched(NOW);
+    waiting.recordDispatch(NOW);
     expect(at(deadlines(waiting, null))).toEqual({ queue: 3_600, redispatch: 30 });
   });
 
   test("each dispatch is sent again later than the one before, at most after ten minutes", () => {
     const waiting = life();
     const delays = Array.from({ length: 7 }, () => {
-      waiting.dispatched(NOW);
+      waiting.recordDispatch(NOW);
       return at(deadlines(waiting, null)).redispatch;
     });
     expect(delays).toEqual([30, 60, 120, 240, 480, 600, 600]);
@@ -89,7 +89,7 @@ describe("while a runner has it", () => {
     const started = running();
     expect(at(deadlines(started, null)).lease).toBe(31);
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(50);
-    if (started.state.attempt) started.state.attempt.heard_at = NOW + 40_000;
+    started.channelClosed(NOW + 40_000);
     expect(at(deadlines(started, NOW + 20_000)).lease).toBe(70);
   });
 
@@ -103,7 +103,7 @@ describe("while a runner has it", () => {
   test("setup until the container is ready, the run from then", () => {
     const started = running();
     expect(at(deadlines(started, NOW))).toMatchObject({ setup: 601 });
-    started.ready(NOW + 100_000);
+    started.markReady(NOW + 100_000);
     const found = at(deadlines(started, NOW));
     expect(found).toMatchObject({ run: 1_900 });
     expect(found).not.toHaveProperty("setup");
@@ -127,7 +127,7 @@ describe("of an attempt that was dismissed", () => {
     const offered = life();
     offered.openAttempt(SECRET, NOW);
     offered.openSecond(SECRET, NOW + 1_000);
-    offered.heard(2);
+    offered.confirmAttempt(2);
     return offered;
   }
 
@@ -146,8 +146,8 @@ describe("of an attempt that was dismissed", () => {
       one.removeData(NOW + 3_000);
       expect(at(deadlines(one, null))).toEqual({ missed: 5 });
     }
-    coming.excuse(1);
-    missed.miss();
+    coming.resolveDismissed(1);
+    missed.expireDismissed();
     for (const one of [coming, missed]) expect(at(deadlines(one, null))).toEqual({ forget: 3 });
   });
 });
@@ -155,8 +155,8 @@ describe("of an attempt that was dismissed", () => {
 test("the earliest is the alarm", () => {
   expect(
     earliest([
-      { what: "queue", at: 9 },
-      { what: "redispatch", at: 3 },
+      { kind: "queue", at: 9 },
+      { kind: "redispatch", at: 3 },
     ]),
   ).toBe(3);
 });

@@ -1,7 +1,7 @@
 /** Whatever happens in whatever order: what must stay true of a prediction's life. */
 import fc from "fast-check";
 import { test } from "vitest";
-import { MAX_LOST, PredictionLife } from "../../../src/domain/predictions/life.ts";
+import { MAX_LOST_ATTEMPTS, PredictionLife } from "../../../src/domain/predictions/life.ts";
 import { isTerminal, type PredictionState } from "../../../src/domain/predictions/state.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { TaskStatus } from "../../../src/protocol/prediction.ts";
@@ -53,10 +53,10 @@ class Step implements fc.Command<Seen, PredictionLife> {
     };
     this.#act(life, seen.now, settle);
     const { state } = life;
-    for (const { number } of life.takeLost()) settle(number, "lost");
-    for (const number of range(1, state.attempts)) {
+    for (const { number } of life.takeLostAttempts()) settle(number, "lost");
+    for (const number of range(1, state.attempt_count)) {
       const dismissed = state.dismissed.some((one) => one.number === number);
-      const places = [life.owns(number), dismissed, seen.settled.has(number)];
+      const places = [life.acceptsFrom(number), dismissed, seen.settled.has(number)];
       if (places.filter(Boolean).length !== 1)
         throw new Error(`what became of ${number} is not one thing`);
     }
@@ -76,10 +76,11 @@ class Step implements fc.Command<Seen, PredictionLife> {
     if (life.terminal && seen.canceled && state.status !== "canceled")
       throw new Error("a cancel was accepted, and it ended otherwise");
     if (life.terminal) seen.end ??= structuredClone(kept);
-    if (state.lost > MAX_LOST) throw new Error("more attempts lost than there may be");
-    if (state.attempts < seen.attempts) throw new Error("the number of attempts fell");
-    seen.attempts = state.attempts;
-    const owners = range(0, state.attempts + 1).filter((number) => life.owns(number));
+    if (state.lost_count > MAX_LOST_ATTEMPTS)
+      throw new Error("more attempts lost than there may be");
+    if (state.attempt_count < seen.attempts) throw new Error("the number of attempts fell");
+    seen.attempts = state.attempt_count;
+    const owners = range(0, state.attempt_count + 1).filter((number) => life.acceptsFrom(number));
     // Two may have it in hand, as long as neither was heard.
     const heard = state.attempt !== null && state.attempt.started_at !== null;
     if (owners.length > (heard ? 1 : 2)) throw new Error("too many attempts own it");
@@ -90,7 +91,7 @@ class Step implements fc.Command<Seen, PredictionLife> {
       throw new Error("an old attempt owns it");
     if (heard && owners[0] !== undefined) {
       // Who was heard once keeps it until it is lost, hands it back or ends it.
-      if (owners[0] !== life.current) throw new Error("the output of another counts");
+      if (owners[0] !== life.outputAttempt) throw new Error("the output of another counts");
       seen.owner = owners[0];
     }
     if (life.waiting !== (!life.terminal && owners.length === 0))
@@ -114,8 +115,8 @@ function taskStatusOf(text: string): TaskStatus {
 const spoken =
   (number: number, act: (life: PredictionLife, now: number) => void, last = false): Act =>
   (life, now, settle) => {
-    if (!life.owns(number)) return;
-    life.heard(number);
+    if (!life.acceptsFrom(number)) return;
+    life.confirmAttempt(number);
     act(life, now);
     if (last) settle(number, "over by its own word");
   };
@@ -138,16 +139,16 @@ const steps = [
   attempt.map(
     (n) =>
       new Step(`come ${n}`, (life, _, settle) => {
-        if (life.excuse(n)) settle(n, "excused");
+        if (life.resolveDismissed(n)) settle(n, "excused");
       }),
   ),
   fc.constant(
     new Step("miss", (life, _, settle) => {
-      const missed = life.miss();
+      const missed = life.expireDismissed();
       if (missed) settle(missed.number, "missed");
     }),
   ),
-  fc.constant(new Step("give up", (life, now) => life.giveUp(now))),
+  fc.constant(new Step("give up", (life, now) => life.expireHandout(now))),
   attempt.map(
     (n) =>
       new Step(
@@ -159,7 +160,7 @@ const steps = [
     (n) =>
       new Step(
         `ready ${n}`,
-        spoken(n, (life, now) => void life.ready(now)),
+        spoken(n, (life, now) => void life.markReady(now)),
       ),
   ),
   fc.tuple(attempt, fc.boolean()).map(

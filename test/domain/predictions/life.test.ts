@@ -1,6 +1,10 @@
 /** Every transition of a prediction's life, one by one. */
 import { describe, expect, test } from "vitest";
-import { MAX_LOST, MAX_RELEASED, PredictionLife } from "../../../src/domain/predictions/life.ts";
+import {
+  MAX_LOST_ATTEMPTS,
+  MAX_RELEASES,
+  PredictionLife,
+} from "../../../src/domain/predictions/life.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";
 
 function pending() {
@@ -30,7 +34,7 @@ function ended() {
 }
 
 const dismissed = ({ state }: PredictionLife) => state.dismissed.map(({ number }) => number);
-const lost = (life: PredictionLife) => life.takeLost().map(({ number }) => number);
+const lost = (life: PredictionLife) => life.takeLostAttempts().map(({ number }) => number);
 
 const names = (life: PredictionLife) =>
   life.takeEvents().map(({ event, data }) => {
@@ -51,9 +55,7 @@ test("it begins pending, and its first event carries the resource", () => {
 describe("attempts", () => {
   test("count what they store each for itself, and keep the first and every hundredth", () => {
     const life = started();
-    const first = life.state.attempt;
-    if (!first) throw new Error("no attempt");
-    const kept = Array.from({ length: 250 }, () => life.store(first));
+    const kept = Array.from({ length: 250 }, () => life.countStored(1));
     expect(kept.flatMap((one, n) => (one ? [n + 1] : []))).toEqual([1, 100, 200]);
     life.lose(false, NOW + 3);
     const next = life.openAttempt(SECRET, NOW + 4);
@@ -65,17 +67,17 @@ describe("attempts", () => {
     expect(life.openAttempt(SECRET, NOW)?.number).toBe(1);
     expect(life.openAttempt(SECRET, NOW)).toBeNull();
     expect(life.waiting).toBe(false);
-    expect(life.owns(1)).toBe(true);
-    expect(life.owns(2)).toBe(false);
+    expect(life.acceptsFrom(1)).toBe(true);
+    expect(life.acceptsFrom(2)).toBe(false);
   });
 
   test("that nobody took are closed without counting as lost", () => {
     const life = offered();
     expect(life.closeAttempt(1, NOW + 5)).toBe(true);
     expect(life.waiting).toBe(true);
-    expect(life.state.lost).toBe(0);
+    expect(life.state.lost_count).toBe(0);
     expect(life.openAttempt(SECRET, NOW + 6)?.number).toBe(2);
-    expect(life.owns(1)).toBe(false);
+    expect(life.acceptsFrom(1)).toBe(false);
   });
 
   test("that have begun, or are others, are not closed", () => {
@@ -112,7 +114,7 @@ describe("a second attempt", () => {
   test("is opened once, beside one that was not heard", () => {
     const { life, second } = seconded();
     expect(second?.number).toBe(2);
-    expect([life.owns(1), life.owns(2)]).toEqual([true, true]);
+    expect([life.acceptsFrom(1), life.acceptsFrom(2)]).toEqual([true, true]);
     expect(life.openSecond(SECRET, NOW + 2_000)).toBeNull();
     expect(pending().openSecond(SECRET, NOW)).toBeNull();
     expect(started().openSecond(SECRET, NOW)).toBeNull();
@@ -121,23 +123,23 @@ describe("a second attempt", () => {
 
   test("is the attempt when it is heard first, and the other is fenced", () => {
     const { life } = seconded();
-    expect(life.heard(2)).toBe(true);
+    expect(life.confirmAttempt(2)).toBe(true);
     expect(dismissed(life)).toEqual([1]);
-    expect([life.owns(1), life.owns(2)]).toEqual([false, true]);
+    expect([life.acceptsFrom(1), life.acceptsFrom(2)]).toEqual([false, true]);
     life.start(NOW + 2_000);
     expect(life.takeEvents()).toEqual([
       { event: "status", data: { status: "started", attempt: 2 } },
     ]);
-    expect(life.heard(1)).toBe(false);
-    expect(life.current).toBe(2);
+    expect(life.confirmAttempt(1)).toBe(false);
+    expect(life.outputAttempt).toBe(2);
   });
 
   test("is fenced when the first is heard first, whose output is the one that counts", () => {
     const { life } = seconded();
-    expect(life.heard(1)).toBe(true);
+    expect(life.confirmAttempt(1)).toBe(true);
     expect(dismissed(life)).toEqual([2]);
-    expect([life.owns(1), life.owns(2)]).toEqual([true, false]);
-    expect(life.current).toBe(1);
+    expect([life.acceptsFrom(1), life.acceptsFrom(2)]).toEqual([true, false]);
+    expect(life.outputAttempt).toBe(1);
     life.start(NOW + 2_000);
     life.lose(false, NOW + 32_000);
     expect(life.openAttempt(SECRET, NOW)?.number).toBe(3);
@@ -150,7 +152,11 @@ describe("a second attempt", () => {
     ] as const) {
       const { life } = seconded();
       expect(life.closeAttempt(one, NOW + 5_000)).toBe(true);
-      expect([life.owns(one), life.owns(other), life.waiting]).toEqual([false, true, false]);
+      expect([life.acceptsFrom(one), life.acceptsFrom(other), life.waiting]).toEqual([
+        false,
+        true,
+        false,
+      ]);
       expect(life.closeAttempt(other, NOW + 6_000)).toBe(true);
       expect(life.waiting).toBe(true);
     }
@@ -160,7 +166,7 @@ describe("a second attempt", () => {
     const { life } = seconded();
     life.requestCancel(NOW + 2_000);
     expect(life.state).toMatchObject({ status: "canceled", second: null });
-    expect(life.owns(2)).toBe(false);
+    expect(life.acceptsFrom(2)).toBe(false);
   });
 });
 
@@ -170,7 +176,7 @@ describe("an attempt that is taken from its runner", () => {
     ["a deadline", (life) => life.fail("external", "too late", NOW + 9)],
     ["the end of its lease", (life) => life.lose(false, NOW + 9)],
     ["its third loss", (life) => life.lose(true, NOW + 9)],
-    ["giving up on whoever was handed it", (life) => life.giveUp(NOW + 9)],
+    ["giving up on whoever was handed it", (life) => life.expireHandout(NOW + 9)],
   ];
 
   test.each(ways)(
@@ -181,13 +187,15 @@ describe("an attempt that is taken from its runner", () => {
       end(life);
       expect(dismissed(life)).toEqual([1, 2]);
       expect(lost(life)).toEqual([]);
-      expect(life.expected.map(({ number }) => number)).toEqual(expect.arrayContaining([1, 2]));
+      expect(life.expectedAttempts.map(({ number }) => number)).toEqual(
+        expect.arrayContaining([1, 2]),
+      );
     },
   );
 
   test.each(ways)("by %s is lost when it was heard, and had not begun", (_, end) => {
     const life = offered();
-    expect(life.heard(1)).toBe(false);
+    expect(life.confirmAttempt(1)).toBe(false);
     end(life);
     expect(dismissed(life)).toEqual([]);
     expect(lost(life)).toEqual([1]);
@@ -234,11 +242,11 @@ describe("an attempt that is taken from its runner", () => {
     const life = offered();
     life.openSecond(SECRET, NOW + 3);
     life.requestCancel(NOW + 4);
-    expect(life.excuse(3)).toBe(false);
-    expect(life.miss()?.number).toBe(1);
-    expect(life.excuse(1)).toBe(false);
-    expect(life.excuse(2)).toBe(true);
-    expect(life.miss()).toBeUndefined();
+    expect(life.resolveDismissed(3)).toBe(false);
+    expect(life.expireDismissed()?.number).toBe(1);
+    expect(life.resolveDismissed(1)).toBe(false);
+    expect(life.resolveDismissed(2)).toBe(true);
+    expect(life.expireDismissed()).toBeUndefined();
   });
 });
 
@@ -263,10 +271,10 @@ describe("start", () => {
 
   test("is followed by ready, which is new only once", () => {
     const life = started();
-    expect(life.ready(NOW + 4)).toBe(true);
-    expect(life.ready(NOW + 5)).toBe(false);
+    expect(life.markReady(NOW + 4)).toBe(true);
+    expect(life.markReady(NOW + 5)).toBe(false);
     expect(life.state.attempt?.ready_at).toBe(NOW + 4);
-    expect(pending().ready(NOW)).toBe(false);
+    expect(pending().markReady(NOW)).toBe(false);
   });
 });
 
@@ -344,12 +352,12 @@ describe("finish", () => {
 describe("a lost lease", () => {
   test("before output leads to another attempt, at most three times", () => {
     const life = pending();
-    for (let lost = 1; lost <= MAX_LOST; lost++) {
+    for (let lost = 1; lost <= MAX_LOST_ATTEMPTS; lost++) {
       expect(life.terminal).toBe(false);
       life.openAttempt(SECRET, NOW);
       life.start(NOW);
       life.lose(false, NOW + 30);
-      expect(life.state.lost).toBe(lost);
+      expect(life.state.lost_count).toBe(lost);
     }
     expect(life.state).toMatchObject({ status: "failed", error: { source: "internal" } });
   });
@@ -391,7 +399,7 @@ describe("a lost lease", () => {
   test("means nothing while nobody has it", () => {
     const life = pending();
     life.lose(false, NOW + 30);
-    expect(life.state.lost).toBe(0);
+    expect(life.state.lost_count).toBe(0);
   });
 });
 
@@ -439,7 +447,7 @@ describe("a hand-back", () => {
     const life = started();
     life.release(false, NOW + 4);
     expect(life.waiting).toBe(true);
-    expect(life.state.lost).toBe(0);
+    expect(life.state.lost_count).toBe(0);
     const data = { status: "started", returned: 1 };
     expect(life.takeEvents()).toEqual([{ event: "status", data }]);
   });
@@ -452,7 +460,7 @@ describe("a hand-back", () => {
 
   test("again and again fails it", () => {
     const life = pending();
-    for (let times = 1; times <= MAX_RELEASED; times++) {
+    for (let times = 1; times <= MAX_RELEASES; times++) {
       expect(life.terminal).toBe(false);
       life.openAttempt(SECRET, NOW);
       life.start(NOW);

@@ -7,7 +7,7 @@ export const SECRET = "0199c0de-0000-4000-8000-000000000000";
 export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec => ({
   id: "019a0000-0000-7000-8000-000000000001",
   url: "https://auspex.test/v1/predictions/019a0000-0000-7000-8000-000000000001",
-  account_id: "019a0000-0000-7000-8000-000000000002",
+  user_id: "019a0000-0000-7000-8000-000000000002",
   model_id: "019a0000-0000-7000-8000-000000000003",
   model: { owner: "ada", name: "story", version_number: 1 },
   hardware: "cpu",

@@ -4,8 +4,8 @@ import { FairQueue } from "../../../src/domain/scheduling/fair-queue.ts";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
 import { NOW } from "../predictions/samples.ts";
 
-const job = (account_id: string, object_id: string): WaitingJob => ({
-  account_id,
+const job = (user_id: string, object_id: string): WaitingJob => ({
+  user_id,
   object_id,
   hardware: "cpu",
   image: "registry.example.com/ada/story@sha256:aa",

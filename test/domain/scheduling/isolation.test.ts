@@ -7,7 +7,7 @@ const run: Run = {
   model_id: "model-1",
   version_number: 1,
   isolation: "model",
-  account_id: "ada",
+  user_id: "ada",
   prediction_id: "run-1",
 };
 const keys = (changes: Partial<Run> = {}) => isolationKeys(SECRET, { ...run, ...changes });
@@ -20,11 +20,11 @@ async function share(isolation: Run["isolation"], difference: Partial<Run>): Pro
 
 test.each([
   ["model", { prediction_id: "run-2" }, true],
-  ["model", { account_id: "eve", prediction_id: "run-2" }, true],
+  ["model", { user_id: "eve", prediction_id: "run-2" }, true],
   ["model", { version_number: 2 }, false],
   ["model", { model_id: "model-2" }, false],
   ["account", { prediction_id: "run-2" }, true],
-  ["account", { account_id: "eve", prediction_id: "run-2" }, false],
+  ["account", { user_id: "eve", prediction_id: "run-2" }, false],
   ["account", { version_number: 2 }, false],
   ["account", { model_id: "model-2" }, false],
   ["prediction", {}, true],
@@ -42,7 +42,7 @@ test("what is isolated in another way is another container", async () => {
 test("files are an account's own, whatever they are for", async () => {
   const { files } = await keys();
   expect((await keys({ model_id: "model-2", prediction_id: "run-2" })).files).toBe(files);
-  expect((await keys({ account_id: "eve" })).files).not.toBe(files);
+  expect((await keys({ user_id: "eve" })).files).not.toBe(files);
 });
 
 test("whoever knows the ids and not the secret cannot tell a key", async () => {

@@ -181,7 +181,7 @@ describe("a webhook", () => {
         storage.sql.exec<{ body: string }>("SELECT body FROM entry WHERE id = 0").one().body,
     );
     expect(kept).not.toContain(webhook.secret);
-    const secret = { secret: expect.stringMatching(/^v1\./), sealed: true };
+    const secret = { secret: expect.stringMatching(/^v1\./), encrypted: true };
     expect(JSON.parse(kept)[0].webhook).toEqual({ ...webhook, ...secret });
   });
 

@@ -17,8 +17,8 @@ afterEach(() => {
 async function jobOf(world: World, id: string): Promise<WaitingJob> {
   const { object_id } = (await rowOf(id)) ?? {};
   if (object_id === undefined) throw new Error(`no row of ${id}`);
-  const { user_id: account_id, hardware, image } = world;
-  return { object_id, account_id, hardware, image, container_key: "c" };
+  const { user_id, hardware, image } = world;
+  return { object_id, user_id, hardware, image, container_key: "c" };
 }
 
 const deliver = (...bodies: unknown[]) => deliverTo("dispatch", ...bodies);

@@ -31,7 +31,7 @@ afterEach(() => {
 
 const SECRET = "a secret of the tests";
 const SEALED = /^v1\.[0-9a-f]{8}\.[\w-]+$/;
-const SEALED_ONE = { secret: expect.stringMatching(SEALED), sealed: true };
+const SEALED_ONE = { secret: expect.stringMatching(SEALED), encrypted: true };
 
 const services = servicesOf(env);
 const keyless = { ...services, settings: { ...services.settings, secretKeys: [] } };

@@ -1,0 +1,223 @@
+/**
+ * The attempts of a prediction: each is one hand-out to a runner, with a number that only rises.
+ * Normally one is open. A second is opened next to one whose runner has not connected within a
+ * second; whichever of the two connects first keeps the job.
+ *
+ * An attempt taken from its runner is *lost* if the runner had connected. If it had not, it is
+ * *dismissed*: the runner may still be on its way, and its connecting late is no fault of its own.
+ */
+
+/** Read-only: only AttemptSet writes it. Times are unix ms. */
+export interface Attempt {
+  readonly number: number;
+  readonly secret: string;
+  readonly opened_at: number;
+  /** Whether its runner has connected, and whether it has sent its last frame. */
+  readonly contact: "none" | "connected" | "finished";
+  /** When its runner first reported; null while it has only been handed out. */
+  readonly started_at: number | null;
+  /** When its container was ready to run the model. */
+  readonly ready_at: number | null;
+  /** Null until its runner has connected. */
+  readonly runner_id: string | null;
+  /** When its runner was last heard before its channel closed; null while one is open. */
+  readonly heard_at: number | null;
+  /** Whether a second attempt was opened because this one's runner had not connected. */
+  readonly second_opened: boolean;
+  /** Whether its runner was given time to return because the object itself had restarted. */
+  readonly grace_granted: boolean;
+  /** How many files and values it has begun to store. */
+  readonly stored: number;
+}
+
+export interface AttemptsState {
+  readonly attempt: Attempt | null;
+  /** The same job at another runner, while neither has connected. */
+  readonly second: Attempt | null;
+  /** Oldest first. Each is kept until its runner connects or its time to connect is over. */
+  readonly dismissed: readonly Attempt[];
+  /** How many attempts were opened: the number of the last one. */
+  readonly attempt_count: number;
+}
+
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** How often the count of stored objects is saved: what an evicted object forgets is less. */
+const STORED_SAVE_INTERVAL = 100;
+
+export const NO_ATTEMPTS: AttemptsState = {
+  attempt: null,
+  second: null,
+  dismissed: [],
+  attempt_count: 0,
+};
+
+export class AttemptSet {
+  readonly #state: Writable<AttemptsState>;
+  #lost: Attempt[] = [];
+
+  constructor(state: AttemptsState) {
+    this.#state = state;
+  }
+
+  /** All whose runners may connect: the open ones and those dismissed. */
+  get expected(): Attempt[] {
+    const { attempt, second, dismissed } = this.#state;
+    return [attempt, second, ...dismissed].filter((one) => one !== null);
+  }
+
+  isOpen(number: number): boolean {
+    const { attempt, second } = this.#state;
+    return attempt?.number === number || second?.number === number;
+  }
+
+  /** Those lost since the last call. */
+  takeLost(): Attempt[] {
+    return this.#lost.splice(0);
+  }
+
+  open(secret: string, now: number): Attempt {
+    const attempt: Attempt = {
+      number: ++this.#state.attempt_count,
+      secret,
+      opened_at: now,
+      contact: "none",
+      started_at: null,
+      ready_at: null,
+      runner_id: null,
+      heard_at: null,
+      second_opened: false,
+      grace_granted: false,
+      stored: 0,
+    };
+    if (this.#state.attempt) this.#state.second = attempt;
+    else this.#state.attempt = attempt;
+    return attempt;
+  }
+
+  /** Null unless one is open that has not started, and it had no second yet. */
+  openSecond(secret: string, now: number): Attempt | null {
+    const first = this.#writable(this.#state.attempt?.number);
+    if (!first || first.started_at !== null || first.second_opened) return null;
+    first.second_opened = true;
+    return this.open(secret, now);
+  }
+
+  /** Closes one that was handed to nobody. The other, if there are two, stays open. */
+  close(number: number): boolean {
+    if (!this.isOpen(number)) return false;
+    if (this.#state.attempt?.number === number) this.#state.attempt = this.#state.second;
+    this.#state.second = null;
+    return true;
+  }
+
+  /** Its runner has connected. @returns whether that dismissed the other one */
+  confirm(number: number): boolean {
+    const { attempt, second } = this.#state;
+    const [confirmed, other] = second?.number === number ? [second, attempt] : [attempt, second];
+    const writable = this.#writable(number);
+    if (!writable || confirmed?.number !== number) return false;
+    if (writable.contact === "none") writable.contact = "connected";
+    if (!other) return false;
+    this.#state.attempt = confirmed;
+    this.#state.second = null;
+    this.#dismiss(other);
+    return true;
+  }
+
+  /** Takes all from their runners. What follows differs: `clear`, or the prediction's end. */
+  dismissOpen(): void {
+    const { attempt, second } = this.#state;
+    for (const one of [attempt, second]) if (one) this.#dismiss(one);
+    this.#state.second = null;
+  }
+
+  /** None is open any more. */
+  clear(): void {
+    this.#state.attempt = null;
+    this.#state.second = null;
+  }
+
+  /** The runner of a dismissed attempt has connected. @returns whether it was dismissed */
+  resolveDismissed(number: number): boolean {
+    const { dismissed } = this.#state;
+    this.#state.dismissed = dismissed.filter((one) => one.number !== number);
+    return this.#state.dismissed.length < dismissed.length;
+  }
+
+  /** The runner of the oldest dismissed attempt has not connected in time. */
+  expireDismissed(): Attempt | undefined {
+    const [oldest, ...rest] = this.#state.dismissed;
+    this.#state.dismissed = rest;
+    return oldest;
+  }
+
+  setRunner(number: number, runnerId: string): void {
+    const attempt = this.#writable(number);
+    if (attempt) attempt.runner_id = runnerId;
+  }
+
+  /** @returns false if the current attempt had started before, or there is none */
+  start(now: number): boolean {
+    const attempt = this.#writable(this.#state.attempt?.number);
+    if (!attempt || attempt.started_at !== null) return false;
+    attempt.started_at = now;
+    attempt.contact = "connected";
+    return true;
+  }
+
+  /** @returns false if the current attempt was ready before, or there is none */
+  markReady(now: number): boolean {
+    const attempt = this.#writable(this.#state.attempt?.number);
+    if (!attempt || attempt.ready_at !== null) return false;
+    attempt.ready_at = now;
+    return true;
+  }
+
+  /** The runner of the current attempt has sent its last frame: it knows that it has ended. */
+  markFinished(): void {
+    const attempt = this.#writable(this.#state.attempt?.number);
+    if (attempt) attempt.contact = "finished";
+  }
+
+  /** @returns whether the record must be saved: it then grants grace again after a restart */
+  channelOpened(number: number): boolean {
+    const attempt = this.#writable(number);
+    if (!attempt || attempt.heard_at === null) return false;
+    attempt.heard_at = null;
+    attempt.grace_granted = false;
+    return true;
+  }
+
+  /** The channel of the current attempt has closed: its lease counts from here. */
+  channelClosed(now: number): void {
+    const attempt = this.#writable(this.#state.attempt?.number);
+    if (attempt) attempt.heard_at = now;
+  }
+
+  /** @returns false if the current attempt had its grace, or its channel is known to have closed */
+  grantGrace(heardAt: number): boolean {
+    const attempt = this.#writable(this.#state.attempt?.number);
+    if (!attempt || attempt.heard_at !== null || attempt.grace_granted) return false;
+    attempt.grace_granted = true;
+    attempt.heard_at = heardAt;
+    return true;
+  }
+
+  /** One file or value more is about to be written. @returns whether the count is to be saved */
+  countStored(number: number): boolean {
+    const attempt = this.#writable(number);
+    if (!attempt) return false;
+    attempt.stored += 1;
+    return attempt.stored % STORED_SAVE_INTERVAL === 0;
+  }
+
+  #dismiss(attempt: Attempt): void {
+    if (attempt.contact === "none") this.#state.dismissed = [...this.#state.dismissed, attempt];
+    if (attempt.contact === "connected") this.#lost.push(attempt);
+  }
+
+  #writable(number: number | undefined): Writable<Attempt> | undefined {
+    return this.expected.find((one) => one.number === number);
+  }
+}
