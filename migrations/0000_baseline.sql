@@ -174,7 +174,7 @@ CREATE TABLE `versions` (
 	`schemas` text NOT NULL,
 	`compatibilities` text NOT NULL,
 	`configuration` text NOT NULL,
-	`repository` text,
+	`repository` text NOT NULL,
 	`size` integer NOT NULL,
 	`created_at` integer NOT NULL,
 	PRIMARY KEY(`model_id`, `number`),

@@ -149,7 +149,7 @@ export const job = z.object({
   interface: containerInterface,
   egress,
   /** Null: the input is the model's own, and nobody else's convention. */
-  call: vendoraCall.nullable().default(null),
+  call: vendoraCall.nullable(),
   variables: z.record(z.string(), z.string()),
   /** Whether it is the model's owner who reads what the container prints while it starts. */
   setup_logs: z.boolean(),
@@ -159,7 +159,7 @@ export const job = z.object({
   /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */
   input: jsonObject.optional(),
   /** Addresses and uploads in it. */
-  files: z.array(inputFile).default([]),
+  files: z.array(inputFile),
 });
 export type Job = z.infer<typeof job>;
 

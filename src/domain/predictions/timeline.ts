@@ -9,16 +9,16 @@ type Phase = Exclude<SetupProgress["phase"], "ready">;
 export interface GoneAttempt {
   why: "lost" | "returned";
   from: number | null;
-  to: number | null;
+  to: number;
 }
 
-/** What a log tells of times, unix ms: null for what has not been, or was written without a time. */
+/** Times from the event log, unix ms: null for what has not happened. */
 export interface Moments {
   /** The attempts that came to nothing: of what their runners did only the time is told. */
   gone: GoneAttempt[];
   /** When the last of them was given it. */
   started: number | null;
-  phases: { phase: Phase; at: number | null }[];
+  phases: { phase: Phase; at: number }[];
   ready: number | null;
   output: number | null;
   ended: number | null;
@@ -34,7 +34,7 @@ export const NO_MOMENTS: Moments = {
 };
 
 /** The moments with the next event of the log, which was written `at`. */
-export function withEvent(moments: Moments, { event, data }: LogEvent, at: number | null): Moments {
+export function withEvent(moments: Moments, { event, data }: LogEvent, at: number): Moments {
   switch (event) {
     case "status": {
       const { gone, started } = moments;

@@ -1,12 +1,11 @@
 /**
- * What a prediction keeps, in one table (a second one would cost 0.2 ms of every create):
+ * The storage of a prediction, in one table (a second one would cost 0.2 ms of every create):
  *
  *   id > 0    a frame of the event log, under the id of its first event
  *   id = 0    the record: spec and state
- *   id = -1   the input, unless it lies in R2
- *   id < -1   pieces of larger texts, as they were kept before those lay in R2: only read
+ *   id = -1   the input, unless it is stored in R2
  *
- * The table is made by `create`, never by a look: an object that was not created leaves nothing.
+ * Only `create` makes the table, reading never does: an object without a prediction stores nothing.
  */
 
 const RECORD = 0;
@@ -14,9 +13,6 @@ const INPUT = -1;
 
 /** UTF-16 units of a frame's events, at most 3 bytes of UTF-8 each: a row may have 2 MB. */
 export const MAX_FRAME_UNITS = 600_000;
-
-/** Stands for a text that lies in the rows `from` down to `to`. JSON never begins like it. */
-const PIECES = /^@(-\d+):(-\d+)$/;
 
 interface Row extends Record<string, SqlStorageValue> {
   id: number;
@@ -49,9 +45,7 @@ export class Entries {
   }
 
   input(): string {
-    return this.#text(
-      this.#sql.exec<Row>("SELECT id, body FROM entry WHERE id = ?", INPUT).one().body,
-    );
+    return this.#sql.exec<Row>("SELECT id, body FROM entry WHERE id = ?", INPUT).one().body;
   }
 
   append(firstEventId: number, frame: string): void {
@@ -65,28 +59,15 @@ export class Entries {
   }
 
   /** The last frame of the log. */
-  last(): { id: number; body: string } {
-    const row = this.#sql.exec<Row>("SELECT id, body FROM entry ORDER BY id DESC LIMIT 1").one();
-    return { id: row.id, body: this.#text(row.body) };
+  last(): Row {
+    return this.#sql.exec<Row>("SELECT id, body FROM entry ORDER BY id DESC LIMIT 1").one();
   }
 
   /** The frames from the one that holds `eventId` on; read as they are consumed, without an await between. */
-  *frames(eventId: number): Generator<{ id: number; body: string }> {
-    const rows = this.#sql.exec<Row>(
+  frames(eventId: number): Iterable<Row> {
+    return this.#sql.exec<Row>(
       "SELECT id, body FROM entry WHERE id >= (SELECT max(id) FROM entry WHERE id <= ?) AND id > 0 ORDER BY id",
       Math.max(eventId, 1),
     );
-    for (const { id, body } of rows) yield { id, body: this.#text(body) };
-  }
-
-  #text(body: string): string {
-    const [, from, to] = PIECES.exec(body) ?? [];
-    if (from === undefined || to === undefined) return body;
-    const rows = this.#sql.exec<Row>(
-      "SELECT id, body FROM entry WHERE id BETWEEN ? AND ? ORDER BY id DESC",
-      Number(to),
-      Number(from),
-    );
-    return Array.from(rows, (row) => row.body).join("");
   }
 }

@@ -56,15 +56,8 @@ function sizeOf({ event, data }: LogEvent, json: string): number {
 }
 
 interface Frame extends Totals {
-  /** When it was written, unix ms: absent in logs of before there was a dashboard to show it. */
-  at?: number;
-  events: LogEvent[];
-}
-
-/** A frame as it lies in the log. */
-interface Written {
-  at: number | null;
-  attempt: number;
+  /** When it was written, unix ms. */
+  at: number;
   events: LogEvent[];
 }
 
@@ -115,7 +108,7 @@ export class EventLog {
 
   static load(entries: Entries): EventLog {
     const { id, body } = entries.last();
-    const { events, at = 0, ...totals }: Frame = JSON.parse(body);
+    const { events, at, ...totals }: Frame = JSON.parse(body);
     return new EventLog(entries, id + events.length - 1, totals, at);
   }
 
@@ -188,12 +181,9 @@ export class EventLog {
     return { last, bytes: encoder.encode(text) };
   }
 
-  /** All of it, frame by frame; to be consumed without an await between. */
-  *written(): Generator<Written> {
-    for (const { body } of this.#entries.frames(1)) {
-      const { at, attempt, events }: Frame = JSON.parse(body);
-      yield { at: at ?? null, attempt, events };
-    }
+  /** Every frame of the log; consume it without an await in between. */
+  *written(): Generator<Pick<Frame, "at" | "attempt" | "events">> {
+    for (const { body } of this.#entries.frames(1)) yield JSON.parse(body);
   }
 
   /** The values of one attempt's outputs, after the event `after` and up to the event `last`. */

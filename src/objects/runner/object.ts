@@ -20,9 +20,9 @@ export interface Presence {
   slots: number;
   running: string[];
   last_seen_at: number;
-  /** Of these an object that has kept its presence since before it knew them has none. */
-  started_at: number | null;
-  machine: Machine | null;
+  started_at: number;
+  machine: Machine;
+  /** Null until the first report. */
   load: Load | null;
   warm: string[];
 }

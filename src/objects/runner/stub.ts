@@ -26,10 +26,10 @@ const presence: z.ZodType<Presence | null> = z
     slots: z.number(),
     running: z.array(z.string()),
     last_seen_at: z.number(),
-    started_at: z.number().nullable().default(null),
-    machine: machine.nullable().default(null),
-    load: load.nullable().default(null),
-    warm: z.array(z.string()).default([]),
+    started_at: z.number(),
+    machine,
+    load: load.nullable(),
+    warm: z.array(z.string()),
   })
   .nullable();
 

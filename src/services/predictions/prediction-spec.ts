@@ -67,10 +67,7 @@ export async function predictionSpec(
     model: { owner: model.owner, name: model.name, version_number: version.number },
     hardware: configuration.hardware_identifier ?? model.hardware_identifier ?? DEFAULT_HARDWARE,
     image: {
-      repository:
-        configuration.image ??
-        version.repository ??
-        `${settings.imageRegistry}/${model.owner}/${model.name}`,
+      repository: configuration.image ?? version.repository,
       digest: version.container_image_digest,
     },
     keys: await isolationKeys(secret, {

@@ -199,7 +199,7 @@ function shown(
     outdated: isOutdated(told.version, latest_version),
     // Who said goodbye is not missed.
     state: told.state !== "stopped" && isGone ? "offline" : told.state,
-    started_at: started_at === null ? null : new Date(started_at).toISOString(),
+    started_at: new Date(started_at).toISOString(),
     last_seen_at: new Date(last_seen_at).toISOString(),
   };
 }

@@ -53,7 +53,7 @@ export const versions = sqliteTable(
     compatibilities: text({ mode: "json" }).$type<Compatibilities>().notNull(),
     configuration: text({ mode: "json" }).$type<Configuration>().notNull(),
     /** The image's repository, unless the configuration names one: renaming does not move it. */
-    repository: text(),
+    repository: text().notNull(),
     size: integer().notNull(),
     created_at: integer().notNull(),
   },

@@ -1,5 +1,5 @@
 /** What the operator is told of runners, and how one is removed. */
-import { abortAllDurableObjects, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Load, Machine } from "../../../src/protocol/runner.ts";
@@ -110,26 +110,6 @@ describe("a runner", () => {
     expect(found?.warm[0]).toBe(`${"x".repeat(196)}0`);
     expect(found?.machine?.gpus).toHaveLength(32);
     expect(found?.load?.gpus).toHaveLength(32);
-  });
-
-  test("whose object has kept less is shown without what it does not know", async () => {
-    const { runner } = await registered();
-    await runInDurableObject(objectOf(runner.id), async (_, { storage }) => {
-      const kept = await storage.get<{ presence: object }>("data");
-      const {
-        started_at: _s,
-        machine: _m,
-        load: _l,
-        warm: _w,
-        ...presence
-      } = Object(kept?.presence);
-      await storage.put("data", { presence, persistedAt: 0 });
-    });
-    await abortAllDurableObjects();
-    const unknown = { started_at: null, machine: null, load: null, warm: [] };
-    expect(await shown(runner.id)).toMatchObject({ state: "ready", slots: 3, ...unknown });
-    await runner.tell({ warm });
-    expect(await shown(runner.id)).toMatchObject({ started_at: null, machine: null, warm });
   });
 
   test("whose object fails is shown as unknown, and the others as they are", async () => {
