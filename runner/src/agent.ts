@@ -14,7 +14,12 @@ import {
 } from "../../src/protocol/runner.ts";
 import { readLoad } from "./check/hardware.ts";
 import type { ControlPlane } from "./control-plane/client.ts";
-import { ControlPlaneError, messageOf, Refused, statusOf } from "./control-plane/error.ts";
+import {
+  ControlPlaneError,
+  messageOf,
+  RegistrationRefused,
+  statusOf,
+} from "./control-plane/error.ts";
 import { Poller } from "./control-plane/poller.ts";
 import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
 import type { Executor } from "./jobs/executor.ts";
@@ -40,24 +45,24 @@ export interface AgentOptions {
 /** What claim and telemetry take. */
 const MAX_WARM = 200;
 const MAX_IMAGES = 500;
-const MAX_HEARD = 1_000;
+const MAX_RECEIPTS = 1_000;
 /** While the control plane is away there is nothing else to do. */
 const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, base: 500, max: 30_000 };
 /** A control plane that forgets every session at once must not be flooded. */
-const REGISTER_AGAIN = { base: 1_000, max: 1_000 };
+const REREGISTER_DELAY = { base: 1_000, max: 1_000 };
 /** For the release frames, and for the executor to let go. */
 const RELEASE_MS = 10_000;
 
 export class Agent {
   readonly #options: AgentOptions;
-  readonly #jobs: Slots;
+  readonly #slots: Slots;
   /** Receipts of jobs, for the next claim. */
-  readonly #heard: string[] = [];
+  readonly #receipts: string[] = [];
   #drained: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    this.#jobs = new Slots(options.runner.slots);
+    this.#slots = new Slots(options.runner.slots);
   }
 
   /** Resolves when the runner has stopped; rejects with the reason in words when it cannot go on. */
@@ -66,9 +71,9 @@ export class Agent {
     await executor.open();
     try {
       while (!stop.aborted) {
-        const again = await this.#serve(await this.#register());
+        const again = await this.#runSession(await this.#register());
         if (!again) return;
-        await sleep(backoff(1, REGISTER_AGAIN), undefined, { signal: stop });
+        await sleep(backoff(1, REREGISTER_DELAY), undefined, { signal: stop });
       }
     } catch (error) {
       if (!stop.aborted) throw error;
@@ -92,15 +97,15 @@ export class Agent {
           }),
       });
       log.info("registered", { runner: session.runner_id, name: runner.name });
-      this.#compare(session);
+      this.#warnIfOutdated(session);
       return session;
     } catch (error) {
-      throw refusal(error);
+      throw explainRefusal(error);
     }
   }
 
   /** Says so when the deployment has another runner than this. */
-  #compare({ latest_version: latest }: SessionResponse): void {
+  #warnIfOutdated({ latest_version: latest }: SessionResponse): void {
     if (latest === undefined || !isOutdated(VERSION, latest)) return;
     const { controlPlane, log } = this.#options;
     const address = packageAddress(controlPlane.url, latest);
@@ -110,25 +115,25 @@ export class Agent {
   }
 
   /** Works for one session; true when the control plane does not know it any more. */
-  async #serve(session: SessionResponse): Promise<boolean> {
+  async #runSession(session: SessionResponse): Promise<boolean> {
     const { runner, drainSeconds, log, stop, kill } = this.#options;
-    const over = new AbortController();
+    const sessionEnd = new AbortController();
     const poller = this.#poller(session);
     const telemetry = this.#telemetry(session, poller);
-    const beats = telemetry.run(over.signal);
-    const polls = poller.run(AbortSignal.any([stop, over.signal]));
-    this.#jobs.onChange = () => {
+    const reporting = telemetry.run(sessionEnd.signal);
+    const polling = poller.run(AbortSignal.any([stop, sessionEnd.signal]));
+    this.#slots.onChange = () => {
       poller.wake();
       telemetry.wake();
     };
     try {
-      await Promise.race([polls, beats]);
-      log.info("draining", { running: this.#jobs.ids.length });
+      await Promise.race([polling, reporting]);
+      log.info("draining", { running: this.#slots.ids.length });
       // Before anything is handed back: it must not come here again.
-      await telemetry.leave("draining");
+      await telemetry.announce("draining");
       const deadline = AbortSignal.any([kill, AbortSignal.timeout(drainSeconds * 1000)]);
-      await Promise.race([this.#drain(deadline), beats]);
-      await telemetry.leave("stopped");
+      await Promise.race([this.#drain(deadline), reporting]);
+      await telemetry.announce("stopped");
       return false;
     } catch (error) {
       switch (statusOf(error)) {
@@ -141,22 +146,22 @@ export class Agent {
           );
           return false;
         default:
-          throw refusal(error);
+          throw explainRefusal(error);
       }
     } finally {
-      over.abort();
-      await Promise.allSettled([polls, beats]);
+      sessionEnd.abort();
+      await Promise.allSettled([polling, reporting]);
     }
   }
 
   #poller({ runner_id, session, settings }: SessionResponse): Poller {
     const { runner, controlPlane, executor, log } = this.#options;
     return new Poller({
-      free: () => this.#jobs.free,
+      free: () => this.#slots.free,
       claim: async (free, signal) => {
         const warm = distinct(executor.warm().map(({ key }) => key)).slice(0, MAX_WARM);
         const images = executor.images().slice(0, MAX_IMAGES);
-        const heard = this.#heard.slice(0, MAX_HEARD);
+        const heard = this.#receipts.slice(0, MAX_RECEIPTS);
         const request = {
           runner_id,
           session,
@@ -167,7 +172,7 @@ export class Agent {
           heard,
         };
         const jobs = await controlPlane.claim(request, settings.poll_seconds, signal);
-        this.#heard.splice(0, heard.length);
+        this.#receipts.splice(0, heard.length);
         return jobs;
       },
       onJob: (order) => this.#start(order, settings),
@@ -177,8 +182,8 @@ export class Agent {
 
   #start(order: JobOrder, settings: SessionResponse["settings"]): void {
     const { executor, controlPlane, log } = this.#options;
-    const onHeard = (receipt: string) => void this.#heard.push(receipt);
-    this.#jobs.start(new Job({ order, executor, controlPlane, settings, onHeard, log }));
+    const onReceipt = (receipt: string) => void this.#receipts.push(receipt);
+    this.#slots.start(new Job({ order, executor, controlPlane, settings, onReceipt, log }));
   }
 
   #telemetry({ runner_id, session, settings }: SessionResponse, poller: Poller): Telemetry {
@@ -191,7 +196,7 @@ export class Agent {
         session,
         state: stop.aborted || paused ? "draining" : "ready",
         slots: runner.slots,
-        running: this.#jobs.ids,
+        running: this.#slots.ids,
         warm: distinct(executor.warm().map(({ model }) => model)).slice(0, MAX_WARM),
       }),
       load: () => readLoad(machine.gpus.length > 0),
@@ -202,7 +207,7 @@ export class Agent {
         log.info(draining ? "asked to take no more work" : "taking work again");
         if (!draining) return poller.resume();
         poller.pause();
-        void telemetry.leave("draining");
+        void telemetry.announce("draining");
       },
       log,
     });
@@ -210,20 +215,22 @@ export class Agent {
   }
 
   #drain(deadline: AbortSignal): Promise<void> {
-    this.#drained ??= this.#windDown(deadline);
+    this.#drained ??= this.#finishJobs(deadline);
     return this.#drained;
   }
 
   /** Hands back what has not begun and waits for the rest, at most until the deadline. */
-  async #windDown(deadline: AbortSignal): Promise<void> {
+  async #finishJobs(deadline: AbortSignal): Promise<void> {
     const reason = "the runner is shutting down";
-    this.#jobs.leave(reason);
+    this.#slots.drain(reason);
     const done = new AbortController();
-    const idle = this.#jobs.idle().finally(() => done.abort());
-    const late = deadline.aborted ? undefined : once(deadline, "abort", { signal: done.signal });
-    await Promise.race([idle, late]).catch(() => undefined);
-    this.#jobs.release(reason);
-    await Promise.race([idle, sleep(RELEASE_MS, undefined, { signal: done.signal })]).catch(
+    const allDone = this.#slots.idle().finally(() => done.abort());
+    const timedOut = deadline.aborted
+      ? undefined
+      : once(deadline, "abort", { signal: done.signal });
+    await Promise.race([allDone, timedOut]).catch(() => undefined);
+    this.#slots.release(reason);
+    await Promise.race([allDone, sleep(RELEASE_MS, undefined, { signal: done.signal })]).catch(
       () => undefined,
     );
   }
@@ -232,14 +239,16 @@ export class Agent {
 const distinct = (texts: string[]): string[] => [...new Set(texts)];
 
 /** What the operator is to do about a control plane that will not have this runner. */
-function refusal(error: unknown): unknown {
+function explainRefusal(error: unknown): unknown {
   if (!(error instanceof ControlPlaneError)) return error;
-  const words = {
+  const reason = {
     401: "the control plane does not accept the runner token",
     403: "the runner token may not do this",
     404: "nothing here for this runner (is the address right, does the hardware class exist?)",
     426: "this runner does not fit the deployment",
   }[error.status ?? 0];
   const self = `auspex-runner ${VERSION}, protocol ${RUNNER_PROTOCOL}`;
-  return new Refused(`${words ?? `the control plane refuses ${self}`}: ${error.message}`);
+  return new RegistrationRefused(
+    `${reason ?? `the control plane refuses ${self}`}: ${error.message}`,
+  );
 }

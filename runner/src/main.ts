@@ -2,24 +2,24 @@
 /** The command line of the runner: reads what is asked for and wires it. */
 import { parseArgs } from "node:util";
 import { Agent } from "./agent.ts";
-import { checkBox, formatFindings } from "./check/check.ts";
+import { checkMachine, formatFindings } from "./check/check.ts";
 import { readMachine } from "./check/hardware.ts";
-import {
-  type Config,
-  ConfigError,
-  engineOptions,
-  FLAGS,
-  fileOptions,
-  readConfig,
-} from "./config/config.ts";
-import { help } from "./config/help.ts";
-import { createExecutor } from "./containers/create.ts";
+import { createExecutor } from "./containers/create-executor.ts";
 import { ControlPlane } from "./control-plane/client.ts";
-import { messageOf, Refused } from "./control-plane/error.ts";
+import { messageOf, RegistrationRefused } from "./control-plane/error.ts";
 import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { createLog } from "./lib/log.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
+import { help } from "./settings/help.ts";
+import {
+  engineOptions,
+  fileOptions,
+  readSettings,
+  SETTING_FLAGS,
+  type Settings,
+  SettingsError,
+} from "./settings/read-settings.ts";
 import { upload } from "./upload/command.ts";
 import { readUploadOptions, UPLOAD_FLAGS } from "./upload/options.ts";
 import { VERSION } from "./version.ts";
@@ -31,22 +31,22 @@ async function main(): Promise<number> {
   if (values.version) return print(VERSION);
   switch (command) {
     case "run":
-      return run(readConfig(values, process.env));
+      return run(readSettings(values, process.env));
     case "check":
-      return check(readConfig(values, process.env), values.json === true);
+      return check(readSettings(values, process.env), values.json === true);
     case "digest":
-      if (argument === undefined) throw new ConfigError("digest: which folder?");
+      if (argument === undefined) throw new SettingsError("digest: which folder?");
       return print(await folderDigest(argument));
     case "upload":
       return upload(await readUploadOptions(argument, values, process.env), process.env);
     default:
-      throw new ConfigError(`${command}: no such command; see --help`);
+      throw new SettingsError(`${command}: no such command; see --help`);
   }
 }
 
 function parseArguments() {
   const options = {
-    ...FLAGS,
+    ...SETTING_FLAGS,
     ...UPLOAD_FLAGS,
     config: { type: "string" },
     json: { type: "boolean" },
@@ -56,11 +56,11 @@ function parseArguments() {
   try {
     return parseArgs({ options, allowPositionals: true });
   } catch (error) {
-    throw new ConfigError(messageOf(error));
+    throw new SettingsError(messageOf(error));
   }
 }
 
-async function run(config: Config): Promise<number> {
+async function run(config: Settings): Promise<number> {
   const log = createLog({ level: config.log_level, format: config.log_format });
   const { name, hardware, engine, slots } = config;
   const { stop, kill } = signals();
@@ -80,7 +80,7 @@ async function run(config: Config): Promise<number> {
       controlPlane,
       files: fileOptions(config),
       log,
-      timing: { cancelGrace: config.cancel_seconds * 1_000 },
+      timing: { cancelGraceMs: config.cancel_seconds * 1_000 },
     }),
     log,
     stop,
@@ -91,7 +91,7 @@ async function run(config: Config): Promise<number> {
     log.info("stopped");
     return 0;
   } catch (error) {
-    log.error(messageOf(error), error instanceof Refused ? {} : { error });
+    log.error(messageOf(error), error instanceof RegistrationRefused ? {} : { error });
     return 1;
   }
 }
@@ -122,8 +122,8 @@ function whenNpxEnds(end: () => void): void {
   timer.unref();
 }
 
-async function check(config: Config, json: boolean): Promise<number> {
-  const findings = await checkBox(config, () => checkEngine(engineOptions(config)));
+async function check(config: Settings, json: boolean): Promise<number> {
+  const findings = await checkMachine(config, () => checkEngine(engineOptions(config)));
   print(json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
   return findings.every(({ ok }) => ok) ? 0 : 1;
 }
@@ -135,7 +135,7 @@ function print(text: string): number {
 
 function fail(error: unknown): number {
   process.stderr.write(`auspex-runner: ${messageOf(error)}\n`);
-  return error instanceof ConfigError ? 2 : 1;
+  return error instanceof SettingsError ? 2 : 1;
 }
 
 // Not by itself: a container that did not let go in time must not hold the process.

@@ -1,6 +1,6 @@
 /** A file in and a file out, for `npm start`: uploads a picture and runs a model on it. */
 import { stat } from "node:fs/promises";
-import { sendParts } from "../../runner/src/files/parts.ts";
+import { sendParts } from "../../runner/src/files/send-parts.ts";
 import { predictionWithIO } from "../protocol/prediction.ts";
 import { upload } from "../protocol/upload.ts";
 import type { Client } from "./client.ts";

@@ -76,10 +76,10 @@ function give(): ReturnType<FakeControlPlane["prediction"]> {
 test("runs what it is given, and drains: what runs finishes, what starts goes back", async () => {
   const gate = Promise.withResolvers<void>();
   const runs: string[] = [];
-  const it = agent(async ({ prediction_id }, sink, { abandon }) => {
+  const it = agent(async ({ prediction_id }, reporter, { abandon }) => {
     const first = runs.push(prediction_id) === 1;
     if (first) {
-      sink.output("begun");
+      reporter.output("begun");
       await gate.promise;
       return DONE;
     }
@@ -100,8 +100,8 @@ test("runs what it is given, and drains: what runs finishes, what starts goes ba
 });
 
 test("killed, it ends what runs", async () => {
-  const it = agent(async (_order, sink, { abandon }) => {
-    sink.output("half");
+  const it = agent(async (_order, reporter, { abandon }) => {
+    reporter.output("half");
     await new Promise((resolve) => abandon.addEventListener("abort", resolve));
     return { status: "canceled", output: "none" };
   });
@@ -144,8 +144,8 @@ test.each([
 
 test("superseded by another process, it finishes its work and ends", async () => {
   const gate = Promise.withResolvers<void>();
-  const it = agent(async (_order, sink) => {
-    sink.output("begun");
+  const it = agent(async (_order, reporter) => {
+    reporter.output("begun");
     await gate.promise;
     return DONE;
   });

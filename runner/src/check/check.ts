@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { z } from "zod";
-import type { Config } from "../config/config.ts";
 import { messageOf } from "../control-plane/error.ts";
 import { problemDetail } from "../control-plane/json-client.ts";
+import type { Settings } from "../settings/read-settings.ts";
 import type { Finding } from "./finding.ts";
 import { gpuDevice, parseGpus, queryGpus } from "./hardware.ts";
 
@@ -14,8 +14,8 @@ const MIN_DISK_GB = 20;
 const MAX_SKEW_MS = 5_000;
 const PROBE_TIMEOUT_MS = 10_000;
 
-export async function checkBox(
-  config: Config,
+export async function checkMachine(
+  config: Settings,
   engine: () => Promise<Finding[]>,
 ): Promise<Finding[]> {
   const disk = config.models ?? "/var/lib/docker";
@@ -65,7 +65,7 @@ async function checkDisk(folder: string): Promise<Finding> {
  * the Date header is the other side's clock.
  */
 export async function checkControlPlane(
-  { url, token, hardware }: Pick<Config, "url" | "token" | "hardware">,
+  { url, token, hardware }: Pick<Settings, "url" | "token" | "hardware">,
   gpus: number,
 ): Promise<Finding[]> {
   const sentAt = Date.now();
@@ -78,7 +78,9 @@ export async function checkControlPlane(
     const text = await response.text();
     return [
       checkAnswer(url, response, problemDetail(response.status, text)),
-      ...(isAnothers(response) ? [] : checkService(response.status, text, { hardware, gpus })),
+      ...(isForeignService(response)
+        ? []
+        : checkService(response.status, text, { hardware, gpus })),
       checkClock(response.headers.get("date"), (sentAt + Date.now()) / 2),
     ];
   } catch (error) {
@@ -88,7 +90,7 @@ export async function checkControlPlane(
 }
 
 /** Ours is JSON, also where there is no such class of machines, which is no fault of the address. */
-function isAnothers({ status, headers }: Response): boolean {
+function isForeignService({ status, headers }: Response): boolean {
   if (status >= 300 && status < 400) return true;
   return (status === 200 || status === 404) && !headers.get("content-type")?.includes("json");
 }
@@ -100,7 +102,7 @@ function checkAnswer(url: string, response: Response, detail: string): Finding {
     const advice = "the deployment has trouble of its own: see its logs";
     return { ok: false, name, detail: `${url} answers ${status}: ${detail}`, advice };
   }
-  if (isAnothers(response)) {
+  if (isForeignService(response)) {
     const advice = "the address is that of the deployment, without a path";
     return { ok: false, name, detail: `${url} is no Auspex: it answers ${status}`, advice };
   }

@@ -12,9 +12,9 @@ import { internal } from "./failure.ts";
  * A container keeps a connection or two for each of its runs. All of the process engine come from
  * one address; in Docker each has its own, and what it takes there leaves enough for the others.
  */
-const BOUNDS = { connections: 4_096, perAddress: 512 };
+const LIMITS = { connections: 4_096, perAddress: 512 };
 /** A container that dribbles its headers is cut off; how long a body may take, its handler says. */
-const HEADERS_TIMEOUT = 60_000;
+const HEADERS_TIMEOUT_MS = 60_000;
 const PATH = /^\/([\w-]{24})(\/.*)?$/;
 
 /**
@@ -30,7 +30,7 @@ export type Handler = (
 /** Answers one CONNECT, whose connection is a tunnel's then, or nobody's. */
 export type TunnelHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
 
-export interface Opening {
+export interface Endpoint {
   /** Without a slash at its end. */
   url: string;
   close(): void;
@@ -40,18 +40,18 @@ export class CallbackServer {
   readonly #handlers = new Map<string, Handler>();
   readonly #tunnels = new Map<string, TunnelHandler>();
   readonly #server = createServer(
-    { requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT },
+    { requestTimeout: 0, headersTimeout: HEADERS_TIMEOUT_MS },
     (request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     },
   );
   #base: URL | undefined;
 
-  constructor({ connections, perAddress } = BOUNDS) {
+  constructor({ connections, perAddress } = LIMITS) {
     this.#server.maxConnections = connections;
     const counts = new Map<string | undefined, number>();
     this.#server.on("connect", (request, socket, head) => {
-      const handler = this.#tunnels.get(userIn(request.headers["proxy-authorization"]));
+      const handler = this.#tunnels.get(proxyUser(request.headers["proxy-authorization"]));
       if (handler && socket instanceof Socket) handler(request, socket, head);
       else socket.destroy();
     });
@@ -77,11 +77,11 @@ export class CallbackServer {
   }
 
   /** Tells how containers reach the server: only the engine knows. */
-  reachedAt(base: URL): void {
+  setBaseUrl(base: URL): void {
     this.#base = base;
   }
 
-  open(handler: Handler): Opening {
+  open(handler: Handler): Endpoint {
     if (!this.#base) throw internal("the door for containers is not open");
     const name = randomBytes(18).toString("base64url");
     this.#handlers.set(name, handler);
@@ -89,7 +89,7 @@ export class CallbackServer {
   }
 
   /** Its URL is a proxy's, for the one that it is given to. */
-  openTunnel(handler: TunnelHandler): Opening {
+  openTunnel(handler: TunnelHandler): Endpoint {
     if (!this.#base) throw internal("the door for containers is not open");
     const name = randomBytes(18).toString("base64url");
     this.#tunnels.set(name, handler);
@@ -115,7 +115,7 @@ export class CallbackServer {
   }
 }
 
-function userIn(authorization = ""): string {
+function proxyUser(authorization = ""): string {
   const [, encoded = ""] = /^basic +(\S+)$/i.exec(authorization) ?? [];
   return Buffer.from(encoded, "base64").toString().split(":")[0] ?? "";
 }

@@ -15,30 +15,30 @@ import {
   type RunningContainer,
   referenceOf,
 } from "../engines/engine.ts";
+import type { OutputFiles } from "../files/output-files.ts";
 import type { OutputServer } from "../files/output-server.ts";
-import type { OutputFiles } from "../files/outputs.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../lib/log.ts";
-import { unlessAborted, within } from "../lib/wait.ts";
-import type { Opening } from "./callback-server.ts";
+import { settlesWithin, untilAborted } from "../lib/wait.ts";
+import type { Endpoint } from "./callback-server.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
 
 /** So many failed runs in a row are the container's fault rather than their inputs'. */
-const MAX_FAILURES = 3;
+const MAX_FAILED_RUNS = 3;
 
 /** Characters that are kept for those who join while it starts. */
-const MAX_SETUP_LOGS = 100_000;
+const MAX_SETUP_LOG_CHARS = 100_000;
 
 /** After that the kill itself has failed; the container keeps its room until it is seen to end. */
-const KILL_MS = 10_000;
+const KILL_TIMEOUT_MS = 10_000;
 
 /** What jobs must have in common to share a container. */
 export interface Specification {
   /** Of all that follows. */
   key: string;
   /** The control plane's: whose runs it is for. */
-  sharing: string;
+  warmKey: string;
   model: Job["model"];
   image: Image;
   interface: ContainerInterface;
@@ -68,10 +68,10 @@ export class Container {
   readonly #parts: ContainerParts;
   readonly #listeners = new Set<Listener>();
   readonly #ready = Promise.withResolvers<Session>();
-  readonly #gone = new AbortController();
+  readonly #exit = new AbortController();
   readonly #halt = new AbortController();
   /** Its way out, where its version lists hosts. */
-  #tunnel: Opening | undefined;
+  #tunnel: Endpoint | undefined;
   #running: RunningContainer | undefined;
   #session: Session | undefined;
   #setupLogs = "";
@@ -83,10 +83,10 @@ export class Container {
   #joins = 0;
   #failures = 0;
   /** Failed runs of which it may be dying. */
-  #doubts = 0;
+  #pendingVerdicts = 0;
   #retired = false;
   /** Why it is to be killed when its last run has left. */
-  #condemned: Failure | undefined;
+  #killReason: Failure | undefined;
   #stopping: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
 
@@ -94,18 +94,18 @@ export class Container {
     this.#specification = specification;
     this.#parts = parts;
     this.reference = referenceOf(specification.image);
-    this.files = parts.outputs.sink();
+    this.files = parts.outputs.createServer();
     // A start that fails when nobody waits for it any more is logged where it fails.
     this.#ready.promise.catch(() => {});
-    this.ended = this.#live();
+    this.ended = this.#lifecycle();
   }
 
   get key(): string {
     return this.#specification.key;
   }
 
-  get sharing(): string {
-    return this.#specification.sharing;
+  get warmKey(): string {
+    return this.#specification.warmKey;
   }
 
   /** `owner/name:version`. */
@@ -124,12 +124,12 @@ export class Container {
   }
 
   get hasRoom(): boolean {
-    return this.#doubts === 0 && this.#mayHaveRoom;
+    return this.#pendingVerdicts === 0 && this.#mayHaveRoom;
   }
 
   /** Soon to be known. */
-  get isInDoubt(): boolean {
-    return this.#doubts > 0 && this.#mayHaveRoom;
+  get isSuspect(): boolean {
+    return this.#pendingVerdicts > 0 && this.#mayHaveRoom;
   }
 
   get #mayHaveRoom(): boolean {
@@ -137,7 +137,7 @@ export class Container {
   }
 
   /** Whether it has had other runs than the one that is in it. */
-  get isUsed(): boolean {
+  get hasRunBefore(): boolean {
     return this.#joins > 1;
   }
 
@@ -148,31 +148,31 @@ export class Container {
   join(): void {
     clearTimeout(this.#idle);
     this.#shared = this.#users > 0;
-    if (!this.#shared && this.#session) this.#running?.forget();
+    if (!this.#shared && this.#session) this.#running?.clearLogs();
     this.#users += 1;
     this.#joins += 1;
   }
 
   /** Resolves when it is known whether it gets other runs. */
   async leave(idleSeconds: number, outcome?: Outcome): Promise<void> {
-    this.#left(idleSeconds, outcome);
+    this.#countOut(idleSeconds, outcome);
     if (!outcome?.verdict) return;
-    this.#doubts += 1;
+    this.#pendingVerdicts += 1;
     const verdict = await outcome.verdict;
-    this.#doubts -= 1;
+    this.#pendingVerdicts -= 1;
     if (verdict === "kept") return;
     this.#retired = true;
     if (this.#users === 0) void this.stop();
   }
 
-  #left(idleSeconds: number, outcome: Outcome | undefined): void {
+  #countOut(idleSeconds: number, outcome: Outcome | undefined): void {
     this.#users -= 1;
-    if (outcome && !outcome.excused) {
+    if (outcome && !outcome.notContainersFault) {
       this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
     }
-    if (outcome?.container === "retired" || this.#failures >= MAX_FAILURES) this.#retired = true;
+    if (outcome?.container === "retired" || this.#failures >= MAX_FAILED_RUNS) this.#retired = true;
     if (this.#users > 0) return;
-    if (this.#condemned) void this.kill(this.#condemned);
+    if (this.#killReason) void this.kill(this.#killReason);
     else if (this.isReady && idleSeconds > 0)
       this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
     else void this.stop();
@@ -188,7 +188,7 @@ export class Container {
     if (this.#phase && this.#setupLogs) listener({ ...this.#phase, logs: this.#setupLogs });
     this.#listeners.add(listener);
     try {
-      return await unlessAborted(this.#ready.promise, stop);
+      return await untilAborted(this.#ready.promise, stop);
     } finally {
       this.#listeners.delete(listener);
     }
@@ -213,22 +213,22 @@ export class Container {
   }
 
   /** Kills it for one of its runs: once that is alone in it. Until then it gets no other. */
-  async condemn(reason: Failure): Promise<void> {
+  async killOnceUnused(reason: Failure): Promise<void> {
     if (this.#users === 1) return this.kill(reason);
     this.#retired = true;
-    this.#condemned = reason;
+    this.#killReason = reason;
   }
 
-  async #live(): Promise<void> {
+  async #lifecycle(): Promise<void> {
     try {
       this.#session = await this.#start();
-      this.#tell({ phase: "ready" });
+      this.#reportSetup({ phase: "ready" });
       this.#ready.resolve(this.#session);
     } catch (error) {
       const failure = asFailure(error, this.#parts.log);
       this.#ready.reject(failure);
       this.#retire(failure);
-      if (this.#alive) await this.#end(this.#alive.kill(), KILL_MS);
+      if (this.#alive) await this.#waitForEnd(this.#alive.kill(), KILL_TIMEOUT_MS);
     }
     await this.#running?.exited;
     this.#retired = true;
@@ -245,16 +245,16 @@ export class Container {
     const { signal } = this.#halt;
     this.#imageBytes = await engine.pull(
       { image, model },
-      (progress) => this.#tell(progress),
+      (progress) => this.#reportSetup(progress),
       signal,
     );
     signal.throwIfAborted();
-    this.#tell({ phase: "starting" });
+    this.#reportSetup({ phase: "starting" });
     const token = randomBytes(32).toString("base64url");
     const uploadUrl = this.files.url;
     const environment = {
       ...server.environment(maxConcurrency, token),
-      ...this.#way(egress),
+      ...this.#proxyEnvironment(egress),
       AUSPEX_UPLOAD_URL: uploadUrl,
     };
     const running = await engine.start(
@@ -262,39 +262,39 @@ export class Container {
       signal,
     );
     this.#running = running;
-    const gone = this.#gone.signal;
-    void running.exited.then((exit) => this.#gone.abort(this.#endOf(exit)));
+    const ended = this.#exit.signal;
+    void running.exited.then((exit) => this.#exit.abort(this.#exitReason(exit)));
     const follow = (listener: (text: string) => void) => running.follow(listener);
-    const connection = { address: running.address, token, maxConcurrency, gone, follow };
-    const report = (logs: string) => this.#tell({ phase: "starting", logs });
+    const connection = { address: running.address, token, maxConcurrency, ended, follow };
+    const report = (logs: string) => this.#reportSetup({ phase: "starting", logs });
     const session = await server.connect(connection, report, signal);
     // The first run did not print it either.
-    running.forget();
+    running.clearLogs();
     return session;
   }
 
-  #way(egress: Egress): Record<string, string> {
+  #proxyEnvironment(egress: Egress): Record<string, string> {
     if (typeof egress === "string") return {};
     this.#tunnel = this.#parts.tunnels.open(egress);
     return proxyVariables(this.#tunnel.url, new URL(this.files.url).hostname);
   }
 
-  #tell(progress: SetupProgress): void {
+  #reportSetup(progress: SetupProgress): void {
     const { logs, ...phase } = progress;
     this.#phase = phase;
-    this.#setupLogs = (this.#setupLogs + (logs ?? "")).slice(-MAX_SETUP_LOGS);
+    this.#setupLogs = (this.#setupLogs + (logs ?? "")).slice(-MAX_SETUP_LOG_CHARS);
     for (const listener of this.#listeners) listener(progress);
   }
 
   /** Why its runs ended: because somebody ended it, or by itself. */
-  #endOf({ description, logs, reason }: Exit): unknown {
+  #exitReason({ description, logs, reason }: Exit): unknown {
     if (this.#halt.signal.aborted) return this.#halt.signal.reason;
     if (reason) return reason;
     const message = `the container ${description}`;
     if (!this.#session) return external(message, { setupLogs: logs });
     // What other people's runs have printed is not for this one's error.
-    const told = logs !== "" && !this.#shared;
-    return external(told ? `${message}:\n${logs}` : message);
+    const showLogs = logs !== "" && !this.#shared;
+    return external(showLogs ? `${message}:\n${logs}` : message);
   }
 
   #retire(reason: Failure): void {
@@ -306,24 +306,27 @@ export class Container {
   async #stop(): Promise<void> {
     this.#retire(internal("the runner has stopped the container"));
     if (!this.#session || !this.#alive) return this.#killRunning();
-    const { stopGrace } = this.#parts.timing;
+    const { stopGraceMs } = this.#parts.timing;
     await this.#session.shutdown();
-    await this.#end(this.#alive?.stop(stopGrace) ?? this.ended, stopGrace + KILL_MS);
+    await this.#waitForEnd(
+      this.#alive?.stop(stopGraceMs) ?? this.ended,
+      stopGraceMs + KILL_TIMEOUT_MS,
+    );
   }
 
   get #alive(): RunningContainer | undefined {
-    return this.#gone.signal.aborted ? undefined : this.#running;
+    return this.#exit.signal.aborted ? undefined : this.#running;
   }
 
   /** One that is still to be started is ended by the signal, and one that is gone needs no more. */
   #killRunning(): Promise<void> {
-    return this.#end(this.#alive?.kill() ?? this.ended, KILL_MS);
+    return this.#waitForEnd(this.#alive?.kill() ?? this.ended, KILL_TIMEOUT_MS);
   }
 
-  async #end(ending: Promise<void>, patience: number): Promise<void> {
-    const error = (cause: unknown) => asFailure(cause, this.#parts.log);
-    const gone = await within(patience, ending).catch(error);
-    if (gone !== true) {
+  async #waitForEnd(ending: Promise<void>, timeoutMs: number): Promise<void> {
+    const logFailure = (cause: unknown) => asFailure(cause, this.#parts.log);
+    const hasEnded = await settlesWithin(timeoutMs, ending).catch(logFailure);
+    if (hasEnded !== true) {
       this.#parts.log.error("a container does not end", { image: this.reference });
     }
   }

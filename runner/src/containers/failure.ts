@@ -8,7 +8,7 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { Log } from "../lib/log.ts";
 
 /** What `runError.message` takes. */
-const MAX_MESSAGE = 10_000;
+const MAX_MESSAGE_CHARS = 10_000;
 
 export interface FailureOptions extends ErrorOptions {
   /** What programs are told of it. */
@@ -59,16 +59,16 @@ const causeOf = ({ cause }: Failure): unknown =>
   cause instanceof Failure ? causeOf(cause) : cause;
 
 /** As it is told to the model's owner, or to somebody else. */
-export function toldTo(owner: boolean, failure: Failure): Failure {
+export function withSetupLogs(owner: boolean, failure: Failure): Failure {
   const { source, message, setupLogs, detail } = failure;
   if (!setupLogs) return failure;
   const more = owner ? `:\n${setupLogs}` : " (its log is for the model's owner to read)";
   return new Failure(source, message + more, { cause: failure, ...(detail && { detail }) });
 }
 
-export function failed(failure: Failure, output: Finish["output"] = "none"): Finish {
+export function failedFinish(failure: Failure, output: Finish["output"] = "none"): Finish {
   const { source, detail } = failure;
-  const message = failure.message.slice(0, MAX_MESSAGE);
+  const message = failure.message.slice(0, MAX_MESSAGE_CHARS);
   const error = detail === undefined ? { source, message } : { source, message, detail };
   return { status: "failed", output, error };
 }

@@ -9,14 +9,14 @@
 import { createHash } from "node:crypto";
 import { referenceOf } from "../engines/engine.ts";
 import type { RunnableJob, WarmContainer } from "../jobs/executor.ts";
-import { unlessAborted } from "../lib/wait.ts";
+import { untilAborted } from "../lib/wait.ts";
 import { Container, type ContainerParts, type Specification } from "./container.ts";
 import { internal } from "./failure.ts";
 
 /** Milliseconds. Another model takes about as long to load: more often it would be all loading. */
-const PATIENCE = 60_000;
+const MAX_WAIT_MS = 60_000;
 
-interface Waiting {
+interface Waiter {
   key: string;
   since: number;
 }
@@ -24,42 +24,43 @@ interface Waiting {
 export class ContainerPool {
   /** In the order of their last use. */
   readonly #containers = new Set<Container>();
-  readonly #most: number;
+  readonly #maxContainers: number;
   /** Jobs without a container yet, in the order in which they came. */
-  readonly #line: Waiting[] = [];
+  readonly #queue: Waiter[] = [];
   readonly #closed = new AbortController();
   #change = Promise.withResolvers<void>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxContainers: number) {
+    this.#maxContainers = maxContainers;
   }
 
   /** The containers that are up and have room for one more. */
   warm(): WarmContainer[] {
-    const open = [...this.#containers].filter(({ isReady, hasRoom }) => isReady && hasRoom);
-    return open.map(({ sharing, model }) => ({ key: sharing, model }));
+    const available = [...this.#containers].filter(({ isReady, hasRoom }) => isReady && hasRoom);
+    return available.map(({ warmKey, model }) => ({ key: warmKey, model }));
   }
 
   /** A container that the job has joined; it must leave it. */
   async join(job: RunnableJob, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
     const specification = specify(job);
     const end = AbortSignal.any([stop, this.#closed.signal]);
-    const me = { key: specification.key, since: performance.now() };
-    this.#line.push(me);
+    const waiter = { key: specification.key, since: performance.now() };
+    this.#queue.push(waiter);
     try {
       for (;;) {
         end.throwIfAborted();
-        const container = this.#find(specification.key, me) ?? this.#add(specification, parts, me);
+        const container =
+          this.#find(specification.key, waiter) ?? this.#add(specification, parts, waiter);
         if (container) {
           container.join();
           return container;
         }
         // One that is stopping already makes itself known as a change.
-        const idle = this.#needsOne(specification, me) ? this.#idle : undefined;
-        await unlessAborted(idle ? idle.stop() : this.#change.promise, end);
+        const idle = this.#shouldFreeOne(specification, waiter) ? this.#idle : undefined;
+        await untilAborted(idle ? idle.stop() : this.#change.promise, end);
       }
     } finally {
-      this.#line.splice(this.#line.indexOf(me), 1);
+      this.#queue.splice(this.#queue.indexOf(waiter), 1);
       this.#changed();
     }
   }
@@ -81,24 +82,24 @@ export class ContainerPool {
   }
 
   /** Whether a container is for it to make room for: those after it share that one. */
-  #needsOne({ key, maxConcurrency }: Specification, me: Waiting): boolean {
-    if (this.#isInDoubt(key)) return false;
-    const place = this.#line.filter((one) => one.key === key).indexOf(me);
-    return place % maxConcurrency === 0;
+  #shouldFreeOne({ key, maxConcurrency }: Specification, waiter: Waiter): boolean {
+    if (this.#isSuspect(key)) return false;
+    const position = this.#queue.filter((one) => one.key === key).indexOf(waiter);
+    return position % maxConcurrency === 0;
   }
 
   /** Of several the one last used, so that the others may come to their idle end. */
-  #find(key: string, me: Waiting): Container | undefined {
-    const [first = me] = this.#line;
-    if (first !== me && performance.now() - first.since > PATIENCE) return undefined;
-    const mine = [...this.#containers].filter((one) => one.key === key && one.hasRoom);
-    return mine.findLast(({ isReady }) => isReady) ?? mine.at(-1);
+  #find(key: string, waiter: Waiter): Container | undefined {
+    const [first = waiter] = this.#queue;
+    if (first !== waiter && performance.now() - first.since > MAX_WAIT_MS) return undefined;
+    const candidates = [...this.#containers].filter((one) => one.key === key && one.hasRoom);
+    return candidates.findLast(({ isReady }) => isReady) ?? candidates.at(-1);
   }
 
-  #add(specification: Specification, parts: ContainerParts, me: Waiting): Container | undefined {
-    const before = this.#line.indexOf(me);
-    if (this.#isInDoubt(specification.key)) return undefined;
-    if (this.#containers.size + before >= this.#most) return undefined;
+  #add(specification: Specification, parts: ContainerParts, waiter: Waiter): Container | undefined {
+    const ahead = this.#queue.indexOf(waiter);
+    if (this.#isSuspect(specification.key)) return undefined;
+    if (this.#containers.size + ahead >= this.#maxContainers) return undefined;
     const container = new Container(specification, parts);
     this.#containers.add(container);
     void container.ended.then(() => {
@@ -109,8 +110,8 @@ export class ContainerPool {
   }
 
   /** One more of the kind would be loaded for nothing. */
-  #isInDoubt(key: string): boolean {
-    return [...this.#containers].some((one) => one.key === key && one.isInDoubt);
+  #isSuspect(key: string): boolean {
+    return [...this.#containers].some((one) => one.key === key && one.isSuspect);
   }
 
   #changed(): void {
@@ -131,9 +132,9 @@ function specify({
 }: RunnableJob): Specification {
   const { max_concurrency: maxConcurrency } = limits;
   const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
-  const { container: sharing } = keys;
+  const { container: warmKey } = keys;
   const reference = referenceOf(image);
-  const parts = JSON.stringify([sharing, server, reference, egress, maxConcurrency, sorted]);
+  const parts = JSON.stringify([warmKey, server, reference, egress, maxConcurrency, sorted]);
   const key = createHash("sha256").update(parts).digest("hex");
-  return { key, sharing, model, image, interface: server, egress, variables, maxConcurrency };
+  return { key, warmKey, model, image, interface: server, egress, variables, maxConcurrency };
 }

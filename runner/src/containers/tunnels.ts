@@ -1,6 +1,6 @@
 /**
  * The way out for containers whose version lists the hosts that they may reach: a proxy (CONNECT)
- * on the runner's door. The firewall lets such a container reach nothing else, not even a resolver,
+ * on the runner's server. The firewall lets such a container reach nothing else, not even a resolver,
  * so that it need not be trusted: the runner looks the name up, and connects to public addresses.
  * Whoever shares an address with a listed host, as sites behind one CDN do, cannot be told apart.
  */
@@ -8,46 +8,47 @@ import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { listsHost } from "../../../src/domain/runners/egress.ts";
-import { Reach } from "../files/public-address.ts";
-import { permittedLookup, type Resolve, resolve } from "../files/public-lookup.ts";
-import type { CallbackServer, Opening } from "./callback-server.ts";
+import { AddressPolicy } from "../files/public-address.ts";
+import { permittedLookup, type Resolve, resolveAll } from "../files/public-lookup.ts";
+import type { CallbackServer, Endpoint } from "./callback-server.ts";
 
 /** Milliseconds: until a host answers, and without a byte in either direction. */
-const CONNECT_MS = 10_000;
-const IDLE_MS = 600_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const IDLE_TIMEOUT_MS = 600_000;
 /** Of one container, at a time. */
-const MOST = 128;
+const MAX_CONNECTIONS = 128;
 
 const AUTHORITY = /^([a-z0-9.-]+?)\.?:(\d{1,5})$/;
 
 export interface TunnelOptions {
   /** False: the operator lets no container out. */
-  open?: boolean;
+  allowed?: boolean;
   resolve?: Resolve;
   permits?: (address: string) => boolean;
 }
 
 export class Tunnels {
-  readonly #door: CallbackServer;
+  readonly #server: CallbackServer;
   readonly #options: TunnelOptions;
 
-  constructor(door: CallbackServer, options: TunnelOptions = {}) {
-    this.#door = door;
+  constructor(server: CallbackServer, options: TunnelOptions = {}) {
+    this.#server = server;
     this.#options = options;
   }
 
   /** One container's: what is open when it is closed is cut. */
-  open(hosts: readonly string[]): Opening {
+  open(hosts: readonly string[]): Endpoint {
     const sockets = new Set<Socket>();
-    const keep = (socket: Socket) => {
+    const track = (socket: Socket) => {
       sockets.add(socket);
       socket.on("close", () => sockets.delete(socket));
     };
-    const { url, close } = this.#door.openTunnel((request, socket, head) => {
+    const { url, close } = this.#server.openTunnel((request, socket, head) => {
       // Two of them make a tunnel.
-      if (sockets.size >= 2 * MOST) return refuse(socket, 503, `at most ${MOST} connections`);
-      keep(socket);
-      this.#through(hosts, request, socket, head, keep);
+      if (sockets.size >= 2 * MAX_CONNECTIONS)
+        return refuseTunnel(socket, 503, `at most ${MAX_CONNECTIONS} connections`);
+      track(socket);
+      this.#through(hosts, request, socket, head, track);
     });
     return {
       url,
@@ -63,25 +64,27 @@ export class Tunnels {
     { url = "" }: IncomingMessage,
     socket: Socket,
     head: Buffer,
-    keep: (socket: Socket) => void,
+    track: (socket: Socket) => void,
   ): void {
     const [, host = "", port = ""] = AUTHORITY.exec(url.toLowerCase()) ?? [];
-    if (this.#options.open === false) return refuse(socket, 403, "this runner lets nothing out");
+    if (this.#options.allowed === false)
+      return refuseTunnel(socket, 403, "this runner lets nothing out");
     if (!listsHost(hosts, host, Number(port))) {
-      return refuse(socket, 403, `the egress of this version does not list ${host}:${port}`);
+      return refuseTunnel(socket, 403, `the egress of this version does not list ${host}:${port}`);
     }
-    const { resolve: look = resolve, permits = isPublic } = this.#options;
+    const { resolve: lookupAll = resolveAll, permits = isPublic } = this.#options;
     const refusal = () => new Error("no public address");
-    const lookup = permittedLookup(look, permits, refusal);
+    const lookup = permittedLookup(lookupAll, permits, refusal);
     const upstream = connect({ host, port: Number(port), lookup, allowHalfOpen: true });
-    keep(upstream);
-    const late = setTimeout(() => upstream.destroy(new Error("late")), CONNECT_MS);
-    const fail = () => refuse(socket, 502, `${host} has no public address or does not answer`);
+    track(upstream);
+    const connectTimer = setTimeout(() => upstream.destroy(new Error("late")), CONNECT_TIMEOUT_MS);
+    const fail = () =>
+      refuseTunnel(socket, 502, `${host} has no public address or does not answer`);
     upstream.on("error", fail);
     socket.on("error", () => upstream.destroy());
-    upstream.on("close", () => clearTimeout(late));
+    upstream.on("close", () => clearTimeout(connectTimer));
     upstream.on("connect", () => {
-      clearTimeout(late);
+      clearTimeout(connectTimer);
       upstream.off("error", fail);
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
       upstream.write(head);
@@ -89,7 +92,7 @@ export class Tunnels {
         socket.destroy();
         upstream.destroy();
       };
-      upstream.setTimeout(IDLE_MS, end);
+      upstream.setTimeout(IDLE_TIMEOUT_MS, end);
       const ended = (error: unknown) => error && end();
       pipeline(socket, upstream, ended);
       pipeline(upstream, socket, ended);
@@ -97,11 +100,11 @@ export class Tunnels {
   }
 }
 
-const reach = new Reach([]);
+const reach = new AddressPolicy([]);
 const isPublic = (address: string): boolean => reach.permits(address, "https:");
 
 /** The reason is in the status line too: of a refused tunnel most programs print nothing else. */
-export function refuse(socket: Socket, status: number, why: string): void {
+export function refuseTunnel(socket: Socket, status: number, why: string): void {
   if (socket.destroyed || socket.writableEnded) return;
   socket.on("error", () => {});
   const body = `${why}\n`;

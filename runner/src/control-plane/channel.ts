@@ -38,7 +38,7 @@ export interface ChannelOptions {
   outbox: Outbox;
   onCancel: (reason: string) => void;
   /** The prediction has heard of this attempt. */
-  onHeard: (receipt: string) => void;
+  onReceipt: (receipt: string) => void;
 }
 
 interface Frame {
@@ -172,7 +172,7 @@ export class Channel {
   #receive(frame: DownFrame): void {
     if (this.#over) return;
     this.#contactAt = performance.now();
-    if ("receipt" in frame && frame.receipt !== undefined) this.#options.onHeard(frame.receipt);
+    if ("receipt" in frame && frame.receipt !== undefined) this.#options.onReceipt(frame.receipt);
     switch (frame.type) {
       case "welcome":
         this.#welcomed(frame.seq);

@@ -15,7 +15,7 @@ import {
 } from "../../../src/protocol/runner.ts";
 import type { CreateUpload } from "../../../src/protocol/upload.ts";
 import { VERSION } from "../version.ts";
-import { JsonClient, refusalOf } from "./json-client.ts";
+import { errorFor, JsonClient } from "./json-client.ts";
 
 export interface ControlPlaneOptions {
   url: string;
@@ -93,7 +93,7 @@ export class ControlPlane {
     const headers = { [LEASE_HEADER]: lease };
     const response = await this.#service.send(`/v1/runner/files/${key}`, { headers, signal });
     if (response.ok) return response;
-    throw refusalOf(response.status, response.headers, await response.text());
+    throw errorFor(response.status, response.headers, await response.text());
   }
 
   storeFile(lease: string, { name, mime_type, bytes }: WholeFile, signal: AbortSignal) {

@@ -4,7 +4,7 @@ import { CLOSE, type DownFrame, downFrame, PING, PONG } from "../../../src/proto
 import type { ChannelAddress } from "./client.ts";
 import { messageOf } from "./error.ts";
 
-export interface Timing {
+export interface ConnectionTiming {
   pingMs: number;
   /** A connection that has been silent for so long is none. */
   silenceMs: number;
@@ -37,7 +37,7 @@ export class Connection {
   #silence: NodeJS.Timeout;
   #closed: Closed | undefined;
 
-  constructor(address: ChannelAddress, timing: Timing, handlers: ConnectionHandlers) {
+  constructor(address: ChannelAddress, timing: ConnectionTiming, handlers: ConnectionHandlers) {
     this.#handlers = handlers;
     this.#socket = new WebSocket(address.url, {
       headers: address.headers,

@@ -29,7 +29,7 @@ export const statusOf = (error: unknown): number | undefined =>
   error instanceof ControlPlaneError ? error.status : undefined;
 
 /** The control plane will not have this runner; the message says what to do about it. */
-export class Refused extends Error {
+export class RegistrationRefused extends Error {
   override readonly name = "Refused";
 }
 

@@ -25,7 +25,7 @@ export class JsonClient {
   /** @throws ControlPlaneError; the signal's reason */
   async call<T extends z.ZodType>(path: string, schema: T, call: Call): Promise<z.output<T>> {
     const { status, headers, text } = await this.#fetch(path, call);
-    if (status < 200 || status > 299) throw refusalOf(status, headers, text);
+    if (status < 200 || status > 299) throw errorFor(status, headers, text);
     const answer = schema.safeParse(parseJson(text));
     if (answer.success) return answer.data;
     throw new ControlPlaneError(`${path}: unexpected answer: ${z.prettifyError(answer.error)}`, {
@@ -59,7 +59,7 @@ export class JsonClient {
   }
 }
 
-export const refusalOf = (status: number, headers: Headers, text: string) =>
+export const errorFor = (status: number, headers: Headers, text: string) =>
   new ControlPlaneError(problemDetail(status, text), {
     status,
     retryAfterMs: retryAfterMs(headers.get("retry-after")),

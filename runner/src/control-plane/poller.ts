@@ -55,25 +55,25 @@ export class Poller {
       const free = this.#paused ? 0 : this.#options.free();
       try {
         if (free === 0) await once(this.#changes, "change", { signal });
-        else await this.#ask(free, signal);
+        else await this.#claim(free, signal);
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
         if (this.#paused) continue;
         if (endsSession(error)) throw error;
         failures++;
-        await this.#rest(error, failures, signal);
+        await this.#waitToRetry(error, failures, signal);
       }
     }
   }
 
-  async #ask(free: number, signal: AbortSignal): Promise<void> {
+  async #claim(free: number, signal: AbortSignal): Promise<void> {
     this.#poll = new AbortController();
     const jobs = await this.#options.claim(free, AbortSignal.any([signal, this.#poll.signal]));
     for (const job of jobs) this.#options.onJob(job);
   }
 
-  async #rest(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+  async #waitToRetry(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const delay = retryDelay(error, failures, this.#delays);
     this.#options.log.warn("asking for work failed", {
       error: messageOf(error),

@@ -9,7 +9,7 @@ export type RunnerState = Omit<TelemetryRequest, "load">;
 export interface TelemetryOptions {
   intervalMs: number;
   /** Between two reports of what runs here at least, however fast that changes: 5 s by default. */
-  changedMs?: number;
+  minIntervalMs?: number;
   state: () => RunnerState;
   load: () => Promise<Load>;
   report: (telemetry: TelemetryRequest, signal: AbortSignal) => Promise<TelemetryResponse>;
@@ -17,10 +17,10 @@ export interface TelemetryOptions {
   log: Log;
 }
 
-const CHANGED_MS = 5_000;
+const MIN_INTERVAL_MS = 5_000;
 
 /** A runner that stops must not be held up by saying so. */
-const LEAVE_TIMEOUT_MS = 2_000;
+const ANNOUNCE_TIMEOUT_MS = 2_000;
 
 export class Telemetry {
   readonly #options: TelemetryOptions;
@@ -37,8 +37,8 @@ export class Telemetry {
 
   /** Ends with the signal; rejects when the control plane says that it is over. */
   async run(signal: AbortSignal): Promise<void> {
-    const { intervalMs, changedMs = CHANGED_MS, onAnswer, log } = this.#options;
-    const soonest = Math.min(changedMs, intervalMs);
+    const { intervalMs, minIntervalMs = MIN_INTERVAL_MS, onAnswer, log } = this.#options;
+    const soonest = Math.min(minIntervalMs, intervalMs);
     while (!signal.aborted) {
       this.#changed = new AbortController();
       const woken = AbortSignal.any([signal, this.#changed.signal]);
@@ -59,8 +59,8 @@ export class Telemetry {
    * Says at once that this runner takes no more work, so that none is handed to the poll that it
    * has just given up. Unheard, such a job is handed out again after a while, and presence ends.
    */
-  async leave(state: "draining" | "stopped"): Promise<void> {
-    const signal = AbortSignal.timeout(LEAVE_TIMEOUT_MS);
+  async announce(state: "draining" | "stopped"): Promise<void> {
+    const signal = AbortSignal.timeout(ANNOUNCE_TIMEOUT_MS);
     await this.#report({ ...this.#options.state(), state }, signal).catch(() => undefined);
   }
 

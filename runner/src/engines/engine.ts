@@ -16,12 +16,12 @@ import type { Failure } from "../containers/failure.ts";
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
 
 /** The image that a version names, and the model whose version that is. */
-export interface Wanted {
+export interface ImageRequest {
   image: Image;
   model: Pick<Job["model"], "owner" | "name">;
 }
 
-export interface Launch extends Wanted {
+export interface LaunchOptions extends ImageRequest {
   interface: ContainerInterface;
   /** What it may reach; an engine that cannot keep it to that does not start it. */
   egress: Egress;
@@ -37,7 +37,7 @@ export interface Launch extends Wanted {
 export interface ContainerFile {
   content: Readable;
   /** When it was last written, ms since 1970. */
-  modified: number;
+  modifiedMs: number;
 }
 
 export interface Exit {
@@ -56,11 +56,11 @@ export interface RunningContainer {
   /** Tells what it prints, from its beginning on, until the result is called. */
   follow(listener: (text: string) => void): () => void;
   /** What it has printed so far is somebody else's, and not for the logs of the exit. */
-  forget(): void;
+  clearLogs(): void;
   /** Opens one of its files. Rejects with a Failure when there is none, or none that may be read. */
   read(path: string): Promise<ContainerFile>;
   /** Asks it to end, and kills it after the grace, ms. Resolves when it is gone. */
-  stop(grace: number): Promise<void>;
+  stop(graceMs: number): Promise<void>;
   /** Resolves when it is gone. */
   kill(): Promise<void>;
 }
@@ -77,8 +77,8 @@ export interface Engine {
   /** `repository@digest` of the images on the box. */
   images(): Promise<string[]>;
   /** @returns the bytes of the image, unpacked */
-  pull(wanted: Wanted, report: ReportProgress, signal: AbortSignal): Promise<number>;
-  start(launch: Launch, signal: AbortSignal): Promise<RunningContainer>;
+  pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number>;
+  start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer>;
   /** Undoes `open`, once all containers are gone. */
   close(): Promise<void>;
 }

@@ -48,7 +48,7 @@ export interface DockerOptions {
    */
   firewall?: "required" | "off";
   /** Between two looks at what containers must not get round, ms. */
-  watch_ms?: number;
+  watch_interval_ms?: number;
 }
 
 export type EngineOptions = ProcessOptions | DockerOptions;

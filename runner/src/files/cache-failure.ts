@@ -2,7 +2,7 @@
 import { Failure, internal } from "../containers/failure.ts";
 
 /** What is in use leaves too little room at the moment. */
-export class NoRoom extends Failure {
+export class CacheFull extends Failure {
   /** What there has to be room for; undefined where nobody knows it. */
   readonly bytes: number | undefined;
 

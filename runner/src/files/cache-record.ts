@@ -1,7 +1,7 @@
 /** What the cache remembers of a source, as it is on disk. */
 import { z } from "zod";
 
-const facts = z.object({
+const fileInfo = z.object({
   name: z.string(),
   mime_type: z.string(),
   /** What a web server takes to say that nothing has changed, and which address said it. */
@@ -10,10 +10,10 @@ const facts = z.object({
     .optional(),
 });
 /** What is known of a source but its bytes. */
-export type Facts = z.infer<typeof facts>;
-export type Validators = NonNullable<Facts["validators"]>;
+export type FileInfo = z.infer<typeof fileInfo>;
+export type Validators = NonNullable<FileInfo["validators"]>;
 
-const source = facts.extend({ content: z.string(), size: z.number() });
+const source = fileInfo.extend({ content: z.string(), size: z.number() });
 export type Source = z.infer<typeof source>;
 
 /** What a record takes on most disks, beside the file. */

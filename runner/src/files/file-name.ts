@@ -11,12 +11,12 @@ export function nameFor(name: string, mimeType: string): string {
 
 /** What a web server calls it, or else the last part of its address. */
 export function webName(url: URL, disposition: string | undefined): string {
-  const name = named(disposition ?? "") ?? url.pathname.split("/").at(-1) ?? "";
+  const name = filenameParameter(disposition ?? "") ?? url.pathname.split("/").at(-1) ?? "";
   return decoded(name);
 }
 
 /** The parameter `filename` of Content-Disposition, the one that takes all characters first. */
-function named(disposition: string): string | undefined {
+function filenameParameter(disposition: string): string | undefined {
   const [, extended] = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^;\s]+)/i.exec(disposition) ?? [];
   if (extended !== undefined) return extended;
   const [, quoted, token] =

@@ -19,22 +19,22 @@ export function describePath(place: InputPath): string {
 /** @throws Failure when there is none. */
 export function textAt(input: Json, place: InputPath): string {
   let value: Json | undefined = input;
-  for (const step of place) value = childOf(value, step);
+  for (const step of place) value = getChild(value, step);
   if (typeof value === "string") return value;
   throw internal(`${describePath(place)} was to be a file and is no text`);
 }
 
 /** A copy with the text there; all that is not on the way to it is shared. */
-export function withText<T extends Json>(input: T, place: InputPath, text: string): T;
-export function withText(input: Json, [step, ...rest]: InputPath, text: string): Json {
+export function replaceText<T extends Json>(input: T, place: InputPath, text: string): T;
+export function replaceText(input: Json, [step, ...rest]: InputPath, text: string): Json {
   if (step === undefined) return text;
-  const child = withText(childOf(input, step) ?? null, rest, text);
+  const child = replaceText(getChild(input, step) ?? null, rest, text);
   if (Array.isArray(input)) return input.with(Number(step), child);
   return typeof input === "object" ? { ...input, [step]: child } : input;
 }
 
 /** Own properties only: a name may be that of something which every object inherits. */
-function childOf(value: Json | undefined, step: string | number): Json | undefined {
+function getChild(value: Json | undefined, step: string | number): Json | undefined {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
   return Array.isArray(value) ? value[Number(step)] : value[step];
 }

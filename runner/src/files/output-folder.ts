@@ -7,7 +7,7 @@ import { reasonOf } from "../control-plane/error.ts";
 import type { ScratchFolders } from "../lib/scratch.ts";
 
 /** Bytes of one file, bytes of all, and how many there may be: at a time, for one container. */
-export interface Bounds {
+export interface FolderLimits {
   fileBytes: number;
   totalBytes: number;
   count: number;
@@ -26,15 +26,15 @@ export type Content = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 export class OutputFolder {
   readonly #root: ScratchFolders;
-  readonly #bounds: Bounds;
+  readonly #limits: FolderLimits;
   #directory: Promise<string> | undefined;
   #bytes = 0;
   #count = 0;
 
   /** `root`: where to make the folder, once there is something to put into it. */
-  constructor(root: ScratchFolders, bounds: Bounds) {
+  constructor(root: ScratchFolders, bounds: FolderLimits) {
     this.#root = root;
-    this.#bounds = bounds;
+    this.#limits = bounds;
   }
 
   /** @throws Failure when it is too much, or the disk fails; what reading the content throws */
@@ -42,8 +42,8 @@ export class OutputFolder {
     const file = { path: "", name, mime_type, size: 0 };
     this.#count += 1;
     try {
-      if (this.#count > this.#bounds.count) {
-        throw external(`more than ${this.#bounds.count} files at a time`);
+      if (this.#count > this.#limits.count) {
+        throw external(`more than ${this.#limits.count} files at a time`);
       }
       file.path = join(await onDisk(name, this.#open()), randomUUID());
       await this.#write(file, content);
@@ -57,12 +57,12 @@ export class OutputFolder {
   async remove({ path, size }: LocalFile): Promise<void> {
     this.#count -= 1;
     this.#bytes -= size;
-    if (path !== "") await removed(path);
+    if (path !== "") await removeQuietly(path);
   }
 
   async close(): Promise<void> {
     const directory = await this.#directory?.catch(() => undefined);
-    if (directory) await removed(directory);
+    if (directory) await removeQuietly(directory);
   }
 
   async #write(file: LocalFile, content: Content): Promise<void> {
@@ -72,7 +72,7 @@ export class OutputFolder {
       for await (const chunk of content) {
         file.size += chunk.length;
         this.#bytes += chunk.length;
-        this.#hold(file);
+        this.#checkLimits(file);
         await onDisk(name, handle.appendFile(chunk));
       }
     } finally {
@@ -80,8 +80,8 @@ export class OutputFolder {
     }
   }
 
-  #hold({ name, size }: LocalFile): void {
-    const { fileBytes, totalBytes } = this.#bounds;
+  #checkLimits({ name, size }: LocalFile): void {
+    const { fileBytes, totalBytes } = this.#limits;
     if (size > fileBytes) throw external(`the file ${name} is larger than ${fileBytes} bytes`);
     if (this.#bytes <= totalBytes) return;
     throw external(`the files of the container are larger than ${totalBytes} bytes in all`);
@@ -94,7 +94,7 @@ export class OutputFolder {
 }
 
 /** What cannot be removed now goes when the runner starts again: no run is to fail for it. */
-const removed = (path: string): Promise<void> =>
+const removeQuietly = (path: string): Promise<void> =>
   rm(path, { recursive: true, force: true }).catch(() => {});
 
 /** A disk that is full or broken is this machine's trouble, and not the container's. */

@@ -8,22 +8,22 @@ import { createHash, type Hash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
 import { createUpload } from "../../../src/protocol/upload.ts";
-import { type CallbackServer, type Opening, refuse } from "../containers/callback-server.ts";
+import { type CallbackServer, type Endpoint, refuse } from "../containers/callback-server.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
-import { within } from "../lib/wait.ts";
+import { settlesWithin } from "../lib/wait.ts";
 import type { Content, LocalFile, OutputFolder } from "./output-folder.ts";
 
 /** A container that stops in the middle of a file is cut off. */
-const IDLE_MS = 60_000;
+const IDLE_TIMEOUT_MS = 60_000;
 /**
  * The end of a run and of the connection of an upload that broke off come on different ways: the
  * connection may be a little later.
  */
-const LATE_MS = 2_000;
-const MAX_NAME = 200;
+const SETTLE_TIMEOUT_MS = 2_000;
+const MAX_NAME_CHARS = 200;
 
-interface Held {
+interface ReceivedFile {
   file: LocalFile;
   /** The runs whose it may be. */
   runs: Set<RunFiles>;
@@ -40,15 +40,17 @@ interface Upload {
 
 export class OutputServer {
   readonly #folder: OutputFolder;
-  readonly #opening: Opening;
+  readonly #opening: Endpoint;
   readonly #runs = new Set<RunFiles>();
-  readonly #held = new Map<string, Held>();
+  readonly #files = new Map<string, ReceivedFile>();
   readonly #uploads = new Set<Upload>();
   #closed = false;
 
-  constructor(door: CallbackServer, folder: OutputFolder) {
+  constructor(server: CallbackServer, folder: OutputFolder) {
     this.#folder = folder;
-    this.#opening = door.open((request, response, rest) => this.#receive(request, response, rest));
+    this.#opening = server.open((request, response, rest) =>
+      this.#receive(request, response, rest),
+    );
   }
 
   /** Without a slash at its end. */
@@ -65,14 +67,14 @@ export class OutputServer {
 
   /** The file that was answered with this address; it stays until the run has ended. */
   find(run: RunFiles, location: string): LocalFile | undefined {
-    const held = this.#held.get(location);
-    held?.runs.add(run);
-    return held?.file;
+    const received = this.#files.get(location);
+    received?.runs.add(run);
+    return received?.file;
   }
 
   async add(run: RunFiles, content: Content, name: string, mime_type: string): Promise<LocalFile> {
     const file = await this.#folder.add(content, name, mime_type);
-    this.#held.set(file.path, { file, runs: new Set([run]) });
+    this.#files.set(file.path, { file, runs: new Set([run]) });
     // One that ended meanwhile has nobody else to remove it.
     if (!this.#runs.has(run)) await this.#release(run);
     return file;
@@ -81,23 +83,24 @@ export class OutputServer {
   /** As though the container had uploaded it. */
   async place(run: RunFiles, content: Content, name: string, mime_type: string): Promise<string> {
     const file = await this.#folder.add(content, name, mime_type);
-    return this.#hold(file, new Set(this.#runs.has(run) ? [run] : []));
+    return this.#register(file, new Set(this.#runs.has(run) ? [run] : []));
   }
 
   /** It was there already. */
   async drop(location: string): Promise<void> {
-    const held = this.#held.get(location);
-    this.#held.delete(location);
-    if (held) await this.#folder.remove(held.file);
+    const received = this.#files.get(location);
+    this.#files.delete(location);
+    if (received) await this.#folder.remove(received.file);
   }
 
   /** Waits for what may be this run's. */
   async settle(run: RunFiles): Promise<void> {
-    const mine = [...this.#uploads].filter(({ runs }) => runs.has(run));
-    if (mine.length === 0) return;
-    if (await within(LATE_MS, Promise.all(mine.map(({ ended }) => ended)))) return;
+    const uploads = [...this.#uploads].filter(({ runs }) => runs.has(run));
+    if (uploads.length === 0) return;
+    if (await settlesWithin(SETTLE_TIMEOUT_MS, Promise.all(uploads.map(({ ended }) => ended))))
+      return;
     // Of several runs it may be another's, which will hear of it.
-    const left = mine.find((upload) => this.#uploads.has(upload) && upload.runs.size === 1);
+    const left = uploads.find((upload) => this.#uploads.has(upload) && upload.runs.size === 1);
     if (left) run.fail(external(`the run ended before its file ${left.name} had come`));
   }
 
@@ -119,9 +122,9 @@ export class OutputServer {
   }
 
   async #release(run: RunFiles): Promise<void> {
-    for (const [location, { file, runs }] of this.#held) {
+    for (const [location, { file, runs }] of this.#files) {
       if (!runs.delete(run) || runs.size > 0) continue;
-      this.#held.delete(location);
+      this.#files.delete(location);
       await this.#folder.remove(file);
     }
   }
@@ -131,7 +134,7 @@ export class OutputServer {
     const runs = this.#runsOf(request);
     // Nobody is there to claim it.
     if (runs.size === 0) return refuse(request, response, 409);
-    const name = nameOf(rest);
+    const name = uploadName(rest);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     const upload = { name, runs, ended, cut: () => void request.destroy() };
     this.#uploads.add(upload);
@@ -139,7 +142,7 @@ export class OutputServer {
       const location = await this.#take(request, upload);
       response.writeHead(201, { location }).end();
     } catch (error) {
-      const failure = failureOf(error, request, name);
+      const failure = uploadFailure(error, request, name);
       for (const run of runs) run.fail(failure);
       refuse(request, response, failure.source === "external" ? 413 : 507);
     } finally {
@@ -149,20 +152,20 @@ export class OutputServer {
   }
 
   async #take(request: IncomingMessage, { name, runs }: Upload): Promise<string> {
-    request.setTimeout(IDLE_MS, () => request.destroy());
+    request.setTimeout(IDLE_TIMEOUT_MS, () => request.destroy());
     // Not destroyed with the loop: a refusal has to be answered.
     const content = request.iterator({ destroyOnReturn: false });
     const mimeType = createUpload.shape.mime_type.safeParse(request.headers["content-type"]);
     const type = mimeType.data ?? "application/octet-stream";
     const file = await this.#folder.add(content, name, type);
-    return this.#hold(file, runs);
+    return this.#register(file, runs);
   }
 
   /** Where nobody is left to claim it, it goes. */
-  async #hold(file: LocalFile, runs: Set<RunFiles>): Promise<string> {
-    const name = plainName(file.name);
+  async #register(file: LocalFile, runs: Set<RunFiles>): Promise<string> {
+    const name = urlSafeName(file.name);
     const location = `${this.url}/${randomBytes(12).toString("base64url")}/${name}`;
-    if (runs.size > 0) this.#held.set(location, { file, runs });
+    if (runs.size > 0) this.#files.set(location, { file, runs });
     else await this.#folder.remove(file);
     return location;
   }
@@ -177,15 +180,15 @@ export class OutputServer {
 /** The share of one run in its container's files. */
 export class RunFiles {
   readonly id: string;
-  readonly #sink: OutputServer;
+  readonly #server: OutputServer;
   readonly #prefix: string;
   readonly #placed = new Map<string, string>();
   #failure: Failure | undefined;
 
-  constructor(id: string, sink: OutputServer) {
+  constructor(id: string, server: OutputServer) {
     this.id = id;
-    this.#sink = sink;
-    this.#prefix = `${sink.url}/`;
+    this.#server = server;
+    this.#prefix = `${server.url}/`;
   }
 
   /** Why a file of this run is missing. */
@@ -204,25 +207,25 @@ export class RunFiles {
 
   /** @throws Failure for an address that stands for no file */
   find(location: string): LocalFile {
-    const file = this.#sink.find(this, location);
+    const file = this.#server.find(this, location);
     if (file) return file;
     throw external("the output has the address of a file that is not there, or not any more");
   }
 
   /** A file of this run that comes by another way than an upload. */
   add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
-    return this.#sink.add(this, content, name, mime_type);
+    return this.#server.add(this, content, name, mime_type);
   }
 
   /** The address of one that came inside a report: the same for the same, for reports repeat them. */
   async place(content: Content, name: string, mime_type: string): Promise<string> {
     const hash = createHash("sha256").update(`${mime_type}\n`);
-    const location = await this.#sink.place(this, hashed(content, hash), name, mime_type);
+    const location = await this.#server.place(this, hashed(content, hash), name, mime_type);
     const key = hash.digest("hex");
-    const known = this.#placed.get(key);
-    if (known !== undefined) await this.#sink.drop(location);
+    const existing = this.#placed.get(key);
+    if (existing !== undefined) await this.#server.drop(location);
     else this.#placed.set(key, location);
-    return known ?? location;
+    return existing ?? location;
   }
 
   fail(failure: Failure): void {
@@ -231,11 +234,11 @@ export class RunFiles {
 
   /** Waits until nothing is under way that may be this run's. */
   settle(): Promise<void> {
-    return this.#sink.settle(this);
+    return this.#server.settle(this);
   }
 
   end(): Promise<void> {
-    return this.#sink.end(this);
+    return this.#server.end(this);
   }
 }
 
@@ -246,7 +249,7 @@ async function* hashed(content: Content, hash: Hash): AsyncGenerator<Uint8Array>
   }
 }
 
-function failureOf(error: unknown, request: IncomingMessage, name: string): Failure {
+function uploadFailure(error: unknown, request: IncomingMessage, name: string): Failure {
   if (error instanceof Failure) return error;
   const why = request.complete ? messageOf(error) : "its connection was cut off";
   const failure = request.complete ? internal : external;
@@ -254,7 +257,7 @@ function failureOf(error: unknown, request: IncomingMessage, name: string): Fail
 }
 
 /** What the upload is called: no folders, nothing that no file name holds. */
-function nameOf(rest: string): string {
+function uploadName(rest: string): string {
   const [path = ""] = rest.split("?");
   return fileName(decoded(path));
 }
@@ -269,8 +272,8 @@ function decoded(text: string): string {
 
 export function fileName(path: string): string {
   const name = basename(path).replace(/[\p{Cc}\\]/gu, "_");
-  return /^\.*$/.test(name) ? "output" : name.slice(-MAX_NAME).toWellFormed();
+  return /^\.*$/.test(name) ? "output" : name.slice(-MAX_NAME_CHARS).toWellFormed();
 }
 
 /** For an address that everybody spells in the same way. */
-const plainName = (name: string): string => name.replace(/[^\w.-]/g, "_");
+const urlSafeName = (name: string): string => name.replace(/[^\w.-]/g, "_");

@@ -8,7 +8,7 @@ const globalV6 = blockList([GLOBAL_V6]);
 const notPublicV6 = blockList(NOT_PUBLIC_V6);
 
 /** Where a runner may fetch from. */
-export class Reach {
+export class AddressPolicy {
   readonly #allowed: BlockList;
 
   /** @param allow ranges in CIDR notation, whose addresses need be neither public nor https. */

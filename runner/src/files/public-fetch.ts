@@ -12,15 +12,15 @@ import { messageOf } from "../control-plane/error.ts";
 import { retryAfterMs } from "../control-plane/json-client.ts";
 import { VERSION } from "../version.ts";
 import type { Validators } from "./cache-record.ts";
-import type { Reach } from "./public-address.ts";
-import { permittedLookup, type Resolve, resolve } from "./public-lookup.ts";
+import type { AddressPolicy } from "./public-address.ts";
+import { permittedLookup, type Resolve, resolveAll } from "./public-lookup.ts";
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
-const MAY_PASS = [408, 425, 429, 500, 502, 503, 504];
+const TRANSIENT_STATUSES = [408, 425, 429, 500, 502, 503, 504];
 
 /** What another try may not meet again. */
-export class Trouble extends Error {
+export class TransientError extends Error {
   readonly retryAfterMs: number;
 
   constructor(message: string, retryAfterMs = 0) {
@@ -38,10 +38,10 @@ export interface Fetched {
 }
 
 export class PublicFetch {
-  readonly #reach: Reach;
+  readonly #reach: AddressPolicy;
   readonly #resolve: Resolve;
 
-  constructor(reach: Reach, look: Resolve = resolve) {
+  constructor(reach: AddressPolicy, look: Resolve = resolveAll) {
     this.#reach = reach;
     this.#resolve = look;
   }
@@ -55,14 +55,14 @@ export class PublicFetch {
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       this.#check(url);
       // A redirect may lead elsewhere today, where the same ETag means something else.
-      const conditions = known?.from === placeOf(url) ? conditionsOf(known) : {};
+      const conditions = known?.from === urlHash(url) ? conditionsOf(known) : {};
       const response = await this.#request(url, conditions, stop);
       const { statusCode: status = 0, headers } = response;
       const unchanged = status === 304 && Object.keys(conditions).length > 0;
       if (status === 200 || unchanged) {
-        if (!unchanged) refuseEncoded(response, url);
+        if (!unchanged) rejectEncoding(response, url);
         const validators = {
-          from: placeOf(url),
+          from: urlHash(url),
           etag: headers.etag,
           modified: headers["last-modified"],
         };
@@ -70,7 +70,7 @@ export class PublicFetch {
       }
       response.destroy();
       if (!REDIRECTS.includes(status) || headers.location === undefined) {
-        throw refusalOf(url, status, headers["retry-after"]);
+        throw statusError(url, status, headers["retry-after"]);
       }
       if (!URL.canParse(headers.location, url.href))
         throw external(`${url.host} redirects to no address`);
@@ -111,7 +111,7 @@ export class PublicFetch {
     outgoing.on("response", resolve).end();
     outgoing.on("error", (error) => {
       if (signal.aborted) reject(signal.reason);
-      else reject(error instanceof Failure ? error : troubleOf(url, error));
+      else reject(error instanceof Failure ? error : transientError(url, error));
     });
     return promise;
   }
@@ -123,10 +123,10 @@ export class PublicFetch {
 }
 
 /** Host, and the code of what happened there: the message may name an address of the network. */
-export function troubleOf({ host }: URL, error: unknown): Trouble {
+export function transientError({ host }: URL, error: unknown): TransientError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const why = typeof code === "string" ? code : messageOf(error);
-  return new Trouble(`${host} could not be read: ${why}`);
+  return new TransientError(`${host} could not be read: ${why}`);
 }
 
 /** The same for a name that there is not: who asks is not to learn the names of a network. */
@@ -135,13 +135,13 @@ const notPublic = ({ protocol, host }: URL): Failure =>
     ? external(`${host} is not fetched from over http: use an https address`)
     : external(`${host} has no public address`);
 
-const refusalOf = ({ host }: URL, status: number, retryAfter: string | undefined) => {
+const statusError = ({ host }: URL, status: number, retryAfter: string | undefined) => {
   const message = `${host} answered with status ${status}`;
-  if (!MAY_PASS.includes(status)) return external(message);
-  return new Trouble(message, retryAfterMs(retryAfter ?? null));
+  if (!TRANSIENT_STATUSES.includes(status)) return external(message);
+  return new TransientError(message, retryAfterMs(retryAfter ?? null));
 };
 
-function refuseEncoded(response: IncomingMessage, { host }: URL): void {
+function rejectEncoding(response: IncomingMessage, { host }: URL): void {
   const encoding = response.headers["content-encoding"] ?? "identity";
   if (encoding.trim().toLowerCase() === "identity") return;
   response.destroy();
@@ -152,7 +152,7 @@ function refuseEncoded(response: IncomingMessage, { host }: URL): void {
  * With the query, which may be what names the file; hashed, since it may hold a signature and this
  * is kept. Where the signature changes each time the file is fetched anew.
  */
-const placeOf = ({ href }: URL): string => createHash("sha256").update(href).digest("hex");
+const urlHash = ({ href }: URL): string => createHash("sha256").update(href).digest("hex");
 
 const conditionsOf = ({ etag, modified }: Validators): Record<string, string> => ({
   ...(etag === undefined ? {} : { "if-none-match": etag }),

@@ -4,16 +4,16 @@ import type { LookupFunction } from "node:net";
 
 export type Resolve = (name: string) => Promise<{ address: string; family: number }[]>;
 
-export const resolve: Resolve = (name) => resolveName(name, { all: true });
+export const resolveAll: Resolve = (name) => resolveName(name, { all: true });
 
 /** @param refusal the same for a name that there is not: who asks is not to learn a network's names */
 export function permittedLookup(
-  look: Resolve,
+  lookupAll: Resolve,
   permits: (address: string) => boolean,
   refusal: () => Error,
 ): LookupFunction {
   return (name, { all }, done) => {
-    look(name).then(
+    lookupAll(name).then(
       (found) => {
         const permitted = found.filter(({ address }) => permits(address));
         const [first] = permitted;
@@ -21,10 +21,10 @@ export function permittedLookup(
         else if (all) done(null, permitted);
         else done(null, first.address, first.family);
       },
-      (error) => done(isUnknown(error) ? refusal() : error, []),
+      (error) => done(isNotFound(error) ? refusal() : error, []),
     );
   };
 }
 
-const isUnknown = (error: unknown): boolean =>
+const isNotFound = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ENOTFOUND";

@@ -2,7 +2,7 @@
 import { external, type Failure } from "../containers/failure.ts";
 
 /** Ends what nothing comes from any more. */
-export class Patience {
+export class IdleTimeout {
   readonly #over = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly signal = this.#over.signal;
@@ -27,34 +27,34 @@ export class Patience {
 export interface Transfer {
   body: AsyncIterable<Uint8Array>;
   /** Bytes. */
-  max: number;
+  maxBytes: number;
   /** Bytes, where it is known how many they are to be. */
   expected?: number;
   onBytes: () => void;
   /** What becomes of an error of the body. */
-  asTrouble: (error: unknown) => unknown;
+  toError: (error: unknown) => unknown;
 }
 
-/** @throws Failure for too many bytes; what `asTrouble` makes of too few, or of a body's error. */
-export async function* transferred(transfer: Transfer): AsyncGenerator<Uint8Array> {
-  const { body, max, expected, onBytes, asTrouble } = transfer;
+/** @throws Failure for too many bytes; what `toError` makes of too few, or of a body's error. */
+export async function* limitTransfer(transfer: Transfer): AsyncGenerator<Uint8Array> {
+  const { body, maxBytes, expected, onBytes, toError } = transfer;
   let size = 0;
-  for await (const chunk of translated(body, asTrouble)) {
+  for await (const chunk of translated(body, toError)) {
     size += chunk.length;
     onBytes();
-    if (size > max) throw tooLarge(max);
+    if (size > maxBytes) throw tooLarge(maxBytes);
     yield chunk;
   }
   if (expected !== undefined && size !== expected) {
-    throw asTrouble(new Error(`${size} bytes came of ${expected}`));
+    throw toError(new Error(`${size} bytes came of ${expected}`));
   }
 }
 
-async function* translated(body: Transfer["body"], asTrouble: Transfer["asTrouble"]) {
+async function* translated(body: Transfer["body"], toError: Transfer["toError"]) {
   try {
     yield* body;
   } catch (error) {
-    throw asTrouble(error);
+    throw toError(error);
   }
 }
 

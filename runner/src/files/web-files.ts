@@ -2,42 +2,42 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { external } from "../containers/failure.ts";
 import { backoff } from "../lib/retry.ts";
-import type { FileCache, Held } from "./cache.ts";
-import type { Facts } from "./cache-record.ts";
+import type { FileInfo } from "./cache-record.ts";
+import type { CachedFile, FileCache } from "./file-cache.ts";
 import { webName } from "./file-name.ts";
-import { type Fetched, type PublicFetch, Trouble, troubleOf } from "./public-fetch.ts";
-import { Shared } from "./shared.ts";
-import { Patience, tooLarge, transferred } from "./transfer.ts";
+import { type Fetched, type PublicFetch, TransientError, transientError } from "./public-fetch.ts";
+import { SharedWork } from "./shared-work.ts";
+import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";
 
 const ATTEMPTS = 3;
 const DELAYS = { base: 250, max: 4_000 };
 
-export interface Times {
+export interface Timeouts {
   /** Without a byte, ms. */
-  silence: number;
+  idleMs: number;
   /** For one try in all, ms. */
-  total: number;
+  totalMs: number;
 }
 
 /** 10 GB in an hour are 3 MB/s; the deadline of the prediction is most often sooner. */
-const TIMES: Times = { silence: 30_000, total: 3_600_000 };
+const TIMEOUTS: Timeouts = { idleMs: 30_000, totalMs: 3_600_000 };
 
 interface Receipt {
   url: URL;
   /** What it is called in the cache. */
   source: string;
   onBytes: () => void;
-  asTrouble: (error: unknown) => Trouble;
+  toError: (error: unknown) => TransientError;
 }
 
 export class WebFiles {
   readonly #fetch: PublicFetch;
   readonly #cache: FileCache;
   readonly #max: number;
-  readonly #times: Times;
-  readonly #shared = new Shared<Held, undefined>();
+  readonly #times: Timeouts;
+  readonly #shared = new SharedWork<CachedFile, undefined>();
 
-  constructor(fetch: PublicFetch, cache: FileCache, max: number, times = TIMES) {
+  constructor(fetch: PublicFetch, cache: FileCache, max: number, times = TIMEOUTS) {
     this.#fetch = fetch;
     this.#cache = cache;
     this.#max = max;
@@ -49,7 +49,7 @@ export class WebFiles {
    * that it takes would tell them that somebody has
    * @throws Failure; the signal's reason
    */
-  async open(address: string, key: string, signal: AbortSignal): Promise<Held> {
+  async open(address: string, key: string, signal: AbortSignal): Promise<CachedFile> {
     if (!URL.canParse(address)) throw external("it is no address: use https, or a data URI");
     const url = new URL(address);
     url.hash = "";
@@ -58,13 +58,13 @@ export class WebFiles {
     return this.#shared.join(source, undefined, signal, work);
   }
 
-  async #retried(url: URL, source: string, stop: AbortSignal): Promise<Held> {
+  async #retried(url: URL, source: string, stop: AbortSignal): Promise<CachedFile> {
     for (let failures = 1; ; failures++) {
       try {
         return await this.#attempt(url, source, stop);
       } catch (error) {
         stop.throwIfAborted();
-        if (!(error instanceof Trouble)) throw error;
+        if (!(error instanceof TransientError)) throw error;
         if (failures === ATTEMPTS) throw external(error.message, { cause: error });
         const delay = Math.max(error.retryAfterMs, backoff(failures, DELAYS));
         await sleep(delay, undefined, { signal: stop });
@@ -72,30 +72,30 @@ export class WebFiles {
     }
   }
 
-  async #attempt(url: URL, source: string, stop: AbortSignal): Promise<Held> {
-    const patience = new Patience(this.#times.silence);
-    const total = AbortSignal.timeout(this.#times.total);
-    const signal = AbortSignal.any([stop, patience.signal, total]);
-    const asTrouble = (error: unknown) => troubleOf(url, signal.aborted ? signal.reason : error);
-    const known = await this.#cache.find(source);
+  async #attempt(url: URL, source: string, stop: AbortSignal): Promise<CachedFile> {
+    const idle = new IdleTimeout(this.#times.idleMs);
+    const total = AbortSignal.timeout(this.#times.totalMs);
+    const signal = AbortSignal.any([stop, idle.signal, total]);
+    const toError = (error: unknown) => transientError(url, signal.aborted ? signal.reason : error);
+    const cached = await this.#cache.find(source);
     try {
-      const answer = await this.#fetch.get(url, known?.facts.validators, signal);
-      if (known && answer.unchanged) return known;
-      known?.release();
-      const { refresh: onBytes } = patience;
-      return await this.#receive({ url, source, onBytes, asTrouble }, answer);
+      const answer = await this.#fetch.get(url, cached?.info.validators, signal);
+      if (cached && answer.unchanged) return cached;
+      cached?.release();
+      const { refresh: onBytes } = idle;
+      return await this.#receive({ url, source, onBytes, toError }, answer);
     } catch (error) {
-      known?.release();
-      throw signal.aborted ? asTrouble(error) : error;
+      cached?.release();
+      throw signal.aborted ? toError(error) : error;
     } finally {
-      patience.end();
+      idle.end();
     }
   }
 
   #receive(
-    { url, source, onBytes, asTrouble }: Receipt,
+    { url, source, onBytes, toError }: Receipt,
     { body, validators }: Fetched,
-  ): Promise<Held> {
+  ): Promise<CachedFile> {
     const {
       "content-length": length,
       "content-type": type,
@@ -103,12 +103,12 @@ export class WebFiles {
     } = body.headers;
     const expected = length === undefined ? undefined : Number(length);
     if (expected !== undefined && expected > this.#max) throw tooLarge(this.#max);
-    const about: Facts = {
+    const info: FileInfo = {
       name: webName(url, disposition),
       mime_type: type ?? "application/octet-stream",
       validators,
     };
-    const bytes = transferred({ body, max: this.#max, expected, onBytes, asTrouble });
-    return this.#cache.store(source, about, bytes, expected);
+    const bytes = limitTransfer({ body, maxBytes: this.#max, expected, onBytes, toError });
+    return this.#cache.store(source, info, bytes, expected);
   }
 }

@@ -6,19 +6,19 @@ import { Failure } from "../containers/failure.ts";
 const { depth, values } = OUTPUT_BOUNDS;
 
 /** A container has answered, with too much. */
-export class Excess extends Failure {}
+export class TooLarge extends Failure {}
 
 /** What is not even to be parsed; undefined for what may be. */
-export function excessOf(text: string): Excess | undefined {
+export function findExcess(text: string): TooLarge | undefined {
   const passed = passedBound(text, OUTPUT_BOUNDS);
   if (!passed) return undefined;
-  const most = passed === "depth" ? `${depth} levels of lists and objects` : `${values} values`;
-  return new Excess("external", `the container answered with more than ${most}`);
+  const limit = passed === "depth" ? `${depth} levels of lists and objects` : `${values} values`;
+  return new TooLarge("external", `the container answered with more than ${limit}`);
 }
 
 /** @throws SyntaxError, Excess */
-export function parseJson(text: string): unknown {
-  const excess = excessOf(text);
+export function parseBoundedJson(text: string): unknown {
+  const excess = findExcess(text);
   if (excess) throw excess;
   return JSON.parse(text);
 }

@@ -8,10 +8,10 @@
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Limits, VendoraCall } from "../../../src/protocol/runner.ts";
-import type { Sink } from "../jobs/executor.ts";
-import type { Keep } from "./report.ts";
+import type { RunReporter } from "../jobs/executor.ts";
+import type { SaveFile } from "./read-report.ts";
 
-export interface Connection {
+export interface ContainerConnection {
   address: URL;
   /** What the container proves itself with towards the receiver; no other container knows it. */
   token: string;
@@ -19,7 +19,7 @@ export interface Connection {
   /** Tells what it prints, from its beginning on, until the result is called. */
   follow(listener: (text: string) => void): () => void;
   /** Aborted when the container has ended; its reason is the Failure to report. */
-  gone: AbortSignal;
+  ended: AbortSignal;
 }
 
 export interface Run {
@@ -30,9 +30,9 @@ export interface Run {
   model: string;
   input: Record<string, Json>;
   limits: Limits;
-  sink: Sink;
+  reporter: RunReporter;
   /** Takes a file of the output that comes inside of it; absent where there are none. */
-  keep?: Keep | undefined;
+  saveFile?: SaveFile | undefined;
   /** Stop the model. */
   stop: AbortSignal;
 }
@@ -45,14 +45,14 @@ export interface Outcome {
    */
   container: "kept" | "retired" | "killed";
   /** It failed by what it was asked, and has used nothing. */
-  refused?: boolean;
+  inputRejected?: boolean;
   /** It failed, and that says nothing against the container, which did its part. */
-  excused?: boolean;
+  notContainersFault?: boolean;
   /**
    * The container would not take it, and it has not begun: another container may take it. `full`:
    * it said that it has no room.
    */
-  untaken?: "refused" | "full";
+  notAccepted?: "refused" | "full";
   /** It failed, and the container may have died of it. Told when that has shown; nobody joins before. */
   verdict?: Promise<"kept" | "retired">;
 }
@@ -61,7 +61,7 @@ export interface Session {
   /** Whether its outputs have files in them, as far as it has told. */
   readonly declaresFiles: boolean;
   /** Whether a run ends with its connection: then an abandoned one is stopped, not killed for. */
-  readonly endsByClosing: boolean;
+  readonly stopsOnDisconnect: boolean;
   /** Never rejects: whatever goes wrong is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
   shutdown(): Promise<void>;
@@ -74,7 +74,7 @@ export interface ServerInterface {
   environment(maxConcurrency: number, token: string): Record<string, string>;
   /** Rejects with a Failure when the container will never be ready, or when `gone` or `stop`. */
   connect(
-    connection: Connection,
+    connection: ContainerConnection,
     report: (logs: string) => void,
     stop: AbortSignal,
   ): Promise<Session>;
@@ -83,27 +83,27 @@ export interface ServerInterface {
 /** How long things may take, ms. */
 export interface Timing {
   /** Between two looks at a container that is not ready, in its first second and after. */
-  readinessPoll: number;
+  readinessPollMs: number;
   /** Between two looks at a container that is at work. */
-  healthPoll: number;
+  healthPollMs: number;
   /** A broken connection is the first that is seen of a crash: how long its exit may take. */
-  exitNotice: number;
+  exitNoticeMs: number;
   /** After a failed run, how long a container is looked at before it gets another one. */
-  failureWatch: number;
+  failureWatchMs: number;
   /** From the cancel of a run to the kill of its container. */
-  cancelGrace: number;
+  cancelGraceMs: number;
   /** Between two looks whether a server has let go of a request that was closed, at least. */
-  releasePoll: number;
+  releasePollMs: number;
   /** From the polite request to end to the kill. */
-  stopGrace: number;
+  stopGraceMs: number;
 }
 
 export const DEFAULT_TIMING: Timing = {
-  readinessPoll: 100,
-  healthPoll: 5_000,
-  exitNotice: 2_000,
-  failureWatch: 250,
-  cancelGrace: 30_000,
-  releasePoll: 1_250,
-  stopGrace: 5_000,
+  readinessPollMs: 100,
+  healthPollMs: 5_000,
+  exitNoticeMs: 2_000,
+  failureWatchMs: 250,
+  cancelGraceMs: 30_000,
+  releasePollMs: 1_250,
+  stopGraceMs: 5_000,
 };

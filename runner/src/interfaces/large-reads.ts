@@ -8,20 +8,20 @@ import { Mutex } from "../lib/mutex.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "./read-turn.ts";
 
 export class LargeReads {
-  readonly #line = new Mutex();
-  readonly #milliseconds: number;
+  readonly #mutex = new Mutex();
+  readonly #turnMs: number;
 
   /** Of a turn. */
-  constructor(milliseconds = TURN_MS) {
-    this.#milliseconds = milliseconds;
+  constructor(turnMs = TURN_MS) {
+    this.#turnMs = turnMs;
   }
 
   /** For one answer; `end` is for those who wait. */
-  of(answer: IncomingMessage, end: AbortSignal): LargeRead {
-    const milliseconds = this.#milliseconds;
-    const words = `of a large answer of the container less than 1 MB came in ${milliseconds / 1e3} s`;
-    const giveUp = () => void answer.destroy(external(words));
-    return new LargeRead(new ReadTurn({ line: this.#line, milliseconds, end, giveUp }), end);
+  open(answer: IncomingMessage, end: AbortSignal): LargeRead {
+    const turnMs = this.#turnMs;
+    const message = `of a large answer of the container less than 1 MB came in ${turnMs / 1e3} s`;
+    const onStalled = () => void answer.destroy(external(message));
+    return new LargeRead(new ReadTurn({ mutex: this.#mutex, turnMs, end, onStalled }), end);
   }
 }
 
@@ -39,10 +39,10 @@ export class LargeRead {
    * large, and ends it once that is not.
    * @throws the signal's reason
    */
-  async holds(size: number): Promise<void> {
+  async progress(size: number): Promise<void> {
     if (size <= MEGABYTE) return this.done();
-    await this.#turn.holds(size);
-    if (!this.#turn.begun) await this.#turn.begin(this.#end);
+    await this.#turn.progress(size);
+    if (!this.#turn.isActive) await this.#turn.begin(this.#end);
   }
 
   done(): void {

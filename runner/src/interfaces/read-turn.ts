@@ -11,60 +11,60 @@ export const MEGABYTE = 1024 ** 2;
 export const TURN_MS = 30_000;
 
 export interface ReadTurnOptions {
-  line: Mutex;
+  mutex: Mutex;
   /** Milliseconds of a turn. */
-  milliseconds: number;
+  turnMs: number;
   /** For who waits for another turn. */
   end: AbortSignal;
   /** It dribbles. */
-  giveUp: () => void;
+  onStalled: () => void;
 }
 
 export class ReadTurn {
   readonly #options: ReadTurnOptions;
-  #leave: (() => void) | undefined;
+  #release: (() => void) | undefined;
   #clock: NodeJS.Timeout | undefined;
   #size = 0;
   #sizeBefore = 0;
-  #lasted = false;
+  #shouldYield = false;
 
   constructor(options: ReadTurnOptions) {
     this.#options = options;
   }
 
-  get begun(): boolean {
-    return this.#leave !== undefined;
+  get isActive(): boolean {
+    return this.#release !== undefined;
   }
 
   /** @throws the signal's reason, when that comes before the turn does */
   async begin(wait: AbortSignal): Promise<void> {
-    const { line, milliseconds } = this.#options;
-    this.#leave = await line.enter(wait);
+    const { mutex, turnMs } = this.#options;
+    this.#release = await mutex.enter(wait);
     this.#sizeBefore = this.#size;
-    this.#clock = setInterval(() => this.#look(), milliseconds);
+    this.#clock = setInterval(() => this.#check(), turnMs);
   }
 
   /**
    * Told how much there is by now; waits where others have their turn first.
    * @throws the signal's reason
    */
-  async holds(size: number): Promise<void> {
+  async progress(size: number): Promise<void> {
     this.#size = size;
-    if (!this.#lasted) return;
+    if (!this.#shouldYield) return;
     this.end();
     await this.begin(this.#options.end);
   }
 
   end(): void {
     clearInterval(this.#clock);
-    this.#lasted = false;
-    this.#leave?.();
-    this.#leave = undefined;
+    this.#shouldYield = false;
+    this.#release?.();
+    this.#release = undefined;
   }
 
-  #look(): void {
-    if (this.#size - this.#sizeBefore < MEGABYTE) return this.#options.giveUp();
+  #check(): void {
+    if (this.#size - this.#sizeBefore < MEGABYTE) return this.#options.onStalled();
     this.#sizeBefore = this.#size;
-    this.#lasted = this.#options.line.length > 1;
+    this.#shouldYield = this.#options.mutex.length > 1;
   }
 }

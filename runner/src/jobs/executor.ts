@@ -8,7 +8,7 @@ import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/
 import type { Job } from "../../../src/protocol/runner.ts";
 
 /** Where a run puts what it has to say, in order. None of these waits or throws. */
-export interface Sink {
+export interface RunReporter {
   setup(progress: SetupProgress): void;
   output(value: Json): void;
   /**
@@ -17,9 +17,9 @@ export interface Sink {
    */
   reserve(bytes: number): boolean;
   /** An output as its JSON, for which there was room. */
-  prepared(json: string): void;
+  outputJson(json: string): void;
   /** An output for which there was room, and that is stored. */
-  stored(value: StoredValue): void;
+  storedOutput(value: StoredValue): void;
   logs(text: string): void;
   metrics(metrics: Metrics): void;
 }
@@ -57,7 +57,7 @@ export interface Executor {
   /** `repository@digest` of the images on the box, as last looked up. */
   images(): string[];
   /** Runs one job to its end. Never rejects: whatever goes wrong is a `failed` finish. */
-  run(job: RunnableJob, sink: Sink, signals: RunSignals): Promise<Finish>;
+  run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<Finish>;
   /** Stops every container. */
   close(): Promise<void>;
 }

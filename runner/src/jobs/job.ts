@@ -19,7 +19,7 @@ export interface JobOptions {
   controlPlane: Pick<ControlPlane, "channel" | "finish" | "input">;
   settings: RunnerSettings;
   /** Takes the receipt of having been heard at the prediction. */
-  onHeard: (receipt: string) => void;
+  onReceipt: (receipt: string) => void;
   log: Log;
 }
 
@@ -53,7 +53,7 @@ export class Job {
       post: (frame, signal) => controlPlane.finish(order.lease, frame, signal),
       settings,
       outbox: this.#reporter,
-      onHeard: options.onHeard,
+      onReceipt: options.onReceipt,
       onCancel: (reason) => {
         this.#log.info("cancel asked for", { reason });
         this.#cancel.abort();
@@ -73,8 +73,8 @@ export class Job {
   }
 
   /** Gives the job back unless the model has begun to work on it. */
-  handBack(reason: string): void {
-    if (!this.#reporter.begun) this.release(reason);
+  releaseUnstarted(reason: string): void {
+    if (!this.#reporter.started) this.release(reason);
   }
 
   /**
@@ -83,7 +83,7 @@ export class Job {
    */
   release(reason: string): void {
     if (this.#reporter.finished) return;
-    if (!this.#reporter.produced) this.#channel.release(reason);
+    if (!this.#reporter.hasOutput) this.#channel.release(reason);
     this.#stop({ source: "internal", message: `The run was ended: ${reason}` });
   }
 

@@ -1,5 +1,5 @@
 /**
- * What a run has said and the prediction does not have yet: the sink that gathers it, merges
+ * What a run has said and the prediction does not have yet: the reporter that gathers it, merges
  * what may be merged, keeps the limits, and hands it out in portions for the frames.
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
@@ -13,7 +13,7 @@ import {
   type StoredValue,
 } from "../../../src/protocol/event.ts";
 import type { Limits } from "../../../src/protocol/runner.ts";
-import type { Sink } from "./executor.ts";
+import type { RunReporter } from "./executor.ts";
 import { isPreamble } from "./token-estimate.ts";
 
 /**
@@ -51,10 +51,10 @@ interface Entry {
   event: ReportedEvent | string;
   bytes: number;
   /** An output that says something. */
-  awaited?: boolean;
+  isText?: boolean;
 }
 
-export class Reporter implements Sink {
+export class Reporter implements RunReporter {
   readonly #options: ReporterOptions;
   #entries: Entry[] = [];
   #finish: Finish | undefined;
@@ -63,28 +63,28 @@ export class Reporter implements Sink {
   #logsCut = false;
   #outputs = 0;
   /** Events of other kinds, as they are sent. */
-  #notes = 0;
+  #otherEvents = 0;
   #breached = false;
   /** The first output that says something is waited for, those after it can be gathered. */
   #firstOutput: "ahead" | "waiting" | "taken" = "ahead";
-  #begun = false;
-  #produced = false;
+  #started = false;
+  #hasOutput = false;
 
   constructor(options: ReporterOptions) {
     const { output_bytes, logs_bytes } = options.limits;
     this.#options = options;
     this.#outputRoom = output_bytes;
-    this.#logsRoom = Math.max(0, logs_bytes - Buffer.byteLength(this.#longer));
+    this.#logsRoom = Math.max(0, logs_bytes - Buffer.byteLength(this.#tooLongNotice));
   }
 
   /** The model has been asked to run, as far as one can tell. */
-  get begun(): boolean {
-    return this.#begun;
+  get started(): boolean {
+    return this.#started;
   }
 
   /** There is output, here or at the prediction. */
-  get produced(): boolean {
-    return this.#produced;
+  get hasOutput(): boolean {
+    return this.#hasOutput;
   }
 
   get finished(): boolean {
@@ -102,7 +102,7 @@ export class Reporter implements Sink {
 
   setup(progress: SetupProgress): void {
     const { logs, ...rest } = progress;
-    if (progress.phase === "ready") this.#begun = true;
+    if (progress.phase === "ready") this.#started = true;
     const kept = this.#withinLogs(logs ?? "");
     // That it has printed something says nothing once that is cut.
     if (kept === "" && (!logs || rest.phase === "ready")) this.#add({ event: "setup", data: rest });
@@ -110,17 +110,17 @@ export class Reporter implements Sink {
   }
 
   output(value: Json): void {
-    this.#begun = true;
-    const event = outputOf(JSON.stringify(value));
+    this.#started = true;
+    const event = outputEvent(JSON.stringify(value));
     const bytes = Buffer.byteLength(event);
-    if (this.reserve(bytes)) this.#addOutput({ event, bytes, awaited: !isPreamble(value) });
+    if (this.reserve(bytes)) this.#addOutput({ event, bytes, isText: !isPreamble(value) });
   }
 
-  prepared(json: string): void {
-    this.#begun = true;
-    const event = outputOf(json);
+  outputJson(json: string): void {
+    this.#started = true;
+    const event = outputEvent(json);
     const bytes = Buffer.byteLength(event);
-    if (!this.#breached) this.#addOutput({ event, bytes, awaited: true });
+    if (!this.#breached) this.#addOutput({ event, bytes, isText: true });
   }
 
   reserve(bytes: number): boolean {
@@ -137,19 +137,19 @@ export class Reporter implements Sink {
     this.#options.onBreach(message);
   }
 
-  stored(value: StoredValue): void {
-    this.#begun = true;
+  storedOutput(value: StoredValue): void {
+    this.#started = true;
     const event = { event: "stored", data: value } as const;
-    if (!this.#breached) this.#addOutput({ event, bytes: bytesOf(event), awaited: true });
+    if (!this.#breached) this.#addOutput({ event, bytes: bytesOf(event), isText: true });
   }
 
   logs(text: string): void {
-    this.#begun = true;
+    this.#started = true;
     for (const data of pieces(this.#withinLogs(text))) this.#add({ event: "logs", data });
   }
 
   metrics(metrics: Metrics): void {
-    this.#begun = true;
+    this.#started = true;
     // Counted as output: a model may not fill the memory with names of metrics either. But what
     // was used is told, also of a run that was stopped because it had put out too much.
     const bytes = bytesOf({ event: "metrics", data: metrics });
@@ -177,7 +177,7 @@ export class Reporter implements Sink {
       count++;
     }
     const taken = this.#entries.splice(0, count);
-    const awaited = this.#firstOutput === "waiting" && taken.some((entry) => entry.awaited);
+    const awaited = this.#firstOutput === "waiting" && taken.some((entry) => entry.isText);
     if (awaited) this.#firstOutput = "taken";
     const events = taken.map(({ event }) =>
       typeof event === "string" ? event : JSON.stringify(event),
@@ -192,8 +192,8 @@ export class Reporter implements Sink {
       return this.#breach(`${limit}: have the model put out several as one`);
     }
     this.#outputs += 1;
-    this.#produced = true;
-    if (this.#firstOutput === "ahead" && entry.awaited) this.#firstOutput = "waiting";
+    this.#hasOutput = true;
+    if (this.#firstOutput === "ahead" && entry.isText) this.#firstOutput = "waiting";
     this.#entries.push(entry);
     this.#options.onChange();
   }
@@ -208,21 +208,21 @@ export class Reporter implements Sink {
       last.bytes += entry.bytes;
     } else {
       this.#entries.push(entry);
-      this.#notes += 1;
+      this.#otherEvents += 1;
     }
     this.#options.onChange();
   }
 
-  get #longer(): string {
-    return cut(`is longer than ${this.#options.limits.logs_bytes} bytes`);
+  get #tooLongNotice(): string {
+    return cutNotice(`is longer than ${this.#options.limits.logs_bytes} bytes`);
   }
 
   /** The text as far as there is room for it; where the room ends, it says so. */
   #withinLogs(text: string): string {
     if (this.#logsCut) return "";
-    if (this.#notes >= MAX_NOTES) {
+    if (this.#otherEvents >= MAX_NOTES) {
       this.#logsCut = true;
-      return text && cut(`has come in more than ${MAX_NOTES} pieces`);
+      return text && cutNotice(`has come in more than ${MAX_NOTES} pieces`);
     }
     const bytes = Buffer.from(text);
     this.#logsRoom -= bytes.length;
@@ -230,11 +230,11 @@ export class Reporter implements Sink {
     this.#logsCut = true;
     const kept = bytes.subarray(0, bytes.length + this.#logsRoom).toString();
     // A character that was cut in two decodes to U+FFFD.
-    return kept.replace(/\uFFFD+$/u, "") + this.#longer;
+    return kept.replace(/\uFFFD+$/u, "") + this.#tooLongNotice;
   }
 }
 
-const cut = (why: string) => `\n[auspex] The log is cut here: it ${why}.\n`;
+const cutNotice = (why: string) => `\n[auspex] The log is cut here: it ${why}.\n`;
 
 /** None of them tears a character in two; nothing of nothing. */
 function* pieces(text: string): Generator<string> {
@@ -246,7 +246,7 @@ function* pieces(text: string): Generator<string> {
   }
 }
 
-const outputOf = (json: string) => `{"event":"output","data":${json}}`;
+const outputEvent = (json: string) => `{"event":"output","data":${json}}`;
 
 const bytesOf = (event: ReportedEvent) => Buffer.byteLength(JSON.stringify(event));
 

@@ -1,12 +1,12 @@
 /** The jobs this runner has, and the room for more. */
 import type { Job } from "./job.ts";
 
-type Running = Pick<Job, "id" | "run" | "handBack" | "release">;
+type Running = Pick<Job, "id" | "run" | "releaseUnstarted" | "release">;
 
 export class Slots {
   readonly #slots: number;
   readonly #running = new Map<Running, Promise<void>>();
-  #leaving: string | undefined;
+  #drainReason: string | undefined;
   #onChange: () => void = () => {};
 
   constructor(slots: number) {
@@ -27,7 +27,7 @@ export class Slots {
   }
 
   start(job: Running): void {
-    if (this.#leaving !== undefined) job.release(this.#leaving);
+    if (this.#drainReason !== undefined) job.release(this.#drainReason);
     const run = job.run().then(() => {
       this.#running.delete(job);
       this.#onChange();
@@ -37,9 +37,9 @@ export class Slots {
   }
 
   /** From now on jobs that have not begun are handed back; those that have go on. */
-  leave(reason: string): void {
-    this.#leaving = reason;
-    for (const job of this.#running.keys()) job.handBack(reason);
+  drain(reason: string): void {
+    this.#drainReason = reason;
+    for (const job of this.#running.keys()) job.releaseUnstarted(reason);
   }
 
   /** Ends everything, whatever it is at. */

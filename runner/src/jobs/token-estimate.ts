@@ -3,70 +3,71 @@ import type { Json } from "../../../src/protocol/common.ts";
 import { isObject, type JsonObject } from "../lib/json-object.ts";
 
 /** Where requests have texts for the model; addresses of images and ids are none. */
-const ASKED = ["messages", "input", "instructions"];
-const TEXTS = ["content", "text", "output", "arguments", "refusal", "reasoning_content"];
+const INPUT_FIELDS = ["messages", "input", "instructions"];
+const TEXT_FIELDS = ["content", "text", "output", "arguments", "refusal", "reasoning_content"];
 
 /** Deeper than requests mean, and not too deep for the stack. */
 const MAX_DEPTH = 20;
 
 /** Characters in an input. A number stands for a token, as in lists of them: as many as one has. */
-export const charactersOf = (input: Record<string, Json>, perToken: number): number =>
-  ASKED.reduce((sum, name) => sum + asked(input[name], perToken, 0), 0);
+export const inputCharacters = (input: Record<string, Json>, perToken: number): number =>
+  INPUT_FIELDS.reduce((sum, name) => sum + countCharacters(input[name], perToken, 0), 0);
 
-function asked(value: Json | undefined, perToken: number, depth: number): number {
+function countCharacters(value: Json | undefined, perToken: number, depth: number): number {
   if (typeof value === "string") return value.length;
   if (typeof value === "number") return perToken;
   if (depth > MAX_DEPTH) return 0;
   const parts = Array.isArray(value)
     ? value
     : isObject(value)
-      ? [...TEXTS, "tool_calls", "function"].map((name) => value[name])
+      ? [...TEXT_FIELDS, "tool_calls", "function"].map((name) => value[name])
       : [];
-  return parts.reduce<number>((sum, part) => sum + asked(part, perToken, depth + 1), 0);
+  return parts.reduce<number>((sum, part) => sum + countCharacters(part, perToken, depth + 1), 0);
 }
 
 /** Characters of text in an output, whichever of the convention's shapes it has. */
-export function lengthOf(output: Json): number {
+export function outputCharacters(output: Json): number {
   if (typeof output === "string") return output.length;
   if (!isObject(output)) return 0;
   const { choices, delta, type } = output;
-  if (Array.isArray(choices)) return sum(choices, inChoice);
-  // Events of a response: their last repeats what the pieces before it have said.
+  if (Array.isArray(choices)) return sum(choices, choiceCharacters);
+  // Events of a response: their last repeats what the pieces before it have message.
   if (typeof type === "string") return typeof delta === "string" ? delta.length : 0;
-  return Array.isArray(output.output) ? sum(output.output, inItem) : 0;
+  return Array.isArray(output.output) ? sum(output.output, itemCharacters) : 0;
 }
 
-/** Of the convention's streams: what comes before anything is said, as a role does. */
+/** Of the convention's streams: what comes before anything is message, as a role does. */
 export function isPreamble(output: Json): boolean {
   if (!isObject(output)) return false;
   const { choices, type } = output;
   const isPiece = typeof type === "string" && type.startsWith("response.");
-  return (isPiece || Array.isArray(choices)) && lengthOf(output) === 0;
+  return (isPiece || Array.isArray(choices)) && outputCharacters(output) === 0;
 }
 
-function inChoice(choice: Json): number {
+function choiceCharacters(choice: Json): number {
   if (!isObject(choice)) return 0;
-  const said = isObject(choice.delta) ? choice.delta : choice.message;
-  if (!isObject(said)) return 0;
-  const { content, refusal, reasoning_content: thought, reasoning, tool_calls: calls } = said;
-  const text = size(content) + size(refusal) + size(thought ?? reasoning);
-  return Array.isArray(calls) ? text + sum(calls, inCall) : text;
+  const message = isObject(choice.delta) ? choice.delta : choice.message;
+  if (!isObject(message)) return 0;
+  const { content, refusal, reasoning_content: thought, reasoning, tool_calls: calls } = message;
+  const text = textLength(content) + textLength(refusal) + textLength(thought ?? reasoning);
+  return Array.isArray(calls) ? text + sum(calls, callCharacters) : text;
 }
 
-const inCall = (call: Json) =>
-  isObject(call) && isObject(call.function) ? inFunction(call.function) : 0;
+const callCharacters = (call: Json) =>
+  isObject(call) && isObject(call.function) ? functionCharacters(call.function) : 0;
 
-const inFunction = ({ name, arguments: given }: JsonObject) => size(name) + size(given);
+const functionCharacters = ({ name, arguments: args }: JsonObject) =>
+  textLength(name) + textLength(args);
 
 /** An item of a response: a message, reasoning, a call. */
-function inItem(item: Json): number {
+function itemCharacters(item: Json): number {
   if (!isObject(item)) return 0;
   const parts = [item.content, item.summary].flatMap((list) => (Array.isArray(list) ? list : []));
-  const inPart = (part: Json) => (isObject(part) ? size(part.text ?? part.refusal) : 0);
-  return inFunction(item.type === "function_call" ? item : {}) + sum(parts, inPart);
+  const inPart = (part: Json) => (isObject(part) ? textLength(part.text ?? part.refusal) : 0);
+  return functionCharacters(item.type === "function_call" ? item : {}) + sum(parts, inPart);
 }
 
-const size = (value: Json | undefined) => (typeof value === "string" ? value.length : 0);
+const textLength = (value: Json | undefined) => (typeof value === "string" ? value.length : 0);
 
 const sum = (list: Json[], length: (value: Json) => number) =>
   list.reduce<number>((total, value) => total + length(value), 0);

@@ -6,8 +6,8 @@ import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import { isObject } from "../lib/json-object.ts";
-import type { Sink } from "./executor.ts";
-import { charactersOf, lengthOf } from "./token-estimate.ts";
+import type { RunReporter } from "./executor.ts";
+import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 
 /** English text in the tokens of most models. */
 const CHARACTERS_PER_TOKEN = 4;
@@ -17,62 +17,62 @@ interface Tokens {
   output?: number | undefined;
 }
 
-export class TokenUsage implements Sink {
-  readonly #sink: Sink;
+export class TokenUsage implements RunReporter {
+  readonly #reporter: RunReporter;
   readonly #call: VendoraCall;
   readonly #input: Record<string, Json>;
-  #said: Tokens = {};
-  #reported: Tokens = {};
+  #usage: Tokens = {};
+  #metrics: Tokens = {};
   #characters = 0;
 
-  constructor(sink: Sink, call: VendoraCall, input: Record<string, Json>) {
-    this.#sink = sink;
+  constructor(reporter: RunReporter, call: VendoraCall, input: Record<string, Json>) {
+    this.#reporter = reporter;
     this.#call = call;
     this.#input = input;
   }
 
   setup(progress: SetupProgress): void {
-    this.#sink.setup(progress);
+    this.#reporter.setup(progress);
   }
 
   logs(text: string): void {
-    this.#sink.logs(text);
+    this.#reporter.logs(text);
   }
 
   reserve(bytes: number): boolean {
-    return this.#sink.reserve(bytes);
+    return this.#reporter.reserve(bytes);
   }
 
-  prepared(json: string): void {
-    this.#sink.prepared(json);
+  outputJson(json: string): void {
+    this.#reporter.outputJson(json);
   }
 
-  stored(value: StoredValue): void {
-    this.#sink.stored(value);
+  storedOutput(value: StoredValue): void {
+    this.#reporter.storedOutput(value);
   }
 
   output(value: Json): void {
-    this.#said = merged(this.#said, usageIn(value));
-    this.#characters += lengthOf(value);
-    this.#sink.output(value);
+    this.#usage = mergeTokens(this.#usage, readUsage(value));
+    this.#characters += outputCharacters(value);
+    this.#reporter.output(value);
   }
 
   /** Language models on Replicate say `input_token_count`. */
   metrics(metrics: Metrics): void {
-    this.#reported = merged(this.#reported, {
-      input: count(metrics.input_tokens) ?? count(metrics.input_token_count),
-      output: count(metrics.output_tokens) ?? count(metrics.output_token_count),
+    this.#metrics = mergeTokens(this.#metrics, {
+      input: tokenCount(metrics.input_tokens) ?? tokenCount(metrics.input_token_count),
+      output: tokenCount(metrics.output_tokens) ?? tokenCount(metrics.output_token_count),
     });
-    this.#sink.metrics(metrics);
+    this.#reporter.metrics(metrics);
   }
 
   /** After the last output. Runs that failed or were stopped have used what they have, too. */
   settle(): void {
-    const input = this.#said.input ?? this.#reported.input;
-    const said = this.#said.output ?? this.#reported.output;
-    const output = this.#call === "embeddings" ? 0 : said;
-    this.#sink.metrics({
-      input_tokens: input ?? estimate(charactersOf(this.#input, CHARACTERS_PER_TOKEN)),
+    const input = this.#usage.input ?? this.#metrics.input;
+    const reported = this.#usage.output ?? this.#metrics.output;
+    const output = this.#call === "embeddings" ? 0 : reported;
+    this.#reporter.metrics({
+      input_tokens: input ?? estimate(inputCharacters(this.#input, CHARACTERS_PER_TOKEN)),
       output_tokens: output ?? estimate(this.#characters),
       ...(input === undefined || output === undefined ? { tokens_estimated: 1 } : {}),
     });
@@ -82,19 +82,19 @@ export class TokenUsage implements Sink {
 const estimate = (characters: number) => Math.ceil(characters / CHARACTERS_PER_TOKEN);
 
 /** Of a chunk, a completion, embeddings, a response or an event of one. */
-function usageIn(value: Json): Tokens | undefined {
+function readUsage(value: Json): Tokens | undefined {
   if (!isObject(value)) return undefined;
   const usage = isObject(value.response) ? value.response.usage : value.usage;
   if (!isObject(usage)) return undefined;
-  const input = count(usage.prompt_tokens ?? usage.input_tokens);
-  const output = count(usage.completion_tokens ?? usage.output_tokens);
+  const input = tokenCount(usage.prompt_tokens ?? usage.input_tokens);
+  const output = tokenCount(usage.completion_tokens ?? usage.output_tokens);
   return { input, output };
 }
 
-/** What is said later counts, as far as it says something. */
-const merged = (before: Tokens, later: Tokens | undefined): Tokens =>
+/** What is reported later counts, as far as it says something. */
+const mergeTokens = (before: Tokens, later: Tokens | undefined): Tokens =>
   later ? { input: later.input ?? before.input, output: later.output ?? before.output } : before;
 
 /** Containers say what they like: JSON's 1e999 is infinite, and no JSON any more. */
-const count = (value: Json | undefined) =>
+const tokenCount = (value: Json | undefined) =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

@@ -2,7 +2,7 @@
 import { sleep } from "./wait.ts";
 
 /** @returns what ends it */
-export function every(milliseconds: number, task: () => Promise<void>): () => void {
+export function repeat(milliseconds: number, task: () => Promise<void>): () => void {
   const over = new AbortController();
   void (async () => {
     while (await sleep(milliseconds, over.signal)) await task();

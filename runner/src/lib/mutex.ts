@@ -1,5 +1,5 @@
 /** One at a time, in the order in which they came. */
-import { unlessAborted } from "./wait.ts";
+import { untilAborted } from "./wait.ts";
 
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
@@ -11,7 +11,7 @@ export class Mutex {
   }
 
   /** @throws what the work throws; the signal's reason, when that comes before the turn does */
-  async take<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const leave = await this.enter(signal);
     try {
       return await work();
@@ -34,7 +34,7 @@ export class Mutex {
       end();
     };
     try {
-      await unlessAborted(before, signal);
+      await untilAborted(before, signal);
       return leave;
     } catch (error) {
       leave();

@@ -6,7 +6,7 @@ export const sleep = (milliseconds: number, signal?: AbortSignal): Promise<boole
   delay(milliseconds, true, { signal }).catch(() => false);
 
 /** The promise's result, or the signal's reason thrown; the promise itself goes on. */
-export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   // Whoever is told of the abort does not hear any more how the promise ends.
   promise.catch(() => {});
   signal.throwIfAborted();
@@ -21,7 +21,10 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
 }
 
 /** Whether the promise settled well within the time. */
-export async function within(milliseconds: number, promise: Promise<unknown>): Promise<boolean> {
+export async function settlesWithin(
+  milliseconds: number,
+  promise: Promise<unknown>,
+): Promise<boolean> {
   const over = new AbortController();
   try {
     return await Promise.race([

@@ -1,10 +1,10 @@
 /** What to do when an upload has broken off, in words. */
 import { isRetryable, messageOf, statusOf } from "../control-plane/error.ts";
 import type { UploadOptions } from "./options.ts";
-import { bytes } from "./progress.ts";
+import { formatBytes } from "./progress.ts";
 
 /** The service will not have this upload any more, whatever is sent: only a new one helps. */
-export function isLost(error: unknown): boolean {
+export function isUploadGone(error: unknown): boolean {
   const status = statusOf(error) ?? 0;
   return status >= 400 && status < 500 && status !== 401 && !isRetryable(error);
 }
@@ -18,7 +18,7 @@ export function adviceAtBegin(error: unknown, { url, file }: UploadOptions): str
     case 404:
       return `${url} takes no uploads: ${why}\nIs this the address of the service (AUSPEX_URL, --url)?`;
     case 422:
-      return `${file.path} (${bytes(file.size)}) is not taken: ${why}\nWhat is too large has to be split, or the operator allows larger parts (UPLOAD_PART_MAX_MIB).`;
+      return `${file.path} (${formatBytes(file.size)}) is not taken: ${why}\nWhat is too large has to be split, or the operator allows larger parts (UPLOAD_PART_MAX_MIB).`;
     default:
       return isRetryable(error)
         ? `${why}\nLook at the address (AUSPEX_URL, --url) and the network, then run the same command again.`
@@ -27,14 +27,14 @@ export function adviceAtBegin(error: unknown, { url, file }: UploadOptions): str
 }
 
 /** While parts are sent, or put together. */
-export function adviceMidway(error: unknown, remembered: boolean): string {
+export function adviceMidway(error: unknown, resumable: boolean): string {
   const why = messageOf(error);
-  if (isLost(error)) return `${why}\nRun the same command again: it begins anew.`;
-  if (statusOf(error) === 401) return `${why}\n${NEW_TOKEN} ${goOn(remembered)}`;
-  return isRetryable(error) ? `${why}\n${goOn(remembered)}` : why;
+  if (isUploadGone(error)) return `${why}\nRun the same command again: it begins anew.`;
+  if (statusOf(error) === 401) return `${why}\n${NEW_TOKEN} ${runAgain(resumable)}`;
+  return isRetryable(error) ? `${why}\n${runAgain(resumable)}` : why;
 }
 
-export const goOn = (remembered: boolean): string =>
+export const runAgain = (remembered: boolean): string =>
   remembered
     ? "Run the same command again: it goes on from here."
     : "Run the same command again: it begins anew.";

@@ -1,14 +1,14 @@
-/** `auspex-runner upload`: sends a file in parts, and goes on with what an earlier try has left. */
+/** `auspex-runner upload`: sends a file in parts, and goes on with what an earlier try has previous. */
 import { constants } from "node:os";
 import { partLength, type Upload } from "../../../src/protocol/upload.ts";
-import type { Environment } from "../config/config.ts";
 import { messageOf, statusOf } from "../control-plane/error.ts";
-import { sendParts } from "../files/parts.ts";
-import { adviceAtBegin, adviceMidway, goOn, isLost } from "./advice.ts";
-import { type Display, display, silence } from "./display.ts";
+import { sendParts } from "../files/send-parts.ts";
+import type { Environment } from "../settings/read-settings.ts";
+import { adviceAtBegin, adviceMidway, isUploadGone, runAgain } from "./advice.ts";
+import { createDisplay, type Display, silentDisplay } from "./display.ts";
 import { Meter } from "./meter.ts";
 import type { UploadOptions } from "./options.ts";
-import { bytes, duration } from "./progress.ts";
+import { formatBytes, formatDuration } from "./progress.ts";
 import { ResumeStore, resumeFolder } from "./resume-store.ts";
 import { UploadClient } from "./upload-client.ts";
 
@@ -26,7 +26,7 @@ export async function upload(options: UploadOptions, environment: Environment): 
     });
   }
   const command = new UploadCommand(options, new ResumeStore(resumeFolder(environment)), {
-    display: options.quiet ? silence : display(process.stderr, environment.TERM),
+    display: options.quiet ? silentDisplay : createDisplay(process.stderr, environment.TERM),
     signal: stop.signal,
   });
   try {
@@ -38,22 +38,22 @@ export async function upload(options: UploadOptions, environment: Environment): 
   }
 }
 
-interface Surroundings {
+interface CommandOptions {
   display: Display;
   signal: AbortSignal;
 }
 
 class UploadCommand {
   readonly #options: UploadOptions;
-  readonly #memory: ResumeStore;
+  readonly #resumeStore: ResumeStore;
   readonly #display: Display;
   readonly #signal: AbortSignal;
   readonly #service: UploadClient;
-  #remembered = true;
+  #resumable = true;
 
-  constructor(options: UploadOptions, memory: ResumeStore, { display, signal }: Surroundings) {
+  constructor(options: UploadOptions, memory: ResumeStore, { display, signal }: CommandOptions) {
     this.#options = options;
-    this.#memory = memory;
+    this.#resumeStore = memory;
     this.#display = display;
     this.#signal = signal;
     this.#service = new UploadClient({ ...options, signal, onRetry: this.#onRetry });
@@ -61,66 +61,69 @@ class UploadCommand {
 
   /** @returns the upload's address; an error says what to do next */
   async run(): Promise<string> {
-    await this.#memory.sweep();
-    const begun = await this.#find().catch((error: unknown) => {
-      throw this.#said(adviceAtBegin(error, this.#options), "Run the same command again.");
+    await this.#resumeStore.sweep();
+    const pending = await this.#findOrBegin().catch((error: unknown) => {
+      throw this.#explain(adviceAtBegin(error, this.#options), "Run the same command again.");
     });
-    const { url } = begun.status === "completed" ? begun : await this.#finish(begun);
-    await this.#memory.forget(this.#options);
+    const { url } = pending.status === "completed" ? pending : await this.#finish(pending);
+    await this.#resumeStore.remove(this.#options);
     return url;
   }
 
   /** The one that an earlier try has left, or else a new one. */
-  async #find(): Promise<Upload> {
-    const id = await this.#memory.find(this.#options);
-    const left = id && (await this.#service.get(id).catch(unlessForgotten));
-    if (left && (left.status === "completed" || Date.parse(left.expires_at) > Date.now())) {
-      return left;
+  async #findOrBegin(): Promise<Upload> {
+    const id = await this.#resumeStore.find(this.#options);
+    const previous = id && (await this.#service.get(id).catch(unlessForgotten));
+    if (
+      previous &&
+      (previous.status === "completed" || Date.parse(previous.expires_at) > Date.now())
+    ) {
+      return previous;
     }
     const { file, mime_type, name } = this.#options;
-    const begun = await this.#service.begin({ size: file.size, mime_type, name });
-    await this.#memory.keep(this.#options, begun.id).catch((error: unknown) => {
-      this.#remembered = false;
+    const pending = await this.#service.begin({ size: file.size, mime_type, name });
+    await this.#resumeStore.save(this.#options, pending.id).catch((error: unknown) => {
+      this.#resumable = false;
       this.#display.say(`Broken off, this upload could not be resumed: ${messageOf(error)}`);
     });
-    return begun;
+    return pending;
   }
 
-  async #finish(begun: Upload): Promise<Upload> {
-    const { size, part_size, parts, urls, expires_at } = begun;
-    const there = parts.reduce(
+  async #finish(pending: Upload): Promise<Upload> {
+    const { size, part_size, parts, urls, expires_at } = pending;
+    const completedBytes = parts.reduce(
       (sum, part) => sum + partLength(size, part_size, part.part_number),
       0,
     );
-    if (there > 0) {
+    if (completedBytes > 0) {
       const which = `${parts.length} of ${urls.length} parts`;
-      this.#display.say(`Going on: ${which} are there (${bytes(there)}).`);
+      this.#display.say(`Going on: ${which} are there (${formatBytes(completedBytes)}).`);
     }
-    const meter = new Meter(size, there, performance.now());
+    const meter = new Meter(size, completedBytes, performance.now());
     const unwatch = this.#display.watch(meter);
     try {
-      const completed = await this.#service.complete(begun.id, await this.#send(begun, meter));
+      const completed = await this.#service.complete(pending.id, await this.#send(pending, meter));
       unwatch(true);
       return completed;
     } catch (error) {
       unwatch(false);
-      if (isLost(error)) await this.#memory.forget(this.#options);
-      const remembered = this.#remembered;
-      const until = remembered ? ` It is waited for until ${minuteOf(expires_at)}.` : "";
-      throw this.#said(adviceMidway(error, remembered), `${goOn(remembered)}${until}`);
+      if (isUploadGone(error)) await this.#resumeStore.remove(this.#options);
+      const resumable = this.#resumable;
+      const until = resumable ? ` It is waited for until ${minuteOf(expires_at)}.` : "";
+      throw this.#explain(adviceMidway(error, resumable), `${runAgain(resumable)}${until}`);
     }
   }
 
   #send({ size, part_size: partSize, urls, parts }: Upload, meter: Meter): Promise<string[]> {
     const { file, parallel } = this.#options;
-    const have = new Map(parts.map(({ part_number, etag }) => [part_number, etag]));
+    const completed = new Map(parts.map(({ part_number, etag }) => [part_number, etag]));
     return sendParts({
       file: file.path,
       size,
       mtimeMs: file.mtimeMs,
       partSize,
       urls,
-      have,
+      completed,
       parallel,
       signal: this.#signal,
       onSent: meter.add,
@@ -130,11 +133,11 @@ class UploadCommand {
 
   readonly #onRetry = (error: unknown, delayMs: number): void =>
     this.#display.say(
-      `${messageOf(error)}: trying again in ${duration(Math.ceil(delayMs / 1000))}`,
+      `${messageOf(error)}: trying again in ${formatDuration(Math.ceil(delayMs / 1000))}`,
     );
 
   /** Whoever has interrupted it knows why it ended, and not yet how to go on. */
-  #said(advice: string, interrupted: string): Error {
+  #explain(advice: string, interrupted: string): Error {
     return new Error(this.#signal.aborted ? `Interrupted. ${interrupted}` : advice);
   }
 }

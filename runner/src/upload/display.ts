@@ -1,12 +1,12 @@
 /** Shows the progress on standard error: a bar in a terminal, now and then a line elsewhere. */
 import type { WriteStream } from "node:tty";
 import type { Meter } from "./meter.ts";
-import { bytes, duration, progressBar, progressLine } from "./progress.ts";
+import { formatBytes, formatDuration, progressBar, progressLine } from "./progress.ts";
 
 const REDRAW_MS = 100;
 /** Where lines are kept, every fifth look is one. */
-const LOOK_MS = 1_000;
-const LOOKS_A_LINE = 5;
+const SAMPLE_MS = 1_000;
+const SAMPLES_PER_LINE = 5;
 /** Where nobody says how wide it is. */
 const COLUMNS = 80;
 const CLEAR = "\r\u001b[K";
@@ -18,9 +18,9 @@ export interface Display {
   watch(meter: Meter): (ended: boolean) => void;
 }
 
-export const silence: Display = { say: () => {}, watch: () => () => {} };
+export const silentDisplay: Display = { say: () => {}, watch: () => () => {} };
 
-export function display(stream: WriteStream, term: string | undefined): Display {
+export function createDisplay(stream: WriteStream, term: string | undefined): Display {
   const bar = stream.isTTY && term !== "dumb";
   const say = (text: string) => void stream.write(`${bar ? CLEAR : ""}${text}\n`);
   return {
@@ -28,12 +28,12 @@ export function display(stream: WriteStream, term: string | undefined): Display 
     watch(meter) {
       let looks = 0;
       const draw = () => {
-        const progress = meter.look(performance.now());
+        const progress = meter.sample(performance.now());
         if (bar) stream.write(`${CLEAR}${progressBar(progress, stream.columns || COLUMNS)}`);
-        else if (++looks % LOOKS_A_LINE === 0) say(progressLine(progress));
+        else if (++looks % SAMPLES_PER_LINE === 0) say(progressLine(progress));
       };
       if (bar) draw();
-      const timer = setInterval(draw, bar ? REDRAW_MS : LOOK_MS);
+      const timer = setInterval(draw, bar ? REDRAW_MS : SAMPLE_MS);
       return (ended) => {
         clearInterval(timer);
         if (bar) stream.write(CLEAR);
@@ -44,6 +44,6 @@ export function display(stream: WriteStream, term: string | undefined): Display 
 }
 
 function summary({ bytes: sent, ms, rate }: ReturnType<Meter["total"]>): string {
-  const time = ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms / 1000);
-  return `${bytes(sent)} in ${time} (${bytes(rate)}/s)`;
+  const time = ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : formatDuration(ms / 1000);
+  return `${formatBytes(sent)} in ${time} (${formatBytes(rate)}/s)`;
 }

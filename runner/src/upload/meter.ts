@@ -4,9 +4,9 @@ import type { Progress } from "./progress.ts";
 /** What the rate is the mean of: long enough to be calm, short enough to notice a change. */
 const WINDOW_MS = 10_000;
 /** In the first moment the system buffers what the line has yet to take. */
-const FIRST_MS = 1_000;
+const WARM_UP_MS = 1_000;
 /** Of less than that no rate is made. */
-const LEAST_MS = 1_000;
+const MIN_SPAN_MS = 1_000;
 
 interface Sample {
   at: number;
@@ -33,8 +33,8 @@ export class Meter {
   };
 
   /** Asked every second or more often: the rate is that between two such looks. */
-  look(now: number): Progress {
-    if (now - this.#first.at >= FIRST_MS) this.#samples.push({ at: now, sent: this.#sent });
+  sample(now: number): Progress {
+    if (now - this.#first.at >= WARM_UP_MS) this.#samples.push({ at: now, sent: this.#sent });
     const old = this.#samples.findLastIndex(({ at }) => now - at >= WINDOW_MS);
     // One that is older than the window stays, so that all of it is covered.
     this.#samples = this.#samples.slice(Math.max(old, 0));
@@ -49,7 +49,7 @@ export class Meter {
 
   #rate(now: number): number | undefined {
     const [oldest] = this.#samples;
-    if (!oldest || now - oldest.at < LEAST_MS) return undefined;
+    if (!oldest || now - oldest.at < MIN_SPAN_MS) return undefined;
     return ((this.#sent - oldest.sent) / (now - oldest.at)) * 1000;
   }
 }

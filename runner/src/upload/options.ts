@@ -6,9 +6,9 @@ import type { ParseArgsOptionsConfig } from "node:util";
 import mime from "mime";
 import { z } from "zod";
 import { createUpload } from "../../../src/protocol/upload.ts";
-import { ConfigError, type Environment, type Flags } from "../config/config.ts";
-import { settings } from "../config/settings.ts";
 import { messageOf } from "../control-plane/error.ts";
+import { type Environment, type Flags, SettingsError } from "../settings/read-settings.ts";
+import { settingsSchema } from "../settings/settings.ts";
 
 /** Besides those that settings have as well: url, token-file, name. */
 export const UPLOAD_FLAGS = {
@@ -31,7 +31,7 @@ const token = z
 const schema = z.object({
   url: z
     .string({ error: "is missing: the address of the service, as in https://auspex.example.com" })
-    .pipe(settings.shape.url),
+    .pipe(settingsSchema.shape.url),
   token,
   mime_type: createUpload.shape.mime_type,
   name: createUpload.shape.name,
@@ -40,7 +40,7 @@ const schema = z.object({
 });
 
 /** Where each may come from. */
-const SOURCES: Record<string, string> = {
+const OPTION_SOURCES: Record<string, string> = {
   url: "AUSPEX_URL, --url",
   token: "AUSPEX_TOKEN, --token-file",
   mime_type: "--mime-type",
@@ -64,24 +64,24 @@ export async function readUploadOptions(
   flags: Flags,
   environment: Environment,
 ): Promise<UploadOptions> {
-  if (path === undefined) throw new ConfigError("upload: which file?");
+  if (path === undefined) throw new SettingsError("upload: which file?");
   const result = schema.safeParse({
-    url: flags.url ?? given(environment.AUSPEX_URL),
-    token: readToken(flags["token-file"]) ?? given(environment.AUSPEX_TOKEN),
+    url: flags.url ?? nonEmpty(environment.AUSPEX_URL),
+    token: readToken(flags["token-file"]) ?? nonEmpty(environment.AUSPEX_TOKEN),
     mime_type: flags["mime-type"] ?? mime.getType(path) ?? UNKNOWN_TYPE,
-    name: flags.name ?? usualName(path),
+    name: flags.name ?? defaultName(path),
     parallel: flags.parallel,
     quiet: flags.quiet,
   });
-  if (!result.success) throw new ConfigError(describe(result.error));
-  return { ...result.data, file: await lookAt(path) };
+  if (!result.success) throw new SettingsError(describe(result.error));
+  return { ...result.data, file: await requireFile(path) };
 }
 
 /** An empty variable is none. */
-const given = (text: string | undefined): string | undefined => text || undefined;
+const nonEmpty = (text: string | undefined): string | undefined => text || undefined;
 
 /** One that the service does not take is left out: whoever wants another says so. */
-const usualName = (path: string): string | undefined =>
+const defaultName = (path: string): string | undefined =>
   createUpload.shape.name.safeParse(basename(path)).data;
 
 function readToken(file: Flags[string]): string | undefined {
@@ -89,26 +89,26 @@ function readToken(file: Flags[string]): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw new ConfigError(`token (--token-file): ${messageOf(error)}`);
+    throw new SettingsError(`token (--token-file): ${messageOf(error)}`);
   }
 }
 
-async function lookAt(file: string): Promise<LocalFile> {
+async function requireFile(file: string): Promise<LocalFile> {
   try {
     const path = await realpath(file);
-    const found = await stat(path);
-    if (found.isDirectory()) {
-      throw new ConfigError(
+    const stats = await stat(path);
+    if (stats.isDirectory()) {
+      throw new SettingsError(
         `${file} is a folder: upload its files, or pack it into one (tar, zip)`,
       );
     }
-    if (!found.isFile()) throw new ConfigError(`${file} is no file: save it as one first`);
-    if (found.size === 0) throw new ConfigError(`${file} is empty: there is nothing to upload`);
+    if (!stats.isFile()) throw new SettingsError(`${file} is no file: save it as one first`);
+    if (stats.size === 0) throw new SettingsError(`${file} is empty: there is nothing to upload`);
     await access(path, constants.R_OK);
-    return { path, size: found.size, mtimeMs: found.mtimeMs };
+    return { path, size: stats.size, mtimeMs: stats.mtimeMs };
   } catch (error) {
-    if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`${file} cannot be read: ${messageOf(error)}`);
+    if (error instanceof SettingsError) throw error;
+    throw new SettingsError(`${file} cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -116,6 +116,6 @@ const describe = (error: z.ZodError): string =>
   error.issues
     .map(({ path: [key], message }) => {
       const name = String(key);
-      return `${name} (${SOURCES[name]}): ${message}`;
+      return `${name} (${OPTION_SOURCES[name]}): ${message}`;
     })
     .join("\n");

@@ -9,7 +9,7 @@ export interface Progress {
 }
 
 /** A shorter bar says nothing. */
-const MIN_BAR = 10;
+const MIN_BAR_COLUMNS = 10;
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /** One line that fits into so many columns: the bar takes what is left over, and goes first. */
@@ -24,7 +24,7 @@ export function progressBar(progress: Progress, columns: number): string {
   ];
   const rest = [amount, speed, left].join("  ");
   const bar = room - `${percent} [] ${rest}`.length;
-  if (bar >= MIN_BAR) return `${percent} [${barOf(progress, bar)}] ${rest}`.trimEnd();
+  if (bar >= MIN_BAR_COLUMNS) return `${percent} [${barOf(progress, bar)}] ${rest}`.trimEnd();
   const lines = [
     [percent, amount, speed, left],
     [percent, speed, left],
@@ -42,13 +42,13 @@ export const progressLine = (progress: Progress): string =>
     .join(", ");
 
 /** `104.9 MB` */
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   const unit = unitOf(count);
   return `${inUnit(count, unit)} ${UNITS[unit]}`;
 }
 
 /** `42 s`, `3 min 05 s`, `2 h 07 min`, `5 days` */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   const whole = Math.round(seconds);
   const [minutes, hours] = [Math.floor(whole / 60), Math.floor(whole / 3_600)];
   const two = (count: number) => String(count).padStart(2, "0");
@@ -67,12 +67,13 @@ function amountOf({ sent, size }: Progress): string {
   return `${part.padStart(whole.length)} of ${whole} ${UNITS[unit]}`;
 }
 
-const speedOf = ({ rate }: Progress): string => (rate === undefined ? "" : `${bytes(rate)}/s`);
+const speedOf = ({ rate }: Progress): string =>
+  rate === undefined ? "" : `${formatBytes(rate)}/s`;
 
 function leftOf({ size, sent, rate }: Progress): string {
   if (sent === size) return "finishing";
   if (rate === undefined) return "";
-  return rate === 0 ? "stalled" : `${duration((size - sent) / rate)} left`;
+  return rate === 0 ? "stalled" : `${formatDuration((size - sent) / rate)} left`;
 }
 
 function barOf({ sent, size }: Progress, width: number): string {

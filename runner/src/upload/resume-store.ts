@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
 import { uuid } from "../../../src/protocol/common.ts";
-import type { Environment } from "../config/config.ts";
+import type { Environment } from "../settings/read-settings.ts";
 import type { UploadOptions } from "./options.ts";
 
 /** The service forgets before: it waits a week at the most. */
@@ -34,7 +34,7 @@ export class ResumeStore {
   }
 
   /** @throws what the file system says */
-  async keep(options: UploadOptions, id: string): Promise<void> {
+  async save(options: UploadOptions, id: string): Promise<void> {
     const { url, file } = options;
     // The rest is for whoever looks into it.
     const text = JSON.stringify({ id, url, file: file.path }, null, 2);
@@ -42,7 +42,7 @@ export class ResumeStore {
     await writeFile(this.#pathOf(options), `${text}\n`, { mode: 0o600 });
   }
 
-  async forget(options: UploadOptions): Promise<void> {
+  async remove(options: UploadOptions): Promise<void> {
     await rm(this.#pathOf(options), { force: true });
   }
 

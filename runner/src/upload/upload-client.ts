@@ -5,9 +5,9 @@ import { retry } from "../lib/retry.ts";
 import { VERSION } from "../version.ts";
 
 /** Somebody waits for the first answer: about 3 s of an unreachable service. */
-const ASK = { attempts: 4, base: 500, max: 2_000 };
+const BEGIN_RETRY = { attempts: 4, base: 500, max: 2_000 };
 /** All parts are there by then: about 45 s, as for each of them. */
-const COMPLETE = { attempts: 8, base: 500, max: 15_000 };
+const COMPLETE_RETRY = { attempts: 8, base: 500, max: 15_000 };
 /** Ten thousand parts are put together while one waits. */
 const TIMEOUT_MS = 120_000;
 
@@ -31,18 +31,18 @@ export class UploadClient {
   }
 
   begin(body: CreateUpload): Promise<Upload> {
-    return this.#retried("", ASK, body);
+    return this.#retried("", BEGIN_RETRY, body);
   }
 
   get(id: string): Promise<Upload> {
-    return this.#retried(`/${id}`, ASK);
+    return this.#retried(`/${id}`, BEGIN_RETRY);
   }
 
   complete(id: string, etags: string[]): Promise<Upload> {
-    return this.#retried(`/${id}/complete`, COMPLETE, { etags });
+    return this.#retried(`/${id}/complete`, COMPLETE_RETRY, { etags });
   }
 
-  #retried(path: string, retries: typeof ASK, body?: object): Promise<Upload> {
+  #retried(path: string, retries: typeof BEGIN_RETRY, body?: object): Promise<Upload> {
     const { signal, onRetry } = this.#options;
     const call = { body, timeoutMs: TIMEOUT_MS, signal };
     return retry(() => this.#service.call(`/v1/uploads${path}`, upload, call), {

@@ -1,6 +1,6 @@
 /** A file on its way into a prediction, over the API. */
 import { stat } from "node:fs/promises";
-import { sendParts } from "../../../runner/src/files/parts.ts";
+import { sendParts } from "../../../runner/src/files/send-parts.ts";
 import type { Client } from "../../../src/dev/client.ts";
 import { upload } from "../../../src/protocol/upload.ts";
 

@@ -5,13 +5,18 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { external } from "../../../runner/src/containers/failure.ts";
 import { ContainerPool } from "../../../runner/src/containers/pool.ts";
-import { type RunParts, runJob } from "../../../runner/src/containers/run.ts";
+import { type RunParts, runJob } from "../../../runner/src/containers/run-job.ts";
 import { Tunnels } from "../../../runner/src/containers/tunnels.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { PullProgress } from "../../../runner/src/engines/docker/pull-progress.ts";
-import type { Engine, Exit, Launch, RunningContainer } from "../../../runner/src/engines/engine.ts";
-import { InputFiles } from "../../../runner/src/files/inputs.ts";
-import { OutputFiles } from "../../../runner/src/files/outputs.ts";
+import type {
+  Engine,
+  Exit,
+  LaunchOptions,
+  RunningContainer,
+} from "../../../runner/src/engines/engine.ts";
+import { InputFiles } from "../../../runner/src/files/input-files.ts";
+import { OutputFiles } from "../../../runner/src/files/output-files.ts";
 import type { Outcome, ServerInterface } from "../../../runner/src/interfaces/interface.ts";
 import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
@@ -25,10 +30,10 @@ class FakeContainer implements RunningContainer {
   readonly address = new URL("http://127.0.0.1:9");
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exited = this.#exit.promise;
-  readonly launch: Launch;
+  readonly launch: LaunchOptions;
   forgotten = 0;
 
-  constructor(launch: Launch) {
+  constructor(launch: LaunchOptions) {
     this.launch = launch;
   }
 
@@ -36,7 +41,7 @@ class FakeContainer implements RunningContainer {
     return () => {};
   }
 
-  forget(): void {
+  clearLogs(): void {
     this.forgotten += 1;
   }
 
@@ -83,13 +88,13 @@ function world(slots: number) {
   };
   const server: ServerInterface = {
     environment: () => ({}),
-    async connect({ gone }, report) {
+    async connect({ ended }, report) {
       report("loading\n");
       const container = started.at(-1);
       if (!container) throw external("nothing has started");
       return {
         declaresFiles: false,
-        endsByClosing: false,
+        stopsOnDisconnect: false,
         run({ stop }) {
           const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
           const end = (outcome: Partial<Outcome> = {}) =>
@@ -99,7 +104,7 @@ function world(slots: number) {
               ...outcome,
             });
           const failed = { status: "failed", output: "none" } as const;
-          gone.addEventListener("abort", () => end({ finish: failed, container: "retired" }));
+          ended.addEventListener("abort", () => end({ finish: failed, container: "retired" }));
           stop.addEventListener("abort", () =>
             end({ finish: { status: "canceled", output: "none" } }),
           );
@@ -113,7 +118,7 @@ function world(slots: number) {
   };
   const fleet = new ContainerPool(slots);
   const door = new CallbackServer();
-  door.reachedAt(new URL("http://127.0.0.1:9"));
+  door.setBaseUrl(new URL("http://127.0.0.1:9"));
   const controlPlane = new ControlPlane({ url: "http://127.0.0.1:9", token: "ausr_x" });
   const directory = join(tmpdir(), "never-written");
   const inputs = new InputFiles(door, controlPlane, fileOptions(directory));
@@ -130,9 +135,9 @@ function world(slots: number) {
       return resolve;
     },
     run(name: string, more?: Parameters<typeof makeJob>[2], stop = signals()) {
-      const sink = record();
+      const reporter = record();
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
-      return { sink, finish: runJob(fleet, parts, job, sink, stop) };
+      return { reporter, finish: runJob(fleet, parts, job, reporter, stop) };
     },
     running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
   };
@@ -158,12 +163,12 @@ describe("a container", () => {
     const limits = { max_concurrency: 2 };
     const first = w.run("a", { limits });
     const second = w.run("a", { limits });
-    await second.sink.first("setup");
+    await second.reporter.first("setup");
     release();
     await w.running(2);
     expect(w.started).toHaveLength(1);
-    for (const { sink } of [first, second]) {
-      const phases = sink.of("setup").map((data) => (data as SetupProgress).phase);
+    for (const { reporter } of [first, second]) {
+      const phases = reporter.of("setup").map((data) => (data as SetupProgress).phase);
       expect(phases).toEqual(["pulling", "starting", "starting", "ready"]);
     }
     for (const run of w.runs) run.end();
@@ -210,12 +215,12 @@ describe("a container", () => {
     w.runs[0]?.end();
     await first.finish;
     expect(w.fleet.warm()).toEqual([warmOf("a")]);
-    const { sink } = w.run("a");
+    const { reporter } = w.run("a");
     await w.running(2);
     expect(w.started).toHaveLength(1);
     // What was printed before it was ready, and then the first run's.
     expect(w.started[0]?.forgotten).toBe(2);
-    expect(sink.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
+    expect(reporter.events).toEqual([{ event: "setup", data: { phase: "ready" } }]);
   });
 
   it("stops when it has been idle for its time, not before", async () => {
@@ -272,7 +277,7 @@ describe("a container", () => {
     w.runs[0]?.end();
     await busy[0]?.finish;
     await w.running(3);
-    expect(waiting.sink.events).not.toEqual([]);
+    expect(waiting.reporter.events).not.toEqual([]);
   });
 
   it("outlives what is over in it, whatever the end: nobody who is left suffers", async () => {
@@ -323,7 +328,7 @@ describe("a container", () => {
   });
 
   it("is not given up for what says nothing against it, which hides no failures either", async () => {
-    const excused = { finish: failure, excused: true };
+    const excused = { finish: failure, notContainersFault: true };
     const failing = { finish: failure };
     const outcomes = [excused, excused, excused, failing, failing, excused, failing];
     for (const [index, outcome] of outcomes.entries()) {
@@ -373,7 +378,7 @@ describe("a container", () => {
     await w.running(1);
     w.runs[0]?.end();
     await first.finish;
-    const refused = { finish: failure, container: "retired", untaken: "refused" } as const;
+    const refused = { finish: failure, container: "retired", notAccepted: "refused" } as const;
     const second = w.run("a");
     await w.running(2);
     w.runs[1]?.end(refused);
@@ -386,7 +391,7 @@ describe("a container", () => {
 
   it("that is full beside others fails the run, and one that is full of nobody is left", async () => {
     const limits = { max_concurrency: 2 };
-    const full = { finish: failure, container: "retired", untaken: "full" } as const;
+    const full = { finish: failure, container: "retired", notAccepted: "full" } as const;
     const [first, second] = [w.run("a", { limits }), w.run("a", { limits })];
     await w.running(2);
     w.runs[1]?.end(full);
@@ -433,8 +438,8 @@ describe("a container", () => {
   it("is not started for a job that was canceled while it was pulled", async () => {
     const release = w.hold();
     const stop = signals();
-    const { sink, finish } = w.run("a", {}, stop);
-    await sink.first("setup");
+    const { reporter, finish } = w.run("a", {}, stop);
+    await reporter.first("setup");
     stop.abortCancel();
     expect(await finish).toEqual({ status: "canceled", output: "none" });
     release();

@@ -32,7 +32,7 @@ beforeEach(async () => {
   port = typeof address === "object" && address ? address.port : 0;
   door = new CallbackServer();
   proxy = await door.listen(LOOPBACK);
-  door.reachedAt(new URL(`http://${LOOPBACK}:${proxy}`));
+  door.setBaseUrl(new URL(`http://${LOOPBACK}:${proxy}`));
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -102,7 +102,7 @@ test("refuses a listed name that leads into a private network", async () => {
 });
 
 test("refuses all where the operator lets nothing out", async () => {
-  const tunnel = new Tunnels(door, { ...HERE, open: false }).open([`hf.example:${port}`]);
+  const tunnel = new Tunnels(door, { ...HERE, allowed: false }).open([`hf.example:${port}`]);
   const { answer } = await ask(tunnel.url, `hf.example:${port}`);
   expect(answer).toMatch(/^HTTP\/1\.1 403 [\s\S]*lets nothing out/);
 });

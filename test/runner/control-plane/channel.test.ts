@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => plane.stop());
 
 function open(changes: Partial<typeof settings> = {}, streams = false) {
-  const [onCancel, onHeard] = [vi.fn(), vi.fn()];
+  const [onCancel, onReceipt] = [vi.fn(), vi.fn()];
   const reporter: Reporter = new Reporter({
     limits: { output_bytes: 1_000_000, logs_bytes: 1_000_000 },
     onChange: () => channel.notify(),
@@ -33,10 +33,10 @@ function open(changes: Partial<typeof settings> = {}, streams = false) {
     settings: { ...settings, ...changes },
     outbox: reporter,
     onCancel,
-    onHeard,
+    onReceipt,
   });
   channel.open(streams);
-  return { channel, reporter, onCancel, onHeard };
+  return { channel, reporter, onCancel, onReceipt };
 }
 
 const outputs = () => prediction.events.map(({ data }) => data);
@@ -52,12 +52,12 @@ test("the receipt of having been heard is told, by welcome and by the answer to 
   const short = open();
   endsAtOnce(short.reporter);
   await short.channel.ended;
-  expect(short.onHeard).toHaveBeenCalledExactlyOnceWith("r");
+  expect(short.onReceipt).toHaveBeenCalledExactlyOnceWith("r");
 
   prediction.onConnect = (socket) =>
     socket.send(JSON.stringify({ type: "welcome", seq: 0, receipt: "s" }));
   const long = open({}, true);
-  await vi.waitFor(() => expect(long.onHeard).toHaveBeenCalledWith("s"));
+  await vi.waitFor(() => expect(long.onReceipt).toHaveBeenCalledWith("s"));
   long.reporter.finish(DONE);
   await long.channel.ended;
 });

@@ -5,13 +5,13 @@ import { silentLog } from "../support/samples.ts";
 
 const HOUR_MS = 3_600_000;
 
-function telemetry(changedMs: number) {
+function telemetry(minIntervalMs: number) {
   const running: string[] = [];
   const reports: string[][] = [];
   const end = new AbortController();
   const it = new Telemetry({
     intervalMs: HOUR_MS,
-    changedMs,
+    minIntervalMs,
     state: () => ({
       runner_id: "r",
       session: "s",

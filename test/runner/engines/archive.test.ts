@@ -7,7 +7,7 @@ import { PassThrough } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { onlyFile } from "../../../runner/src/engines/docker/archive.ts";
+import { extractFile } from "../../../runner/src/engines/docker/archive.ts";
 import { OutputFolder } from "../../../runner/src/files/output-folder.ts";
 import { ScratchFolders } from "../../../runner/src/lib/scratch.ts";
 
@@ -37,16 +37,16 @@ it.each([0, 1, 512, SIZE])("a file of %d bytes comes whole", async (size) => {
   const content = Buffer.alloc(size, "0123456");
   const archive = new PassThrough();
   archive.end(archiveOf("whole.bin", content));
-  const file = await onlyFile(archive, "/whole.bin");
+  const file = await extractFile(archive, "/whole.bin");
   expect((await buffer(file.content)).equals(content)).toBe(true);
-  expect(Math.abs(Date.now() - file.modified)).toBeLessThan(60_000);
+  expect(Math.abs(Date.now() - file.modifiedMs)).toBeLessThan(60_000);
 });
 
 it("a folder is no file", async () => {
   mkdirSync(join(directory, "folder"));
   const archive = new PassThrough();
   archive.end(execFileSync("tar", ["-c", "-C", directory, "folder"]));
-  await expect(onlyFile(archive, "/folder")).rejects.toThrow("no regular file");
+  await expect(extractFile(archive, "/folder")).rejects.toThrow("no regular file");
 });
 
 describe("a file that breaks off", () => {
@@ -56,7 +56,7 @@ describe("a file that breaks off", () => {
     ["closes", (archive) => archive.destroy(), "Premature close"],
   ])("is not taken for whole: its archive %s", async (_, breakOff, message) => {
     const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
-    const { content } = await onlyFile(archive, "/a.bin");
+    const { content } = await extractFile(archive, "/a.bin");
     const read = buffer(content);
     await setImmediate();
     breakOff(archive);
@@ -65,7 +65,7 @@ describe("a file that breaks off", () => {
 
   it("before anybody reads it, says so to whoever does", async () => {
     const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
-    const { content } = await onlyFile(archive, "/a.bin");
+    const { content } = await extractFile(archive, "/a.bin");
     archive.destroy(new Error("socket hang up"));
     await setImmediate();
     await expect(buffer(content)).rejects.toThrow("socket hang up");
@@ -75,9 +75,9 @@ describe("a file that breaks off", () => {
 describe("a file that nobody wants to its end", () => {
   it("is refused while the rest is still to come, and its archive let go of", async () => {
     const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
-    const { content } = await onlyFile(archive, "/a.bin");
+    const { content } = await extractFile(archive, "/a.bin");
     const bounds = { fileBytes: 1_000, totalBytes: SIZE, count: 1 };
-    const [root] = [join(directory, "sink")];
+    const [root] = [join(directory, "reporter")];
     const folders = new ScratchFolders(root);
     await folders.sweep();
     const added = new OutputFolder(folders, bounds).add(content, "a.bin", "a/b");
@@ -88,7 +88,7 @@ describe("a file that nobody wants to its end", () => {
 
   it("may be let go of unread", async () => {
     const archive = answer(archiveOf("a.bin", Buffer.alloc(SIZE)).subarray(0, CUT));
-    const { content } = await onlyFile(archive, "/a.bin");
+    const { content } = await extractFile(archive, "/a.bin");
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     archive.on("close", resolve);
     content.destroy();

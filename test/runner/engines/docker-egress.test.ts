@@ -39,9 +39,9 @@ describe.runIf(dockerIsUp)("egress", () => {
     box.run(executor, "traveller", { targets: PUBLIC, ...input }, { egress });
 
   async function look(egress: Egress, input = {}) {
-    const { sink, finish } = run(egress, input);
+    const { reporter, finish } = run(egress, input);
     expect(await finish).toMatchObject({ status: "succeeded" });
-    return sink.of("output")[0];
+    return reporter.of("output")[0];
   }
 
   beforeAll(async () => {

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
-import { createExecutor } from "../../../runner/src/containers/create.ts";
+import { createExecutor } from "../../../runner/src/containers/create-executor.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
-import { asksForGpus } from "../../../runner/src/engines/docker/gpus.ts";
+import { usesGpus } from "../../../runner/src/engines/docker/gpus.ts";
 import { hasReference, imageFacts } from "../../../runner/src/engines/docker/image.ts";
 import type { Sandbox } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
@@ -96,15 +96,15 @@ describe("GPUs", () => {
     const cdi = { Runtimes: { runc: {} }, DiscoveredDevices: [{ ID: "nvidia.com/gpu=all" }] };
     const bare = { Runtimes: { runc: {} }, DiscoveredDevices: [{ ID: "vendor.com/net=0" }] };
     for (const docker of [nvidia, cdi]) {
-      expect(asksForGpus("image", "welcome", docker)).toBe(true);
-      expect(asksForGpus("image", "none", docker)).toBe(false);
-      expect(asksForGpus("never", "needed", docker)).toBe(false);
+      expect(usesGpus("image", "welcome", docker)).toBe(true);
+      expect(usesGpus("image", "none", docker)).toBe(false);
+      expect(usesGpus("never", "needed", docker)).toBe(false);
     }
     for (const docker of [bare, {}]) {
-      expect(asksForGpus("image", "welcome", docker)).toBe(false);
+      expect(usesGpus("image", "welcome", docker)).toBe(false);
       // Without them it fails, and so it should.
-      expect(asksForGpus("image", "needed", docker)).toBe(true);
-      expect(asksForGpus("always", "none", docker)).toBe(true);
+      expect(usesGpus("image", "needed", docker)).toBe(true);
+      expect(usesGpus("always", "none", docker)).toBe(true);
     }
   });
 });
@@ -156,8 +156,8 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     more: Parameters<typeof makeJob>[2] = {},
   ) {
     if (!image) throw new Error("no such image");
-    const sink = record();
-    return { sink, finish: executor.run(makeJob(image, input, more), sink, stop) };
+    const reporter = record();
+    return { reporter, finish: executor.run(makeJob(image, input, more), reporter, stop) };
   }
 
   const containers = () => docker("ps", "-aq", "--filter", `label=auspex.runner=${name}`);
@@ -224,19 +224,19 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   it.each(["server", "fixed"])("finds a vendora server on its port: %s", async (model) => {
     const input = { way: "say", words: ["a"], stream: true };
     const job = { interface: "vendora", call: "chat_completions" } as const;
-    const { sink, finish } = run(images[model], input, signals(), job);
+    const { reporter, finish } = run(images[model], input, signals(), job);
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
     const choices = [{ index: 0, delta: { content: "a" } }];
-    expect(sink.of("output")).toEqual([{ model: "test/model", choices }]);
+    expect(reporter.of("output")).toEqual([{ model: "test/model", choices }]);
   });
 
   it("pulls by digest with progress, runs, and uses the container again", async () => {
-    const { sink, finish } = run(images.hello, { name: "Ada" }, signals(), { measure: true });
+    const { reporter, finish } = run(images.hello, { name: "Ada" }, signals(), { measure: true });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
     // Node alone is larger.
     expect((await finish).image_bytes).toBeGreaterThan(50_000_000);
-    expect(sink.of("output")).toEqual(["Hello, Ada!"]);
-    const setup = JSON.stringify(sink.of("setup"));
+    expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
+    const setup = JSON.stringify(reporter.of("setup"));
     expect(setup).toMatch(/pulling.*starting.*ready/);
     const before = await containers();
     await run(images.hello).finish;
@@ -249,12 +249,12 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   it("tells what a server prints while it starts, whole", async () => {
     const input = { messages: [], stream: true, way: "say" };
     const more = { interface: "vendora", call: "chat_completions" } as const;
-    const { sink, finish } = run(images.server, input, signals(), {
+    const { reporter, finish } = run(images.server, input, signals(), {
       ...more,
       variables: { SETUP: "loud" },
     });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    const logs = sink.of("setup").map((data) => (data as SetupProgress).logs ?? "");
+    const logs = reporter.of("setup").map((data) => (data as SetupProgress).logs ?? "");
     for (const layer of [3, 2, 1]) expect(logs.join("")).toContain(`löading layer ${layer}\n`);
   });
 
@@ -313,8 +313,8 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   it("kills a container that does not stop", async () => {
     const stop = signals();
     const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
-    const { sink, finish } = run(images.sums, input, stop);
-    await sink.first("logs");
+    const { reporter, finish } = run(images.sums, input, stop);
+    await reporter.first("logs");
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled" });
     expect(await containers()).toBe("");
@@ -343,11 +343,11 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
         { write: { name: "down.csv", text: "1,2", as: "down" } },
         { say: { value: ["$up", { deep: "$down" }] } },
       ];
-      const { sink, finish } = run(images.files, { steps });
+      const { reporter, finish } = run(images.files, { steps });
       expect(await finish).toMatchObject({ status: "succeeded" });
       const [up] = plane.files.named("up.png");
       const [down] = plane.files.named("down.csv");
-      expect(sink.of("output")).toEqual([[up, { deep: down }]]);
+      expect(reporter.of("output")).toEqual([[up, { deep: down }]]);
       expect(stored(up)).toMatchObject({ mime_type: "image/png", bytes: Buffer.from("pixels") });
       expect(stored(down)).toMatchObject({ mime_type: "text/csv", bytes: Buffer.from("1,2") });
     });
@@ -358,13 +358,13 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
         inline: { text: as, size: 300_000 - 100_000 * n, type: "image/png", as },
       });
       const value = ["$argv", ...names.map((name) => `$${name}`)];
-      const { sink, finish } = run(images.list, {
+      const { reporter, finish } = run(images.list, {
         steps: [...names.map(inline), { say: { value } }],
       });
       expect(await finish).toMatchObject({ status: "succeeded" });
       const [[argv, ...addresses]] = z
         .tuple([z.tuple([z.array(z.string())], z.string())])
-        .parse(sink.of("output"));
+        .parse(reporter.of("output"));
       expect(argv).toEqual(["-m", "cog.server.http", "--await-explicit-shutdown=true"]);
       expect(addresses.map((address) => stored(address)?.bytes.toString("utf8", 0, 1))).toEqual(
         names,
@@ -402,9 +402,9 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     });
 
     it("go where Cog is told to upload them", async () => {
-      const { sink, finish } = run(images.cog, { steps: [{ say: { value: "$argv" } }] });
+      const { reporter, finish } = run(images.cog, { steps: [{ say: { value: "$argv" } }] });
       expect(await finish).toMatchObject({ status: "succeeded" });
-      expect(sink.of("output")).toEqual([
+      expect(reporter.of("output")).toEqual([
         [
           "-m",
           "cog.server.http",
@@ -424,9 +424,9 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   });
 
   async function look(targets: [string, number][] = []) {
-    const { sink, finish } = run(images.probe, { targets });
+    const { reporter, finish } = run(images.probe, { targets });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    return facts.parse(sink.of("output")[0]);
+    return facts.parse(reporter.of("output")[0]);
   }
 
   it("keeps a container in its limits", async () => {

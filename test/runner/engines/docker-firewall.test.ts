@@ -92,12 +92,12 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
   });
 
   it("is put back before the next container starts, and cuts what got through meanwhile", async () => {
-    await open({ watch_ms: NEVER });
+    await open({ watch_interval_ms: NEVER });
     const before = await rules();
     const stop = signals();
     const caller = box.run(executor, "caller", { port }, {}, stop);
-    await caller.sink.first("logs");
-    expect(caller.sink.of("logs")).toEqual(["ECONNREFUSED\n"]);
+    await caller.reporter.first("logs");
+    expect(caller.reporter.of("logs")).toEqual(["ECONNREFUSED\n"]);
 
     await flush();
     await vi.waitFor(() => expect(heard).toBeGreaterThan(0), 10_000);
@@ -115,7 +115,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
   });
 
   it("is put back by itself, whatever of it was removed", async () => {
-    await open({ watch_ms: 50 });
+    await open({ watch_interval_ms: 50 });
     const before = (await rules()).sort();
     await flush();
     await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 10_000);
@@ -128,9 +128,9 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
   });
 
   it("ends what runs and lets nothing start when it cannot be put back", async () => {
-    await open({ watch_ms: 50 });
+    await open({ watch_interval_ms: 50 });
     const caller = box.run(executor, "caller", { port });
-    await caller.sink.first("logs");
+    await caller.reporter.first("logs");
     // As if iptables had gone with its package.
     const broken = join(box.folder, "broken");
     mkdirSync(broken);

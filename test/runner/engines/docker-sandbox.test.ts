@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
-import { confinement, runtimeProblem } from "../../../runner/src/engines/docker/confinement.ts";
+import { describeIsolation, runtimeProblem } from "../../../runner/src/engines/docker/isolation.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
@@ -45,7 +45,7 @@ describe("how far containers are from root", () => {
     [mapped, {}, false],
     [{ ...info, SecurityOptions: ["name=rootless"] }, {}, false],
   ])("is said, and what to do about it: %#", (found, sandbox, advised) => {
-    expect(confinement(found, sandbox).advice !== undefined).toBe(advised);
+    expect(describeIsolation(found, sandbox).advice !== undefined).toBe(advised);
   });
 
   it("is no secret where Docker lacks the runtime that is asked for", () => {
@@ -66,10 +66,10 @@ describe.runIf(dockerIsUp)("a container", () => {
 
   async function look(model: string, variables: Record<string, string> = {}) {
     const names = [...Object.keys(variables), "HOST"];
-    const { sink, finish } = box.run(executor, model, { names }, { variables });
+    const { reporter, finish } = box.run(executor, model, { names }, { variables });
     expect(await finish).toMatchObject({ status: "succeeded" });
     const [id = ""] = await box.containers();
-    return { seen: inside.parse(sink.of("output")[0]), inspected: await docker("inspect", id) };
+    return { seen: inside.parse(reporter.of("output")[0]), inspected: await docker("inspect", id) };
   }
 
   beforeAll(async () => {
@@ -147,7 +147,7 @@ describe.runIf(dockerIsUp)("a container", () => {
   it.each(["/src/scratch.bin", "/data/scratch.bin"])(
     "ends when it writes too much: %s",
     async (file) => {
-      await open({ watch_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
+      await open({ watch_interval_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
       const { finish } = box.run(executor, "insider", { file, mebibytes: 30 });
       const message = expect.stringContaining("wrote more than the 0.0195 GB of disk");
       expect(await finish).toMatchObject({

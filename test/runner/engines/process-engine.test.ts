@@ -16,8 +16,8 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
 import { folderDigest, listModels } from "../../../runner/src/engines/process/model-folder.ts";
-import { PidFiles } from "../../../runner/src/engines/process/pidfile.ts";
-import { ProcessEngine } from "../../../runner/src/engines/process/process.ts";
+import { PidFiles } from "../../../runner/src/engines/process/pid-files.ts";
+import { ProcessEngine } from "../../../runner/src/engines/process/process-engine.ts";
 import { signalGroup, spawnGroup } from "../../../runner/src/engines/process/process-group.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import {
@@ -185,13 +185,13 @@ describe("the engine", () => {
       PORT: "1",
       GIT_SSH_COMMAND: "sh -c evil",
     };
-    const { sink, finish } = box.run("liar", { mode: "environment" }, { variables });
+    const { reporter, finish } = box.run("liar", { mode: "environment" }, { variables });
     expect(await finish).toMatchObject({ status: "succeeded" });
     vi.unstubAllEnvs();
     const engine = ["HOME", "HOST", "PATH", "PORT", "TMPDIR"];
     const given = [...engine, "AUSPEX_UPLOAD_URL", "COG_THROTTLE_RESPONSE_INTERVAL", "STYLE"];
     const shell = ["OLDPWD", "PWD", "SHLVL", "_"];
-    const [names] = sink.of("output");
+    const [names] = reporter.of("output");
     expect(names).toEqual(expect.arrayContaining([...given, "WEBHOOK_AUTH_TOKEN"]));
     const extra = [...given, ...shell, "WEBHOOK_AUTH_TOKEN"];
     expect(extra).toEqual(expect.arrayContaining(Array.isArray(names) ? names : []));

@@ -1,7 +1,7 @@
 // What one container gets of its machine, and what is too much.
 import { expect, test } from "vitest";
 import { dockerInfo } from "../../../runner/src/engines/docker/info.ts";
-import { excessOf, sharesOf } from "../../../runner/src/engines/docker/shares.ts";
+import { computeShares, findOvercommitment } from "../../../runner/src/engines/docker/shares.ts";
 
 const GB = 1024 ** 3;
 const info = dockerInfo.parse({
@@ -13,7 +13,7 @@ const info = dockerInfo.parse({
 });
 
 const excess = async (containers: number, sandbox: object) =>
-  excessOf(info, await sharesOf(info, { containers, sandbox }), containers);
+  findOvercommitment(info, await computeShares(info, { containers, sandbox }), containers);
 
 test("equal shares are never too much, nor is what an operator gives within the machine", async () => {
   for (const containers of [1, 3, 7, 100]) expect(await excess(containers, {})).toBeUndefined();

@@ -17,14 +17,14 @@ it("one that cannot be had ends the run before its container is ready", async ()
     status: "failed",
     error: { source: "external", message: expect.stringMatching(/^input\.image: 10\.0\.0\.1/) },
   });
-  expect(JSON.stringify(run.sink.of("setup"))).not.toContain("ready");
+  expect(JSON.stringify(run.reporter.of("setup"))).not.toContain("ready");
 });
 
 it("and the next run has the container to itself", async () => {
   const name = { name: "Ada" };
   const failed = await box.run("hello", { ...name, image }, { files }).finish;
   expect(failed.status).toBe("failed");
-  const { finish, sink } = box.run("hello", name);
+  const { finish, reporter } = box.run("hello", name);
   expect(await finish).toMatchObject({ status: "succeeded" });
-  expect(sink.of("output")).toEqual(["Hello, Ada!"]);
+  expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
 });

@@ -4,14 +4,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FileCache } from "../../../runner/src/files/cache.ts";
-import { Reach } from "../../../runner/src/files/public-address.ts";
+import { FileCache } from "../../../runner/src/files/file-cache.ts";
+import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
-import { type Times, WebFiles } from "../../../runner/src/files/web-files.ts";
+import { type Timeouts, WebFiles } from "../../../runner/src/files/web-files.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
 const MAX = 100_000;
-const LIMITS = { bytes: 1_000_000, age: 3_600_000 };
+const LIMITS = { bytes: 1_000_000, ageMs: 3_600_000 };
 const never = new AbortController().signal;
 
 let folder: string;
@@ -23,8 +23,8 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const webFiles = (times?: Times) =>
-  new WebFiles(new PublicFetch(new Reach(ALLOWED)), cache, MAX, times);
+const webFiles = (times?: Timeouts) =>
+  new WebFiles(new PublicFetch(new AddressPolicy(ALLOWED)), cache, MAX, times);
 
 const kept = () => readdirSync(join(folder, "files")).length;
 const onTheWay = () => readdirSync(join(folder, "partial")).length;
@@ -52,8 +52,8 @@ test("what a server says of a file: its name and its type", async () => {
   const names = [];
   for (const path of ["/named", "/exact", "/dir/photo%201.png?size=2#top", "/", "/%E0%A4%A"]) {
     const held = await files.open(web.url + path, "ada", never);
-    names.push(held.facts.name);
-    expect(held.facts.mime_type).toBe("image/png");
+    names.push(held.info.name);
+    expect(held.info.mime_type).toBe("image/png");
   }
   expect(names).toEqual(["a b.png", "ä.png", "photo 1.png", "", "%E0%A4%A"]);
 });
@@ -215,11 +215,11 @@ test("no address at all", async () => {
 });
 
 test.each([
-  ["silence before the answer", () => {}, { silence: 100, total: 60_000 }, "nothing came"],
+  ["silence before the answer", () => {}, { idleMs: 100, totalMs: 60_000 }, "nothing came"],
   [
     "silence in the middle",
     (_request: IncomingMessage, response: ServerResponse) => void response.write("x"),
-    { silence: 100, total: 60_000 },
+    { idleMs: 100, totalMs: 60_000 },
     "nothing came",
   ],
   [
@@ -228,7 +228,7 @@ test.each([
       const timer = setInterval(() => response.write("x"), 20);
       response.on("close", () => clearInterval(timer));
     },
-    { silence: 60_000, total: 200 },
+    { idleMs: 60_000, totalMs: 200 },
     "timeout",
   ],
 ])("not waited for: %s", async (_name, handler, times, message) => {

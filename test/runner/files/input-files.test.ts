@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
-import { type FileOptions, InputFiles } from "../../../runner/src/files/inputs.ts";
+import { type FileOptions, InputFiles } from "../../../runner/src/files/input-files.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type InputFile, LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { FakeControlPlane } from "../support/fake-control-plane.ts";
@@ -23,7 +23,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "auspex-inputs-"));
   door = new CallbackServer();
   const port = await door.listen("127.0.0.1");
-  door.reachedAt(new URL(`http://127.0.0.1:${port}`));
+  door.setBaseUrl(new URL(`http://127.0.0.1:${port}`));
   plane = await FakeControlPlane.start();
   files = await startFiles();
 });

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:https";
 import { text } from "node:stream/consumers";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, expect, test } from "vitest";
-import { Reach } from "../../../runner/src/files/public-address.ts";
+import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
 import { PublicFetch } from "../../../runner/src/files/public-fetch.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
@@ -28,7 +28,7 @@ const before = getCACertificates("default");
 afterEach(() => setDefaultCACertificates(before));
 
 const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
-const fetcher = new PublicFetch(new Reach(ALLOWED), resolve);
+const fetcher = new PublicFetch(new AddressPolicy(ALLOWED), resolve);
 const never = new AbortController().signal;
 
 const secure = () => {

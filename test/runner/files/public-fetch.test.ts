@@ -1,13 +1,13 @@
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { Failure } from "../../../runner/src/containers/failure.ts";
-import { Reach } from "../../../runner/src/files/public-address.ts";
-import { PublicFetch, Trouble } from "../../../runner/src/files/public-fetch.ts";
+import { AddressPolicy } from "../../../runner/src/files/public-address.ts";
+import { PublicFetch, TransientError } from "../../../runner/src/files/public-fetch.ts";
 import { ALLOWED, errorOf, serve } from "../support/public-fetch-server.ts";
 
 const never = new AbortController().signal;
-const strict = new PublicFetch(new Reach([]));
-const fetcher = new PublicFetch(new Reach(ALLOWED));
+const strict = new PublicFetch(new AddressPolicy([]));
+const fetcher = new PublicFetch(new AddressPolicy(ALLOWED));
 
 const get = (url: string, from = fetcher) => from.get(new URL(url), undefined, never);
 
@@ -85,13 +85,13 @@ test.each([
   "2606:4700:4700::1111",
   "2a00:1450:4001::1",
 ])("public: %s, over https only", (address) => {
-  const reach = new Reach([]);
+  const reach = new AddressPolicy([]);
   expect(reach.permits(address, "https:")).toBe(true);
   expect(reach.permits(address, "http:")).toBe(false);
 });
 
 test("what an operator allows is allowed, however it is written, and nothing beside it", () => {
-  const reach = new Reach(["10.1.0.0/16", "fd12::/16"]);
+  const reach = new AddressPolicy(["10.1.0.0/16", "fd12::/16"]);
   const reached = ["10.1.2.3", "::ffff:10.1.2.3", "fd12::1", "10.2.0.1", "fd13::1", "fe80::1%eth0"];
   expect(reached.map((address) => reach.permits(address, "http:"))).toEqual([
     true,
@@ -115,7 +115,7 @@ test.each([
     asked.push(name);
     return [{ address: "93.184.215.14", family: 4 }];
   };
-  const error = await errorOf(get(url, new PublicFetch(new Reach([]), resolve)));
+  const error = await errorOf(get(url, new PublicFetch(new AddressPolicy([]), resolve)));
   expect(error).toMatchObject({ source: "external", message: expect.stringContaining(message) });
   expect(String(error)).not.toContain("secret");
   // Plain http may be allowed for where the name leads.
@@ -153,7 +153,7 @@ test.each([
     response.writeHead(307, { location: target(inside.url) }).end();
   });
   const resolve = async () => [{ address: "127.0.0.2", family: 4 }];
-  const error = await errorOf(get(web.url, new PublicFetch(new Reach(ALLOWED), resolve)));
+  const error = await errorOf(get(web.url, new PublicFetch(new AddressPolicy(ALLOWED), resolve)));
   expect(error).toMatchObject({ source: "external", message: expect.stringMatching(message) });
   expect(web.requests).toHaveLength(1);
   expect(inside.connections).toBe(0);
@@ -164,7 +164,7 @@ test("a name that says something else the second time leads nowhere else", async
   const inside = await serve((_request, response) => response.end("inside"), "127.0.0.2");
   const answers = ["127.0.0.1", "127.0.0.2", "127.0.0.2"];
   const asked: string[] = [];
-  const rebinding = new PublicFetch(new Reach(ALLOWED), async (name) => {
+  const rebinding = new PublicFetch(new AddressPolicy(ALLOWED), async (name) => {
     asked.push(name);
     return [{ address: answers.shift() ?? "", family: 4 }];
   });
@@ -181,7 +181,7 @@ test("a name that says something else the second time leads nowhere else", async
 
 test("of a name's addresses only those are tried that may be", async () => {
   const web = await serve((_request, response) => response.end("public"));
-  const mixed = new PublicFetch(new Reach(ALLOWED), async () => [
+  const mixed = new PublicFetch(new AddressPolicy(ALLOWED), async () => [
     { address: "127.0.0.2", family: 4 },
     { address: "::1", family: 6 },
     { address: "127.0.0.1", family: 4 },
@@ -191,10 +191,12 @@ test("of a name's addresses only those are tried that may be", async () => {
 });
 
 test("a name that there is not is told like one that is private", async () => {
-  const missing = new PublicFetch(new Reach([]), async () => {
+  const missing = new PublicFetch(new AddressPolicy([]), async () => {
     throw Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
   });
-  const inside = new PublicFetch(new Reach([]), async () => [{ address: "10.0.0.1", family: 4 }]);
+  const inside = new PublicFetch(new AddressPolicy([]), async () => [
+    { address: "10.0.0.1", family: 4 },
+  ]);
   const errors = await Promise.all(
     [missing, inside].map((one) => errorOf(get("https://db.corp.test/", one))),
   );
@@ -225,8 +227,8 @@ test.each([
   [204, Failure],
   [206, Failure],
   [304, Failure],
-  [429, Trouble],
-  [503, Trouble],
+  [429, TransientError],
+  [503, TransientError],
 ])("status %i", async (status, kind) => {
   const web = await serve((_request, response) => {
     response.writeHead(status, { "retry-after": "2" }).end();
@@ -234,7 +236,7 @@ test.each([
   const error = await errorOf(get(`${web.url}/file.png?signature=secret`));
   expect(error).toBeInstanceOf(kind);
   expect(error).toMatchObject({ message: `${web.host} answered with status ${status}` });
-  if (error instanceof Trouble) expect(error.retryAfterMs).toBe(2_000);
+  if (error instanceof TransientError) expect(error.retryAfterMs).toBe(2_000);
 });
 
 test("what is compressed all the same is refused", async () => {
@@ -250,7 +252,7 @@ test("what is compressed all the same is refused", async () => {
 test("network trouble names the host and the code, and no address", async () => {
   const web = await serve((request) => request.socket.destroy());
   const error = await errorOf(get(`${web.url}/?signature=secret`));
-  expect(error).toBeInstanceOf(Trouble);
+  expect(error).toBeInstanceOf(TransientError);
   expect(error).toMatchObject({ message: `${web.host} could not be read: ECONNRESET` });
 });
 

@@ -34,13 +34,14 @@ it.each([401, 403])(
     const wrong = { error: { message: "Invalid API Key", type: "authentication_error" } };
     const server = await FakeServer.start({ [CHAT]: json(status, wrong) });
     const { run } = await connect(server);
-    const { finish, refused, excused } = await run("chat_completions", asking).outcome;
+    const { finish, inputRejected, notContainersFault } = await run("chat_completions", asking)
+      .outcome;
     // Clients are told of a bad gateway: 401 would be about the token that they have sent.
     const detail = { status: 502, error: { type: "server_error" } };
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", detail } });
     expect(finish.error?.message).toContain(`${CHAT} with ${status}`);
     expect(finish.error?.message).toContain("Its publisher starts it without one");
-    expect([refused, excused]).toEqual([false, false]);
+    expect([inputRejected, notContainersFault]).toEqual([false, false]);
   },
 );
 

@@ -2,7 +2,7 @@ import type { RequestListener } from "node:http";
 import { expect, test } from "vitest";
 import { Failure } from "../../../runner/src/containers/failure.ts";
 import { describe } from "../../../runner/src/interfaces/cog/description.ts";
-import { ContainerClient } from "../../../runner/src/interfaces/http.ts";
+import { ContainerClient } from "../../../runner/src/interfaces/container-client.ts";
 import { errorOf, serve } from "../support/public-fetch-server.ts";
 
 const never = new AbortController().signal;
@@ -18,8 +18,8 @@ const SCHEMA = JSON.stringify({
   },
 });
 const NONE = { iterator: false, declaresFiles: false, chatOnly: false };
-const TIMES = { answer: 10_000, patience: 10_000, pause: 1, quiet: 10_000 };
-const SOON = { answer: 20, patience: 60, pause: 1, quiet: 10 };
+const TIMES = { answerMs: 10_000, patienceMs: 10_000, pollMs: 1, quietMs: 10_000 };
+const SOON = { answerMs: 20, patienceMs: 60, pollMs: 1, quietMs: 10 };
 
 const ask = async (
   handler: RequestListener,
@@ -46,7 +46,7 @@ test("a container that is slow or busy at first is asked again", async () => {
       if (trouble) trouble(request, response);
       else response.end(SCHEMA);
     },
-    { ...TIMES, answer: 200 },
+    { ...TIMES, answerMs: 200 },
   );
   expect(found).toEqual({ iterator: true, declaresFiles: true, chatOnly: false });
   expect(asked).toBe(5);

@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CallbackServer, type Opening } from "../../../runner/src/containers/callback-server.ts";
+import { CallbackServer, type Endpoint } from "../../../runner/src/containers/callback-server.ts";
 import { CogWebhooks } from "../../../runner/src/interfaces/cog/webhooks.ts";
 
 const LARGE = 2_000_000;
-const LONG = { wait: 60_000, turn: 60_000 };
+const LONG = { waitMs: 60_000, turnMs: 60_000 };
 
 let door: CallbackServer;
 /** What was made of the reports, in the order in which it was. */
@@ -13,16 +13,16 @@ let seen: string[];
 beforeEach(async () => {
   door = new CallbackServer();
   const port = await door.listen("127.0.0.1");
-  door.reachedAt(new URL(`http://127.0.0.1:${port}`));
+  door.setBaseUrl(new URL(`http://127.0.0.1:${port}`));
   seen = [];
 });
 afterEach(() => door.close());
 
-const expectRun = (receiver: CogWebhooks, name: string): Opening =>
+const expectRun = (receiver: CogWebhooks, name: string): Endpoint =>
   receiver.expect({
     token: "t",
     maxBytes: 10_000_000,
-    keep: undefined,
+    saveFile: undefined,
     fail: ({ message }) => void seen.push(`${name} fails: ${message}`),
     report: (body) => void seen.push(`${name}: ${body.trim()}`),
     distrust: (what) => void seen.push(`${name} is not trusted: ${what}`),
@@ -35,7 +35,7 @@ interface Sent {
 }
 
 /** A report of which nothing but the headers is there yet: the receiver has them. */
-async function begin({ url }: Opening, length: number): Promise<Sent> {
+async function begin({ url }: Endpoint, length: number): Promise<Sent> {
   const headers = { authorization: "Bearer t", "content-length": length, expect: "100-continue" };
   const outgoing = request(url, { method: "POST", headers, agent: false });
   const { promise: status, resolve } = Promise.withResolvers<number>();
@@ -91,7 +91,7 @@ test("of all runs, one large report is read at a time, and small ones beside it"
 });
 
 test("who does not get a turn soon is told to come again: Cog up to 0.16 does nothing else meanwhile", async () => {
-  const receiver = new CogWebhooks(door, { wait: 20, turn: 60_000 });
+  const receiver = new CogWebhooks(door, { waitMs: 20, turnMs: 60_000 });
   await begin(expectRun(receiver, "a"), LARGE);
   const second = await begin(expectRun(receiver, "b"), LARGE);
   expect(await second.status).toBe(503);
@@ -99,7 +99,7 @@ test("who does not get a turn soon is told to come again: Cog up to 0.16 does no
 });
 
 test("a report that dribbles is cut off, and its run is not trusted", async () => {
-  const receiver = new CogWebhooks(door, { wait: 60_000, turn: 20 });
+  const receiver = new CogWebhooks(door, { waitMs: 60_000, turnMs: 20 });
   const slow = await begin(expectRun(receiver, "a"), LARGE);
   const other = await begin(expectRun(receiver, "b"), 10);
   slow.outgoing.write("x");

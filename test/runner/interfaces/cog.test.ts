@@ -17,11 +17,11 @@ afterEach(async () => {
 
 describe("a run", () => {
   it("succeeds with one value", async () => {
-    const { sink, finish } = box.run("hello", { name: "Ada" });
+    const { reporter, finish } = box.run("hello", { name: "Ada" });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
-    expect(sink.of("output")).toEqual(["Hello, Ada!"]);
-    expect(sink.of("metrics")).toEqual([{ predict_time: expect.any(Number) }]);
-    expect(sink.of("setup").at(-1)).toEqual({ phase: "ready" });
+    expect(reporter.of("output")).toEqual(["Hello, Ada!"]);
+    expect(reporter.of("metrics")).toEqual([{ predict_time: expect.any(Number) }]);
+    expect(reporter.of("setup").at(-1)).toEqual({ phase: "ready" });
     expect((await finish).setup_seconds).toBeGreaterThan(0);
     expect((await finish).execution_seconds).toBeGreaterThan(0);
   });
@@ -29,45 +29,45 @@ describe("a run", () => {
   it("says ready first in a warm container too", async () => {
     await box.run("hello", {}).finish;
     const processes = box.processes();
-    const { sink, finish } = box.run("hello", {});
+    const { reporter, finish } = box.run("hello", {});
     await finish;
-    expect(sink.events[0]).toEqual({ event: "setup", data: { phase: "ready" } });
+    expect(reporter.events[0]).toEqual({ event: "setup", data: { phase: "ready" } });
     expect(box.processes()).toEqual(processes);
   });
 
   it("streams items as they grow, and the logs", async () => {
-    const { sink, finish } = box.run("story", { max_tokens: 12, delay_ms: 2, seed: 1 });
-    await sink.first("output");
-    expect(sink.of("output").length).toBeLessThan(12);
+    const { reporter, finish } = box.run("story", { max_tokens: 12, delay_ms: 2, seed: 1 });
+    await reporter.first("output");
+    expect(reporter.of("output").length).toBeLessThan(12);
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
-    expect(sink.of("output")).toHaveLength(12);
-    expect(sink.of("logs").join("")).toContain("seed 1");
-    expect(JSON.stringify(sink.of("setup"))).toContain("trained in");
+    expect(reporter.of("output")).toHaveLength(12);
+    expect(reporter.of("logs").join("")).toContain("seed 1");
+    expect(JSON.stringify(reporter.of("setup"))).toContain("trained in");
   });
 
   it("takes reports in any order, each item once, and nothing after the end", async () => {
-    const { sink, finish } = box.run(
+    const { reporter, finish } = box.run(
       "liar",
       { mode: "disorder" },
       { variables: { ITERATOR: "1" } },
     );
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
-    expect(sink.of("output")).toEqual(["a", "b", "c"]);
-    expect(sink.of("logs").join("")).toBe("one\ntwo\nthree\n");
-    expect(sink.of("metrics")).toEqual([{ predict_time: 0.5 }]);
+    expect(reporter.of("output")).toEqual(["a", "b", "c"]);
+    expect(reporter.of("logs").join("")).toBe("one\ntwo\nthree\n");
+    expect(reporter.of("metrics")).toEqual([{ predict_time: 0.5 }]);
   });
 
   it("waits for a report that is on its way, however long that takes", async () => {
-    const { sink, finish } = box.run("liar", { mode: "slow" });
+    const { reporter, finish } = box.run("liar", { mode: "slow" });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    expect(sink.of("output")).toEqual(["at last"]);
+    expect(reporter.of("output")).toEqual(["at last"]);
   });
 
   it("fails with what the model says", async () => {
-    const { sink, finish } = box.run("sums", { numbers: [1], mode: "fail" });
+    const { reporter, finish } = box.run("sums", { numbers: [1], mode: "fail" });
     const error = { source: "external", message: "Told to fail" };
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
-    expect(sink.of("logs").join("")).toContain("Told to fail");
+    expect(reporter.of("logs").join("")).toContain("Told to fail");
   });
 
   it("fails with the last words of a container that crashes", async () => {
@@ -93,9 +93,9 @@ describe("a run", () => {
 
 describe("a start", () => {
   it("forwards the setup's logs as they grow", async () => {
-    const { sink, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP: "slow" } });
+    const { reporter, finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP: "slow" } });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    const starting = sink.of("setup").filter((data) => JSON.stringify(data).includes("step"));
+    const starting = reporter.of("setup").filter((data) => JSON.stringify(data).includes("step"));
     expect(starting).toEqual([
       { phase: "starting", logs: "step\n" },
       { phase: "starting", logs: "step\n" },
@@ -130,26 +130,26 @@ describe("a container that lies", () => {
     ["sync", "external", "asynchronously"],
     ["broken", "external", "refused the prediction: 500"],
   ])("%s fails the run", async (mode, source, text) => {
-    const { sink, finish } = box.run("liar", { mode });
+    const { reporter, finish } = box.run("liar", { mode });
     const error = { source, message: expect.stringContaining(text) };
     expect(await finish).toMatchObject({ status: "failed", error });
-    expect(sink.of("output")).toEqual([]);
+    expect(reporter.of("output")).toEqual([]);
     const trusted = ["invalid", "selfCanceled"].includes(mode);
     expect(box.executor.warm()).toHaveLength(trusted ? 1 : 0);
   });
 
   it("is not heard without its token or on another path", async () => {
-    const { sink, finish } = box.run("liar", { mode: "impostor" });
+    const { reporter, finish } = box.run("liar", { mode: "impostor" });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    expect(sink.of("output")).toEqual([[404, 404]]);
+    expect(reporter.of("output")).toEqual([[404, 404]]);
   });
 });
 
 describe("a container whose model has died with a run", () => {
   const pid = async () => {
-    const { sink, finish } = box.run("liar", { mode: "pid" });
+    const { reporter, finish } = box.run("liar", { mode: "pid" });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    return sink.of("output")[0];
+    return reporter.of("output")[0];
   };
 
   it.each([
@@ -158,7 +158,7 @@ describe("a container whose model has died with a run", () => {
     ["0.22 has it", "UNHEALTHY"],
   ])("is joined by nobody, where it says so as %s", async (_, says) => {
     await box.close();
-    box = await openBox(4, { ...QUICK, failureWatch: 60_000 });
+    box = await openBox(4, { ...QUICK, failureWatchMs: 60_000 });
     const first = await pid();
     // Its words are the version's own: what counts is what the container says of itself.
     const { finish } = box.run("liar", { mode: "die", says, error: "boom" });
@@ -172,7 +172,7 @@ describe("a container whose model has died with a run", () => {
     "Prediction failed for an unknown reason. It might have run out of memory? (exitcode -9)",
   ])("is known by Cog's own words: %s", async (error) => {
     await box.close();
-    box = await openBox(4, { ...QUICK, failureWatch: 60_000 });
+    box = await openBox(4, { ...QUICK, failureWatchMs: 60_000 });
     const first = await pid();
     await box.run("liar", { mode: "die", says: "READY", error }).finish;
     expect(await pid()).not.toBe(first);
@@ -188,16 +188,16 @@ describe("a container whose model has died with a run", () => {
     const first = await pid();
     const refused = box.run("liar", { mode: "brokenOnce" });
     expect(await refused.finish).toMatchObject({ status: "succeeded" });
-    expect(refused.sink.of("output")).not.toEqual([first]);
-    expect(refused.sink.of("logs")).toEqual([]);
+    expect(refused.reporter.of("output")).not.toEqual([first]);
+    expect(refused.reporter.of("logs")).toEqual([]);
   });
 });
 
 describe("cancel and abandon", () => {
   it("stops the model", async () => {
     const stop = signals();
-    const { sink, finish } = box.run("sums", { numbers: [1], mode: "slow" }, {}, stop);
-    await sink.first("logs");
+    const { reporter, finish } = box.run("sums", { numbers: [1], mode: "slow" }, {}, stop);
+    await reporter.first("logs");
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled", output: "none" });
     expect(box.executor.warm()).toHaveLength(1);
@@ -206,8 +206,8 @@ describe("cancel and abandon", () => {
   it("kills a container whose model does not stop", async () => {
     const stop = signals();
     const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
-    const { sink, finish } = box.run("sums", input, {}, stop);
-    await sink.first("logs");
+    const { reporter, finish } = box.run("sums", input, {}, stop);
+    await reporter.first("logs");
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled" });
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
@@ -215,8 +215,8 @@ describe("cancel and abandon", () => {
 
   it("cancels while the container starts, and ends the start", async () => {
     const stop = signals();
-    const { sink, finish } = box.run("liar", { mode: "pid" }, {}, stop);
-    await sink.first("setup");
+    const { reporter, finish } = box.run("liar", { mode: "pid" }, {}, stop);
+    await reporter.first("setup");
     stop.abortCancel();
     expect(await finish).toEqual({ status: "canceled", output: "none" });
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
@@ -225,17 +225,17 @@ describe("cancel and abandon", () => {
   it("does nothing for a run that is canceled already", async () => {
     const stop = signals();
     stop.abortCancel();
-    const { sink, finish } = box.run("hello", {}, {}, stop);
+    const { reporter, finish } = box.run("hello", {}, {}, stop);
     expect(await finish).toEqual({ status: "canceled", output: "none" });
-    expect(sink.events).toEqual([]);
+    expect(reporter.events).toEqual([]);
   });
 
   it("kills at once what is abandoned", async () => {
     await box.close();
-    box = await openBox(4, { cancelGrace: 60_000 });
+    box = await openBox(4, { cancelGraceMs: 60_000 });
     const stop = signals();
-    const { sink, finish } = box.run("liar", { mode: "hang" }, {}, stop);
-    await sink.first("setup");
+    const { reporter, finish } = box.run("liar", { mode: "hang" }, {}, stop);
+    await reporter.first("setup");
     await vi.waitFor(() => expect(box.executor.warm()).toEqual([]));
     stop.abortAbandon();
     expect(await finish).toMatchObject({ status: "canceled" });
@@ -248,7 +248,7 @@ describe("cancel and abandon", () => {
     const long = { max_tokens: 100, delay_ms: 5, seed: 1 };
     const first = box.run("story", long, { limits }, stop);
     const second = box.run("story", long, { limits });
-    await Promise.all([first.sink.first("output"), second.sink.first("output")]);
+    await Promise.all([first.reporter.first("output"), second.reporter.first("output")]);
     stop.abortAbandon();
     expect(await first.finish).toMatchObject({ status: "canceled" });
     expect(await second.finish).toMatchObject({ status: "succeeded" });
@@ -260,18 +260,18 @@ describe("cancel and abandon", () => {
     const input = { max_tokens: 100, delay_ms: 5, seed: 1 };
     const endless = { ...input, delay_ms: 200, max_tokens: 2_000 };
     const lost = box.run("story", endless, { ...of, attempt: 1 }, stop);
-    await lost.sink.first("output");
+    await lost.reporter.first("output");
     const next = box.run("story", input, { ...of, attempt: 2 });
-    await next.sink.first("output");
+    await next.reporter.first("output");
     stop.abortAbandon();
     expect(await lost.finish).toMatchObject({ status: "canceled" });
     expect(await next.finish).toMatchObject({ status: "succeeded" });
-    expect(next.sink.of("output")).toHaveLength(100);
+    expect(next.reporter.of("output")).toHaveLength(100);
   });
 
   it("fails what runs when the runner stops", async () => {
-    const { sink, finish } = box.run("liar", { mode: "hang" });
-    await sink.first("setup");
+    const { reporter, finish } = box.run("liar", { mode: "hang" });
+    await reporter.first("setup");
     await vi.waitFor(() => expect(box.processes()).not.toEqual([]));
     await box.executor.close();
     expect(await finish).toMatchObject({ status: "failed", error: { source: "internal" } });

@@ -2,15 +2,15 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MEGABYTE, ReadTurn } from "../../../runner/src/interfaces/read-turn.ts";
 import { Mutex } from "../../../runner/src/lib/mutex.ts";
 
-const MILLISECONDS = 1_000;
+const TURN_MS = 1_000;
 const { signal: never } = new AbortController();
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function open(line: Mutex, end: AbortSignal = never) {
-  const giveUp = vi.fn<() => void>();
-  return { turn: new ReadTurn({ line, milliseconds: MILLISECONDS, end, giveUp }), giveUp };
+function open(mutex: Mutex, end: AbortSignal = never) {
+  const onStalled = vi.fn<() => void>();
+  return { turn: new ReadTurn({ mutex, turnMs: TURN_MS, end, onStalled }), onStalled };
 }
 
 /** Resolves to whether the promise is settled by now. */
@@ -24,52 +24,52 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test("a turn that nobody waits for lasts as long as a megabyte comes in its time", async () => {
-  const { turn, giveUp } = open(new Mutex());
+  const { turn, onStalled } = open(new Mutex());
   await turn.begin(never);
   for (let n = 1; n <= 10; n++) {
-    await turn.holds(n * MEGABYTE);
-    await vi.advanceTimersByTimeAsync(MILLISECONDS);
+    await turn.progress(n * MEGABYTE);
+    await vi.advanceTimersByTimeAsync(TURN_MS);
   }
-  expect(giveUp).not.toHaveBeenCalled();
-  await turn.holds(11 * MEGABYTE - 1);
-  await vi.advanceTimersByTimeAsync(MILLISECONDS);
-  expect(giveUp).toHaveBeenCalledOnce();
+  expect(onStalled).not.toHaveBeenCalled();
+  await turn.progress(11 * MEGABYTE - 1);
+  await vi.advanceTimersByTimeAsync(TURN_MS);
+  expect(onStalled).toHaveBeenCalledOnce();
 });
 
 test("one that has lasted goes to whoever waits, and comes round again", async () => {
-  const line = new Mutex();
-  const [slow, other] = [open(line), open(line)];
+  const mutex = new Mutex();
+  const [slow, other] = [open(mutex), open(mutex)];
   await slow.turn.begin(never);
-  await slow.turn.holds(MEGABYTE);
+  await slow.turn.progress(MEGABYTE);
   const begun = other.turn.begin(never);
   expect(await settled(begun)).toBe(false);
-  await vi.advanceTimersByTimeAsync(MILLISECONDS);
-  const more = slow.turn.holds(MEGABYTE + 1);
+  await vi.advanceTimersByTimeAsync(TURN_MS);
+  const more = slow.turn.progress(MEGABYTE + 1);
   expect(await settled(begun)).toBe(true);
   // Its time stands still while it waits.
-  await other.turn.holds(MEGABYTE);
-  await vi.advanceTimersByTimeAsync(MILLISECONDS);
-  expect(slow.giveUp).not.toHaveBeenCalled();
+  await other.turn.progress(MEGABYTE);
+  await vi.advanceTimersByTimeAsync(TURN_MS);
+  expect(slow.onStalled).not.toHaveBeenCalled();
   expect(await settled(more)).toBe(false);
   other.turn.end();
   expect(await settled(more)).toBe(true);
   slow.turn.end();
-  expect(line.length).toBe(0);
+  expect(mutex.length).toBe(0);
 });
 
 test("who waits for another turn does so until the end, and no longer", async () => {
-  const line = new Mutex();
+  const mutex = new Mutex();
   const over = new AbortController();
-  const [slow, other] = [open(line, over.signal), open(line)];
+  const [slow, other] = [open(mutex, over.signal), open(mutex)];
   await slow.turn.begin(never);
-  await slow.turn.holds(MEGABYTE);
+  await slow.turn.progress(MEGABYTE);
   const begun = other.turn.begin(never);
-  await vi.advanceTimersByTimeAsync(MILLISECONDS);
-  const more = slow.turn.holds(MEGABYTE + 1);
+  await vi.advanceTimersByTimeAsync(TURN_MS);
+  const more = slow.turn.progress(MEGABYTE + 1);
   await begun;
   over.abort("over");
   await expect(more).rejects.toBe("over");
   slow.turn.end();
   other.turn.end();
-  expect(line.length).toBe(0);
+  expect(mutex.length).toBe(0);
 });

@@ -23,28 +23,28 @@ function ask(SETUP: string, key: string, setup_logs: boolean) {
   });
 }
 
-const logsOf = (sink: Recorded) =>
-  sink
+const logsOf = (reporter: Recorded) =>
+  reporter
     .of("setup")
     .map((data) => (data as SetupProgress).logs ?? "")
     .join("");
 
-const whole = ({ sink, finish }: { sink: Recorded; finish: Promise<Finish> }) =>
-  finish.then((end) => JSON.stringify([sink.events, end]));
+const whole = ({ reporter, finish }: { reporter: Recorded; finish: Promise<Finish> }) =>
+  finish.then((end) => JSON.stringify([reporter.events, end]));
 
 describe("a server that loads", () => {
   it("is heard by its owner, line by line, until it is ready", async () => {
-    const { sink, finish } = ask("loud", "a", true);
+    const { reporter, finish } = ask("loud", "a", true);
     expect(await finish).toMatchObject({ status: "succeeded" });
-    const logs = logsOf(sink);
+    const logs = logsOf(reporter);
     for (const layer of [3, 2, 1]) expect(logs).toContain(`löading layer ${layer}\n`);
-    expect(sink.of("setup").at(-1)).toEqual({ phase: "ready" });
+    expect(reporter.of("setup").at(-1)).toEqual({ phase: "ready" });
   });
 
   it("is not heard by anybody else", async () => {
     const run = ask("loud", "b", false);
     expect(await whole(run)).not.toMatch(/layer|logs/);
-    const phases = run.sink.of("setup").map((data) => (data as SetupProgress).phase);
+    const phases = run.reporter.of("setup").map((data) => (data as SetupProgress).phase);
     expect(phases).toEqual(["starting", "ready"]);
   });
 });

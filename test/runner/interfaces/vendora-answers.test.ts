@@ -21,9 +21,9 @@ describe("a request", () => {
     const answers = { [CHAT]: ok, "/v1/responses": ok, "/v1/embeddings": ok };
     const server = await FakeServer.start(answers);
     const { run } = await connect(server);
-    const { sink, outcome } = run(call, { model: "ada/parrot", ...input });
+    const { reporter, outcome } = run(call, { model: "ada/parrot", ...input });
     expect((await outcome).finish).toMatchObject({ status: "succeeded", output: "value" });
-    expect(sink.of("output")).toEqual([{ model: "ada/parrot" }]);
+    expect(reporter.of("output")).toEqual([{ model: "ada/parrot" }]);
     return server.asked.slice(2);
   };
 
@@ -79,8 +79,8 @@ describe("a request", () => {
 
 describe("an answer in one piece", () => {
   it("is one output", async () => {
-    const { sink, finish } = await chat(json(200, completion), { stream: false });
-    expect(sink.of("output")).toEqual([{ ...completion, model: "ada/parrot" }]);
+    const { reporter, finish } = await chat(json(200, completion), { stream: false });
+    expect(reporter.of("output")).toEqual([{ ...completion, model: "ada/parrot" }]);
     expect(finish).toMatchObject({ status: "succeeded", output: "value" });
   });
 
@@ -89,16 +89,16 @@ describe("an answer in one piece", () => {
     const response = { object: "response", status: "failed", model: "served", error };
     const server = await FakeServer.start({ "/v1/responses": json(200, response) });
     const { run } = await connect(server);
-    const { sink, outcome } = run("responses", { input: "hi" });
+    const { reporter, outcome } = run("responses", { input: "hi" });
     expect(await outcome).toMatchObject({
       finish: {
         status: "failed",
         output: "value",
         error: { source: "external", message: "no", detail: { status: 500, error } },
       },
-      refused: false,
+      inputRejected: false,
     });
-    expect(sink.of("output")).toEqual([{ ...response, model: "ada/parrot" }]);
+    expect(reporter.of("output")).toEqual([{ ...response, model: "ada/parrot" }]);
   });
 
   it.each(["in_progress", "queued", "cancelled"])(
@@ -107,13 +107,13 @@ describe("an answer in one piece", () => {
       const response = { object: "response", status, model: "served", output: [] };
       const server = await FakeServer.start({ "/v1/responses": json(200, response) });
       const { run } = await connect(server);
-      const { sink, outcome } = run("responses", { input: "hi" });
+      const { reporter, outcome } = run("responses", { input: "hi" });
       const message = `the container answered with a response that is '${status}'`;
       expect(await outcome).toMatchObject({
         finish: { status: "failed", output: "none", error: { source: "external", message } },
-        excused: false,
+        notContainersFault: false,
       });
-      expect(sink.events).toEqual([]);
+      expect(reporter.events).toEqual([]);
     },
   );
 
@@ -128,8 +128,8 @@ describe("an answer in one piece", () => {
   );
 
   it.each(["<html>", "[]", "", '"text"'])("fails the run when it is %j", async (text) => {
-    const { sink, finish } = await chat((response) => void response.end(text));
-    expect(sink.events).toEqual([]);
+    const { reporter, finish } = await chat((response) => void response.end(text));
+    expect(reporter.events).toEqual([]);
     expect(finish).toMatchObject({
       status: "failed",
       output: "none",
@@ -139,15 +139,15 @@ describe("an answer in one piece", () => {
 
   it("fails the run when it is an error, whatever its status", async () => {
     const error = { message: "no", type: "server_error", param: null, code: null };
-    const { sink, finish } = await chat(json(200, { error }));
-    expect(sink.events).toEqual([]);
+    const { reporter, finish } = await chat(json(200, { error }));
+    expect(reporter.events).toEqual([]);
     expect(finish).toMatchObject({ status: "failed", error: { detail: { status: 500, error } } });
     expect((await chat(json(200, { ...completion, error: null }))).finish.status).toBe("succeeded");
   });
 
   it("may not be larger than an output", async () => {
-    const { sink, finish } = await chat((response) => void response.end("x".repeat(100_001)));
-    expect(sink.events).toEqual([]);
+    const { reporter, finish } = await chat((response) => void response.end("x".repeat(100_001)));
+    expect(reporter.events).toEqual([]);
     expect(finish.error?.message).toBe("the container's answer is larger than 100000 bytes");
   });
 });
@@ -193,11 +193,11 @@ describe("an error", () => {
     [429, null, { ...bad, message: "null" }],
   ])("%i %j is told in the convention's words", async (status, body, told) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
-    const { sink, finish, container, refused } = await chat(
+    const { reporter, finish, container, inputRejected } = await chat(
       (response) => void response.writeHead(status).end(text),
     );
     const error = own(told);
-    expect(sink.events).toEqual([]);
+    expect(reporter.events).toEqual([]);
     expect(finish).toMatchObject({
       status: "failed",
       output: "none",
@@ -205,7 +205,7 @@ describe("an error", () => {
     });
     expect(finish.error?.detail).toEqual({ status, error });
     expect(container).toBe("kept");
-    expect(refused).toBe(status < 500);
+    expect(inputRejected).toBe(status < 500);
   });
 
   it("says nothing against a server that is well", async () => {
@@ -213,11 +213,11 @@ describe("an error", () => {
     const server = await FakeServer.start({ [CHAT]: error });
     const { run } = await connect(server);
     const ask = () => run("chat_completions", asking).outcome;
-    expect(await ask()).toMatchObject({ refused: false, excused: true });
+    expect(await ask()).toMatchObject({ inputRejected: false, notContainersFault: true });
     server.answers[CHAT] = events([data(chunk("a")), data({ error: "no such grammar" })]);
-    expect(await ask()).toMatchObject({ refused: false, excused: true });
+    expect(await ask()).toMatchObject({ inputRejected: false, notContainersFault: true });
     server.answers["/health"] = json(503, {});
-    expect(await ask()).toMatchObject({ refused: false, excused: false });
+    expect(await ask()).toMatchObject({ inputRejected: false, notContainersFault: false });
   });
 
   it.each<[string, Answer]>([
@@ -226,7 +226,10 @@ describe("an error", () => {
     ["that is none", json(200, [])],
     ["in no JSON", events(["data: <html>\n\n"])],
   ])("counts against it as an answer %s", async (_, answer) => {
-    expect(await chat(answer)).toMatchObject({ finish: { status: "failed" }, excused: false });
+    expect(await chat(answer)).toMatchObject({
+      finish: { status: "failed" },
+      notContainersFault: false,
+    });
   });
 
   const raw =
@@ -247,10 +250,10 @@ describe("an error", () => {
   });
 
   it("is what another protocol is", async () => {
-    const { finish, container, excused } = await chat(switching);
+    const { finish, container, notContainersFault } = await chat(switching);
     const message = "the container answered in another protocol than HTTP";
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
-    expect([container, excused]).toEqual(["kept", false]);
+    expect([container, notContainersFault]).toEqual(["kept", false]);
   });
 
   it("is cut where it is too long for a prediction", async () => {

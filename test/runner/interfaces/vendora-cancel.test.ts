@@ -51,9 +51,9 @@ describe("a cancel", () => {
     ["SGLang", (n: number) => `sglang:num_running_reqs{tp_rank="0"} ${n}.0\n`],
   ])("closes the connection, and is done when %s says that it works no more", async (_, gauge) => {
     const server = await worker(gauge, 3);
-    const { run } = await connect(server, { cancelGrace: 10_000 });
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await sink.first("output");
+    const { run } = await connect(server, { cancelGraceMs: 10_000 });
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await reporter.first("output");
     stop();
     expect(await outcome).toMatchObject({
       finish: { status: "canceled", output: "items" },
@@ -81,8 +81,11 @@ describe("a cancel", () => {
     );
     const { run } = await connect(server);
     const going = [1, 2].map(() => run("chat_completions", streaming));
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await Promise.all([...going.map((one) => one.sink.first("output")), sink.first("output")]);
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await Promise.all([
+      ...going.map((one) => one.reporter.first("output")),
+      reporter.first("output"),
+    ]);
     stop();
     expect(await outcome).toMatchObject({ container: "kept" });
     expect(server.open).toBe(2);
@@ -95,9 +98,9 @@ describe("a cancel", () => {
       (n) => `llamacpp:requests_processing ${n}\n`,
       Number.POSITIVE_INFINITY,
     );
-    const { run } = await connect(server, { cancelGrace: 60 });
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await sink.first("output");
+    const { run } = await connect(server, { cancelGraceMs: 60 });
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await reporter.first("output");
     stop();
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
     expect(looked(server)).toBeGreaterThan(1);
@@ -110,9 +113,9 @@ describe("a cancel", () => {
       (n) => `vllm:num_requests_running ${n}\n`,
       () => figure,
     );
-    const { run } = await connect(server, { cancelGrace: 400 });
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await sink.first("output");
+    const { run } = await connect(server, { cancelGraceMs: 400 });
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await reporter.first("output");
     server.answers[CHAT] = (response) => {
       figure = 0;
       json(200, {})(response, {});
@@ -128,9 +131,9 @@ describe("a cancel", () => {
       (n) => `vllm:num_requests_running ${n}\n`,
       Number.POSITIVE_INFINITY,
     );
-    const { run } = await connect(server, { cancelGrace: 100 });
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await sink.first("output");
+    const { run } = await connect(server, { cancelGraceMs: 100 });
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await reporter.first("output");
     server.answers[CHAT] = json(200, {});
     stop();
     expect(await outcome).toMatchObject({ container: "killed" });
@@ -143,8 +146,8 @@ describe("a cancel", () => {
       server.answers["/metrics"] = json(status, {});
       const { run } = await connect(server);
       const well = server.bodies("/health").length;
-      const { sink, outcome, stop } = run("chat_completions", streaming);
-      await sink.first("output");
+      const { reporter, outcome, stop } = run("chat_completions", streaming);
+      await reporter.first("output");
       stop();
       expect(await outcome).toMatchObject({ container: "kept" });
       expect(server.bodies("/health")).toHaveLength(well + 1);
@@ -161,19 +164,19 @@ describe("a cancel", () => {
     ["broken", { "/metrics": json(500, {}) }],
   ])("is not done when the server is %s", async (_, answers) => {
     const server = await worker(() => "");
-    const { run } = await connect(server, { cancelGrace: 50 });
+    const { run } = await connect(server, { cancelGraceMs: 50 });
     Object.assign(server.answers, answers);
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await sink.first("output");
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await reporter.first("output");
     stop();
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
   });
 
   it("is no work of the model, however long it takes to be heard", async () => {
     const server = await worker((n) => `llamacpp:requests_processing ${n}\n`, 6);
-    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 30 });
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await sink.first("output");
+    const { run } = await connect(server, { cancelGraceMs: 10_000, releasePollMs: 30 });
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await reporter.first("output");
     const stopped = performance.now();
     stop();
     const { finish, container } = await outcome;
@@ -190,9 +193,9 @@ describe("a cancel", () => {
       looks.push(performance.now());
       return `llamacpp:requests_processing ${n}\n`;
     }, 4);
-    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 50 });
+    const { run } = await connect(server, { cancelGraceMs: 10_000, releasePollMs: 50 });
     const runs = Array.from({ length: 8 }, () => run("chat_completions", streaming));
-    await Promise.all(runs.map(({ sink }) => sink.first("output")));
+    await Promise.all(runs.map(({ reporter }) => reporter.first("output")));
     for (const { stop } of runs) stop();
     for (const { outcome } of runs) expect(await outcome).toMatchObject({ container: "kept" });
     expect(looks).toHaveLength(5);
@@ -216,7 +219,7 @@ describe("a cancel", () => {
     server.answers[CHAT] = () => {
       working += 1;
     };
-    const { run } = await connect(server, { cancelGrace: 10_000, releasePoll: 100 });
+    const { run } = await connect(server, { cancelGraceMs: 10_000, releasePollMs: 100 });
     const { outcome, stop } = run("chat_completions", plain);
     await until(() => server.open === 1);
     stop();
@@ -228,9 +231,9 @@ describe("a cancel", () => {
       (n) => `llamacpp:requests_processing ${n}\n`,
       Number.POSITIVE_INFINITY,
     );
-    const { run, end } = await connect(server, { cancelGrace: 60_000 });
-    const { sink, outcome, stop } = run("chat_completions", streaming);
-    await sink.first("output");
+    const { run, end } = await connect(server, { cancelGraceMs: 60_000 });
+    const { reporter, outcome, stop } = run("chat_completions", streaming);
+    await reporter.first("output");
     stop();
     await until(() => looked(server) > 0);
     end(external("the container was killed"));
@@ -251,7 +254,7 @@ describe("a cancel", () => {
 
   it("also of a run whose connection has just broken", async () => {
     const server = await worker((n) => `llamacpp:requests_processing ${n}\n`);
-    const { run } = await connect(server, { exitNotice: 60_000 });
+    const { run } = await connect(server, { exitNoticeMs: 60_000 });
     server.answers[CHAT] = (response) => void response.socket?.destroy();
     const { outcome, stop } = run("chat_completions", plain);
     await until(() => server.bodies(CHAT).length === 1 && server.open === 0);

@@ -63,11 +63,11 @@ describe.each(kinds)("a large $kind", ({ stream, end, text }) => {
     await settle(ask);
     second.answer.end(text(large("second")) + end);
     await settle(askOther);
-    expect(second.sink.events).toEqual([]);
+    expect(second.reporter.events).toEqual([]);
     first.answer.end(text(large("first")).slice(2_000_000) + end);
-    for (const [name, { sink, outcome }] of Object.entries({ first, second })) {
+    for (const [name, { reporter, outcome }] of Object.entries({ first, second })) {
       expect(await outcome).toMatchObject({ finish: { status: "succeeded" } });
-      expect(sink.of("output")).toEqual([large(name)]);
+      expect(reporter.of("output")).toEqual([large(name)]);
     }
   });
 
@@ -96,7 +96,7 @@ describe.each(kinds)("a large $kind", ({ stream, end, text }) => {
     const message = "of a large answer of the container less than 1 MB came in 0.3 s";
     expect(await first.outcome).toMatchObject({
       finish: { status: "failed", output: "none", error: { source: "external", message } },
-      excused: false,
+      notContainersFault: false,
     });
     expect(await second.outcome).toMatchObject({ finish: { status: "succeeded" } });
   });
@@ -107,7 +107,7 @@ it("an event ends its turn, though its stream goes on", async () => {
   const ask = await open(reads, true);
   const [first, second] = [await ask(), await ask()];
   await written(first.answer, data(large("first")));
-  await first.sink.first("output");
+  await first.reporter.first("output");
   second.answer.end(data(large("second")) + DONE);
   expect(await second.outcome).toMatchObject({ finish: { status: "succeeded" } });
   first.answer.end(DONE);

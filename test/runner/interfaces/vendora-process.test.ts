@@ -24,9 +24,9 @@ function ask(way: string, more: Record<string, Json> = {}, stop = signals(), nam
 }
 
 async function serverPid(): Promise<unknown> {
-  const { sink, finish } = ask("pid", { stream: false });
+  const { reporter, finish } = ask("pid", { stream: false });
   expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
-  const [answer] = sink.of("output");
+  const [answer] = reporter.of("output");
   expect(answer).toMatchObject({
     choices: [{ message: { content: expect.stringMatching(/^\d+$/) } }],
   });
@@ -41,48 +41,48 @@ const said = (content: string) => ({
 describe("a run in a server", () => {
   it("streams, and ends with its tokens", async () => {
     const usage = { prompt_tokens: 7, completion_tokens: 2 };
-    const { sink, finish } = ask("say", { words: ["a", "b"], usage });
+    const { reporter, finish } = ask("say", { words: ["a", "b"], usage });
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
-    const [first, second, last] = sink.of("output");
+    const [first, second, last] = reporter.of("output");
     expect([first, second]).toEqual([said("a"), said("b")]);
     expect(last).toEqual({ model: "test/server", choices: [], usage });
-    expect(sink.of("metrics")).toEqual([{ input_tokens: 7, output_tokens: 2 }]);
-    expect(sink.of("setup").at(-1)).toEqual({ phase: "ready" });
+    expect(reporter.of("metrics")).toEqual([{ input_tokens: 7, output_tokens: 2 }]);
+    expect(reporter.of("setup").at(-1)).toEqual({ phase: "ready" });
     expect((await finish).setup_seconds).toBeGreaterThan(0);
     expect((await finish).execution_seconds).toBeGreaterThan(0);
   });
 
   it("keeps texts as they are, whatever they look like", async () => {
     const words = ["data:text/plain;base64,aGk=", "file:///etc/passwd", "http://127.0.0.1/x"];
-    const { sink, finish } = ask("say", { words });
+    const { reporter, finish } = ask("say", { words });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    expect(sink.of("output")).toEqual(words.map(said));
+    expect(reporter.of("output")).toEqual(words.map(said));
     expect(box.plane.files.stored.size).toBe(0);
   });
 
   it("stores what is too large for the log, in its place", async () => {
     const words = ["a", "x".repeat(300_000), "b"];
     const input = { model: "m", messages, stream: true, way: "say", words };
-    const { sink, finish } = box.run("server", input, {
+    const { reporter, finish } = box.run("server", input, {
       interface: "vendora",
       call: "chat_completions",
       limits: { ...limits, output_bytes: 1_000_000 },
     });
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
-    const kinds = sink.events.map(({ event }) => event).filter((event) => event !== "setup");
+    const kinds = reporter.events.map(({ event }) => event).filter((event) => event !== "setup");
     expect(kinds.filter((event) => event !== "metrics")).toEqual(["output", "stored", "output"]);
-    expect(sink.of("output")).toEqual([said("a"), said("b")]);
+    expect(reporter.of("output")).toEqual([said("a"), said("b")]);
   });
 
   it("says nothing that is nested without end, and harms no other by it", async () => {
     const pid = await serverPid();
     for (const depth of [128, 4_300, 40_000]) {
       const text = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
-      const { sink, finish } = ask("raw", { text });
+      const { reporter, finish } = ask("raw", { text });
       const message = "the container answered with more than 128 levels of lists and objects";
       const error = { source: "external", message };
       expect(await finish).toMatchObject({ status: "failed", output: "none", error });
-      expect(sink.of("output")).toEqual([]);
+      expect(reporter.of("output")).toEqual([]);
     }
     expect(await serverPid()).toBe(pid);
   });
@@ -90,8 +90,8 @@ describe("a run in a server", () => {
   it("that is abandoned is stopped, and the server stays as warm as it was", async () => {
     const pid = await serverPid();
     const stop = signals();
-    const { sink, finish } = ask("hang", {}, stop);
-    await sink.first("output");
+    const { reporter, finish } = ask("hang", {}, stop);
+    await reporter.first("output");
     stop.abortAbandon();
     expect(await finish).toMatchObject({ status: "canceled" });
     expect(await serverPid()).toBe(pid);
@@ -101,39 +101,39 @@ describe("a run in a server", () => {
     const job = { interface: "vendora", call: "responses", limits } as const;
     const asked = box.run("server", { model: "m", input: "hi", way: "echo" }, job);
     expect(await asked.finish).toMatchObject({ status: "succeeded", output: "value" });
-    expect(JSON.stringify(asked.sink.of("output"))).toContain('\\"content\\":\\"hi\\"');
+    expect(JSON.stringify(asked.reporter.of("output"))).toContain('\\"content\\":\\"hi\\"');
     const input = [{ type: "item_reference", id: "msg_1" }];
     const refused = box.run("server", { model: "m", input }, job);
     const error = { source: "external", detail: { status: 400 } };
     expect(await refused.finish).toMatchObject({ status: "failed", error });
-    expect(refused.sink.of("metrics")).toEqual([]);
+    expect(refused.reporter.of("metrics")).toEqual([]);
   });
 
   it("ends with the last words of a server that crashes, and with an estimate", async () => {
-    const { sink, finish } = ask("crash");
+    const { reporter, finish } = ask("crash");
     const message = expect.stringMatching(/^the container exited with code 139:\n.*segmentation/s);
     const error = { source: "external", message };
     expect(await finish).toMatchObject({ status: "failed", output: "items", error });
     const metrics = { input_tokens: 2, output_tokens: 3, tokens_estimated: 1 };
-    expect(sink.of("metrics")).toEqual([metrics]);
+    expect(reporter.of("metrics")).toEqual([metrics]);
   });
 
   it("is stopped, and leaves the server for the others", async () => {
     const stop = signals();
     const pid = await serverPid();
     const other = ask("hang");
-    const { sink, finish } = ask("hang", {}, stop);
-    await Promise.all([sink.first("output"), other.sink.first("output")]);
+    const { reporter, finish } = ask("hang", {}, stop);
+    await Promise.all([reporter.first("output"), other.reporter.first("output")]);
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled", output: "items" });
-    expect(sink.of("metrics")).toMatchObject([{ tokens_estimated: 1 }]);
+    expect(reporter.of("metrics")).toMatchObject([{ tokens_estimated: 1 }]);
     expect(await serverPid()).toBe(pid);
   });
 
   it("takes the server with it when that does not stop", async () => {
     const stop = signals();
-    const { sink, finish } = ask("deaf", {}, stop);
-    await sink.first("output");
+    const { reporter, finish } = ask("deaf", {}, stop);
+    await reporter.first("output");
     stop.abortCancel();
     expect(await finish).toMatchObject({ status: "canceled" });
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
@@ -164,9 +164,9 @@ describe("a run in a server", () => {
 
   it("shares the one container with as many as fit", async () => {
     const runs = Array.from({ length: 32 }, (_, n) => ask("say", { words: [`${n}`] }));
-    for (const [n, { sink, finish }] of runs.entries()) {
+    for (const [n, { reporter, finish }] of runs.entries()) {
       expect(await finish).toMatchObject({ status: "succeeded" });
-      expect(sink.of("output")).toEqual([said(`${n}`)]);
+      expect(reporter.of("output")).toEqual([said(`${n}`)]);
     }
     const pids = await Promise.all(Array.from({ length: 32 }, serverPid));
     expect(new Set(pids).size).toBe(1);
@@ -176,9 +176,9 @@ describe("a run in a server", () => {
 describe("a Cog model that is asked by the convention", () => {
   const echo = async (call: "responses" | "chat_completions", INPUTS: string) => {
     const input = { model: "test/server", input: "hi", mode: "echo" };
-    const { sink, finish } = box.run("liar", input, { call, variables: { INPUTS } });
+    const { reporter, finish } = box.run("liar", input, { call, variables: { INPUTS } });
     expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
-    return sink;
+    return reporter;
   };
 
   it("is given a response's messages, where that is what it takes", async () => {
@@ -199,33 +199,33 @@ describe("a Cog model that is asked by the convention", () => {
   it("refuses what it cannot be given", async () => {
     const input = { input: [{ type: "item_reference", id: "msg_1" }], mode: "echo" };
     const job = { call: "responses", variables: { INPUTS: "messages" } } as const;
-    const { sink, finish } = box.run("liar", input, job);
+    const { reporter, finish } = box.run("liar", input, job);
     const error = { source: "external", detail: { status: 400 } };
     expect(await finish).toMatchObject({ status: "failed", error });
-    expect(sink.of("metrics")).toEqual([]);
+    expect(reporter.of("metrics")).toEqual([]);
   });
 
   it("has its tokens estimated, in failure too", async () => {
     const estimated = expect.objectContaining({ input_tokens: 1, tokens_estimated: 1 });
     expect((await echo("chat_completions", "prompt")).of("metrics")).toEqual([estimated]);
-    const { sink, finish } = box.run("liar", { mode: "fail" }, { call: "chat_completions" });
+    const { reporter, finish } = box.run("liar", { mode: "fail" }, { call: "chat_completions" });
     expect(await finish).toMatchObject({ status: "failed" });
     const nothing = { input_tokens: 0, output_tokens: 0, tokens_estimated: 1 };
-    expect(sink.of("metrics")).toEqual([nothing]);
+    expect(reporter.of("metrics")).toEqual([nothing]);
   });
 
   it("keeps texts as they are", async () => {
     const input = { mode: "echo", messages: [{ content: "data:text/plain;base64,aGk=" }] };
-    const { sink, finish } = box.run("liar", input, { call: "chat_completions" });
+    const { reporter, finish } = box.run("liar", input, { call: "chat_completions" });
     expect(await finish).toMatchObject({ status: "succeeded" });
-    expect(sink.of("output")).toEqual([input]);
+    expect(reporter.of("output")).toEqual([input]);
   });
 
   it("refuses an input that it finds invalid, however often, and stays", async () => {
     const pid = async () => {
-      const { sink, finish } = box.run("liar", { mode: "pid" }, { call: "chat_completions" });
+      const { reporter, finish } = box.run("liar", { mode: "pid" }, { call: "chat_completions" });
       await finish;
-      return sink.of("output");
+      return reporter.of("output");
     };
     const [first] = await pid();
     for (let n = 0; n < 4; n++) {

@@ -106,7 +106,7 @@ describe("a server is ready", () => {
     const [gone, stop] = [new AbortController(), new AbortController()];
     const follow = () => () => {};
     const { address } = server;
-    const connection = { address, token: "", maxConcurrency: 1, gone: gone.signal, follow };
+    const connection = { address, token: "", maxConcurrency: 1, ended: gone.signal, follow };
     const server_ = new VendoraInterface(DEFAULT_TIMING);
     const [ended, stopped] = [new AbortController().signal, stop.signal].map((signal) =>
       server_.connect(connection, () => {}, signal),

@@ -23,8 +23,11 @@ describe("a chat's stream", () => {
   it("becomes one output an event, with the callers' name for the model", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2 };
     const pieces = [data(chunk("Hel")), data(chunk("lo", { usage, timings: { ms: 1 } })), DONE];
-    const { sink, finish, container } = await chat(events(pieces));
-    expect(sink.of("output")).toEqual([named("Hel"), named("lo", { usage, timings: { ms: 1 } })]);
+    const { reporter, finish, container } = await chat(events(pieces));
+    expect(reporter.of("output")).toEqual([
+      named("Hel"),
+      named("lo", { usage, timings: { ms: 1 } }),
+    ]);
     expect(finish).toMatchObject({ status: "succeeded", output: "items" });
     expect(finish.execution_seconds).toBeGreaterThan(0);
     expect(container).toBe("kept");
@@ -34,17 +37,17 @@ describe("a chat's stream", () => {
     const text = `: keep-alive\r\n\r\n${data(chunk("Grüße 🦜"))}event: x\r\ndata: ${JSON.stringify(chunk("あ"))}\r\n\r\n:\n\ndata:\n\n${DONE}`;
     const bytes = Buffer.from(text);
     const pieces = [...bytes].map((byte) => Buffer.from([byte]));
-    const { sink, finish } = await chat(events(pieces));
-    expect(sink.of("output")).toEqual([named("Grüße 🦜"), named("あ")]);
+    const { reporter, finish } = await chat(events(pieces));
+    expect(reporter.of("output")).toEqual([named("Grüße 🦜"), named("あ")]);
     expect(finish).toMatchObject({ status: "succeeded" });
   });
 
   it("ends at its marker, also when the server goes on or says nothing more", async () => {
     for (const after of [[data(chunk("late")), "data: <html>\n\n"], []]) {
-      const { server, sink, finish } = await chat(
+      const { server, reporter, finish } = await chat(
         events([data(chunk("a")), DONE, ...after], false),
       );
-      expect(sink.of("output")).toEqual([named("a")]);
+      expect(reporter.of("output")).toEqual([named("a")]);
       expect(finish).toMatchObject({ status: "succeeded" });
       await expect.poll(() => server.open).toBe(0);
     }
@@ -52,8 +55,8 @@ describe("a chat's stream", () => {
 
   it("ends at its marker, also when more comes with it", async () => {
     const late = data(chunk("late"));
-    const { sink, finish } = await chat(events([data(chunk("a")) + DONE + late + late]));
-    expect(sink.of("output")).toEqual([named("a")]);
+    const { reporter, finish } = await chat(events([data(chunk("a")) + DONE + late + late]));
+    expect(reporter.of("output")).toEqual([named("a")]);
     expect(finish).toMatchObject({ status: "succeeded" });
   });
 
@@ -63,8 +66,8 @@ describe("a chat's stream", () => {
   });
 
   it("has failed without its end, and keeps what was said", async () => {
-    const { sink, finish, container } = await chat(events([data(chunk("a"))]));
-    expect(sink.of("output")).toHaveLength(1);
+    const { reporter, finish, container } = await chat(events([data(chunk("a"))]));
+    expect(reporter.of("output")).toHaveLength(1);
     const message = "the container broke off: its stream has no end";
     expect(finish).toMatchObject({
       status: "failed",
@@ -80,8 +83,8 @@ describe("a chat's stream", () => {
     [{ error: "out of pages", error_type: "overloaded" }, 500, "overloaded", null],
   ])("has failed with an error inside: %j", async (error, status, type, code) => {
     const answer = events([data(chunk("a")), data(error), data(chunk("late")), DONE]);
-    const { sink, finish } = await chat(answer);
-    expect(sink.of("output")).toEqual([named("a")]);
+    const { reporter, finish } = await chat(answer);
+    expect(reporter.of("output")).toEqual([named("a")]);
     const message = "out of pages";
     const detail = { status, error: { message, type, param: null, code } };
     const output = "items";
@@ -90,15 +93,15 @@ describe("a chat's stream", () => {
 
   it("is not refused by an error that comes after output", async () => {
     const error = data({ error: { message: "too long", code: 400 } });
-    expect(await chat(events([error]))).toMatchObject({ refused: true });
-    expect(await chat(events([data(chunk("a")), error]))).toMatchObject({ refused: false });
+    expect(await chat(events([error]))).toMatchObject({ inputRejected: true });
+    expect(await chat(events([data(chunk("a")), error]))).toMatchObject({ inputRejected: false });
   });
 
   it.each(["<html>", '"text"', "[1]", "{"])(
     "has failed with what is no event: %s",
     async (text) => {
-      const { sink, finish } = await chat(events([`data: ${text}\n\n`, DONE]));
-      expect(sink.of("output")).toEqual([]);
+      const { reporter, finish } = await chat(events([`data: ${text}\n\n`, DONE]));
+      expect(reporter.of("output")).toEqual([]);
       const message = expect.stringContaining("no JSON object");
       expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     },
@@ -123,14 +126,14 @@ describe("a response's stream", () => {
   const ask = async (pieces: string[]) => {
     const server = await FakeServer.start({ "/v1/responses": events(pieces) });
     const { run } = await connect(server);
-    const { sink, outcome } = run("responses", { model: "x", input: "hi", stream: true });
-    return { sink, ...(await outcome) };
+    const { reporter, outcome } = run("responses", { model: "x", input: "hi", stream: true });
+    return { reporter, ...(await outcome) };
   };
 
   it.each(["response.completed", "response.incomplete"])("ends with %s", async (type) => {
     const last = event(type, { response: { id: "r", model: "served", usage: null } });
-    const { sink, finish } = await ask([created, last, event("response.late"), DONE]);
-    expect(sink.of("output")).toEqual([
+    const { reporter, finish } = await ask([created, last, event("response.late"), DONE]);
+    expect(reporter.of("output")).toEqual([
       { type: "response.created", response: { id: "r", model: "ada/parrot" } },
       { type, response: { id: "r", model: "ada/parrot", usage: null } },
     ]);
@@ -139,11 +142,11 @@ describe("a response's stream", () => {
 
   it("has failed with response.failed, which is kept", async () => {
     const error = { code: "server_error", message: "no" };
-    const { sink, finish } = await ask([
+    const { reporter, finish } = await ask([
       created,
       event("response.failed", { response: { error } }),
     ]);
-    expect(sink.of("output")).toHaveLength(2);
+    expect(reporter.of("output")).toHaveLength(2);
     const detail = { status: 500, error: { type: "server_error", param: null, ...error } };
     expect(finish).toMatchObject({ status: "failed", error: { message: "no", detail } });
   });
@@ -160,8 +163,8 @@ describe("a response's stream", () => {
     [{ type: "error", message: "no", code: "x", param: "input" }, "x", "input"],
     [{ type: "error", error: { message: "no", code: "x", type: "server_error" } }, "x", null],
   ])("has failed with an event of error: %j", async (error, code, param) => {
-    const { sink, finish } = await ask([created, data(error)]);
-    expect(sink.of("output")).toHaveLength(1);
+    const { reporter, finish } = await ask([created, data(error)]);
+    expect(reporter.of("output")).toHaveLength(1);
     const detail = { status: 500, error: { message: "no", type: "server_error", param, code } };
     expect(finish).toMatchObject({ status: "failed", error: { message: "no", detail } });
   });
@@ -187,8 +190,8 @@ test("however a stream is cut, its outputs are the same", () => {
     fc.property(texts, ends, fc.array(fc.nat(60)), (contents, end, cuts) => {
       const outputs: Json[] = [];
       const output = (value: Json) => void outputs.push(value);
-      const { output_bytes: max } = LIMITS;
-      const stream = new VendoraStream({ response: false, max, model: "ada/parrot", output });
+      const { output_bytes: maxChars } = LIMITS;
+      const stream = new VendoraStream({ response: false, maxChars, model: "ada/parrot", output });
       const lines = contents.flatMap((text) => [
         `: ${text.replace(/[\r\n]/g, "")}`,
         data(chunk(text)).trim(),

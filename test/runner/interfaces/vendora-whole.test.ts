@@ -28,9 +28,9 @@ const last = { ...HEAD, choices: [], usage, timings: { predicted_n: 2 } };
 const stream = (...values: object[]) => events([...values.map(data), DONE]);
 
 async function whole(...values: object[]) {
-  const { sink, finish } = await chat(stream(...values), { stream: false });
+  const { reporter, finish } = await chat(stream(...values), { stream: false });
   expect(finish).toMatchObject({ status: "succeeded", output: "value" });
-  const [answer, ...more] = sink.of("output");
+  const [answer, ...more] = reporter.of("output");
   expect(more).toEqual([]);
   return answer as { [name: string]: Json };
 }
@@ -95,10 +95,10 @@ describe("a chat in one piece", () => {
     const pieces = (text: string) => Array.from({ length: 600 }, () => piece({ content: text }));
     const answer = await whole(...pieces("x"));
     expect(answer.choices).toMatchObject([{ message: { content: "x".repeat(600) } }]);
-    const { sink, finish } = await chat(stream(...pieces("x".repeat(200))), { stream: false });
+    const { reporter, finish } = await chat(stream(...pieces("x".repeat(200))), { stream: false });
     const message = `the container's answer is larger than ${LIMITS.output_bytes} bytes`;
     expect(finish).toMatchObject({ status: "failed", output: "none", error: { message } });
-    expect(sink.events).toEqual([]);
+    expect(reporter.events).toEqual([]);
   });
 
   it.each([
@@ -106,10 +106,10 @@ describe("a chat in one piece", () => {
     ["what is no chunk", [chunk("a"), { choices: 1 }]],
     ["nothing", []],
   ])("fails, and is no output, by a stream with %s", async (_, values) => {
-    const { sink, finish } = await chat(stream(...values), { stream: false });
+    const { reporter, finish } = await chat(stream(...values), { stream: false });
     const error = { source: "external" };
     expect(finish).toMatchObject({ status: "failed", output: "none", error });
-    expect(sink.events).toEqual([]);
+    expect(reporter.events).toEqual([]);
   });
 
   it.each([
@@ -130,16 +130,16 @@ describe("a chat in one piece", () => {
 
   it("is refused once where the server refuses something else", async () => {
     const refusal = json(400, { error: { message: "too hot", param: "temperature" } });
-    const { server, finish, refused } = await chat(refusal, {});
+    const { server, finish, inputRejected } = await chat(refusal, {});
     expect(finish).toMatchObject({ status: "failed", error: { message: "too hot" } });
-    expect(refused).toBe(true);
+    expect(inputRejected).toBe(true);
     expect(server.bodies(CHAT)).toHaveLength(1);
   });
 
   it("that is left has its connection closed", async () => {
     const server = await FakeServer.start({ [CHAT]: events([data(chunk("a"))], false) });
     const { run } = await connect(server);
-    const { sink, outcome, stop } = run("chat_completions", asking);
+    const { reporter, outcome, stop } = run("chat_completions", asking);
     await until(() => server.open === 1);
     stop();
     server.answers["/metrics"] = (response) =>
@@ -149,7 +149,7 @@ describe("a chat in one piece", () => {
       container: "kept",
     });
     expect(server.open).toBe(0);
-    expect(sink.events).toEqual([]);
+    expect(reporter.events).toEqual([]);
   });
 });
 
@@ -165,34 +165,34 @@ describe("a response in one piece", () => {
   const respond = async (...values: object[]) => {
     const server = await FakeServer.start({ "/v1/responses": stream(...values) });
     const { run } = await connect(server);
-    const { sink, outcome } = run("responses", { input: "hi" });
-    return { sink, ...(await outcome) };
+    const { reporter, outcome } = run("responses", { input: "hi" });
+    return { reporter, ...(await outcome) };
   };
 
   it("is the one that its stream ends with", async () => {
     for (const status of ["completed", "incomplete"]) {
-      const { sink, finish } = await respond(begun, told, of(status));
+      const { reporter, finish } = await respond(begun, told, of(status));
       expect(finish).toMatchObject({ status: "succeeded", output: "value" });
-      expect(sink.of("output")).toEqual([{ ...of(status).response, model: "ada/parrot" }]);
+      expect(reporter.of("output")).toEqual([{ ...of(status).response, model: "ada/parrot" }]);
     }
   });
 
   it("has the items that came, where its end leaves them out", async () => {
     const item = { type: "response.output_item.done", output_index: 0, item: message };
-    const { sink } = await respond(begun, item, of("completed", { output: [] }));
-    expect(sink.of("output")).toMatchObject([{ status: "completed", output: [message] }]);
+    const { reporter } = await respond(begun, item, of("completed", { output: [] }));
+    expect(reporter.of("output")).toMatchObject([{ status: "completed", output: [message] }]);
   });
 
   it("is kept when it has failed, and the run has failed", async () => {
     const error = { code: "server_error", message: "no" };
-    const { sink, finish } = await respond(begun, of("failed", { error }));
+    const { reporter, finish } = await respond(begun, of("failed", { error }));
     expect(finish).toMatchObject({ status: "failed", output: "value", error: { message: "no" } });
-    expect(sink.of("output")).toMatchObject([{ status: "failed", model: "ada/parrot" }]);
+    expect(reporter.of("output")).toMatchObject([{ status: "failed", model: "ada/parrot" }]);
   });
 
   it("is none without its end", async () => {
-    const { sink, finish } = await respond(begun, told);
+    const { reporter, finish } = await respond(begun, told);
     expect(finish).toMatchObject({ status: "failed", output: "none" });
-    expect(sink.events).toEqual([]);
+    expect(reporter.events).toEqual([]);
   });
 });

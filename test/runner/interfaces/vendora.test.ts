@@ -33,9 +33,9 @@ describe("a response that the server has no endpoint for", () => {
     });
     const { run } = await connect(server);
     for (const _ of [1, 2]) {
-      const { sink, outcome } = run("responses", asked);
+      const { reporter, outcome } = run("responses", asked);
       expect((await outcome).finish).toMatchObject({ status: "succeeded", output: "items" });
-      expect(sink.of("output")).toEqual([chunk("a", { model: "ada/parrot" })]);
+      expect(reporter.of("output")).toEqual([chunk("a", { model: "ada/parrot" })]);
     }
     expect(server.bodies("/v1/responses")).toHaveLength(1);
     expect(server.bodies(CHAT)).toHaveLength(2);
@@ -75,9 +75,9 @@ describe("a response that the server has no endpoint for", () => {
   ])("is not taken for one whose model is unknown: %j", async (body) => {
     const server = await FakeServer.start({ "/v1/responses": json(404, body), [CHAT]: streamed });
     const { run } = await connect(server);
-    const { finish, refused } = await run("responses", asked).outcome;
+    const { finish, inputRejected } = await run("responses", asked).outcome;
     expect(finish).toMatchObject({ status: "failed", error: { detail: { status: 404 } } });
-    expect(refused).toBe(true);
+    expect(inputRejected).toBe(true);
     expect(server.bodies(CHAT)).toEqual([]);
   });
 
@@ -85,10 +85,10 @@ describe("a response that the server has no endpoint for", () => {
     const server = await FakeServer.start({ [CHAT]: streamed });
     const { run } = await connect(server);
     const input = [{ type: "item_reference", id: "msg_1" }];
-    const { finish, refused } = await run("responses", { ...asked, input }).outcome;
+    const { finish, inputRejected } = await run("responses", { ...asked, input }).outcome;
     const detail = { status: 400, error: { param: "input[0]" } };
     expect(finish).toMatchObject({ status: "failed", error: { detail } });
-    expect(refused).toBe(true);
+    expect(inputRejected).toBe(true);
     expect(server.bodies(CHAT)).toEqual([]);
   });
 });
@@ -109,13 +109,13 @@ describe("several runs", () => {
       const user = n % 8 === 1 ? "bad" : n % 8 === 2 ? "broken" : `user ${n}`;
       return { user, ...run("chat_completions", { ...asking, user, stream: n % 2 === 0 }) };
     });
-    for (const { user, sink, outcome } of runs) {
+    for (const { user, reporter, outcome } of runs) {
       const { finish, container } = await outcome;
       const failed = user === "bad" || user === "broken";
       expect(finish.status).toBe(failed ? "failed" : "succeeded");
       expect(container).toBe("kept");
-      if (failed) expect(sink.events).toEqual([]);
-      const said = JSON.stringify(sink.of("output"));
+      if (failed) expect(reporter.events).toEqual([]);
+      const said = JSON.stringify(reporter.of("output"));
       // Twenty times, in pieces or in one.
       expect(said.split(user)).toHaveLength(failed ? 1 : 21);
       if (!failed) expect(said.match(/user \d+/g)).toEqual(Array(20).fill(user));
@@ -143,10 +143,10 @@ describe("a container that dies", () => {
         if (stream) events([data(chunk("a"))], false)(response, {});
       },
     });
-    const { run, end } = await connect(server, { exitNotice: 5_000 });
+    const { run, end } = await connect(server, { exitNoticeMs: 5_000 });
     const silent = run("chat_completions", asking);
     const streaming = run("chat_completions", { ...asking, stream: true });
-    await streaming.sink.first("output");
+    await streaming.reporter.first("output");
     await until(() => server.open === 2);
     // The connections break first.
     server.stop();
@@ -163,20 +163,20 @@ describe("a container that dies", () => {
   });
 
   it("is not waited for where it lives on", async () => {
-    const { finish, container, refused } = await chat(
+    const { finish, container, inputRejected } = await chat(
       (response) => void response.socket?.destroy(),
     );
     const message = expect.stringContaining("the container broke off");
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     expect(container).toBe("kept");
-    expect(refused).toBe(false);
+    expect(inputRejected).toBe(false);
   });
 
   it("is asked on a connection of its own, which the server cannot have given up", async () => {
-    const { sink } = await chat((response) =>
+    const { reporter } = await chat((response) =>
       json(200, { connection: response.req.headers.connection ?? "" })(response, {}),
     );
-    expect(sink.of("output")).toEqual([{ connection: "close" }]);
+    expect(reporter.of("output")).toEqual([{ connection: "close" }]);
   });
 
   it("is asked once: what may have begun is not asked for again", async () => {

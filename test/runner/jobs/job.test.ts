@@ -24,7 +24,7 @@ const jobOf = (run: Executor["run"], changes: Partial<JobOrder> = {}) =>
     executor: fakeExecutor(run),
     controlPlane: new ControlPlane({ url: plane.url, token: "ausr_x" }),
     settings,
-    onHeard: () => {},
+    onReceipt: () => {},
     log: silentLog,
   });
 
@@ -39,9 +39,9 @@ const untilStopped: Executor["run"] = async (_job, _sink, { cancel, abandon }) =
 };
 
 test("a no-op is one frame in one request", async () => {
-  await jobOf(async ({ input }, sink) => {
-    sink.setup({ phase: "ready" });
-    sink.output(input.text ?? null);
+  await jobOf(async ({ input }, reporter) => {
+    reporter.setup({ phase: "ready" });
+    reporter.output(input.text ?? null);
     return { ...DONE, setup_seconds: 0, execution_seconds: 0.001 };
   }).run();
   expect(prediction.frames).toEqual([
@@ -68,8 +68,8 @@ test("fetches an input that the job does not carry, and tries again", async () =
   // No waiting: a delay is a random part of its bound.
   vi.spyOn(Math, "random").mockReturnValue(-0.99);
   await jobOf(
-    async ({ input }, sink) => {
-      sink.output(input.text ?? null);
+    async ({ input }, reporter) => {
+      reporter.output(input.text ?? null);
       return DONE;
     },
     { input: undefined },
@@ -99,8 +99,8 @@ test("a run that is canceled and nobody asked is a failure of the runner", async
 test("a fenced attempt is abandoned, and the slot waits for the executor", async () => {
   prediction.onConnect = () => prediction.tell({ type: "fenced", reason: "late" });
   let ended = false;
-  await jobOf(async (job, sink, signals) => {
-    await untilStopped(job, sink, signals);
+  await jobOf(async (job, reporter, signals) => {
+    await untilStopped(job, reporter, signals);
     expect([signals.abandon.aborted, signals.cancel.aborted]).toEqual([true, false]);
     await new Promise((resolve) => setImmediate(resolve));
     ended = true;
@@ -112,9 +112,9 @@ test("a fenced attempt is abandoned, and the slot waits for the executor", async
 
 test("too much output ends the run as the model's failure, with the number", async () => {
   await jobOf(
-    async (job, sink, signals) => {
-      sink.output("x".repeat(200));
-      return untilStopped(job, sink, signals);
+    async (job, reporter, signals) => {
+      reporter.output("x".repeat(200));
+      return untilStopped(job, reporter, signals);
     },
     { limits: { ...order.limits, output_bytes: 100 } },
   ).run();
@@ -125,27 +125,27 @@ test("too much output ends the run as the model's failure, with the number", asy
 });
 
 test("handed back while the container starts", async () => {
-  const job = jobOf(async (order, sink, signals) => {
-    sink.setup({ phase: "starting" });
-    return untilStopped(order, sink, signals);
+  const job = jobOf(async (order, reporter, signals) => {
+    reporter.setup({ phase: "starting" });
+    return untilStopped(order, reporter, signals);
   });
   const run = job.run();
   await prediction.until(() => prediction.frames.length === 1);
-  job.handBack("shutting down");
+  job.releaseUnstarted("shutting down");
   await run;
   await prediction.until(() => prediction.releases.length === 1);
   expect(prediction.finish).toBeUndefined();
 });
 
 test("not handed back once the model runs; ended by force it is a failure, not a second run", async () => {
-  const job = jobOf(async (order, sink, signals) => {
-    sink.setup({ phase: "ready" });
-    sink.output("half");
-    return untilStopped(order, sink, signals);
+  const job = jobOf(async (order, reporter, signals) => {
+    reporter.setup({ phase: "ready" });
+    reporter.output("half");
+    return untilStopped(order, reporter, signals);
   });
   const run = job.run();
   await prediction.until(() => prediction.frames.length === 1);
-  job.handBack("shutting down");
+  job.releaseUnstarted("shutting down");
   job.release("shutting down");
   await run;
   expect(prediction.releases).toEqual([]);

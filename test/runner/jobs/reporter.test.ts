@@ -105,11 +105,11 @@ test("more outputs than there may be are a breach, told once, with the number", 
     it.output(0);
     if (n % 5_000 === 0) events += it.take().events.length;
   }
-  it.stored({ name: "v1", size: 1 });
+  it.storedOutput({ name: "v1", size: 1 });
   expect(onBreach).not.toHaveBeenCalled();
-  it.prepared("1");
+  it.outputJson("1");
   it.output(2);
-  it.stored({ name: "v2", size: 1 });
+  it.storedOutput({ name: "v2", size: 1 });
   expect(onBreach).toHaveBeenCalledExactlyOnceWith(
     "The output has more than the limit of 200000 items: have the model put out several as one",
   );
@@ -169,7 +169,7 @@ test.each<[string, Json, Json]>([
   (_, preamble, said) => {
     const { reporter: it } = reporter();
     it.output(preamble);
-    expect([it.produced, it.urgent]).toEqual([true, false]);
+    expect([it.hasOutput, it.urgent]).toEqual([true, false]);
     taken(it);
     it.output(said);
     expect(it.urgent).toBe(true);
@@ -182,20 +182,20 @@ test.each<[string, Json, Json]>([
 test("knows whether the model has begun and whether it has produced", () => {
   const { reporter: it } = reporter();
   it.setup({ phase: "starting" });
-  expect(it.begun).toBe(false);
+  expect(it.started).toBe(false);
   it.setup({ phase: "ready" });
-  expect([it.begun, it.produced]).toEqual([true, false]);
+  expect([it.started, it.hasOutput]).toEqual([true, false]);
   it.output(null);
-  expect(it.produced).toBe(true);
+  expect(it.hasOutput).toBe(true);
 });
 
 test("a stored value is an output, with the room it takes, and merges with nothing", () => {
   const { reporter: it, onBreach } = reporter({ output_bytes: 1_000, logs_bytes: 100 });
   it.metrics({ a: 1 });
   expect(it.reserve(600)).toBe(true);
-  it.stored({ name: "v1", size: 600 });
-  it.stored({ name: "v2", size: 1 });
-  expect([it.produced, it.urgent]).toEqual([true, true]);
+  it.storedOutput({ name: "v1", size: 600 });
+  it.storedOutput({ name: "v2", size: 1 });
+  expect([it.hasOutput, it.urgent]).toEqual([true, true]);
   expect(taken(it).events.slice(1)).toEqual([
     { event: "stored", data: { name: "v1", size: 600 } },
     { event: "stored", data: { name: "v2", size: 1 } },
@@ -205,7 +205,7 @@ test("a stored value is an output, with the room it takes, and merges with nothi
   expect(onBreach).toHaveBeenCalledExactlyOnceWith(
     "The output is larger than the limit of 1000 bytes",
   );
-  it.stored({ name: "v3", size: 600 });
+  it.storedOutput({ name: "v3", size: 600 });
   expect(it.empty).toBe(true);
 });
 

@@ -7,7 +7,7 @@ function fakeJob(id: string) {
     id,
     run: () => promise,
     end: resolve,
-    handBack: vi.fn(),
+    releaseUnstarted: vi.fn(),
     release: vi.fn(() => resolve()),
   };
 }
@@ -34,9 +34,9 @@ test("while leaving, what runs may go on and what comes is given back", async ()
   const jobs = new Slots(2);
   const [early, late] = [fakeJob("early"), fakeJob("late")];
   jobs.start(early);
-  jobs.leave("shutting down");
+  jobs.drain("shutting down");
   jobs.start(late);
-  expect(early.handBack).toHaveBeenCalledExactlyOnceWith("shutting down");
+  expect(early.releaseUnstarted).toHaveBeenCalledExactlyOnceWith("shutting down");
   expect(early.release).not.toHaveBeenCalled();
   expect(late.release).toHaveBeenCalledExactlyOnceWith("shutting down");
   jobs.release("too long");

@@ -6,12 +6,12 @@ import { record } from "../support/containers.ts";
 
 /** The metrics of a run that put these outputs out. */
 function tokens(call: VendoraCall, input: Record<string, Json>, outputs: Json[]) {
-  const sink = record();
-  const meter = new TokenUsage(sink, call, input);
+  const reporter = record();
+  const meter = new TokenUsage(reporter, call, input);
   for (const output of outputs) meter.output(output);
   meter.settle();
-  expect(sink.of("output")).toEqual(outputs);
-  const [metrics, ...more] = sink.of("metrics");
+  expect(reporter.of("output")).toEqual(outputs);
+  const [metrics, ...more] = reporter.of("metrics");
   expect(more).toEqual([]);
   return metrics;
 }
@@ -87,12 +87,12 @@ describe("what outputs say of their tokens", () => {
 
 describe("what a model reports", () => {
   const reported = (metrics: Record<string, number>, outputs: Json[] = ["12345678"]) => {
-    const sink = record();
-    const meter = new TokenUsage(sink, "chat_completions", { messages: [{ content: "1234" }] });
+    const reporter = record();
+    const meter = new TokenUsage(reporter, "chat_completions", { messages: [{ content: "1234" }] });
     for (const output of outputs) meter.output(output);
     meter.metrics(metrics);
     meter.settle();
-    return sink.of("metrics");
+    return reporter.of("metrics");
   };
 
   it("counts, and all of it is passed on", () => {
@@ -260,11 +260,11 @@ describe("an estimate", () => {
 });
 
 test("what is no output passes as it is", () => {
-  const sink = record();
-  const meter = new TokenUsage(sink, "chat_completions", {});
+  const reporter = record();
+  const meter = new TokenUsage(reporter, "chat_completions", {});
   meter.setup({ phase: "ready" });
   meter.logs("a");
-  meter.stored({ name: "n", size: 1 });
+  meter.storedOutput({ name: "n", size: 1 });
   expect(meter.reserve(1)).toBe(true);
-  expect(sink.events.map(({ event }) => event)).toEqual(["setup", "logs", "stored"]);
+  expect(reporter.events.map(({ event }) => event)).toEqual(["setup", "logs", "stored"]);
 });

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { unlessAborted } from "../../../runner/src/lib/wait.ts";
+import { untilAborted } from "../../../runner/src/lib/wait.ts";
 
 const stray = vi.fn();
 beforeEach(() => void process.on("unhandledRejection", stray));
@@ -12,7 +12,7 @@ it.each([
 ])("a wait that %s leaves no failure behind that nobody hears of", async (_, already) => {
   const [stop, late] = [new AbortController(), Promise.withResolvers<never>()];
   if (already) stop.abort("canceled");
-  const waited = unlessAborted(late.promise, stop.signal);
+  const waited = untilAborted(late.promise, stop.signal);
   stop.abort("canceled");
   await expect(waited).rejects.toBe("canceled");
   late.reject(new Error("too late"));

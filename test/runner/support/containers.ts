@@ -13,13 +13,21 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createExecutor, type ExecutorOptions } from "../../../runner/src/containers/create.ts";
+import {
+  createExecutor,
+  type ExecutorOptions,
+} from "../../../runner/src/containers/create-executor.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import type { EngineOptions } from "../../../runner/src/engines/options.ts";
 import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
-import type { FileOptions } from "../../../runner/src/files/inputs.ts";
+import type { FileOptions } from "../../../runner/src/files/input-files.ts";
 import type { Timing } from "../../../runner/src/interfaces/interface.ts";
-import type { Executor, RunnableJob, RunSignals, Sink } from "../../../runner/src/jobs/executor.ts";
+import type {
+  Executor,
+  RunnableJob,
+  RunReporter,
+  RunSignals,
+} from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
@@ -30,10 +38,10 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Short enough for tests, long enough for a machine with two busy cores. */
 export const QUICK: Partial<Timing> = {
-  cancelGrace: 300,
-  healthPoll: 50,
-  exitNotice: 500,
-  stopGrace: 2_000,
+  cancelGraceMs: 300,
+  healthPollMs: 50,
+  exitNoticeMs: 500,
+  stopGraceMs: 2_000,
 };
 
 export const silent: Log = {
@@ -44,7 +52,7 @@ export const silent: Log = {
   with: () => silent,
 };
 
-export interface Recorded extends Sink {
+export interface Recorded extends RunReporter {
   events: ReportedEvent[];
   /** The data of all events of one kind. */
   of(event: ReportedEvent["event"]): unknown[];
@@ -71,8 +79,8 @@ export function record(): Recorded {
     setup: (data) => push({ event: "setup", data }),
     output: (data) => push({ event: "output", data }),
     reserve: () => true,
-    prepared: (text) => push({ event: "output", data: JSON.parse(text) }),
-    stored: (data) => push({ event: "stored", data }),
+    outputJson: (text) => push({ event: "output", data: JSON.parse(text) }),
+    storedOutput: (data) => push({ event: "stored", data }),
     logs: (data) => push({ event: "logs", data }),
     metrics: (data) => push({ event: "metrics", data }),
   };
@@ -154,7 +162,7 @@ export interface Box {
     input: Record<string, Json>,
     more?: JobOptions,
     stop?: RunSignals,
-  ): { sink: Recorded; finish: ReturnType<Executor["run"]> };
+  ): { reporter: Recorded; finish: ReturnType<Executor["run"]> };
   close(): Promise<void>;
 }
 
@@ -213,8 +221,8 @@ export async function openBox(
     },
     processes: () => processesIn(models),
     run(name, input, more = {}, stop = signals()) {
-      const sink = record();
-      return { sink, finish: executor.run(jobFor(name, input, more), sink, stop) };
+      const reporter = record();
+      return { reporter, finish: executor.run(jobFor(name, input, more), reporter, stop) };
     },
     async close() {
       await executor.close();

@@ -4,7 +4,7 @@ import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createExecutor } from "../../../runner/src/containers/create.ts";
+import { createExecutor } from "../../../runner/src/containers/create-executor.ts";
 import type { TunnelOptions } from "../../../runner/src/containers/tunnels.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
@@ -87,8 +87,8 @@ export class DockerBox {
   ) {
     const image = this.images[model];
     if (!image) throw new Error(`no image ${model}`);
-    const sink = record();
-    return { sink, finish: executor.run(makeJob(image, input, more), sink, stop) };
+    const reporter = record();
+    return { reporter, finish: executor.run(makeJob(image, input, more), reporter, stop) };
   }
 
   /** Ids of this box's containers, whatever their state. */

@@ -96,7 +96,7 @@ export class FakeServer {
 }
 
 export interface Attempt {
-  sink: Recorded;
+  reporter: Recorded;
   outcome: ReturnType<Awaited<ReturnType<VendoraInterface["connect"]>>["run"]>;
   stop: () => void;
 }
@@ -117,10 +117,10 @@ export async function connect(
   const told: string[] = [];
   const times = {
     ...DEFAULT_TIMING,
-    readinessPoll: 5,
-    exitNotice: 20,
-    cancelGrace: 500,
-    releasePoll: 10,
+    readinessPollMs: 5,
+    exitNoticeMs: 20,
+    cancelGraceMs: 500,
+    releasePollMs: 10,
     ...timing,
   };
   const session = await new VendoraInterface(times, large).connect(
@@ -128,7 +128,7 @@ export async function connect(
       address: server.address,
       token: "",
       maxConcurrency: 32,
-      gone: gone.signal,
+      ended: gone.signal,
       follow: () => () => {},
     },
     (logs) => void told.push(logs),
@@ -136,11 +136,11 @@ export async function connect(
   );
   onTestFinished(() => session.close());
   const run = (call: VendoraCall | null, input: Body, limits = LIMITS): Attempt => {
-    const sink = record();
+    const reporter = record();
     const stop = new AbortController();
     const model = "ada/parrot";
-    const given = { id: "1", call, model, input, limits, sink, stop: stop.signal };
-    return { sink, outcome: session.run(given), stop: () => stop.abort() };
+    const given = { id: "1", call, model, input, limits, reporter, stop: stop.signal };
+    return { reporter, outcome: session.run(given), stop: () => stop.abort() };
   };
   return { run, told, end: (reason: unknown) => gone.abort(reason) };
 }
@@ -149,8 +149,8 @@ export async function connect(
 export async function chat(answer: Answer, input: Body = { stream: true }) {
   const server = await FakeServer.start({ "/v1/chat/completions": answer });
   const { run } = await connect(server);
-  const { sink, outcome } = run("chat_completions", { model: "x", messages: [], ...input });
-  return { server, sink, ...(await outcome) };
+  const { reporter, outcome } = run("chat_completions", { model: "x", messages: [], ...input });
+  return { server, reporter, ...(await outcome) };
 }
 
 export const until = (true_: () => boolean) =>

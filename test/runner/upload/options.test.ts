@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ConfigError } from "../../../runner/src/config/config.ts";
 import { ControlPlaneError } from "../../../runner/src/control-plane/error.ts";
-import { adviceAtBegin, adviceMidway, isLost } from "../../../runner/src/upload/advice.ts";
+import { SettingsError } from "../../../runner/src/settings/read-settings.ts";
+import { adviceAtBegin, adviceMidway, isUploadGone } from "../../../runner/src/upload/advice.ts";
 import { readUploadOptions } from "../../../runner/src/upload/options.ts";
 import { errorOf } from "../support/public-fetch-server.ts";
 
@@ -88,7 +88,7 @@ test.each<[Record<string, string>, Record<string, string>, RegExp]>([
   [{ parallel: "x" }, {}, /^parallel \(--parallel\): is no number$/],
 ])("flags %j, variables %j: %s", async (flags, variables, message) => {
   const error = await errorOf(read(flags, variables));
-  expect(error).toBeInstanceOf(ConfigError);
+  expect(error).toBeInstanceOf(SettingsError);
   expect(error).toMatchObject({ message: expect.stringMatching(message) });
   expect(String(error)).not.toContain("secret");
 });
@@ -96,7 +96,7 @@ test.each<[Record<string, string>, Record<string, string>, RegExp]>([
 test("what is no file that can be sent", async () => {
   const messageFor = async (path?: string) => {
     const error = await errorOf(readUploadOptions(path, {}, environment));
-    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toBeInstanceOf(SettingsError);
     return String(error);
   };
   mkdirSync(join(folder, "photos"));
@@ -127,5 +127,7 @@ test("midway it says whether the same command goes on", () => {
   expect(adviceMidway(refusal(409), true)).toMatch(/begins anew\.$/);
   expect(adviceMidway(new Error("The file changed."), true)).toBe("The file changed.");
   const lost = [undefined, 200, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 503];
-  expect(lost.filter((status) => isLost(refusal(status)))).toEqual([400, 403, 404, 409, 413, 422]);
+  expect(lost.filter((status) => isUploadGone(refusal(status)))).toEqual([
+    400, 403, 404, 409, 413, 422,
+  ]);
 });

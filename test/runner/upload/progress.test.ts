@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { Meter } from "../../../runner/src/upload/meter.ts";
 import {
-  bytes,
-  duration,
+  formatBytes,
+  formatDuration,
   type Progress,
   progressBar,
   progressLine,
@@ -73,7 +73,7 @@ test.each([
   [104_857_600, "104.9 MB"],
   [2e12, "2.0 TB"],
   [5e15, "5000.0 TB"],
-])("%i bytes are %s", (count, text) => expect(bytes(count)).toBe(text));
+])("%i bytes are %s", (count, text) => expect(formatBytes(count)).toBe(text));
 
 test.each([
   [0.2, "0 s"],
@@ -82,30 +82,30 @@ test.each([
   [185, "3 min 05 s"],
   [7_620, "2 h 07 min"],
   [500_000, "6 days"],
-])("%d seconds are %s", (seconds, text) => expect(duration(seconds)).toBe(text));
+])("%d seconds are %s", (seconds, text) => expect(formatDuration(seconds)).toBe(text));
 
 test("the rate is that of the last ten seconds, and of nothing that was there before", () => {
   const meter = new Meter(1_000_000, 400_000, 0);
   // What the system has buffered at once is no rate.
   meter.add(300_000);
-  expect(meter.look(500)).toEqual({ size: 1_000_000, sent: 700_000, rate: undefined });
-  expect(meter.look(1_000).rate).toBe(undefined);
+  expect(meter.sample(500)).toEqual({ size: 1_000_000, sent: 700_000, rate: undefined });
+  expect(meter.sample(1_000).rate).toBe(undefined);
   meter.add(100_000);
-  expect(meter.look(1_500).rate).toBe(undefined);
-  expect(meter.look(3_000).rate).toBe(50_000);
+  expect(meter.sample(1_500).rate).toBe(undefined);
+  expect(meter.sample(3_000).rate).toBe(50_000);
   // Nothing more comes.
-  expect(meter.look(11_000).rate).toBe(10_000);
-  expect(meter.look(12_000).rate).toBe(0);
+  expect(meter.sample(11_000).rate).toBe(10_000);
+  expect(meter.sample(12_000).rate).toBe(0);
   expect(meter.total(20_000)).toEqual({ bytes: 400_000, ms: 20_000, rate: 20_000 });
 });
 
 test("when something has to go out again, the rate is that since then", () => {
   const meter = new Meter(1_000, 0, 0);
   meter.add(800);
-  meter.look(5_000);
+  meter.sample(5_000);
   meter.add(-800);
-  expect(meter.look(6_000)).toEqual({ size: 1_000, sent: 0, rate: undefined });
-  expect(meter.look(7_000).rate).toBe(0);
+  expect(meter.sample(6_000)).toEqual({ size: 1_000, sent: 0, rate: undefined });
+  expect(meter.sample(7_000).rate).toBe(0);
   meter.add(400);
-  expect(meter.look(8_000)).toEqual({ size: 1_000, sent: 400, rate: 200 });
+  expect(meter.sample(8_000)).toEqual({ size: 1_000, sent: 400, rate: 200 });
 });

@@ -29,14 +29,14 @@ afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 
 test("what is kept is found, by another command as well, until it is forgotten", async () => {
   expect(await memory.find(options)).toBe(undefined);
-  await memory.keep(options, ID);
+  await memory.save(options, ID);
   expect(await new ResumeStore(folder).find(options)).toBe(ID);
-  await memory.keep(options, OTHER);
+  await memory.save(options, OTHER);
   expect(await memory.find(options)).toBe(OTHER);
-  await memory.forget(options);
+  await memory.remove(options);
   expect(await memory.find(options)).toBe(undefined);
   expect(readdirSync(folder)).toEqual([]);
-  await memory.forget(options);
+  await memory.remove(options);
 });
 
 const { file } = options;
@@ -48,20 +48,20 @@ test.each<[string, Partial<UploadOptions>]>([
   ["media type", { mime_type: "image/jpeg" }],
   ["name", { name: undefined }],
 ])("another %s is another upload", async (_, other) => {
-  await memory.keep(options, ID);
+  await memory.save(options, ID);
   expect(await memory.find({ ...options, ...other })).toBe(undefined);
-  await memory.keep({ ...options, ...other }, OTHER);
+  await memory.save({ ...options, ...other }, OTHER);
   expect(await memory.find(options)).toBe(ID);
 });
 
 test("how it is sent makes no difference", async () => {
-  await memory.keep(options, ID);
+  await memory.save(options, ID);
   const other = { ...options, parallel: 1, quiet: true, token: "aus_new" };
   expect(await memory.find(other)).toBe(ID);
 });
 
 test("a note that was damaged is none", async () => {
-  await memory.keep(options, ID);
+  await memory.save(options, ID);
   const [name = ""] = readdirSync(folder);
   for (const damage of ["", "{", "[]", '{"id": "../../etc"}']) {
     writeFileSync(join(folder, name), damage);
@@ -71,9 +71,9 @@ test("a note that was damaged is none", async () => {
 
 test("what is older than a week is swept, and nothing else", async () => {
   await memory.sweep();
-  await memory.keep(options, ID);
+  await memory.save(options, ID);
   const [old = ""] = readdirSync(folder);
-  await memory.keep({ ...options, name: "new.png" }, OTHER);
+  await memory.save({ ...options, name: "new.png" }, OTHER);
   writeFileSync(join(folder, "notes.txt"), "somebody else's");
   const week = 7 * 24 * 3_600;
   const now = Date.now();

@@ -8,13 +8,13 @@ import type { ContainerFile } from "../engine.ts";
  * Rejects with a Failure when the first entry is no regular file. The content throws when the
  * archive breaks off in it; to destroy it ends the archive.
  */
-export function onlyFile(archive: NodeJS.ReadableStream, path: string): Promise<ContainerFile> {
+export function extractFile(archive: NodeJS.ReadableStream, path: string): Promise<ContainerFile> {
   const { promise, resolve, reject } = Promise.withResolvers<ContainerFile>();
   const unpacked = extract();
   unpacked.on("entry", ({ type, mtime }, entry) => {
     if (type === "file") {
       // Whatever happens to the entry before anybody reads it is kept for whoever does.
-      return resolve({ content: Readable.from(entry), modified: mtime.getTime() });
+      return resolve({ content: Readable.from(entry), modifiedMs: mtime.getTime() });
     }
     reject(external(`${path}, which the output names, is no regular file`));
     unpacked.destroy();

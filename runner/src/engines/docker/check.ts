@@ -12,11 +12,11 @@ import {
   type Sandbox,
 } from "../options.ts";
 import { listOwned } from "../process/model-folder.ts";
-import { UNISOLATED } from "../process/process.ts";
-import { confinement, RUNTIME_ADVICE, runtimeProblem } from "./confinement.ts";
-import { firewallProblem, UNFENCED, UNFENCED_ADVICE } from "./firewall.ts";
+import { NO_ISOLATION } from "../process/process-engine.ts";
+import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
 import { type DockerInfo, dockerInfo } from "./info.ts";
-import { excessOf, sharesOf } from "./shares.ts";
+import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
+import { computeShares, findOvercommitment } from "./shares.ts";
 
 export function checkEngine(options: EngineOptions): Promise<Finding[]> {
   return options.kind === "docker" ? checkDocker(options) : checkProcess(options);
@@ -25,11 +25,11 @@ export function checkEngine(options: EngineOptions): Promise<Finding[]> {
 async function checkDocker(options: DockerOptions): Promise<Finding[]> {
   const socketPath = options.socket ?? DEFAULT_SOCKET;
   try {
-    const found = dockerInfo.parse(await new Dockerode({ socketPath, timeout: 5_000 }).info());
-    const findings = [checkVersion(found), checkStorage(found)];
-    if (options.gpus !== "never") findings.push(checkGpus(found, options.gpus === "always"));
+    const info = dockerInfo.parse(await new Dockerode({ socketPath, timeout: 5_000 }).info());
+    const findings = [checkVersion(info), checkStorage(info)];
+    if (options.gpus !== "never") findings.push(checkGpus(info, options.gpus === "always"));
     const sandbox = options.sandbox ?? {};
-    findings.push(checkConfinement(found, sandbox), await checkShares(found, options), VARIABLES);
+    findings.push(checkConfinement(info, sandbox), await checkShares(info, options), VARIABLES);
     return [...findings, await checkFirewall(options.firewall === "off")];
   } catch (error) {
     const detail = `Docker does not answer at ${socketPath}: ${String(error)}`;
@@ -59,21 +59,21 @@ function checkGpus({ Runtimes }: DockerInfo, needed: boolean): Finding {
   return { ok: !needed, name, detail, advice };
 }
 
-function checkConfinement(found: DockerInfo, sandbox: Partial<Sandbox>): Finding {
+function checkConfinement(info: DockerInfo, sandbox: Partial<Sandbox>): Finding {
   const name = "container isolation";
-  const problem = runtimeProblem(found, sandbox);
+  const problem = runtimeProblem(info, sandbox);
   if (problem !== undefined) return { ok: false, name, detail: problem, advice: RUNTIME_ADVICE };
-  return { ok: true, name, ...confinement(found, sandbox) };
+  return { ok: true, name, ...describeIsolation(info, sandbox) };
 }
 
-async function checkShares(found: DockerInfo, options: DockerOptions): Promise<Finding> {
+async function checkShares(info: DockerInfo, options: DockerOptions): Promise<Finding> {
   const name = "container shares";
-  const shares = await sharesOf(found, options);
-  const excess = excessOf(found, shares, options.containers ?? 1);
-  if (excess) return { ok: !excess.fatal, name, detail: excess.detail, advice: excess.advice };
+  const shares = await computeShares(info, options);
+  const problem = findOvercommitment(info, shares, options.containers ?? 1);
+  if (problem) return { ok: !problem.fatal, name, detail: problem.detail, advice: problem.advice };
   const { memory_bytes, cpus, disk_bytes } = shares;
   const cores = cpus === 0 ? "all cores" : `${cpus} cores`;
-  const watched = found.DriverStatus?.some(([, value]) => value === "xfs")
+  const watched = info.DriverStatus?.some(([, value]) => value === "xfs")
     ? "by the storage driver where it can, and by looking at it"
     : "by looking at it, so that it may go beyond for some seconds";
   const disk =
@@ -93,7 +93,7 @@ const VARIABLES: Finding = {
 async function checkFirewall(off: boolean): Promise<Finding> {
   const name = "container firewall";
   if (off) {
-    const detail = `switched off: ${UNFENCED}, and versions that limit their egress do not run here`;
+    const detail = `switched off: ${NO_FIREWALL}, and versions that limit their egress do not run here`;
     return { ok: true, name, detail };
   }
   const problem = await firewallProblem();
@@ -104,11 +104,11 @@ async function checkFirewall(off: boolean): Promise<Finding> {
       detail: "containers reach the public internet only, or what their version's egress says",
     };
   }
-  return { ok: false, name, detail: `${UNFENCED}: ${problem}`, advice: UNFENCED_ADVICE };
+  return { ok: false, name, detail: `${NO_FIREWALL}: ${problem}`, advice: FIREWALL_ADVICE };
 }
 
 async function checkProcess({ models }: ProcessOptions): Promise<Finding[]> {
-  const isolation = { ok: true, name: "isolation", detail: UNISOLATED };
+  const isolation = { ok: true, name: "isolation", detail: NO_ISOLATION };
   const name = "models folder";
   try {
     await access(models, constants.R_OK);

@@ -8,10 +8,10 @@ import { z } from "zod";
 import { external } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import { gigabytes } from "../../files/transfer.ts";
-import { every } from "../../lib/every.ts";
+import { repeat } from "../../lib/every.ts";
 import type { Log } from "../../lib/log.ts";
-import type { DockerContainer } from "./container.ts";
-import { ignoring } from "./ignore-status.ts";
+import type { DockerContainer } from "./docker-container.ts";
+import { ignoreStatus } from "./ignore-status.ts";
 
 /** Docker adds them up anew each time. */
 const SIZED: Dockerode.ContainerInspectOptions & { size: boolean } = { size: true };
@@ -24,21 +24,21 @@ const sized = z.object({
 export interface DiskOptions {
   docker: Dockerode;
   /** Bytes of one container. */
-  most: number;
+  maxBytes: number;
   /** Between two looks, ms. */
-  interval: number;
+  intervalMs: number;
   running: () => Iterable<DockerContainer>;
   log: Log;
 }
 
 /** @returns what ends it */
 export function watchDisk(options: DiskOptions): () => void {
-  const { most, interval, running, log } = options;
-  return every(interval, async () => {
+  const { maxBytes, intervalMs, running, log } = options;
+  return repeat(intervalMs, async () => {
     for (const container of running()) {
       try {
-        const bytes = await written(options.docker, container.id);
-        if (bytes > most) await container.condemn(tooMuch(most));
+        const bytes = await writtenBytes(options.docker, container.id);
+        if (bytes > maxBytes) await container.killFor(diskExceeded(maxBytes));
       } catch (error) {
         log.warn("it cannot be seen what a container has written", { error: messageOf(error) });
       }
@@ -47,14 +47,17 @@ export function watchDisk(options: DiskOptions): () => void {
 }
 
 /** To its own layer and to its volumes, bytes. */
-async function written(docker: Dockerode, id: string): Promise<number> {
-  const found = await ignoring([404], docker.getContainer(id).inspect(SIZED));
-  const { SizeRw, Mounts } = sized.parse(found ?? {});
+async function writtenBytes(docker: Dockerode, id: string): Promise<number> {
+  const inspected = await ignoreStatus([404], docker.getContainer(id).inspect(SIZED));
+  const { SizeRw, Mounts } = sized.parse(inspected ?? {});
   const names = new Set(Mounts.flatMap(({ Type, Name }) => (Type === "volume" && Name) || []));
   if (names.size === 0) return SizeRw;
   const { Volumes } = volumes.parse(await docker.df());
-  const own = Volumes?.filter(({ Name }) => names.has(Name)) ?? [];
-  return own.reduce((sum, { UsageData }) => sum + Math.max(UsageData?.Size ?? 0, 0), SizeRw);
+  const volumesUsed = Volumes?.filter(({ Name }) => names.has(Name)) ?? [];
+  return volumesUsed.reduce(
+    (sum, { UsageData }) => sum + Math.max(UsageData?.Size ?? 0, 0),
+    SizeRw,
+  );
 }
 
 const volumes = z.object({
@@ -63,12 +66,12 @@ const volumes = z.object({
     .nullish(),
 });
 
-const tooMuch = (most: number) =>
+const diskExceeded = (maxBytes: number) =>
   external(
-    `the container wrote more than the ${gigabytes(most)} GB of disk that it has: the model is to ` +
+    `the container wrote more than the ${gigabytes(maxBytes)} GB of disk that it has: the model is to ` +
       "remove what it needs no more, or the operator gives it more (--disk-gb)",
   );
 
 /** What a storage driver says that has no bound of its own. */
-export const hasNoQuota = (error: unknown): boolean =>
+export const isQuotaUnsupported = (error: unknown): boolean =>
   /storage-opt|pquota|quota/i.test(messageOf(error));

@@ -4,18 +4,23 @@
  * back; where it cannot be, nothing may start and nothing may go on.
  */
 import { type Failure, internal } from "../../containers/failure.ts";
-import { every } from "../../lib/every.ts";
+import { repeat } from "../../lib/every.ts";
 import type { Log } from "../../lib/log.ts";
-import { firewallStands, lowerFirewall, type Rules, raiseFirewall } from "./firewall.ts";
+import {
+  type FirewallRules,
+  installFirewall,
+  isFirewallIntact,
+  removeFirewall,
+} from "./firewall.ts";
 
 const GONE =
   "the firewall that keeps containers off this machine and its private network is gone and cannot be put back";
 const ADVICE = "the operator finds the reason in the runner's log";
 
 export interface FirewallGuardOptions {
-  rules: Rules[];
+  rules: FirewallRules[];
   /** Between two looks, ms. */
-  interval: number;
+  intervalMs: number;
   /** Told when there is no firewall and there can be none: what runs must end. */
   onBreach: (reason: Failure) => void;
   log: Log;
@@ -24,47 +29,47 @@ export interface FirewallGuardOptions {
 export class FirewallGuard {
   readonly #options: FirewallGuardOptions;
   /** As the system has them, in the order of the rules. */
-  readonly #raised: string[] = [];
-  #looking: Promise<void> | undefined;
+  readonly #installed: string[] = [];
+  #checking: Promise<void> | undefined;
   #stop = () => {};
 
   constructor(options: FirewallGuardOptions) {
     this.#options = options;
   }
 
-  async raise(): Promise<void> {
+  async install(): Promise<void> {
     for (const [index, rules] of this.#options.rules.entries()) {
-      this.#raised[index] = await raiseFirewall(rules);
+      this.#installed[index] = await installFirewall(rules);
     }
-    this.#stop = every(this.#options.interval, () =>
-      this.hold().catch((reason: Failure) => this.#options.onBreach(reason)),
+    this.#stop = repeat(this.#options.intervalMs, () =>
+      this.ensure().catch((reason: Failure) => this.#options.onBreach(reason)),
     );
   }
 
   /** @throws Failure when the rules are not there and cannot be put back */
-  hold(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+  ensure(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined;
     });
-    return this.#looking;
+    return this.#checking;
   }
 
-  async lower(): Promise<void> {
+  async remove(): Promise<void> {
     this.#stop();
     // One that is under way would put them back.
-    await this.#looking?.catch(() => {});
-    for (const rules of this.#options.rules) await lowerFirewall(rules);
+    await this.#checking?.catch(() => {});
+    for (const rules of this.#options.rules) await removeFirewall(rules);
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { rules: all, log } = this.#options;
     for (const [index, rules] of all.entries()) {
-      if (await firewallStands(rules, this.#raised[index] ?? "")) continue;
+      if (await isFirewallIntact(rules, this.#installed[index] ?? "")) continue;
       log.warn("the firewall of the containers was gone: it is put back", { bridge: rules.bridge });
       try {
-        const raised = await raiseFirewall(rules);
-        if (!(await firewallStands(rules, raised))) throw new Error("it does not stay");
-        this.#raised[index] = raised;
+        const raised = await installFirewall(rules);
+        if (!(await isFirewallIntact(rules, raised))) throw new Error("it does not stay");
+        this.#installed[index] = raised;
       } catch (cause) {
         log.error(GONE, { bridge: rules.bridge, error: cause });
         throw internal(`${GONE}: ${ADVICE}`, { cause });

@@ -1,7 +1,7 @@
 /** Which containers are given the GPUs of this machine. */
 import { z } from "zod";
 import type { DockerOptions } from "../options.ts";
-import type { GpuWish } from "./image.ts";
+import type { GpuNeed } from "./image.ts";
 
 /** GET /info: NVIDIA's toolkit is there as a runtime, or by what it has listed for CDI. */
 const info = z.object({
@@ -10,9 +10,9 @@ const info = z.object({
 });
 
 /** What needs them and cannot have them fails, and says so; what could do without is to start. */
-export function asksForGpus(
+export function usesGpus(
   choice: NonNullable<DockerOptions["gpus"]>,
-  wish: GpuWish,
+  wish: GpuNeed,
   docker: unknown,
 ): boolean {
   if (choice !== "image") return choice === "always";

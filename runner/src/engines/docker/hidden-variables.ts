@@ -12,7 +12,7 @@ const SCRIPT = `n='
 export const SHELL = "/bin/sh";
 
 /** In the place of a container's own. */
-export function hidden(command: readonly string[]) {
+export function hideVariables(command: readonly string[]) {
   return {
     Entrypoint: [SHELL, "-c", SCRIPT, "sh"],
     Cmd: [...command],
@@ -23,16 +23,16 @@ export function hidden(command: readonly string[]) {
 }
 
 /** What the shell is to read. */
-export const lineOf = (variables: Record<string, string>): string =>
+export const variablesLine = (variables: Record<string, string>): string =>
   `${Object.entries(variables)
-    .map(([name, value]) => `${name}=${quoted(value)}`)
+    .map(([name, value]) => `${name}=${quote(value)}`)
     .join(" ")}\n`;
 
-const quoted = (value: string): string =>
+const quote = (value: string): string =>
   `'${value.replaceAll("'", `'\\''`).replaceAll("\n", `'"$n"'`)}'`;
 
 /** What an image starts: its ENTRYPOINT, and its CMD or what is put in its place. */
-export function commandOf(
+export function startCommand(
   { Entrypoint, Cmd }: { Entrypoint?: string | string[] | null; Cmd?: string[] | null },
   instead?: readonly string[],
 ): string[] {

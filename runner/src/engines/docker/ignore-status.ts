@@ -1,7 +1,10 @@
 /** Answers of Docker that are no trouble: what should go has gone, or was never there. */
 
 /** Docker's answer; undefined when it is one of these statuses. */
-export async function ignoring<T>(statuses: number[], answer: Promise<T>): Promise<T | undefined> {
+export async function ignoreStatus<T>(
+  statuses: number[],
+  answer: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {

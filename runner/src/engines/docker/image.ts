@@ -16,16 +16,16 @@ export interface ImageFacts {
   /** Whether its server is told where its files go: else they come inside of its outputs. */
   uploads: boolean;
   /** `welcome`: it takes them where there are any. */
-  gpu: GpuWish;
+  gpu: GpuNeed;
 }
 
-export type GpuWish = "needed" | "welcome" | "none";
+export type GpuNeed = "needed" | "welcome" | "none";
 
 /**
  * What images are built on that NVIDIA has made for its GPUs: vLLM's, llama.cpp's for CUDA. Some
  * that are just work without.
  */
-const GPUS = /^NVIDIA_VISIBLE_DEVICES=(?!(none|void)?$)/;
+const NVIDIA_DEVICES = /^NVIDIA_VISIBLE_DEVICES=(?!(none|void)?$)/;
 
 /** `environment`: what the image sets, as `NAME=value`. */
 export function imageFacts(
@@ -41,13 +41,16 @@ export function imageFacts(
   }
   const prefix = PREFIXES.find((start) => names.includes(`${start}version`));
   if (prefix === undefined) {
-    const wanted = environment.some((one) => GPUS.test(one));
-    return { cog: false, uploads: false, gpu: wanted ? "welcome" : "none" };
+    const hasDevices = environment.some((one) => NVIDIA_DEVICES.test(one));
+    return { cog: false, uploads: false, gpu: hasDevices ? "welcome" : "none" };
   }
   return {
     cog: true,
-    uploads: !losesOrder(labels[`${prefix}version`] ?? "", labels[`${prefix}openapi_schema`] ?? ""),
-    gpu: needsGpu(labels[`${prefix}config`]) ? "needed" : "none",
+    uploads: !losesFileOrder(
+      labels[`${prefix}version`] ?? "",
+      labels[`${prefix}openapi_schema`] ?? "",
+    ),
+    gpu: requiresGpu(labels[`${prefix}config`]) ? "needed" : "none",
   };
 }
 
@@ -55,14 +58,14 @@ export function imageFacts(
  * From 0.17 on Cog uploads the files of a list side by side, and lists them as the uploads end. Its
  * names say nothing of the order: inside of the output they have it.
  */
-function losesOrder(version: string, schema: string): boolean {
+function losesFileOrder(version: string, schema: string): boolean {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   const sideBySide = Number(major) > 0 || Number(minor) >= 17;
   const document = parseAs(openapi, schema);
   return sideBySide && document !== undefined && listsFiles(document);
 }
 
-function needsGpu(text: string | undefined): boolean {
+function requiresGpu(text: string | undefined): boolean {
   if (text === undefined) return false;
   try {
     return cogConfiguration.parse(JSON.parse(text)).build.gpu;
@@ -72,9 +75,9 @@ function needsGpu(text: string | undefined): boolean {
 }
 
 /** `docker.io/library/x`, `library/x` and `x` are one repository. */
-const familiar = (reference: string): string =>
+const shortName = (reference: string): string =>
   reference.replace(/^(index\.)?docker\.io\//, "").replace(/^library\//, "");
 
 /** Of the names that an image has on this box, whether one is this very `repository@digest`. */
 export const hasReference = (repoDigests: readonly string[], reference: string): boolean =>
-  repoDigests.some((name) => familiar(name) === familiar(reference));
+  repoDigests.some((name) => shortName(name) === shortName(reference));

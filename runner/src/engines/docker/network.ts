@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type Dockerode from "dockerode";
 import { internal } from "../../containers/failure.ts";
-import { ignoring } from "./ignore-status.ts";
+import { ignoreStatus } from "./ignore-status.ts";
 
 export interface Network {
   name: string;
@@ -13,14 +13,18 @@ export interface Network {
   gateway: string;
 }
 
-export type Kind = "open" | "closed";
+export type NetworkKind = "open" | "closed";
 
 /** Found again by the next life of the runner: the name is made from the runner's. */
-export async function openNetwork(docker: Dockerode, runner: string, kind: Kind): Promise<Network> {
+export async function openNetwork(
+  docker: Dockerode,
+  runner: string,
+  kind: NetworkKind,
+): Promise<Network> {
   const name = networkName(runner, kind);
   const bridge = bridgeName(name);
-  const found = await docker.listNetworks({ filters: { name: [name] } });
-  if (!found.some((network) => network.Name === name)) {
+  const networks = await docker.listNetworks({ filters: { name: [name] } });
+  if (!networks.some((network) => network.Name === name)) {
     await docker.createNetwork({
       Name: name,
       Driver: "bridge",
@@ -40,11 +44,11 @@ export async function openNetwork(docker: Dockerode, runner: string, kind: Kind)
 
 /** One that is gone already is an ordinary result. */
 export async function closeNetwork(docker: Dockerode, name: string): Promise<void> {
-  await ignoring([404], docker.getNetwork(name).remove());
+  await ignoreStatus([404], docker.getNetwork(name).remove());
 }
 
 /** No two runners have one, whatever they are called. */
-const networkName = (runner: string, kind: Kind): string =>
+const networkName = (runner: string, kind: NetworkKind): string =>
   kind === "open" ? `auspex-${runner}` : `auspex.closed-${runner}`;
 
 /** The names of interfaces have at most 15 characters. */

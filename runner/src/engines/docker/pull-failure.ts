@@ -8,7 +8,7 @@ import { messageOf } from "../../control-plane/error.ts";
 import { referenceOf } from "../engine.ts";
 
 export const NO_MANIFEST = /manifest unknown|not found/i;
-const NOT_THIS =
+const NO_SUCH_DIGEST =
   "the registry has no image with this digest under this name. Its publisher pushes it there, and " +
   "gives the digest that docker push prints, and not the id that docker images shows: " +
   "docker inspect --format '{{index .RepoDigests 0}}' says it";
@@ -24,7 +24,7 @@ const FINAL: [pattern: RegExp, why: string][] = [
     /denied|unauthorized|authentication|no basic auth|repository name not known|name unknown/i,
     "the registry has no such repository, or the runner may not read it: check the repository's name; the operator uses docker login on the runner's machine where it needs one",
   ],
-  [NO_MANIFEST, NOT_THIS],
+  [NO_MANIFEST, NO_SUCH_DIGEST],
   [/invalid reference/i, "this is no name of an image"],
 ];
 
@@ -34,7 +34,8 @@ export interface PullFailure {
   final: boolean;
 }
 
-export const noManifest = (image: Image): Failure => external(text(referenceOf(image), NOT_THIS));
+export const noManifest = (image: Image): Failure =>
+  external(text(referenceOf(image), NO_SUCH_DIGEST));
 
 export function pullFailure(reference: string, error: unknown): PullFailure {
   const message = messageOf(error);

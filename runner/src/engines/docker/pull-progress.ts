@@ -11,7 +11,7 @@ export const pullLine = z.object({
 type PullLine = z.infer<typeof pullLine>;
 
 /** At most four reports a second. */
-const INTERVAL = 250;
+const REPORT_INTERVAL_MS = 250;
 
 interface Layer {
   total: number;
@@ -42,11 +42,11 @@ export class PullProgress {
     if (status === "Extracting") layer.extracted = current;
     if (status === "Download complete") layer.downloaded = layer.total;
     if (status === "Pull complete") layer.downloaded = layer.extracted = layer.total;
-    this.#tell();
+    this.#reportTotals();
   }
 
-  #tell(): void {
-    if (this.#now() - this.#reported < INTERVAL) return;
+  #reportTotals(): void {
+    if (this.#now() - this.#reported < REPORT_INTERVAL_MS) return;
     this.#reported = this.#now();
     let [total, downloaded, extracted] = [0, 0, 0];
     for (const layer of this.#layers.values()) {
@@ -59,13 +59,13 @@ export class PullProgress {
       return;
     }
     this.#highest = Math.max(this.#highest, (downloaded + extracted) / (2 * total));
-    const message = `pulling the image: ${amount(downloaded, total)}`;
+    const message = `pulling the image: ${formatAmount(downloaded, total)}`;
     this.#report({ phase: "pulling", message, progress: this.#highest });
   }
 }
 
 /** In the unit of the whole. */
-function amount(part: number, total: number): string {
+function formatAmount(part: number, total: number): string {
   const [unit, name] = total < 1e6 ? ([1e3, "kB"] as const) : ([1e6, "MB"] as const);
   const whole = total / unit >= 10;
   // What is there is never said to be nothing.

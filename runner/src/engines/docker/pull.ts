@@ -28,7 +28,7 @@ export async function pullImage(
       const { failure, final } = pullFailure(referenceOf(image), error);
       if (final) throw failure;
       if (failures === ATTEMPTS) {
-        throw (await isNoManifest(docker, image, error, signal)) ? noManifest(image) : failure;
+        throw (await isUnknownDigest(docker, image, error, signal)) ? noManifest(image) : failure;
       }
       if (!(await sleep(backoff(failures, DELAYS), signal))) signal.throwIfAborted();
     }
@@ -39,7 +39,7 @@ export async function pullImage(
  * Docker's own registry answers 500 when it is asked for an image by the digest of something else
  * that it has, such as an image's id. One that knows what it has not got is not in trouble.
  */
-async function isNoManifest(
+async function isUnknownDigest(
   docker: Dockerode,
   { repository }: Image,
   error: unknown,

@@ -8,10 +8,10 @@ import type { DockerOptions, Sandbox } from "../options.ts";
 import type { DockerInfo } from "./info.ts";
 
 /** A tenth stays for everything else. */
-const GIVEN = 0.9;
+const SHARED_FRACTION = 0.9;
 
 /** Where the operator has given out more than there is, in words. */
-export interface Excess {
+export interface Overcommitment {
   detail: string;
   advice: string;
   /** Docker starts none of them. */
@@ -19,7 +19,11 @@ export interface Excess {
 }
 
 /** The first of what all containers together may take and the machine does not have. */
-export function excessOf(info: DockerInfo, shares: Shares, containers: number): Excess | undefined {
+export function findOvercommitment(
+  info: DockerInfo,
+  shares: Shares,
+  containers: number,
+): Overcommitment | undefined {
   const { MemTotal, NCPU } = info;
   const { memory_bytes: memory, cpus } = shares;
   if (cpus > NCPU) {
@@ -27,11 +31,11 @@ export function excessOf(info: DockerInfo, shares: Shares, containers: number): 
     return { detail, advice: `give at most ${NCPU} (--cpus), or 0 for all`, fatal: true };
   }
   if (memory * containers > MemTotal) {
-    const most = gigabytes(Math.floor((MemTotal * GIVEN) / containers));
-    const all = `${containers} of ${gigabytes(memory)} GB of memory`;
+    const maxGb = gigabytes(Math.floor((MemTotal * SHARED_FRACTION) / containers));
+    const total = `${containers} of ${gigabytes(memory)} GB of memory`;
     return {
-      detail: `${all} are more than the ${gigabytes(MemTotal)} GB of this machine: the kernel may end any of its programs`,
-      advice: `give ${most} GB each (--memory-gb), or run fewer at a time (--containers)`,
+      detail: `${total} are more than the ${gigabytes(MemTotal)} GB of this machine: the kernel may end any of its programs`,
+      advice: `give ${maxGb} GB each (--memory-gb), or run fewer at a time (--containers)`,
       fatal: false,
     };
   }
@@ -39,25 +43,26 @@ export function excessOf(info: DockerInfo, shares: Shares, containers: number): 
 }
 
 /** Of all containers together, where Docker's disk cannot be seen from here. */
-const UNSEEN_DISK = 50 * 1024 ** 3;
+const UNKNOWN_DISK_BYTES = 50 * 1024 ** 3;
 
 export type Shares = Required<Pick<Sandbox, "memory_bytes" | "cpus" | "disk_bytes">>;
 
-export async function sharesOf(
+export async function computeShares(
   info: DockerInfo,
   { containers = 1, sandbox = {} }: Pick<DockerOptions, "containers" | "sandbox">,
 ): Promise<Shares> {
-  const free = await freeIn(info.DockerRootDir);
+  const free = await freeBytes(info.DockerRootDir);
   return {
-    memory_bytes: sandbox.memory_bytes ?? Math.floor((info.MemTotal * GIVEN) / containers),
+    memory_bytes:
+      sandbox.memory_bytes ?? Math.floor((info.MemTotal * SHARED_FRACTION) / containers),
     // Docker takes hundredths, and one at least.
     cpus: sandbox.cpus ?? Math.max(Math.floor((info.NCPU / containers) * 100), 1) / 100,
-    disk_bytes: sandbox.disk_bytes ?? Math.floor((free * GIVEN) / containers),
+    disk_bytes: sandbox.disk_bytes ?? Math.floor((free * SHARED_FRACTION) / containers),
   };
 }
 
-const freeIn = (folder: string): Promise<number> =>
+const freeBytes = (folder: string): Promise<number> =>
   statfs(folder).then(
     ({ bavail, bsize }) => bavail * bsize,
-    () => UNSEEN_DISK / GIVEN,
+    () => UNKNOWN_DISK_BYTES / SHARED_FRACTION,
   );

@@ -30,7 +30,7 @@ export function startFailure(error: unknown, { needsGpu, hasGpu }: StartCircumst
   const options = { cause: error };
   if (GPU.test(message)) {
     if (needsGpu && !hasGpu) return external(NO_GPU, options);
-    return internal(needsGpu ? NO_RUNTIME : ALWAYS, options);
+    return internal(needsGpu ? NO_RUNTIME : NO_GPU_RUNTIME_FOR_ALL, options);
   }
   const [, runtime] = RUNTIME.exec(message) ?? [];
   if (runtime) {
@@ -63,6 +63,6 @@ const NO_GPU =
 const NO_RUNTIME =
   "the image needs a GPU, which Docker on the runner's machine cannot give it: the operator " +
   "installs the NVIDIA driver and container toolkit there (auspex-runner check says how)";
-const ALWAYS =
+const NO_GPU_RUNTIME_FOR_ALL =
   "the runner gives every container GPUs (--gpus always), and Docker on its machine has none: the " +
   "operator runs auspex-runner check";

@@ -10,9 +10,9 @@ import { z } from "zod";
 import { slug } from "../../../../src/protocol/common.ts";
 import { configuration, createVersion, newSchemas } from "../../../../src/protocol/model.ts";
 import { containerInterface } from "../../../../src/protocol/runner.ts";
-import type { Wanted } from "../engine.ts";
+import type { ImageRequest } from "../engine.ts";
 
-type ModelName = Wanted["model"];
+type ModelName = ImageRequest["model"];
 
 export const MANIFEST = "auspex.json";
 

@@ -1,12 +1,19 @@
 /** The Cog interface: readiness, and the session that follows. */
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
-import { external, failed } from "../../containers/failure.ts";
+import { external, failedFinish } from "../../containers/failure.ts";
 import { sleep } from "../../lib/wait.ts";
-import { keyDemanded, refusesMany, tooMany } from "../advice.ts";
-import { type Answer, ContainerClient } from "../http.ts";
-import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "../interface.ts";
+import { apiKeyRequired, concurrencyTooHigh, rejectsConcurrency } from "../advice.ts";
+import { type Answer, ContainerClient } from "../container-client.ts";
+import type {
+  ContainerConnection,
+  Outcome,
+  Run,
+  ServerInterface,
+  Session,
+  Timing,
+} from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
-import { asAsked, chatInput } from "../vendora/request.ts";
+import { chatBody, inCallersTerms } from "../vendora/request.ts";
 import { describe } from "./description.ts";
 import { health, parseAs } from "./protocol.ts";
 import { CogRun } from "./run.ts";
@@ -17,16 +24,16 @@ import type { CogWebhooks } from "./webhooks.ts";
 const ANSWER_MS = 2_000;
 /** Most models that are ready at all soon are so in their first second: look more often. */
 const EAGER_MS = 1_000;
-const EAGER_POLL = 20;
+const EAGER_POLL_MS = 20;
 /** Of the logs of a setup that failed, the end says why. The setup events have all of it. */
-const MAX_SETUP_LOGS = 8_000;
+const MAX_SETUP_LOG_CHARS = 8_000;
 
 export class CogInterface implements ServerInterface {
-  readonly #receiver: CogWebhooks;
+  readonly #webhooks: CogWebhooks;
   readonly #timing: Timing;
 
-  constructor(receiver: CogWebhooks, timing: Timing) {
-    this.#receiver = receiver;
+  constructor(webhooks: CogWebhooks, timing: Timing) {
+    this.#webhooks = webhooks;
     this.#timing = timing;
   }
 
@@ -41,47 +48,51 @@ export class CogInterface implements ServerInterface {
   }
 
   async connect(
-    connection: Connection,
+    connection: ContainerConnection,
     report: (logs: string) => void,
     stop: AbortSignal,
   ): Promise<Session> {
     const client = new ContainerClient(connection.address);
     try {
-      const end = AbortSignal.any([connection.gone, stop]);
+      const end = AbortSignal.any([connection.ended, stop]);
       const { maxConcurrency } = connection;
       const { max } = await this.#ready(client, { maxConcurrency, report, end });
-      if (max !== undefined && max < maxConcurrency) throw tooMany(maxConcurrency, max);
-      const described = await describe(client, { report, end });
-      const [receiver, timing] = [this.#receiver, this.#timing];
-      return new CogSession(connection, { client, ...described, receiver, timing });
+      if (max !== undefined && max < maxConcurrency) throw concurrencyTooHigh(maxConcurrency, max);
+      const description = await describe(client, { report, end });
+      const [webhooks, timing] = [this.#webhooks, this.#timing];
+      return new CogSession(connection, { client, ...description, webhooks, timing });
     } catch (error) {
       client.close();
       throw error;
     }
   }
 
-  async #ready(client: ContainerClient, { maxConcurrency, report, end }: Wait): Promise<Seen> {
-    const begun = performance.now();
-    let seen = 0;
+  async #ready(
+    client: ContainerClient,
+    { maxConcurrency, report, end }: Wait,
+  ): Promise<ServerHealth> {
+    const startedAt = performance.now();
+    let reportedChars = 0;
     for (;;) {
       end.throwIfAborted();
       const answer = await client
-        .call({ method: "GET", path: "/health-check", timeout: ANSWER_MS })
+        .call({ method: "GET", path: "/health-check", timeoutMs: ANSWER_MS })
         .catch(() => undefined);
       const health = answer ? readHealth(answer) : { status: "STARTING", logs: "" };
       const { status, logs } = health;
-      if (logs.length > seen) report(logs.slice(seen));
-      seen = Math.max(seen, logs.length);
+      if (logs.length > reportedChars) report(logs.slice(reportedChars));
+      reportedChars = Math.max(reportedChars, logs.length);
       if (status === "READY" || status === "BUSY") return health;
       if (status === "SETUP_FAILED" || status === "DEFUNCT") {
-        const setupLogs = logs.slice(-MAX_SETUP_LOGS).trimEnd();
+        const setupLogs = logs.slice(-MAX_SETUP_LOG_CHARS).trimEnd();
         const why = { setupLogs };
-        if (maxConcurrency > 1 && refusesMany(logs)) throw tooMany(maxConcurrency, undefined, why);
+        if (maxConcurrency > 1 && rejectsConcurrency(logs))
+          throw concurrencyTooHigh(maxConcurrency, undefined, why);
         throw external("the model's setup failed", why);
       }
-      const eager = performance.now() - begun < EAGER_MS;
-      const { readinessPoll } = this.#timing;
-      await sleep(eager ? Math.min(EAGER_POLL, readinessPoll) : readinessPoll, end);
+      const eager = performance.now() - startedAt < EAGER_MS;
+      const { readinessPollMs } = this.#timing;
+      await sleep(eager ? Math.min(EAGER_POLL_MS, readinessPollMs) : readinessPollMs, end);
     }
   }
 }
@@ -92,18 +103,18 @@ interface Wait {
   end: AbortSignal;
 }
 
-interface Seen {
+interface ServerHealth {
   status: string;
   logs: string;
   /** How many runs it takes at a time, where it says so. */
   max?: number | undefined;
 }
 
-function readHealth({ status, body }: Answer): Seen {
+function readHealth({ status, body }: Answer): ServerHealth {
   if (status === 404) {
     throw external("the container has no /health-check: it speaks no Cog, or one before 0.7");
   }
-  if (status === 401 || status === 403) throw keyDemanded(`/health-check with ${status}`);
+  if (status === 401 || status === 403) throw apiKeyRequired(`/health-check with ${status}`);
   const parsed = status === 200 ? parseAs(health, body) : undefined;
   if (status === 200 && !parsed) throw external("the container's /health-check is not Cog's");
   const { setup, concurrency } = parsed ?? {};
@@ -112,11 +123,11 @@ function readHealth({ status, body }: Answer): Seen {
 }
 
 class CogSession implements Session {
-  readonly endsByClosing = false;
-  readonly #connection: Connection;
+  readonly stopsOnDisconnect = false;
+  readonly #connection: ContainerConnection;
   readonly #parts: SessionParts;
 
-  constructor(connection: Connection, parts: SessionParts) {
+  constructor(connection: ContainerConnection, parts: SessionParts) {
     this.#connection = connection;
     this.#parts = parts;
   }
@@ -130,21 +141,29 @@ class CogSession implements Session {
     if (run.call !== "responses") return this.#run(run, this.#parts);
     if (!this.#parts.chatOnly)
       return this.#run({ ...run, input: withPlainTools(input) }, this.#parts);
-    const parts = { ...this.#parts, asAsked: (said: ServerFailure) => asAsked(said, input) };
+    const parts = {
+      ...this.#parts,
+      inCallersTerms: (refusal: ServerFailure) => inCallersTerms(refusal, input),
+    };
     try {
-      return await this.#run({ ...run, input: chatInput(input) }, parts);
+      return await this.#run({ ...run, input: chatBody(input) }, parts);
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
-      return { finish: failed(error), container: "kept", refused: true, excused: true };
+      return {
+        finish: failedFinish(error),
+        container: "kept",
+        inputRejected: true,
+        notContainersFault: true,
+      };
     }
   }
 
   #run(run: Run, parts: SessionParts): Promise<Outcome> {
-    return new CogRun(run, this.#connection, parts).toEnd();
+    return new CogRun(run, this.#connection, parts).execute();
   }
 
   async shutdown(): Promise<void> {
-    const call = { method: "POST", path: "/shutdown", timeout: ANSWER_MS } as const;
+    const call = { method: "POST", path: "/shutdown", timeoutMs: ANSWER_MS } as const;
     // A server that has no such call, or is gone already, gets its signal next.
     await this.#parts.client.call(call).catch(() => undefined);
   }

@@ -3,21 +3,21 @@
  * they may come out of order, so what counts is growth: longer logs and longer output win.
  */
 import type { Finish } from "../../../../src/protocol/channel.ts";
-import type { Sink } from "../../jobs/executor.ts";
+import type { RunReporter } from "../../jobs/executor.ts";
 import type { State } from "./protocol.ts";
 
 /** What `metrics` events take as a name. */
 const MAX_NAME = 100;
 
 export class Delta {
-  readonly #sink: Sink;
+  readonly #reporter: RunReporter;
   readonly #iterator: boolean;
   #items = 0;
   #logs = 0;
 
   /** `iterator`: each item of the output is an event of its own, as soon as it is there. */
-  constructor(sink: Sink, iterator: boolean) {
-    this.#sink = sink;
+  constructor(reporter: RunReporter, iterator: boolean) {
+    this.#reporter = reporter;
     this.#iterator = iterator;
   }
 
@@ -41,18 +41,18 @@ export class Delta {
       return "items";
     }
     if (output === undefined || output === null) return this.output;
-    this.#sink.output(output);
+    this.#reporter.output(output);
     return "value";
   }
 
-  #addItems(items: Parameters<Sink["output"]>[0][]): void {
-    for (const item of items.slice(this.#items)) this.#sink.output(item);
+  #addItems(items: Parameters<RunReporter["output"]>[0][]): void {
+    for (const item of items.slice(this.#items)) this.#reporter.output(item);
     this.#items = Math.max(this.#items, items.length);
   }
 
   #addLogs(logs: State["logs"]): void {
     if (!logs || logs.length <= this.#logs) return;
-    this.#sink.logs(logs.slice(this.#logs));
+    this.#reporter.logs(logs.slice(this.#logs));
     this.#logs = logs.length;
   }
 
@@ -61,6 +61,6 @@ export class Delta {
       (entry): entry is [string, number] =>
         typeof entry[1] === "number" && Number.isFinite(entry[1]) && entry[0].length <= MAX_NAME,
     );
-    if (numbers.length > 0) this.#sink.metrics(Object.fromEntries(numbers));
+    if (numbers.length > 0) this.#reporter.metrics(Object.fromEntries(numbers));
   }
 }

@@ -4,8 +4,8 @@
  */
 import { external, Failure } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
-import { sleep, unlessAborted } from "../../lib/wait.ts";
-import type { ContainerClient } from "../http.ts";
+import { sleep, untilAborted } from "../../lib/wait.ts";
+import type { ContainerClient } from "../container-client.ts";
 import { declaresFiles, isIterator, openapi, parseAs, takesChatOnly } from "./protocol.ts";
 
 export interface Description {
@@ -17,13 +17,13 @@ export interface Description {
 }
 
 /** Milliseconds: for one answer, for all tries, between two of them, and until the wait is told. */
-const TIMES = { answer: 30_000, patience: 60_000, pause: 500, quiet: 5_000 };
+const TIMES = { answerMs: 30_000, patienceMs: 60_000, pollMs: 500, quietMs: 5_000 };
 
 /** Without a schema an output is one value, and what is in it is no file. */
-const NONE: Description = { iterator: false, declaresFiles: false, chatOnly: false };
+const NO_SCHEMA: Description = { iterator: false, declaresFiles: false, chatOnly: false };
 
 /** Of 4xx these pass by themselves; the others say that there is no schema. */
-const MAY_PASS = [408, 425, 429];
+const TRANSIENT_STATUSES = [408, 425, 429];
 
 /**
  * @param report takes what the publisher's setup logs say of it
@@ -34,41 +34,43 @@ export async function describe(
   { report, end }: { report: (logs: string) => void; end: AbortSignal },
   times = TIMES,
 ): Promise<Description> {
-  const begun = performance.now();
-  let told = false;
+  const startedAt = performance.now();
+  let isReported = false;
   for (;;) {
-    const answer = await ask(client, end, times.answer);
+    const answer = await fetchDescription(client, end, times.answerMs);
     if (typeof answer === "object") return answer;
-    const waited = performance.now() - begun;
-    if (waited > times.quiet && !told) {
-      told = true;
-      report(waiting(answer, times.patience));
+    const waited = performance.now() - startedAt;
+    if (waited > times.quietMs && !isReported) {
+      isReported = true;
+      report(waiting(answer, times.patienceMs));
     }
-    if (waited > times.patience) {
+    if (waited > times.patienceMs) {
       // Who answers so for good, as coglet may with 503, has none.
-      if (typeof answer === "number") return NONE;
+      if (typeof answer === "number") return NO_SCHEMA;
       throw external(`the container did not say what its output is: /openapi.json ${answer}`);
     }
-    await sleep(times.pause, end);
+    await sleep(times.pollMs, end);
   }
 }
 
-const waiting = (answer: number | string, patience: number) => {
+const waiting = (answer: number | string, patienceMs: number) => {
   const what = typeof answer === "number" ? `answers ${answer}` : answer;
-  return `the model is ready, but its /openapi.json ${what}: it is asked for up to ${patience / 1000} s. An image with its schema in it, as cog build makes it, starts at once.\n`;
+  return `the model is ready, but its /openapi.json ${what}: it is asked for up to ${patienceMs / 1000} s. An image with its schema in it, as cog build makes it, starts at once.\n`;
 };
 
 /** The description, or why there is none yet: a status, or words. */
-async function ask(
+async function fetchDescription(
   client: ContainerClient,
   end: AbortSignal,
-  timeout: number,
+  timeoutMs: number,
 ): Promise<Description | number | string> {
-  const call = client.call({ method: "GET", path: "/openapi.json", timeout });
+  const call = client.call({ method: "GET", path: "/openapi.json", timeoutMs });
   try {
-    const { status, body } = await unlessAborted(call, end);
+    const { status, body } = await untilAborted(call, end);
     if (status === 200) return read(body);
-    return status >= 400 && status < 500 && !MAY_PASS.includes(status) ? NONE : status;
+    return status >= 400 && status < 500 && !TRANSIENT_STATUSES.includes(status)
+      ? NO_SCHEMA
+      : status;
   } catch (error) {
     end.throwIfAborted();
     if (error instanceof Failure) throw error;

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { json } from "../../../../src/protocol/common.ts";
-import { parseJson } from "../bounded-json.ts";
+import { parseBoundedJson } from "../bounded-json.ts";
 
 /** GET /health-check. The Go variant may say INVALID, later ones something new: not ready. */
 export const health = z.object({
@@ -75,7 +75,7 @@ export const invalid = z.object({
 /** Undefined for what is not JSON or has another shape. */
 export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
   try {
-    return schema.safeParse(parseJson(text)).data;
+    return schema.safeParse(parseBoundedJson(text)).data;
   } catch {
     return undefined;
   }

@@ -8,20 +8,20 @@
  * the prediction's deadline deal with it.
  */
 import type { Finish } from "../../../../src/protocol/channel.ts";
-import { external, Failure, failed, internal } from "../../containers/failure.ts";
+import { external, Failure, failedFinish, internal } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
 import { backoff } from "../../lib/retry.ts";
 import { sleep } from "../../lib/wait.ts";
-import { keyDemanded, tooMany } from "../advice.ts";
-import { excessOf } from "../bounded-json.ts";
-import { type Answer, isUnheard } from "../http.ts";
-import type { Connection, Outcome, Run } from "../interface.ts";
+import { apiKeyRequired, concurrencyTooHigh } from "../advice.ts";
+import { findExcess } from "../bounded-json.ts";
+import { type Answer, isConnectionError } from "../container-client.ts";
+import type { ContainerConnection, Outcome, Run } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
 import { Delta } from "./delta.ts";
 import { type Health, health, invalid, parseAs, type State, state } from "./protocol.ts";
 import type { SessionParts } from "./session-parts.ts";
-import { outlives } from "./survival.ts";
-import type { Reports } from "./webhooks.ts";
+import { survivesFailure } from "./survival.ts";
+import type { WebhookEndpoint } from "./webhooks.ts";
 
 const NO_ROOM = internal("the container has no room for the prediction");
 
@@ -29,16 +29,16 @@ const NO_ROOM = internal("the container has no room for the prediction");
 const OVER = "over";
 
 /** Of silence: a container that is sent 10 MB on a busy machine takes its time to read them. */
-const CREATE_MS = 60_000;
-const CANCEL_MS = 1_000;
-const HEALTH_MS = 2_000;
+const CREATE_TIMEOUT_MS = 60_000;
+const CANCEL_TIMEOUT_MS = 1_000;
+const HEALTH_TIMEOUT_MS = 2_000;
 
 /** A container may be a moment behind with taking its last run off: about 3 s in all. */
-const ROOM_TRIES = 8;
-const ROOM_DELAYS = { base: 50, max: 1_000 };
+const CREATE_ATTEMPTS = 8;
+const CREATE_DELAYS = { base: 50, max: 1_000 };
 
 /** Looks in a row at an idle container: 10 s at 5 s apart, for a report that is yet to begin. */
-const IDLE_LOOKS = 3;
+const IDLE_CHECKS = 3;
 
 /** JSON may spell a character in up to three times its bytes (`\u00e9`). */
 const JSON_GROWTH = 3;
@@ -46,46 +46,48 @@ const JSON_GROWTH = 3;
  * For files that come as data URIs, which do not count as output: 48 MiB of them, one of 20 MB
  * twice over. A report is in memory as bytes, as text and as values; larger files are uploaded.
  */
-const DATA_URIS = 64 * 1024 ** 2;
-const SLACK = 1024 ** 2;
+const DATA_URI_BYTES = 64 * 1024 ** 2;
+const SLACK_BYTES = 1024 ** 2;
 
-type Refusal = Pick<Outcome, "refused" | "excused" | "untaken">;
+type Refusal = Pick<Outcome, "inputRejected" | "notContainersFault" | "notAccepted">;
 
 export class CogRun {
   readonly #run: Run;
-  readonly #connection: Connection;
+  readonly #connection: ContainerConnection;
   readonly #parts: SessionParts;
-  readonly #growth: Delta;
+  readonly #delta: Delta;
   readonly #body: Pick<Run, "id" | "input">;
   readonly #settled = Promise.withResolvers<Outcome>();
-  readonly #over = new AbortController();
+  readonly #settledSignal = new AbortController();
   #requested: number | undefined;
   /** The container has it, or may have it. */
-  #taken = false;
+  #accepted = false;
 
-  constructor(run: Run, connection: Connection, parts: SessionParts) {
+  constructor(run: Run, connection: ContainerConnection, parts: SessionParts) {
     this.#run = run;
     this.#connection = connection;
     this.#parts = parts;
-    this.#growth = new Delta(run.sink, parts.iterator);
+    this.#delta = new Delta(run.reporter, parts.iterator);
     this.#body = { id: run.id, input: run.input };
   }
 
-  async toEnd(): Promise<Outcome> {
-    const { gone, token } = this.#connection;
+  async execute(): Promise<Outcome> {
+    const { ended, token } = this.#connection;
     const { limits, stop, input } = this.#run;
     const inputBytes = JSON.stringify(input).length;
-    const webhook = this.#parts.receiver.expect({
+    const webhook = this.#parts.webhooks.expect({
       token,
       // Cog up to 0.16 repeats the input in its reports.
       maxBytes:
-        JSON_GROWTH * (limits.output_bytes + limits.logs_bytes + inputBytes) + DATA_URIS + SLACK,
-      keep: this.#run.keep,
+        JSON_GROWTH * (limits.output_bytes + limits.logs_bytes + inputBytes) +
+        DATA_URI_BYTES +
+        SLACK_BYTES,
+      saveFile: this.#run.saveFile,
       report: (body) => this.#report(body),
       fail: (failure) => this.#fail(failure, "retired"),
       distrust: (what) => this.#distrust(what),
     });
-    this.#on(gone, () => this.#fail(gone.reason, "retired", this.#unlessTaken));
+    this.#on(ended, () => this.#fail(ended.reason, "retired", this.#unlessAccepted));
     const created = this.#create(webhook.url);
     this.#on(stop, () => void this.#stop(created));
     void created.then(() => this.#watchHealth(webhook));
@@ -98,7 +100,11 @@ export class CogRun {
 
   #on(signal: AbortSignal, listener: () => void): void {
     if (signal.aborted) listener();
-    else signal.addEventListener("abort", listener, { signal: this.#over.signal, once: true });
+    else
+      signal.addEventListener("abort", listener, {
+        signal: this.#settledSignal.signal,
+        once: true,
+      });
   }
 
   async #create(webhook: string): Promise<void> {
@@ -109,10 +115,10 @@ export class CogRun {
       if (stop.aborted) return this.#settle({ status: "canceled", output: "none" }, "kept");
       this.#requested ??= performance.now();
       const answer = await this.#put(body);
-      if (answer?.status === 202) this.#taken = true;
+      if (answer?.status === 202) this.#accepted = true;
       if (!answer || answer.status === 202) return;
-      if (answer.status !== 409 || tries === ROOM_TRIES) return this.#refused(answer);
-      if (!(await sleep(backoff(tries, ROOM_DELAYS), this.#over.signal))) return;
+      if (answer.status !== 409 || tries === CREATE_ATTEMPTS) return this.#refused(answer);
+      if (!(await sleep(backoff(tries, CREATE_DELAYS), this.#settledSignal.signal))) return;
     }
   }
 
@@ -124,15 +130,15 @@ export class CogRun {
         // Exactly these: the Go variant compares them as text.
         headers: { "content-type": "application/json", prefer: "respond-async" },
         body,
-        timeout: CREATE_MS,
+        timeoutMs: CREATE_TIMEOUT_MS,
       });
     } catch (error) {
       const failure = external(`the container did not take the prediction: ${reasonOf(error)}`);
       // What only has not answered may have taken it all the same.
-      if (!isUnheard(error)) this.#taken = true;
-      const { exitNotice } = this.#parts.timing;
-      if (await sleep(exitNotice, this.#over.signal)) {
-        this.#fail(failure, "retired", this.#unlessTaken);
+      if (!isConnectionError(error)) this.#accepted = true;
+      const { exitNoticeMs } = this.#parts.timing;
+      if (await sleep(exitNoticeMs, this.#settledSignal.signal)) {
+        this.#fail(failure, "retired", this.#unlessAccepted);
       }
       return undefined;
     }
@@ -147,12 +153,12 @@ export class CogRun {
       const message = `the model refused the input: ${issues?.join("; ") ?? text}`;
       const error = { message, type: "invalid_request_error", param: null, code: null };
       const refusal = new ServerFailure(status, error);
-      const refused = { refused: true, excused: true };
-      this.#fail(this.#parts.asAsked?.(refusal) ?? refusal, "kept", refused);
+      const rejected = { inputRejected: true, notContainersFault: true };
+      this.#fail(this.#parts.inCallersTerms?.(refusal) ?? refusal, "kept", rejected);
     } else if (status === 409) {
       const { maxConcurrency } = this.#connection;
-      const failure = maxConcurrency > 1 ? tooMany(maxConcurrency) : NO_ROOM;
-      this.#fail(failure, "retired", { untaken: "full" });
+      const failure = maxConcurrency > 1 ? concurrencyTooHigh(maxConcurrency) : NO_ROOM;
+      this.#fail(failure, "retired", { notAccepted: "full" });
     } else if (status === 200 || status === 201) {
       const advice = "it must run predictions asynchronously (Cog 0.7 or later)";
       this.#fail(
@@ -160,22 +166,22 @@ export class CogRun {
         "retired",
       );
     } else if (status === 401 || status === 403) {
-      this.#fail(keyDemanded(`/predictions with ${status}`), "retired");
+      this.#fail(apiKeyRequired(`/predictions with ${status}`), "retired");
     } else {
       const failure = external(`the container refused the prediction: ${status} ${text}`);
-      this.#fail(failure, "retired", status >= 500 ? { untaken: "refused" } : {});
+      this.#fail(failure, "retired", status >= 500 ? { notAccepted: "refused" } : {});
     }
   }
 
-  get #unlessTaken(): Refusal {
-    return this.#taken ? {} : { untaken: "refused" };
+  get #unlessAccepted(): Refusal {
+    return this.#accepted ? {} : { notAccepted: "refused" };
   }
 
   #report(body: string): void {
     const reported = parseAs(state, body);
-    this.#taken = true;
-    if (this.#over.signal.aborted) return;
-    const excess = reported ? undefined : excessOf(body);
+    this.#accepted = true;
+    if (this.#settledSignal.signal.aborted) return;
+    const excess = reported ? undefined : findExcess(body);
     if (excess) {
       this.#fail(excess, "retired");
     } else if (!reported) {
@@ -183,61 +189,63 @@ export class CogRun {
     } else if (reported.id !== this.#run.id) {
       this.#distrust("another prediction's state");
     } else if (reported.status === "starting" || reported.status === "processing") {
-      this.#growth.add(reported);
+      this.#delta.add(reported);
     } else {
       this.#end(reported, reported.status);
     }
   }
 
   #end(reported: State, status: Finish["status"]): void {
-    const output = this.#growth.end(reported);
-    const wanted = status !== "canceled" || this.#run.stop.aborted;
+    const output = this.#delta.end(reported);
+    const expected = status !== "canceled" || this.#run.stop.aborted;
     if (status === "failed") {
       const message = reported.error || "the model failed without saying why";
-      this.#settle(failed(external(message), output), "kept", { verdict: this.#verdict(message) });
-    } else if (wanted) {
+      this.#settle(failedFinish(external(message), output), "kept", {
+        verdict: this.#verdict(message),
+      });
+    } else if (expected) {
       this.#settle({ status, output }, "kept");
     } else {
       const failure = external("the container canceled the prediction, which nobody had asked for");
-      this.#settle(failed(failure, output), "kept");
+      this.#settle(failedFinish(failure, output), "kept");
     }
   }
 
   async #verdict(error: string): Promise<"kept" | "retired"> {
     const { client, timing } = this.#parts;
-    const { gone } = this.#connection;
-    return (await outlives(error, client, timing, gone)) ? "kept" : "retired";
+    const { ended } = this.#connection;
+    return (await survivesFailure(error, client, timing, ended)) ? "kept" : "retired";
   }
 
   async #stop(created: Promise<void>): Promise<void> {
-    const enforced = sleep(this.#parts.timing.cancelGrace, this.#over.signal);
+    const graceOver = sleep(this.#parts.timing.cancelGraceMs, this.#settledSignal.signal);
     // Before the container knows the run, it would answer that there is none.
     await created;
     const path = `/predictions/${this.#run.id}/cancel`;
-    if (!this.#over.signal.aborted) {
-      const call = { method: "POST", path, timeout: CANCEL_MS } as const;
+    if (!this.#settledSignal.signal.aborted) {
+      const call = { method: "POST", path, timeoutMs: CANCEL_TIMEOUT_MS } as const;
       // Whatever it answers: what counts is that the run ends.
       await this.#parts.client.call(call).catch(() => undefined);
     }
-    if (await enforced) {
-      this.#settle({ status: "canceled", output: this.#growth.output }, "killed");
+    if (await graceOver) {
+      this.#settle({ status: "canceled", output: this.#delta.output }, "killed");
     }
   }
 
-  async #watchHealth(reports: Reports): Promise<void> {
+  async #watchHealth(reports: WebhookEndpoint): Promise<void> {
     let idle = 0;
     let count = 0;
-    while (await sleep(this.#parts.timing.healthPoll, this.#over.signal)) {
-      const call = { method: "GET", path: "/health-check", timeout: HEALTH_MS } as const;
+    while (await sleep(this.#parts.timing.healthPollMs, this.#settledSignal.signal)) {
+      const call = { method: "GET", path: "/health-check", timeoutMs: HEALTH_TIMEOUT_MS } as const;
       const answer = await this.#parts.client.call(call).catch(() => undefined);
-      const seen = answer && parseAs(health, answer.body);
-      if (seen?.status === "DEFUNCT" || seen?.status === "SETUP_FAILED") {
-        this.#fail(external(`the container broke down (${seen.status})`), "retired");
+      const reportedHealth = answer && parseAs(health, answer.body);
+      if (reportedHealth?.status === "DEFUNCT" || reportedHealth?.status === "SETUP_FAILED") {
+        this.#fail(external(`the container broke down (${reportedHealth.status})`), "retired");
       }
-      const quiet = !reports.coming && reports.count === count;
+      const quiet = !reports.isReceiving && reports.count === count;
       count = reports.count;
-      idle = quiet && seen && this.#isIdle(seen) ? idle + 1 : 0;
-      if (idle === IDLE_LOOKS) {
+      idle = quiet && reportedHealth && this.#isIdle(reportedHealth) ? idle + 1 : 0;
+      if (idle === IDLE_CHECKS) {
         this.#fail(internal("the container is idle and has not reported a result"), "retired");
       }
     }
@@ -245,8 +253,8 @@ export class CogRun {
 
   /** READY means idle only where there is room for one; with room for more, the count says it. */
   #isIdle({ status, concurrency }: Health): boolean {
-    const one = this.#connection.maxConcurrency === 1;
-    return status === "READY" && (concurrency ? concurrency.current === 0 : one);
+    const single = this.#connection.maxConcurrency === 1;
+    return status === "READY" && (concurrency ? concurrency.current === 0 : single);
   }
 
   #distrust(what: string): void {
@@ -255,16 +263,16 @@ export class CogRun {
 
   /** What goes wrong after a cancel has at least stopped the run. */
   #fail(reason: unknown, container: Outcome["container"], refusal: Refusal = {}): void {
-    const { output } = this.#growth;
+    const { output } = this.#delta;
     const failure = reason instanceof Failure ? reason : internal(String(reason));
     const stopped = this.#run.stop.aborted;
-    const finish: Finish = stopped ? { status: "canceled", output } : failed(failure, output);
+    const finish: Finish = stopped ? { status: "canceled", output } : failedFinish(failure, output);
     this.#settle(finish, container, stopped ? {} : refusal);
   }
 
   #settle(finish: Finish, container: Outcome["container"], more: Partial<Outcome> = {}): void {
-    if (this.#over.signal.aborted) return;
-    this.#over.abort(OVER);
+    if (this.#settledSignal.signal.aborted) return;
+    this.#settledSignal.abort(OVER);
     const since = this.#requested;
     const times =
       since === undefined ? {} : { execution_seconds: (performance.now() - since) / 1e3 };

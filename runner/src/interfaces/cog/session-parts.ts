@@ -1,4 +1,4 @@
-import type { ContainerClient } from "../http.ts";
+import type { ContainerClient } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
 import type { ServerFailure } from "../vendora/error.ts";
 import type { Description } from "./description.ts";
@@ -7,8 +7,8 @@ import type { CogWebhooks } from "./webhooks.ts";
 /** What the runs of one Cog container share. */
 export interface SessionParts extends Description {
   client: ContainerClient;
-  receiver: CogWebhooks;
+  webhooks: CogWebhooks;
   timing: Timing;
-  /** A refusal in the words of the caller, who has asked for something else. */
-  asAsked?: (refusal: ServerFailure) => ServerFailure;
+  /** Rewords a refusal for a caller whose request was translated. */
+  inCallersTerms?: (refusal: ServerFailure) => ServerFailure;
 }

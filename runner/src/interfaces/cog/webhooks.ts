@@ -7,30 +7,30 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type CallbackServer, type Opening, refuse } from "../../containers/callback-server.ts";
+import { type CallbackServer, type Endpoint, refuse } from "../../containers/callback-server.ts";
 import { Failure } from "../../containers/failure.ts";
 import { Mutex } from "../../lib/mutex.ts";
+import { readReport, type SaveFile } from "../read-report.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "../read-turn.ts";
-import { type Keep, readReport } from "../report.ts";
 
 /** Cog from 0.17 on does not wait for one report before the next. */
 const MAX_WAITING = 16;
 
-export interface Times {
+export interface TurnTimes {
   /** For the first turn. Cog up to 0.16 does nothing else meanwhile; a last report comes again after it. */
-  wait: number;
+  waitMs: number;
   /** Of a turn: in that time a megabyte comes, or all that is left. */
-  turn: number;
+  turnMs: number;
 }
 
 /** Milliseconds. */
-const TIMES: Times = { wait: 5_000, turn: TURN_MS };
+const TIMES: TurnTimes = { waitMs: 5_000, turnMs: TURN_MS };
 
-export interface Expected {
+export interface WebhookRun {
   token: string;
   maxBytes: number;
   /** Where its large files go, which do not count; absent where there are none. */
-  keep: Keep | undefined;
+  saveFile: SaveFile | undefined;
   report(body: string): void;
   /** A file could not be kept. */
   fail(failure: Failure): void;
@@ -38,49 +38,49 @@ export interface Expected {
   distrust(what: string): void;
 }
 
-export interface Reports extends Opening {
+export interface WebhookEndpoint extends Endpoint {
   /** Whether one waits or is being read: how long that takes says nothing about the container. */
-  readonly coming: boolean;
+  readonly isReceiving: boolean;
   /** How many have begun to come, whether they were read or sent away. */
   readonly count: number;
 }
 
 export class CogWebhooks {
-  readonly #door: CallbackServer;
-  readonly #times: Times;
+  readonly #server: CallbackServer;
+  readonly #times: TurnTimes;
   readonly #large = new Mutex();
 
-  constructor(door: CallbackServer, times = TIMES) {
-    this.#door = door;
+  constructor(server: CallbackServer, times = TIMES) {
+    this.#server = server;
     this.#times = times;
   }
 
   /** Opens a path for one run. */
-  expect(run: Expected): Reports {
-    const turns = new Mutex();
-    const over = new AbortController();
+  expect(run: WebhookRun): WebhookEndpoint {
+    const mutex = new Mutex();
+    const closed = new AbortController();
     let count = 0;
-    const { url, close } = this.#door.open(async (request, response, rest) => {
+    const { url, close } = this.#server.open(async (request, response, rest) => {
       if (rest !== "" || request.method !== "POST" || !isBearer(request, run.token)) {
         return refuse(request, response, 404);
       }
       count += 1;
       // Without a length it may be anything.
       const length = Number(request.headers["content-length"] ?? run.maxBytes);
-      if (!run.keep && length > run.maxBytes) {
+      if (!run.saveFile && length > run.maxBytes) {
         refuse(request, response, 413);
         return run.distrust(TOO_LARGE);
       }
-      if (turns.length === MAX_WAITING) return refuse(request, response, 503);
-      const wait = AbortSignal.any([over.signal, AbortSignal.timeout(this.#times.wait)]);
+      if (mutex.length === MAX_WAITING) return refuse(request, response, 503);
+      const wait = AbortSignal.any([closed.signal, AbortSignal.timeout(this.#times.waitMs)]);
       const turn = new ReadTurn({
-        line: length > MEGABYTE ? this.#large : new Mutex(),
-        milliseconds: this.#times.turn,
-        end: over.signal,
-        giveUp: () => this.#giveUp(request, run),
+        mutex: length > MEGABYTE ? this.#large : new Mutex(),
+        turnMs: this.#times.turnMs,
+        end: closed.signal,
+        onStalled: () => this.#giveUp(request, run),
       });
       try {
-        await turns.take(wait, async () => {
+        await mutex.run(wait, async () => {
           await turn.begin(wait);
           await this.#read(request, response, run, turn);
         });
@@ -96,10 +96,10 @@ export class CogWebhooks {
       url,
       close() {
         close();
-        over.abort(OVER);
+        closed.abort(CLOSED);
       },
-      get coming() {
-        return turns.length > 0;
+      get isReceiving() {
+        return mutex.length > 0;
       },
       get count() {
         return count;
@@ -110,13 +110,13 @@ export class CogWebhooks {
   async #read(
     request: IncomingMessage,
     response: ServerResponse,
-    run: Expected,
+    run: WebhookRun,
     turn: ReadTurn,
   ): Promise<void> {
     const body = await readReport(request, {
-      max: run.maxBytes,
-      keep: run.keep,
-      holds: (size) => turn.holds(size),
+      maxBytes: run.maxBytes,
+      saveFile: run.saveFile,
+      backpressure: (size) => turn.progress(size),
     });
     if (body === undefined) return run.distrust(TOO_LARGE);
     // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
@@ -124,15 +124,15 @@ export class CogWebhooks {
     run.report(body);
   }
 
-  #giveUp(request: IncomingMessage, run: Expected): void {
+  #giveUp(request: IncomingMessage, run: WebhookRun): void {
     request.destroy();
-    run.distrust(`a report of which less than 1 MB came in ${this.#times.turn / 1_000} s`);
+    run.distrust(`a report of which less than 1 MB came in ${this.#times.turnMs / 1_000} s`);
   }
 }
 
 const TOO_LARGE = "a report larger than the limits of output and logs allow";
 /** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
-const OVER = "over";
+const CLOSED = "closed";
 
 export function isBearer({ headers }: IncomingMessage, token: string): boolean {
   const given = Buffer.from(headers.authorization ?? "");

@@ -10,40 +10,40 @@ import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { external, Failure } from "../../containers/failure.ts";
 import { isObject, type JsonObject } from "../../lib/json-object.ts";
-import { parseJson } from "../bounded-json.ts";
-import { readBounded } from "../http.ts";
+import { parseBoundedJson } from "../bounded-json.ts";
+import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
 import type { LargeRead } from "../large-reads.ts";
-import { broken, failureIn, failureOf, SILENT } from "./error.ts";
-import { named } from "./request.ts";
+import { brokenServer, findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
+import { withModelName } from "./request.ts";
 import { VendoraStream } from "./stream.ts";
 
 export type Output = "items" | "value";
 
 /** What a response may be that comes in one piece. */
-const ENDED: unknown[] = ["completed", "incomplete", "failed"];
+const TERMINAL_STATUSES: unknown[] = ["completed", "incomplete", "failed"];
 
 export class AnswerReader {
   readonly #run: Run;
   readonly #answer: IncomingMessage;
   readonly #large: LargeRead;
-  readonly #put: (value: Json, as: Output) => void;
+  readonly #onOutput: (value: Json, kind: Output) => void;
 
   constructor(
     run: Run,
     answer: IncomingMessage,
     large: LargeRead,
-    put: (value: Json, as: Output) => void,
+    onOutput: (value: Json, kind: Output) => void,
   ) {
     this.#run = run;
     this.#answer = answer;
     this.#large = large;
-    this.#put = put;
+    this.#onOutput = onOutput;
   }
 
   /** A stream, each event of which is an output. */
   async items(call: VendoraCall): Promise<Output> {
-    const end = await this.#stream(call, (event) => this.#put(event, "items"));
+    const end = await this.#stream(call, (event) => this.#onOutput(event, "items"));
     if (end !== "succeeded") throw end;
     return "items";
   }
@@ -55,67 +55,68 @@ export class AnswerReader {
         ? new WholeResponse()
         : new WholeChat(`call_${this.#run.id.replaceAll("-", "").slice(0, 16)}`);
     const text = () => this.#bounded(JSON.stringify(whole.value ?? null));
-    let fed = 0;
+    let unchecked = 0;
     const end = await this.#stream(
       call,
-      (event) => take(whole, event),
+      (event) => addEvent(whole, event),
       (length) => {
         // As much work as there was to read: pieces are mostly wrapping, and what is kept of them is not.
-        fed += length;
-        if (fed <= this.#run.limits.output_bytes) return;
-        fed = 0;
+        unchecked += length;
+        if (unchecked <= this.#run.limits.output_bytes) return;
+        unchecked = 0;
         text();
       },
     );
-    const failed = end !== "succeeded" && isObject(whole.value) && whole.value.status === "failed";
-    if (end === "succeeded" || failed) this.#give(text());
+    const isFailedResponse =
+      end !== "succeeded" && isObject(whole.value) && whole.value.status === "failed";
+    if (end === "succeeded" || isFailedResponse) this.#outputWhole(text());
     if (end !== "succeeded") throw end;
     return "value";
   }
 
   /** What came in one piece. */
   async value(): Promise<Output> {
-    const { output_bytes: most } = this.#run.limits;
-    const text = await readBounded(this.#answer, most, (size) => this.#large.holds(size));
-    this.#give(text ?? this.#tooLarge());
+    const { output_bytes: maxBytes } = this.#run.limits;
+    const text = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
+    this.#outputWhole(text ?? this.#tooLarge());
     return "value";
   }
 
   async #stream(
     call: VendoraCall,
     output: (event: JsonObject) => void,
-    fed?: (length: number) => void,
+    onFed?: (length: number) => void,
   ): Promise<"succeeded" | Failure> {
     const { limits, model } = this.#run;
     const response = call === "responses";
-    const stream = new VendoraStream({ response, max: limits.output_bytes, model, output });
+    const stream = new VendoraStream({ response, maxChars: limits.output_bytes, model, output });
     // Decodes characters that come in two pieces.
     this.#answer.setEncoding("utf8");
     for await (const text of this.#answer as AsyncIterable<string>) {
       stream.feed(text);
-      fed?.(text.length);
+      onFed?.(text.length);
       if (stream.end !== undefined) break;
-      await this.#large.holds(stream.held);
+      await this.#large.progress(stream.pendingChars);
     }
     if (stream.end === undefined) throw new Error("its stream has no end");
     return stream.end;
   }
 
-  #give(text: string): void {
-    const value = parsed(text);
-    if (!isObject(value)) throw broken(`the container answered ${text.slice(0, 200)}`);
+  #outputWhole(text: string): void {
+    const value = parseOrUndefined(text);
+    if (!isObject(value)) throw brokenServer(`the container answered ${text.slice(0, 200)}`);
     const isResponse = value.object === "response";
-    const failure = isResponse ? undefined : failureIn(value);
+    const failure = isResponse ? undefined : findFailure(value);
     if (failure) throw failure;
     const status = isResponse ? (value.status ?? "completed") : "completed";
     // Nobody will say what becomes of it: it was to be done when it was answered.
-    if (!ENDED.includes(status)) {
-      throw broken(
+    if (!TERMINAL_STATUSES.includes(status)) {
+      throw brokenServer(
         `the container answered with a response that is '${String(status).slice(0, 50)}'`,
       );
     }
-    this.#put(named(value, this.#run.model), "value");
-    if (status === "failed") throw failureOf(value, 500, SILENT);
+    this.#onOutput(withModelName(value, this.#run.model), "value");
+    if (status === "failed") throw parseFailure(value, 500, NO_REASON_GIVEN);
   }
 
   #bounded(text: string): string {
@@ -123,22 +124,22 @@ export class AnswerReader {
   }
 
   #tooLarge(): never {
-    const { output_bytes: most } = this.#run.limits;
-    throw external(`the container's answer is larger than ${most} bytes`);
+    const { output_bytes: maxBytes } = this.#run.limits;
+    throw external(`the container's answer is larger than ${maxBytes} bytes`);
   }
 }
 
-function take(whole: WholeAnswer, event: JsonObject): void {
+function addEvent(whole: WholeAnswer, event: JsonObject): void {
   try {
     whole.take(event);
   } catch (error) {
-    throw error instanceof Untranslatable ? broken(error.message) : error;
+    throw error instanceof Untranslatable ? brokenServer(error.message) : error;
   }
 }
 
-export function parsed(text: string): unknown {
+export function parseOrUndefined(text: string): unknown {
   try {
-    return parseJson(text);
+    return parseBoundedJson(text);
   } catch (error) {
     if (error instanceof Failure) throw error;
     return undefined;

@@ -1,24 +1,24 @@
-/** What vendora servers say when they fail, in the words of the convention. */
+/** What vendora servers say when they fail, in the errorMessage of the convention. */
 import { z } from "zod";
 import type { VendoraError } from "../../../../src/protocol/vendora/error.ts";
 import { external, Failure } from "../../containers/failure.ts";
 import type { JsonObject } from "../../lib/json-object.ts";
 
 /** Of a text that comes from a container: it ends up in the prediction. */
-const MAX_TEXT = 2_000;
-const MAX_WORD = 200;
+const MAX_MESSAGE_CHARS = 2_000;
+const MAX_FIELD_CHARS = 200;
 
 /** Of a response that says only that it has failed. */
-export const SILENT = "the response failed without saying why";
+export const NO_REASON_GIVEN = "the response failed without saying why";
 
-const word = z.string().nullish().catch(null);
+const optionalText = z.string().nullish().catch(null);
 
 /** Theirs, TGI's and TEI's, and FastAPI's. */
-const said = z.object({
+const errorFields = z.object({
   message: z.string().optional().catch(undefined),
-  type: word,
-  error_type: word,
-  param: word,
+  type: optionalText,
+  error_type: optionalText,
+  param: optionalText,
   code: z.union([z.string(), z.number()]).nullish().catch(null),
   detail: z
     .union([
@@ -35,7 +35,7 @@ const body = z.looseObject({
   error: z.union([z.string().transform((message) => ({ message })), z.looseObject({})]).nullish(),
 });
 
-/** What a server said instead of an answer: in its own words, so that it is alive. */
+/** What a server said instead of an answer: in its own errorMessage, so that it is alive. */
 export class ServerFailure extends Failure {
   readonly status: number;
   readonly error: VendoraError;
@@ -53,21 +53,21 @@ export class ServerFailure extends Failure {
 }
 
 /** What a server did instead of answering. */
-export function broken(message: string): Failure {
+export function brokenServer(message: string): Failure {
   const error: VendoraError = { message, type: "server_error", param: null, code: null };
   return external(message, { detail: { status: 502, error } });
 }
 
 /** The failure that a body tells of, whether an HTTP error's or one inside a stream. */
-export function failureOf(value: unknown, status: number, text = ""): ServerFailure {
+export function parseFailure(value: unknown, status: number, text = ""): ServerFailure {
   const outer = body.safeParse(value).data ?? {};
-  const { message, detail, type, error_type, param, code } = said.parse({
+  const { message, detail, type, error_type, param, code } = errorFields.parse({
     ...outer,
     ...outer.error,
   });
-  const words = message || detail || text.trim() || `the container answered ${status}`;
+  const errorMessage = message || detail || text.trim() || `the container answered ${status}`;
   return new ServerFailure(status, {
-    message: words.slice(0, MAX_TEXT),
+    message: errorMessage.slice(0, MAX_MESSAGE_CHARS),
     type: cut(type ?? error_type) ?? (status < 500 ? "invalid_request_error" : "server_error"),
     param: cut(param),
     // vLLM's and llama.cpp's are the status once more.
@@ -79,18 +79,18 @@ export function failureOf(value: unknown, status: number, text = ""): ServerFail
  * The error in an answer for which HTTP has said 200 already: the convention's `{"error": …}`, or
  * the event `error` of a response's stream.
  */
-export function failureIn(value: JsonObject): ServerFailure | undefined {
+export function findFailure(value: JsonObject): ServerFailure | undefined {
   const { error } = value;
-  if (error !== undefined && error !== null) return failureOf(value, statusIn(error));
+  if (error !== undefined && error !== null) return parseFailure(value, statusFrom(error));
   if (value.type !== "error") return undefined;
   const { type: _, ...rest } = value;
-  return failureOf(rest, statusIn(value));
+  return parseFailure(rest, statusFrom(value));
 }
 
 /** Some say it in the error. */
-function statusIn(error: unknown): number {
+function statusFrom(error: unknown): number {
   const code = z.object({ code: z.int().min(400).max(599) }).safeParse(error).data?.code;
   return code ?? 500;
 }
 
-const cut = (text: string | null | undefined) => text?.slice(0, MAX_WORD) || null;
+const cut = (text: string | null | undefined) => text?.slice(0, MAX_FIELD_CHARS) || null;

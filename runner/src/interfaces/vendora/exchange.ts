@@ -1,32 +1,32 @@
 /**
  * One request to a vendora server and its answer, which becomes outputs. What the caller wants in
- * one piece is asked for as a stream all the same, where servers stream, and put together here: a
+ * one piece is sent for as a stream all the same, where servers stream, and put together here: a
  * server that only computes does not notice that nobody listens any more.
  */
 import type { IncomingMessage } from "node:http";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { internal } from "../../containers/failure.ts";
-import { keyDemanded } from "../advice.ts";
-import { readBounded } from "../http.ts";
+import { apiKeyRequired } from "../advice.ts";
+import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
-import { AnswerReader, type Output, parsed } from "./answer.ts";
-import { broken, failureOf, ServerFailure } from "./error.ts";
-import { asAsked, bodyOf, chatInput, PATHS } from "./request.ts";
+import { AnswerReader, type Output, parseOrUndefined } from "./answer.ts";
+import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
+import { chatBody, inCallersTerms, PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
 
 /** Of the answer to a request that failed. */
-const MAX_ERROR = 1024 ** 2;
+const MAX_ERROR_BYTES = 1024 ** 2;
 
 /** What a server says of an endpoint that it does not have. */
-const LACKS = [404, 405, 501];
+const MISSING_STATUSES = [404, 405, 501];
 
 const QUOTES = ["`", "'", '"'];
 
-/** How servers say that they do not stream what was asked: vLLM and llama.cpp, TGI, llama.cpp once. */
-const REFUSED = [400, 422, 500];
+/** How servers say that they do not stream what was sent: vLLM and llama.cpp, TGI, llama.cpp once. */
+const REJECTED_STATUSES = [400, 422, 500];
 
-interface Asked {
+interface SentRequest {
   call: VendoraCall;
   answer: IncomingMessage;
   /** The caller wants it in one piece. */
@@ -38,41 +38,41 @@ interface Asked {
 export class VendoraExchange {
   readonly #run: Run;
   readonly #parts: SessionParts;
-  readonly #put: (value: Json, as: Output) => void;
+  readonly #onOutput: (value: Json, kind: Output) => void;
 
   /** `put` is given the outputs, and in what way they make up the whole. */
-  constructor(run: Run, parts: SessionParts, put: (value: Json, as: Output) => void) {
+  constructor(run: Run, parts: SessionParts, onOutput: (value: Json, kind: Output) => void) {
     this.#run = run;
     this.#parts = parts;
-    this.#put = put;
+    this.#onOutput = onOutput;
   }
 
   /**
    * Resolves when the server has said all, and with how its outputs make up the whole.
    * @throws Failure for what it said instead; whatever else the connection ended with, also `end`
    */
-  async through(end: AbortSignal): Promise<Output> {
-    const asked = await this.#ask(end);
+  async run(end: AbortSignal): Promise<Output> {
+    const sent = await this.#request(end);
     try {
-      return await this.#read(asked, end);
+      return await this.#read(sent, end);
     } catch (error) {
-      const translated = asked.call !== this.#run.call && error instanceof ServerFailure;
-      throw translated ? asAsked(error, this.#run.input) : error;
+      const wasTranslated = sent.call !== this.#run.call && error instanceof ServerFailure;
+      throw wasTranslated ? inCallersTerms(error, this.#run.input) : error;
     }
   }
 
-  async #read({ call, answer, whole, refusal }: Asked, end: AbortSignal): Promise<Output> {
+  async #read({ call, answer, whole, refusal }: SentRequest, end: AbortSignal): Promise<Output> {
     if (refusal) throw refusal;
     const status = answer.statusCode ?? 0;
     if (status === 401 || status === 403) {
       answer.destroy();
-      throw broken(keyDemanded(`${PATHS[call]} with ${status}`).message);
+      throw brokenServer(apiKeyRequired(`${PATHS[call]} with ${status}`).message);
     }
-    if (status >= 400) throw await errorOf(answer);
+    if (status >= 400) throw await readFailure(answer);
     const isStream = /^text\/event-stream\b/i.test(answer.headers["content-type"] ?? "");
-    const large = this.#parts.large.of(answer, end);
+    const large = this.#parts.large.open(answer, end);
     try {
-      const reader = new AnswerReader(this.#run, answer, large, this.#put);
+      const reader = new AnswerReader(this.#run, answer, large, this.#onOutput);
       if (!isStream) return await reader.value();
       return await (whole ? reader.whole(call) : reader.items(call));
     } finally {
@@ -80,42 +80,43 @@ export class VendoraExchange {
     }
   }
 
-  async #ask(end: AbortSignal): Promise<Asked> {
+  async #request(end: AbortSignal): Promise<SentRequest> {
     const { call, input } = this.#run;
     if (call === null) throw internal("the job does not say what it asks of a vendora container");
     if (call !== "responses") return this.#send(call, input, end);
     if (!this.#parts.chatOnly) {
-      const asked = await this.#send(call, input, end);
-      if (!LACKS.includes(asked.answer.statusCode ?? 0)) return asked;
-      const failure = await errorOf(asked.answer);
+      const sent = await this.#send(call, input, end);
+      if (!MISSING_STATUSES.includes(sent.answer.statusCode ?? 0)) return sent;
+      const failure = await readFailure(sent.answer);
       if (this.#isAboutModel(failure.error)) throw failure;
       this.#parts.chatOnly = true;
     }
-    return this.#send("chat_completions", chatInput(input), end);
+    return this.#send("chat_completions", chatBody(input), end);
   }
 
   /** As a stream, unless the server says that it cannot stream this. */
-  async #send(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<Asked> {
+  async #send(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<SentRequest> {
     const whole = call !== "embeddings" && input.stream !== true && input.background !== true;
     if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
     const answer = await this.#post(call, { ...input, stream: true }, end);
-    if (!REFUSED.includes(answer.statusCode ?? 0)) return { call, whole, answer };
-    const refusal = await errorOf(answer);
+    if (!REJECTED_STATUSES.includes(answer.statusCode ?? 0)) return { call, whole, answer };
+    const refusal = await readFailure(answer);
     if (!isAboutStream(refusal.error)) return { call, whole, answer, refusal };
     return { call, whole, answer: await this.#post(call, input, end) };
   }
 
   #post(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<IncomingMessage> {
     const { client, model } = this.#parts;
-    return client.stream(PATHS[call], JSON.stringify(bodyOf(call, input, model)), end);
+    return client.stream(PATHS[call], JSON.stringify(requestBody(call, input, model)), end);
   }
 
   /** vLLM answers 404 as well where it does not know the model. */
   #isAboutModel({ message, param, code }: { message: string; param: unknown; code: unknown }) {
     const { model = this.#run.input.model } = this.#parts;
     // In quotes: alone it may be a word like any other, as "v1" is.
-    const said = typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
-    return param === "model" || code === "model_not_found" || said;
+    const isNamed =
+      typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
+    return param === "model" || code === "model_not_found" || isNamed;
   }
 }
 
@@ -123,7 +124,7 @@ export class VendoraExchange {
 const isAboutStream = ({ message, param }: { message: string; param: string | null }) =>
   /\bstream/i.test(message) || param?.startsWith("stream") === true;
 
-async function errorOf(answer: IncomingMessage) {
-  const text = (await readBounded(answer, MAX_ERROR)) ?? "";
-  return failureOf(parsed(text), answer.statusCode ?? 0, text);
+async function readFailure(answer: IncomingMessage) {
+  const text = (await readBounded(answer, MAX_ERROR_BYTES)) ?? "";
+  return parseFailure(parseOrUndefined(text), answer.statusCode ?? 0, text);
 }

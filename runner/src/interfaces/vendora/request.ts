@@ -7,7 +7,7 @@ import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import { isObject, type JsonObject } from "../../lib/json-object.ts";
-import { failureOf, ServerFailure } from "./error.ts";
+import { parseFailure, ServerFailure } from "./error.ts";
 
 export const PATHS: Record<VendoraCall, string> = {
   chat_completions: "/v1/chat/completions",
@@ -18,21 +18,21 @@ export const PATHS: Record<VendoraCall, string> = {
 type Body = Record<string, Json>;
 
 /** `model`: what the server calls it; undefined leaves the caller's name. */
-export function bodyOf(call: VendoraCall, input: Body, model: string | undefined): Body {
+export function requestBody(call: VendoraCall, input: Body, model: string | undefined): Body {
   const named = model === undefined ? input : { ...input, model };
-  if (call === "responses") return unstored(withPlainTools(named));
+  if (call === "responses") return withoutStorage(withPlainTools(named));
   return call === "chat_completions" && input.stream === true ? withUsage(named) : named;
 }
 
 /** Whether the caller has asked for it or not: that is how tokens are counted. */
 function withUsage(body: Body): Body {
-  const { stream_options: given } = body;
-  const options = isObject(given) ? given : {};
+  const { stream_options: streamOptions } = body;
+  const options = isObject(streamOptions) ? streamOptions : {};
   return { ...body, stream_options: { ...options, include_usage: true } };
 }
 
 /** The service keeps responses, and what came before is in the input: the server needs neither. */
-function unstored(body: Body): Body {
+function withoutStorage(body: Body): Body {
   const { previous_response_id: _, background, ...rest } = body;
   return { ...rest, store: false, stream: body.stream === true || background === true };
 }
@@ -41,25 +41,25 @@ function unstored(body: Body): Body {
  * A responses body for a container that only knows chat completions.
  * @throws ServerFailure that says what such a container cannot be asked
  */
-export function chatInput(input: Body): Body {
+export function chatBody(input: Body): Body {
   try {
     return chatRequestOf(input);
   } catch (error) {
     const param = error instanceof NotForChat ? error.param : null;
-    throw failureOf({ message: messageOf(error), param }, 400);
+    throw parseFailure({ message: messageOf(error), param }, 400);
   }
 }
 
 /** What a container has against the chat that a response has become, as the caller knows it. */
-export function asAsked({ status, error }: ServerFailure, input: Body): ServerFailure {
-  const inTheirs = callersPlaces(input);
+export function inCallersTerms({ status, error }: ServerFailure, input: Body): ServerFailure {
+  const renamePlaces = callersPlaces(input);
   const { message, param } = error;
-  const places = { message: inTheirs(message), param: param && inTheirs(param) };
+  const places = { message: renamePlaces(message), param: param && renamePlaces(param) };
   return new ServerFailure(status, { ...error, ...places });
 }
 
 /** With the name that callers know the model by; changes what it is given: there are many. */
-export function named(answer: JsonObject, model: string): JsonObject {
+export function withModelName(answer: JsonObject, model: string): JsonObject {
   if ("model" in answer) answer.model = model;
   const { response } = answer;
   if (isObject(response) && "model" in response) response.model = model;

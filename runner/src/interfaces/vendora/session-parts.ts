@@ -1,21 +1,22 @@
-import type { ContainerClient } from "../http.ts";
+import type { ContainerClient } from "../container-client.ts";
 import type { Run, Timing } from "../interface.ts";
 import type { LargeReads } from "../large-reads.ts";
-import type { Release } from "./release.ts";
+import type { ReleaseWatch } from "./release.ts";
 
 /** What the runs of one OpenAI-compatible server share. */
 export interface SessionParts {
   client: ContainerClient;
-  gone: AbortSignal;
+  /** Aborted when the container has ended. */
+  ended: AbortSignal;
   timing: Timing;
   large: LargeReads;
-  /** Where it says that it is well. */
+  /** The path of the health check. */
   health: string;
-  /** What it calls its model; undefined: it does not say, and so does not care. */
+  /** The server's name for its model; undefined if it lists none and accepts any. */
   model: string | undefined;
-  /** What it is at work on, for this runner. */
-  open: Set<Run>;
-  release: Release;
-  /** It has no /v1/responses, as a run has found out. */
+  /** The runs that this runner has open in the server. */
+  openRuns: Set<Run>;
+  release: ReleaseWatch;
+  /** Set once a run found that the server has no /v1/responses. */
   chatOnly: boolean;
 }

@@ -5,9 +5,9 @@
 import { createParser } from "eventsource-parser";
 import { external, Failure } from "../../containers/failure.ts";
 import { isObject, type JsonObject } from "../../lib/json-object.ts";
-import { parseJson } from "../bounded-json.ts";
-import { failureIn, failureOf, SILENT } from "./error.ts";
-import { named } from "./request.ts";
+import { parseBoundedJson } from "../bounded-json.ts";
+import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
+import { withModelName } from "./request.ts";
 
 const DONE = "[DONE]";
 /** Of a response's stream, by name: those that end it, and what they mean. */
@@ -21,7 +21,7 @@ export interface StreamOptions {
   /** Whether these are the events of a response: its last event ends it, not a marker. */
   response: boolean;
   /** Characters of one event. */
-  max: number;
+  maxChars: number;
   /** What the model is called in the outputs. */
   model: string;
   output: (value: JsonObject) => void;
@@ -30,21 +30,21 @@ export interface StreamOptions {
 export class VendoraStream {
   readonly #options: StreamOptions;
   readonly #parser;
-  #held = 0;
+  #pendingChars = 0;
   #end: "succeeded" | Failure | undefined;
 
   constructor(options: StreamOptions) {
     this.#options = options;
-    const { max } = options;
+    const { maxChars } = options;
     this.#parser = createParser({
-      maxBufferSize: max,
+      maxBufferSize: maxChars,
       onEvent: ({ data }) => {
-        this.#held = 0;
+        this.#pendingChars = 0;
         this.#take(data);
       },
       onError: ({ type }) => {
         if (type !== "max-buffer-size-exceeded") return;
-        this.#close(external(`the container sent an event larger than ${max} characters`));
+        this.#close(external(`the container sent an event larger than ${maxChars} characters`));
       },
     });
   }
@@ -55,13 +55,13 @@ export class VendoraStream {
   }
 
   /** Characters of an event that is not whole yet, roughly. */
-  get held(): number {
-    return this.#held;
+  get pendingChars(): number {
+    return this.#pendingChars;
   }
 
   feed(text: string): void {
     if (this.#end !== undefined) return;
-    this.#held += text.length;
+    this.#pendingChars += text.length;
     this.#parser.feed(text);
   }
 
@@ -83,18 +83,18 @@ export class VendoraStream {
   }
 
   #event(value: JsonObject): void {
-    const failure = failureIn(value);
+    const failure = findFailure(value);
     if (failure) return this.#close(failure);
-    this.#options.output(named(value, this.#options.model));
+    this.#options.output(withModelName(value, this.#options.model));
     const end = this.#options.response && ENDS[String(value.type)];
     if (end === "succeeded") this.#close(end);
-    if (end === "failed") this.#close(failureOf(value.response, 500, SILENT));
+    if (end === "failed") this.#close(parseFailure(value.response, 500, NO_REASON_GIVEN));
   }
 }
 
 function parse(data: string): JsonObject | Failure | undefined {
   try {
-    const value = parseJson(data);
+    const value = parseBoundedJson(data);
     return isObject(value) ? value : undefined;
   } catch (error) {
     return error instanceof Failure ? error : undefined;

@@ -1,9 +1,16 @@
 /** The vendora interface: servers that speak that convention, as vLLM and llama.cpp's do. */
-import { ContainerClient } from "../http.ts";
-import type { Connection, Outcome, Run, ServerInterface, Session, Timing } from "../interface.ts";
+import { ContainerClient } from "../container-client.ts";
+import type {
+  ContainerConnection,
+  Outcome,
+  Run,
+  ServerInterface,
+  Session,
+  Timing,
+} from "../interface.ts";
 import { LargeReads } from "../large-reads.ts";
-import { awaitServer } from "./ready.ts";
-import { Release } from "./release.ts";
+import { waitUntilReady } from "./ready.ts";
+import { ReleaseWatch } from "./release.ts";
 import { VendoraRun } from "./run.ts";
 import type { SessionParts } from "./session-parts.ts";
 
@@ -22,26 +29,36 @@ export class VendoraInterface implements ServerInterface {
   }
 
   async connect(
-    connection: Connection,
+    connection: ContainerConnection,
     report: (logs: string) => void,
     stop: AbortSignal,
   ): Promise<Session> {
     const client = new ContainerClient(connection.address);
     const unfollow = connection.follow(report);
     try {
-      const end = AbortSignal.any([connection.gone, stop]);
-      const served = await awaitServer(client, this.#timing, report, end);
-      const { gone } = connection;
+      const end = AbortSignal.any([connection.ended, stop]);
+      const server = await waitUntilReady(client, this.#timing, report, end);
+      const { ended } = connection;
       const [timing, large] = [this.#timing, this.#large];
-      const { health, model } = served;
-      const open = new Set<Run>();
-      const release = new Release({
+      const { health, model } = server;
+      const openRuns = new Set<Run>();
+      const release = new ReleaseWatch({
         client,
         health,
-        open: () => open.size,
-        pause: timing.releasePoll,
+        openCount: () => openRuns.size,
+        pollMs: timing.releasePollMs,
       });
-      const parts = { client, gone, timing, large, health, model, open, release, chatOnly: false };
+      const parts = {
+        client,
+        ended,
+        timing,
+        large,
+        health,
+        model,
+        openRuns,
+        release,
+        chatOnly: false,
+      };
       return new VendoraSession(parts);
     } catch (error) {
       client.close();
@@ -54,7 +71,7 @@ export class VendoraInterface implements ServerInterface {
 
 class VendoraSession implements Session {
   readonly declaresFiles = false;
-  readonly endsByClosing = true;
+  readonly stopsOnDisconnect = true;
   readonly #parts: SessionParts;
 
   constructor(parts: SessionParts) {
@@ -62,7 +79,7 @@ class VendoraSession implements Session {
   }
 
   run(run: Run): Promise<Outcome> {
-    return new VendoraRun(run, this.#parts).toEnd();
+    return new VendoraRun(run, this.#parts).execute();
   }
 
   /** There is no call for it: the signal of the engine comes next. */

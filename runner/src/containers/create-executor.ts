@@ -1,0 +1,103 @@
+/** Puts the lower half of the runner together: engine, receiver, interfaces, pool. */
+import { join } from "node:path";
+import type { ContainerInterface } from "../../../src/protocol/runner.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import { DockerEngine } from "../engines/docker/docker-engine.ts";
+import { type Engine, referenceOf } from "../engines/engine.ts";
+import type { EngineOptions } from "../engines/options.ts";
+import { ProcessEngine } from "../engines/process/process-engine.ts";
+import { type FileOptions, InputFiles } from "../files/input-files.ts";
+import { OutputFiles } from "../files/output-files.ts";
+import { CogInterface } from "../interfaces/cog/cog.ts";
+import { CogWebhooks } from "../interfaces/cog/webhooks.ts";
+import { DEFAULT_TIMING, type ServerInterface, type Timing } from "../interfaces/interface.ts";
+import { VendoraInterface } from "../interfaces/vendora/vendora.ts";
+import type { Executor } from "../jobs/executor.ts";
+import type { Log } from "../lib/log.ts";
+import { CallbackServer } from "./callback-server.ts";
+import { ContainerPool } from "./pool.ts";
+import { runJob } from "./run-job.ts";
+import { type TunnelOptions, Tunnels } from "./tunnels.ts";
+
+/** Between two looks at the images on the box, ms; a new one is also looked for after its run. */
+const IMAGES_INTERVAL_MS = 60_000;
+
+export interface ExecutorOptions {
+  /** The runner's name: what its containers are labelled with, and swept by. */
+  name: string;
+  slots: number;
+  /** At a time; as many as slots when absent. */
+  containers?: number;
+  engine: EngineOptions;
+  /** Where files come from and go to. */
+  controlPlane: FileStore;
+  files: FileOptions;
+  log: Log;
+  timing?: Partial<Timing>;
+  tunnels?: TunnelOptions;
+}
+
+export function createExecutor(options: ExecutorOptions): Executor {
+  const { name, slots, containers = slots, engine: engineOptions, log } = options;
+  const timing = { ...DEFAULT_TIMING, ...options.timing };
+  const engine: Engine =
+    engineOptions.kind === "docker"
+      ? new DockerEngine(name, engineOptions, log)
+      : new ProcessEngine(engineOptions, log);
+  const server = new CallbackServer();
+  const interfaces: Record<ContainerInterface, ServerInterface> = {
+    cog: new CogInterface(new CogWebhooks(server), timing),
+    vendora: new VendoraInterface(timing),
+  };
+  const allowed = engineOptions.kind === "process" || engineOptions.sandbox?.egress !== false;
+  const tunnels = new Tunnels(server, { allowed, ...options.tunnels });
+  const pool = new ContainerPool(containers);
+  const inputs = new InputFiles(server, options.controlPlane, options.files);
+  const outputs = new OutputFiles(server, options.controlPlane, log, {
+    directory: join(options.files.cache, "outputs"),
+    max_file_bytes: options.files.max_file_bytes,
+  });
+  let images: string[] = [];
+  let refreshTimer: NodeJS.Timeout | undefined;
+
+  const refreshImages = async () => {
+    try {
+      images = await engine.images();
+    } catch (error) {
+      log.warn("the images on this machine cannot be listed", { error: String(error) });
+    }
+  };
+
+  return {
+    async open() {
+      await outputs.start();
+      await inputs.start();
+      server.setBaseUrl(await engine.open((host) => server.listen(host)));
+      await refreshImages();
+      refreshTimer = setInterval(() => void refreshImages(), IMAGES_INTERVAL_MS).unref();
+    },
+    warm: () => pool.warm(),
+    images: () => images,
+    async run(job, reporter, signals) {
+      const parts = {
+        engine,
+        server: interfaces[job.interface],
+        inputs,
+        outputs,
+        tunnels,
+        timing,
+        log,
+      };
+      const finish = await runJob(pool, parts, job, reporter, signals);
+      if (!images.includes(referenceOf(job.image))) void refreshImages();
+      return finish;
+    },
+    async close() {
+      clearInterval(refreshTimer);
+      await pool.close();
+      await server.close();
+      await outputs.close();
+      await engine.close();
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/** One container of the Docker engine, from its start to its removal. */
+import { Writable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import type Dockerode from "dockerode";
+import { external, type Failure, internal } from "../../containers/failure.ts";
+import type { ContainerFile, Exit, RunningContainer } from "../engine.ts";
+import { extractFile } from "./archive.ts";
+import { ignoreStatus } from "./ignore-status.ts";
+
+const MAX_LOG_LINES = 50;
+
+const STDIN = { stream: true, stdin: true, hijack: true };
+
+export class DockerContainer implements RunningContainer {
+  readonly address: URL;
+  readonly exited: Promise<Exit>;
+  readonly #container: Dockerode.Container;
+  /** Seconds since 1970. */
+  #logsSince = 0;
+  #reason: Failure | undefined;
+
+  /**
+   * Leaves nothing behind when it fails or comes too late.
+   * @param line what it is to find on its standard input
+   */
+  static async start(
+    container: Dockerode.Container,
+    port: number,
+    signal: AbortSignal,
+    stdin?: string,
+  ) {
+    try {
+      const input = stdin === undefined ? undefined : await container.attach(STDIN);
+      await container.start();
+      // What is left to be said when it has gone meanwhile, its exit says.
+      input?.on("error", () => {}).end(stdin ?? "");
+      signal.throwIfAborted();
+      const { NetworkSettings } = await container.inspect();
+      const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]?.HostPort;
+      // A container that ended at once has no port any more; its exit says what happened.
+      return new DockerContainer(container, new URL(`http://127.0.0.1:${published ?? 9}`));
+    } catch (error) {
+      await container.remove({ force: true, v: true });
+      throw error;
+    }
+  }
+
+  private constructor(container: Dockerode.Container, address: URL) {
+    this.#container = container;
+    this.address = address;
+    this.exited = this.#watch().catch((cause: Error) => ({
+      description: "was lost sight of",
+      logs: "",
+      reason: this.#reason ?? internal("Docker lost sight of the container", { cause }),
+    }));
+  }
+
+  get id(): string {
+    return this.#container.id;
+  }
+
+  follow(listener: (text: string) => void): () => void {
+    const end = new AbortController();
+    // One that is gone says no more; why, its exit tells.
+    this.#follow(listener, end.signal).catch(() => {});
+    return () => end.abort();
+  }
+
+  clearLogs(): void {
+    this.#logsSince = Date.now() / 1_000;
+  }
+
+  async read(path: string): Promise<ContainerFile> {
+    // 400: what cannot be the path of a file.
+    const archive = await ignoreStatus([400, 404], this.#container.getArchive({ path }));
+    if (!archive) throw external(`the container has no file ${path}`);
+    return extractFile(archive, path);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await ignoreStatus([304, 404], this.#container.stop({ t: Math.ceil(graceMs / 1_000) }));
+    await this.exited;
+  }
+
+  async kill(): Promise<void> {
+    // 409: it is not running any more, or its removal is under way.
+    await ignoreStatus([404, 409], this.#container.kill());
+    await this.exited;
+  }
+
+  /** Ends it for something that it has done, or that has become of this machine. */
+  async killFor(reason: Failure): Promise<void> {
+    this.#reason ??= reason;
+    await this.kill();
+  }
+
+  async #follow(listener: (text: string) => void, abortSignal: AbortSignal): Promise<void> {
+    const options = { stdout: true, stderr: true, follow: true } as const;
+    const frames = await this.#container.logs({ ...options, abortSignal });
+    frames.on("error", () => {});
+    const decoded = () => {
+      const decoder = new StringDecoder();
+      return new Writable({
+        write(chunk: Buffer, _encoding, done) {
+          const text = decoder.write(chunk);
+          if (text && !abortSignal.aborted) listener(text);
+          done();
+        },
+      });
+    };
+    this.#container.modem.demuxStream(frames, decoded(), decoded());
+  }
+
+  async #watch(): Promise<Exit> {
+    await ignoreStatus([404], this.#container.wait());
+    const logs = await this.#lastLogs();
+    const description = await this.#description();
+    await ignoreStatus([404, 409], this.#container.remove({ force: true, v: true }));
+    return { description, logs, ...this.#because };
+  }
+
+  get #because(): Pick<Exit, "reason"> {
+    return this.#reason ? { reason: this.#reason } : {};
+  }
+
+  async #description(): Promise<string> {
+    const facts = await ignoreStatus([404], this.#container.inspect());
+    if (!facts) return "was removed by somebody else";
+    if (facts.State.OOMKilled) return "ran out of memory";
+    return `exited with code ${facts.State.ExitCode}`;
+  }
+
+  async #lastLogs(): Promise<string> {
+    const options = { stdout: true, stderr: true, tail: MAX_LOG_LINES, since: this.#logsSince };
+    const logs = this.#container.logs({ ...options, follow: false });
+    const frames = await ignoreStatus([404, 409], logs);
+    return frames ? demuxLogs(frames) : "";
+  }
+}
+
+/** Docker puts 8 bytes before each piece of output: the stream, and the length from byte 4 on. */
+function demuxLogs(frames: Buffer): string {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at + 8 <= frames.length; ) {
+    const end = at + 8 + frames.readUInt32BE(at + 4);
+    pieces.push(frames.subarray(at + 8, end));
+    at = end;
+  }
+  return Buffer.concat(pieces).toString().trimEnd();
+}

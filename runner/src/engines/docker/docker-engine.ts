@@ -1,0 +1,255 @@
+/** The Docker engine: each container in the sandbox, on the runner's own network. */
+import Dockerode from "dockerode";
+import type { Image } from "../../../../src/protocol/runner.ts";
+import { gpuDevice } from "../../check/hardware.ts";
+import { external, type Failure, internal } from "../../containers/failure.ts";
+import type { Log } from "../../lib/log.ts";
+import {
+  type Engine,
+  type ImageRequest,
+  type LaunchOptions,
+  type ReportProgress,
+  type RunningContainer,
+  referenceOf,
+} from "../engine.ts";
+import { exposedPort, listenVariables } from "../listen-address.ts";
+import { DEFAULT_SANDBOX, DEFAULT_SOCKET, type DockerOptions, type Sandbox } from "../options.ts";
+import { ContainerCreator } from "./container-creator.ts";
+import { watchDisk } from "./disk.ts";
+import { DockerContainer } from "./docker-container.ts";
+import { FIREWALL_ADVICE, firewallProblem, NO_FIREWALL } from "./firewall.ts";
+import { FirewallGuard } from "./firewall-guard.ts";
+import { usesGpus } from "./gpus.ts";
+import { ignoreStatus } from "./ignore-status.ts";
+import { hasReference, imageFacts } from "./image.ts";
+import { dockerInfo } from "./info.ts";
+import { describeIsolation, RUNTIME_ADVICE, runtimeProblem } from "./isolation.ts";
+import { closeNetwork, type Network, type NetworkKind, openNetwork } from "./network.ts";
+import { pullImage } from "./pull.ts";
+import { HOST_NAME } from "./sandbox.ts";
+import { computeShares, type Shares } from "./shares.ts";
+import { startFailure } from "./start-failure.ts";
+
+/** Its value is the runner's name: what the sweep goes by. */
+const RUNNER_LABEL = "auspex.runner";
+
+/** Rules are looked at this often, ms: 15 ms of work, most of it starting iptables. */
+const WATCH_INTERVAL_MS = 5_000;
+
+const EGRESS_NOT_ENFORCED =
+  "the version says what its containers may reach (configuration.egress), and this runner cannot " +
+  "keep them to it without a firewall: its operator runs it without --firewall off, or the version " +
+  'says "public"';
+
+/**
+ * Where containers that reach nothing ask for names: nobody's address (RFC 5737). Docker's own
+ * resolver may ask from outside of the container, where no rule holds it, and a question can carry
+ * what a container has to tell.
+ */
+const UNREACHABLE_DNS = ["192.0.2.1"];
+
+/** `--await-explicit-shutdown`: the server ends by POST /shutdown, not by a stray SIGTERM. */
+const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
+
+export class DockerEngine implements Engine {
+  readonly #docker: Dockerode;
+  readonly #runner: string;
+  readonly #gpus: NonNullable<DockerOptions["gpus"]>;
+  readonly #port: number;
+  readonly #sandbox: Sandbox;
+  readonly #firewallMode: NonNullable<DockerOptions["firewall"]>;
+  readonly #log: Log;
+  #networks: Record<NetworkKind, Network> | undefined;
+  /** What containers find under HOST_NAME. */
+  #hostAddress = "";
+  #firewall: FirewallGuard | undefined;
+  readonly #watchIntervalMs: number;
+  readonly #running = new Set<DockerContainer>();
+  /** What Docker says of itself. */
+  #info: unknown;
+  #shares: Shares | undefined;
+  readonly #containers: number;
+  #endDiskWatch = () => {};
+  readonly #creator: ContainerCreator;
+
+  constructor(runner: string, options: DockerOptions, log: Log) {
+    this.#docker = new Dockerode({ socketPath: options.socket ?? DEFAULT_SOCKET });
+    this.#runner = runner;
+    this.#gpus = options.gpus ?? "image";
+    this.#port = options.port ?? 5_000;
+    this.#firewallMode = options.firewall ?? "required";
+    this.#sandbox = { ...DEFAULT_SANDBOX, ...options.sandbox };
+    this.#containers = options.containers ?? 1;
+    this.#watchIntervalMs = options.watch_interval_ms ?? WATCH_INTERVAL_MS;
+    this.#log = log;
+    this.#creator = new ContainerCreator(this.#docker, log);
+  }
+
+  async open(listen: (host: string) => Promise<number>): Promise<URL> {
+    this.#info = await this.#docker.info();
+    const info = dockerInfo.parse(this.#info);
+    const problem = runtimeProblem(info, this.#sandbox);
+    if (problem !== undefined) throw internal(`${problem}: ${RUNTIME_ADVICE}`);
+    const [containers, sandbox] = [this.#containers, this.#sandbox];
+    this.#shares = await computeShares(info, { containers, sandbox });
+    const { detail, advice } = describeIsolation(info, sandbox);
+    this.#log[advice ? "warn" : "info"](detail, { advice });
+    this.#log.info("what one container gets", { ...this.#shares });
+    await this.#sweep();
+    const networks = {
+      open: await openNetwork(this.#docker, this.#runner, "open"),
+      closed: await openNetwork(this.#docker, this.#runner, "closed"),
+    };
+    this.#networks = networks;
+    // Of this machine, so that containers of both networks reach it.
+    const { gateway } = networks.open;
+    this.#hostAddress = gateway;
+    const port = await this.#listen(listen, gateway);
+    await this.#installFirewall(networks, gateway, port);
+    const { disk_bytes: maxBytes } = this.#shares;
+    if (maxBytes > 0) {
+      this.#endDiskWatch = watchDisk({
+        docker: this.#docker,
+        maxBytes,
+        intervalMs: this.#watchIntervalMs,
+        running: () => this.#running,
+        log: this.#log,
+      });
+    }
+    return new URL(`http://${HOST_NAME}:${port}`);
+  }
+
+  async #installFirewall(
+    networks: Record<NetworkKind, Network>,
+    gateway: string,
+    port: number,
+  ): Promise<void> {
+    if (this.#firewallMode === "off") {
+      this.#log.warn("containers can reach this machine and its private network");
+      return;
+    }
+    const problem = await firewallProblem();
+    if (problem !== undefined) throw internal(`${NO_FIREWALL}: ${problem}. ${FIREWALL_ADVICE}`);
+    const rules = (kind: NetworkKind, egress: boolean) => {
+      return { bridge: networks[kind].bridge, gateway, callbackPort: port, egress };
+    };
+    this.#firewall = new FirewallGuard({
+      rules: [rules("open", this.#sandbox.egress), rules("closed", false)],
+      intervalMs: this.#watchIntervalMs,
+      onBreach: (reason) => this.#killAll(reason),
+      log: this.#log,
+    });
+    await this.#firewall.install();
+  }
+
+  #killAll(reason: Failure): void {
+    for (const container of this.#running) {
+      container.killFor(reason).catch((error: unknown) => {
+        this.#log.error("a container could not be ended", { error });
+      });
+    }
+  }
+
+  /** Where Docker runs in a VM the gateway is not here, but Docker leads to the loopback address. */
+  async #listen(listen: (host: string) => Promise<number>, gateway: string): Promise<number> {
+    try {
+      return await listen(gateway);
+    } catch (error) {
+      const isRemote = error instanceof Error && "code" in error && error.code === "EADDRNOTAVAIL";
+      if (!isRemote) throw error;
+      this.#hostAddress = "host-gateway";
+      return listen("127.0.0.1");
+    }
+  }
+
+  async images(): Promise<string[]> {
+    const images = await this.#docker.listImages();
+    return images.flatMap((image) => image.RepoDigests ?? []);
+  }
+
+  async pull(
+    { image }: ImageRequest,
+    report: ReportProgress,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const inspected = await this.#findImage(image);
+    if (inspected) return inspected.Size;
+    await pullImage(this.#docker, image, report, signal);
+    return (await this.#requireImage(image)).Size;
+  }
+
+  async start(
+    { image, variables, environment, uploadUrl, egress, interface: kind }: LaunchOptions,
+    signal: AbortSignal,
+  ): Promise<RunningContainer> {
+    const inspected = await this.#requireImage(image);
+    const [networks, shares] = [this.#networks, this.#shares];
+    if (!networks || !shares) throw internal("the Docker engine is not open");
+    const isOpen = egress === "public";
+    if (!isOpen && !this.#firewall) throw internal(EGRESS_NOT_ENFORCED);
+    await this.#firewall?.ensure();
+    const facts = imageFacts(inspected.Config.Labels ?? {}, inspected.Config.Env);
+    const flags = facts.uploads ? [`--upload-url=${uploadUrl}`] : [];
+    const gpus = usesGpus(this.#gpus, facts.gpu, this.#info);
+    const exposed = kind === "vendora" ? exposedPort(inspected.Config.ExposedPorts) : undefined;
+    const port = exposed ?? this.#port;
+    try {
+      const { container, stdin } = await this.#creator.create({
+        image: inspected,
+        reference: referenceOf(image),
+        command: facts.cog ? [...COG_COMMAND, ...flags] : undefined,
+        variables,
+        environment: { ...environment, ...listenVariables(kind, "0.0.0.0", port) },
+        labels: { [RUNNER_LABEL]: this.#runner, "auspex.image": referenceOf(image) },
+        user: this.#sandbox.user,
+        host: {
+          sandbox: this.#sandbox,
+          shares,
+          network: networks[isOpen ? "open" : "closed"].name,
+          dns: isOpen ? this.#sandbox.dns : UNREACHABLE_DNS,
+          hostAddress: this.#hostAddress,
+          port,
+          gpus,
+        },
+      });
+      const running = await DockerContainer.start(container, port, signal, stdin);
+      this.#running.add(running);
+      void running.exited.then(() => this.#running.delete(running));
+      return running;
+    } catch (error) {
+      signal.throwIfAborted();
+      const circumstances = { needsGpu: facts.gpu === "needed", hasGpu: gpuDevice() !== undefined };
+      throw startFailure(error, circumstances);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#endDiskWatch();
+    await this.#sweep();
+    if (!this.#networks) return;
+    for (const { name } of Object.values(this.#networks)) await closeNetwork(this.#docker, name);
+    await this.#firewall?.remove();
+    this.#networks = undefined;
+  }
+
+  async #requireImage(image: Image) {
+    const inspected = await this.#findImage(image);
+    if (inspected) return inspected;
+    throw external(`${referenceOf(image)} is not on this machine after the pull`);
+  }
+
+  /** The image by repository and digest together: whoever knows a digest has not yet the image. */
+  async #findImage(image: Image): Promise<Dockerode.ImageInspectInfo | undefined> {
+    const reference = referenceOf(image);
+    const inspected = await ignoreStatus([404], this.#docker.getImage(reference).inspect());
+    return hasReference(inspected?.RepoDigests ?? [], reference) ? inspected : undefined;
+  }
+
+  async #sweep(): Promise<void> {
+    const filters = { label: [`${RUNNER_LABEL}=${this.#runner}`] };
+    for (const { Id } of await this.#docker.listContainers({ all: true, filters })) {
+      this.#log.warn("removing a container of an earlier runner", { container: Id.slice(0, 12) });
+      await this.#docker.getContainer(Id).remove({ force: true, v: true });
+    }
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * The process engine: runs a model folder directly, for machines without Docker. It isolates
+ * nothing: a model may do whatever the runner's user may, to other models too. That the folder of
+ * one account's model does not run for another's is all that it sees to.
+ */
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { realpath, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { delimiter, dirname, join } from "node:path";
+import { internal } from "../../containers/failure.ts";
+import { messageOf, reasonOf } from "../../control-plane/error.ts";
+import type { Log } from "../../lib/log.ts";
+import { ScratchFolders } from "../../lib/scratch.ts";
+import { settlesWithin } from "../../lib/wait.ts";
+import {
+  type Engine,
+  type Exit,
+  type ImageRequest,
+  type LaunchOptions,
+  type RunningContainer,
+  referenceOf,
+} from "../engine.ts";
+import { listenVariables } from "../listen-address.ts";
+import { LogTail } from "../log-tail.ts";
+import type { ProcessOptions } from "../options.ts";
+import { findModel, type Manifest, type ModelFolder } from "./model-folder.ts";
+import { openFileIn } from "./open-file.ts";
+import { PidFiles } from "./pid-files.ts";
+import { signalGroup, spawnGroup } from "./process-group.ts";
+
+/** What an operator is withoutPaths of it, wherever it is chosen. */
+export const NO_ISOLATION =
+  "the process engine isolates nothing: every model runs as this user, and can read its files and whatever other models work on. Use it for models that you trust, on laptops and in tests, and --engine docker for all else";
+
+const EGRESS_NOT_ENFORCED =
+  "the version says what its containers may reach (configuration.egress), and a model that this " +
+  "runner starts as a process reaches all that its machine does: its operator serves this hardware " +
+  'with --engine docker, or the version says "public"';
+
+const LOOPBACK = "127.0.0.1";
+
+export class ProcessEngine implements Engine {
+  readonly #models: string;
+  readonly #pidFiles: PidFiles;
+  /** A folder in it for each process: what it writes there is its own, and goes with it. */
+  readonly #tmpDirectory: ScratchFolders;
+  readonly #log: Log;
+  /** A folder has no repository of its own, so these are the references that jobs have used. */
+  readonly #used = new Map<string, ImageRequest>();
+
+  constructor(options: ProcessOptions, log: Log) {
+    this.#models = options.models;
+    this.#pidFiles = new PidFiles(join(options.state, "processes"));
+    this.#tmpDirectory = new ScratchFolders(join(options.state, "tmp"));
+    this.#log = log;
+  }
+
+  async open(listen: (host: string) => Promise<number>): Promise<URL> {
+    this.#log.warn(NO_ISOLATION);
+    const swept = await this.#pidFiles.sweep();
+    if (swept.length > 0)
+      this.#log.warn("ended models of an earlier runner", { pids: swept.join(" ") });
+    await this.#tmpDirectory.sweep();
+    return new URL(`http://${LOOPBACK}:${await listen(LOOPBACK)}`);
+  }
+
+  async images(): Promise<string[]> {
+    const names: string[] = [];
+    for (const [name, { image, model }] of this.#used) {
+      const folder = await findModel(this.#models, model);
+      if (folder?.digest === image.digest) names.push(name);
+    }
+    return names;
+  }
+
+  async pull(request: ImageRequest): Promise<number> {
+    const { bytes } = await this.#requireModel(request);
+    this.#used.set(referenceOf(request.image), request);
+    return bytes;
+  }
+
+  async start(options: LaunchOptions): Promise<RunningContainer> {
+    const { variables, environment, interface: kind } = options;
+    if (options.egress !== "public") throw internal(EGRESS_NOT_ENFORCED);
+    const folder = await this.#requireModel(options);
+    const { manifest } = folder;
+    // A model knows its folder by this name, whatever links lead there.
+    const directory = await realpath(folder.directory);
+    const port = await freePort();
+    const tmpDirectory = await this.#tmpDirectory.make();
+    const child = spawnGroup({
+      command: manifest.command,
+      directory,
+      environment: {
+        ...declaredVariables(variables, manifest),
+        ...environment,
+        // Last, the runner's own `node`, for machines where none is installed.
+        PATH: [process.env.PATH, dirname(process.execPath)].join(delimiter),
+        HOME: process.env.HOME ?? directory,
+        ...listenVariables(kind, LOOPBACK, port),
+        TMPDIR: tmpDirectory,
+      },
+    });
+    return this.#watch(child, new URL(`http://${LOOPBACK}:${port}`), { directory, tmpDirectory });
+  }
+
+  async close(): Promise<void> {}
+
+  /** By its place and its digest: the digest alone would do for whoever has come to know it. */
+  async #requireModel({ image: { digest }, model }: ImageRequest): Promise<ModelFolder> {
+    const folder = await findModel(this.#models, model);
+    if (folder?.digest === digest) return folder;
+    const name = `${model.owner}/${model.name}`;
+    const why = folder
+      ? `the files of ${name} on the runner's machine are not those of this version, whose digest is ${digest}: publish them as a version, or put them back`
+      : `the runner's machine has no files of ${name}: its operator puts them where --models says, in a folder ${name}`;
+    throw internal(why, { cause: new Error(`looked in ${this.#models}`) });
+  }
+
+  /** What cannot be removed now goes when the runner starts again: the exit is to be withoutPaths anyway. */
+  async #clean(pid: number, tmpDirectory: string): Promise<void> {
+    const work = [this.#pidFiles.remove(pid), rm(tmpDirectory, { recursive: true, force: true })];
+    for (const result of await Promise.allSettled(work)) {
+      if (result.status === "fulfilled") continue;
+      this.#log.warn("a model has left something", { error: messageOf(result.reason) });
+    }
+  }
+
+  async #watch(child: ChildProcess, address: URL, folders: Folders): Promise<RunningContainer> {
+    const { directory, tmpDirectory } = folders;
+    const tail = new LogTail();
+    // Where on this machine the model lies is nobody else's business.
+    const withoutPaths = (text: string) =>
+      text.replaceAll(tmpDirectory, "$TMPDIR").replaceAll(directory, ".");
+    child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
+    await once(child, "spawn");
+    const [exit, closed] = [once(child, "exit"), once(child, "close")];
+    const { pid } = child;
+    if (pid === undefined) throw internal("a process without a pid");
+    await this.#pidFiles.add(pid).catch((cause: Error) => {
+      signalGroup(pid, "SIGKILL");
+      throw internal(`the runner cannot keep its processes' ids: ${reasonOf(cause)}`, { cause });
+    });
+    const exited = exit.then(async ([code, signal]): Promise<Exit> => {
+      // What the model started itself goes with it.
+      signalGroup(pid, "SIGKILL");
+      child.stdin?.destroy();
+      // Its last words; a process that left the group may hold the pipe open for ever.
+      await settlesWithin(500, closed);
+      await this.#clean(pid, tmpDirectory);
+      const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
+      return { description, logs: withoutPaths(tail.toString()) };
+    });
+    const kill = async () => {
+      signalGroup(pid, "SIGKILL");
+      await exited;
+    };
+    return {
+      address,
+      exited,
+      follow: (listener) => tail.follow((text) => listener(withoutPaths(text))),
+      clearLogs: () => tail.clear(),
+      read: (path) => openFileIn(tmpDirectory, path),
+      kill,
+      async stop(graceMs) {
+        // Not to the group: what watches over it must stay until the end.
+        child.kill("SIGTERM");
+        if (!(await settlesWithin(graceMs, exited))) await kill();
+      },
+    };
+  }
+}
+
+/** The model's, and the one for what it writes. */
+interface Folders {
+  directory: string;
+  tmpDirectory: string;
+}
+
+/**
+ * Those that the folder itself asks for. Any other could change what runs in it, and whoever
+ * publishes it as a version is not its operator, who has looked at it.
+ */
+function declaredVariables(
+  variables: Record<string, string>,
+  { configuration: { variable_names } }: Manifest,
+): Record<string, string> {
+  const names = new Set(variable_names);
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
+}
+
+/** One that was free a moment ago: the system does not hand it out again soon. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, LOOPBACK);
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === "string") throw internal("no port is free");
+  return address.port;
+}

@@ -1,0 +1,172 @@
+/** The files of an input, brought within reach of the container that is to read them. */
+import type { Json } from "../../../src/protocol/common.ts";
+import type { InputFile } from "../../../src/protocol/runner.ts";
+import type { CallbackServer } from "../containers/callback-server.ts";
+import { external, Failure } from "../containers/failure.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import type { RunnableJob } from "../jobs/executor.ts";
+import { Mutex } from "../lib/mutex.ts";
+import { CacheFull } from "./cache-failure.ts";
+import { RECORD_BYTES } from "./cache-record.ts";
+import { type CachedFile, FileCache } from "./file-cache.ts";
+import { nameFor } from "./file-name.ts";
+import { describePath, replaceText, textAt } from "./input-path.ts";
+import { AddressPolicy } from "./public-address.ts";
+import { PublicFetch } from "./public-fetch.ts";
+import { type ServedFile, serveFiles } from "./serve-files.ts";
+import { StoredFiles } from "./stored-files.ts";
+import { gigabytes } from "./transfer.ts";
+import { WebFiles } from "./web-files.ts";
+
+export interface FileOptions {
+  /** A folder that no other runner uses. */
+  cache: string;
+  /** What all files in it may take together. */
+  cache_bytes: number;
+  /** How long they stay after their last use. */
+  cache_ms: number;
+  max_file_bytes: number;
+  /** Ranges that are not public (CIDR) and may be fetched from all the same, also over http. */
+  fetch_allow: string[];
+}
+
+/** An input in which each file is an address that the container can fetch, until it is closed. */
+export interface ReachableInput {
+  input: Record<string, Json>;
+  close(): void;
+}
+
+/** Files of one run that are on their way at a time. */
+const PARALLEL = 4;
+
+export class InputFiles {
+  readonly #server: CallbackServer;
+  readonly #cache: FileCache;
+  /** Bytes that the files of one run may take, so that none has all the room to itself. */
+  readonly #max: number;
+  readonly #mutex = new Mutex();
+  readonly #stored: StoredFiles;
+  readonly #web: WebFiles;
+
+  constructor(server: CallbackServer, controlPlane: Pick<FileStore, "file">, options: FileOptions) {
+    this.#server = server;
+    const { cache_bytes: bytes, cache_ms: ageMs } = options;
+    this.#cache = new FileCache(options.cache, { bytes, ageMs });
+    this.#max = Math.floor(bytes / 2);
+    // What a run cannot have at all need not be begun.
+    const max = Math.min(options.max_file_bytes, this.#max - RECORD_BYTES);
+    this.#stored = new StoredFiles(controlPlane, this.#cache, max);
+    this.#web = new WebFiles(
+      new PublicFetch(new AddressPolicy(options.fetch_allow)),
+      this.#cache,
+      max,
+    );
+  }
+
+  /** Before the first run. */
+  start(): Promise<void> {
+    return this.#cache.start();
+  }
+
+  /** @throws Failure for a file that cannot be had; the signal's reason */
+  async open(job: RunnableJob, stop: AbortSignal): Promise<ReachableInput> {
+    if (job.files.length === 0) return { input: job.input, close() {} };
+    const cached = await this.#openWithRoom(job, stop);
+    const files = cached.map(servedFile);
+    const end = new AbortController();
+    const { url, close } = this.#server.open(serveFiles(files, end.signal));
+    let { input } = job;
+    for (const [index, { at }] of job.files.entries()) {
+      input = replaceText(input, at, `${url}/${index}/${files[index]?.name}`);
+    }
+    return {
+      input,
+      close() {
+        close();
+        end.abort();
+        for (const one of cached) one.release();
+      },
+    };
+  }
+
+  /**
+   * Without room it is waited for, and nothing cached meanwhile: two runs that each had a part of
+   * what they want would wait for each other. Then one after the other, or they would meet again.
+   */
+  async #openWithRoom(job: RunnableJob, stop: AbortSignal): Promise<CachedFile[]> {
+    let cached = await this.#openAll(job, PARALLEL, stop);
+    while (cached instanceof CacheFull) {
+      await this.#cache.waitForRoom(cached.bytes ?? this.#max, stop);
+      // One file at a time: only then is it exact what the run needs.
+      cached = await this.#mutex.run(stop, () => this.#openAll(job, 1, stop));
+    }
+    return cached;
+  }
+
+  /**
+   * All of them, in their order, or none: then those that are here are let go of. NoRoom says what
+   * the run needs as far as it has come.
+   */
+  async #openAll(
+    job: RunnableJob,
+    parallel: number,
+    stop: AbortSignal,
+  ): Promise<CachedFile[] | CacheFull> {
+    const failed = new AbortController();
+    const signal = AbortSignal.any([stop, failed.signal]);
+    const cached: CachedFile[] = [];
+    const waiting = job.files.entries();
+    const work = async () => {
+      for (const [index, file] of waiting) {
+        cached[index] = await this.#openFile(job, file, signal);
+        this.#check(bytesOf(cached));
+      }
+    };
+    const fail = (error: unknown) => failed.abort(error);
+    await Promise.all(Array.from({ length: parallel }, () => work().catch(fail)));
+    if (!failed.signal.aborted) return cached;
+    for (const one of cached) one?.release();
+    const { reason } = failed.signal;
+    if (!(reason instanceof CacheFull)) throw reason;
+    const needed = reason.bytes === undefined ? undefined : bytesOf(cached) + reason.bytes;
+    if (needed !== undefined) this.#check(needed);
+    return new CacheFull(needed);
+  }
+
+  #check(bytes: number): void {
+    if (bytes <= this.#max) return;
+    const maxGb = gigabytes(this.#max);
+    throw external(
+      `the files of the input are larger than the ${maxGb} GB together that this runner takes`,
+    );
+  }
+
+  async #openFile(
+    job: RunnableJob,
+    { at, stored }: InputFile,
+    signal: AbortSignal,
+  ): Promise<CachedFile> {
+    const text = textAt(job.input, at);
+    try {
+      if (stored) return await this.#stored.open(stored, job, signal);
+      return await this.#web.open(text, job.keys.files, signal);
+    } catch (error) {
+      if (!(error instanceof Failure) || error instanceof CacheFull) throw error;
+      throw new Failure(error.source, `${describePath(at)}: ${error.message}`, { cause: error });
+    }
+  }
+}
+
+/** What they take of the cache, where the same content is there once. There may be gaps. */
+function bytesOf(cached: CachedFile[]): number {
+  const present = cached.filter(Boolean);
+  const sizes = new Map(present.map(({ path, size }) => [path, size]));
+  return [...sizes.values()].reduce((sum, size) => sum + size, present.length * RECORD_BYTES);
+}
+
+const servedFile = ({ path, size, info: { name, mime_type } }: CachedFile): ServedFile => ({
+  path,
+  size,
+  mime_type,
+  name: nameFor(name, mime_type),
+});

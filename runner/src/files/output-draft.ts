@@ -1,0 +1,47 @@
+/** An output value whose files are still on their way: what stands in it where they belong. */
+import type { Json } from "../../../src/protocol/common.ts";
+
+/** In the place of a string that stands for a file. */
+export class Pending {
+  /** The one that the caller will see. */
+  readonly address: Promise<string>;
+
+  constructor(address: Promise<string>) {
+    this.address = address;
+    // Nobody may come to wait for it, when something else about the value is wrong.
+    address.catch(() => {});
+  }
+}
+
+export type Draft = Json | Pending | Draft[] | { [key: string]: Draft };
+
+/**
+ * The value with what `recognise` makes of its strings; the value itself when that is the same.
+ * @param value no deeper than what is taken from a container (interfaces/bounded-json.ts)
+ */
+export function createDraft(value: Json, recognise: (text: string) => Pending | string): Draft {
+  if (typeof value === "string") return recognise(value);
+  if (typeof value !== "object" || value === null) return value;
+  let changed = false;
+  const inner = (part: Json) => {
+    const draft = createDraft(part, recognise);
+    changed ||= draft !== part;
+    return draft;
+  };
+  const draft = Array.isArray(value) ? value.map(inner) : mapValues(value, inner);
+  return changed ? draft : value;
+}
+
+/** The value with the addresses in it. */
+export function fillDraft(draft: Draft, addresses: Map<Pending, string>): Json {
+  if (draft instanceof Pending) return addresses.get(draft) ?? null;
+  if (typeof draft !== "object" || draft === null) return draft;
+  const inner = (part: Draft) => fillDraft(part, addresses);
+  return Array.isArray(draft) ? draft.map(inner) : mapValues(draft, inner);
+}
+
+const mapValues = <A, B>(
+  object: { [key: string]: A },
+  change: (value: A) => B,
+): { [key: string]: B } =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));

@@ -1,0 +1,86 @@
+/** The files of outputs, moved to where the caller can read them. */
+
+import type { CallbackServer } from "../containers/callback-server.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import type { ContainerFile } from "../engines/engine.ts";
+import { type RunnableJob, type RunReporter, runIdOf } from "../jobs/executor.ts";
+import type { Log } from "../lib/log.ts";
+import { ScratchFolders } from "../lib/scratch.ts";
+import { textAt } from "./input-path.ts";
+import { type FolderLimits, OutputFolder } from "./output-folder.ts";
+import { OutputQueue, type StoredOutput } from "./output-queue.ts";
+import { References } from "./output-references.ts";
+import { OutputServer } from "./output-server.ts";
+import { OutputStore } from "./output-store.ts";
+
+/** What one container may have on the disk at a time: two files as large as may be, or many small. */
+const MAX_LARGE_FILES = 2;
+const MAX_FILES = 10_000;
+
+export interface OutputOptions {
+  /** Where files lie until they are stored. */
+  directory: string;
+  /** Bytes of one file. */
+  max_file_bytes: number;
+}
+
+export interface OutputRun {
+  job: RunnableJob;
+  /** The job's input as the container has it. */
+  input: RunnableJob["input"];
+  container: { files: OutputServer; read(path: string): Promise<ContainerFile> };
+  /** Whether the container may mean a file of its own by `file:///…`. */
+  declaresFiles: boolean;
+  reporter: RunReporter;
+  stop: AbortSignal;
+}
+
+export class OutputFiles {
+  readonly #server: CallbackServer;
+  readonly #files: FileStore;
+  readonly #log: Log;
+  readonly #folders: ScratchFolders;
+  readonly #bounds: FolderLimits;
+
+  constructor(server: CallbackServer, files: FileStore, log: Log, options: OutputOptions) {
+    const { directory, max_file_bytes: fileBytes } = options;
+    this.#server = server;
+    this.#files = files;
+    this.#log = log;
+    this.#folders = new ScratchFolders(directory);
+    this.#bounds = { fileBytes, totalBytes: MAX_LARGE_FILES * fileBytes, count: MAX_FILES };
+  }
+
+  /** Before the first run: removes what an earlier life of this runner left. */
+  start(): Promise<void> {
+    return this.#folders.sweep();
+  }
+
+  /** Where a container puts its files, as long as it lives. */
+  createServer(): OutputServer {
+    return new OutputServer(this.#server, new OutputFolder(this.#folders, this.#bounds));
+  }
+
+  /** The reporter of one run, in which files have become addresses. */
+  open({ job, input, container, declaresFiles, reporter, stop }: OutputRun): StoredOutput {
+    const log = this.#log;
+    const failed = new AbortController();
+    const end = AbortSignal.any([stop, failed.signal]);
+    const files = container.files.begin(runIdOf(job));
+    const store = new OutputStore({ files: this.#files, lease: job.lease, stop: end });
+    const read = declaresFiles ? (path: string) => container.read(path) : undefined;
+    const inputs = inputUrls(job, input);
+    // What answers a call of the convention is text, whatever it looks like.
+    const references =
+      job.call === null ? new References({ files, read, store, inputs, stop: end }) : undefined;
+    return new OutputQueue({ files, references, store, reporter, stop, failed, log });
+  }
+
+  /** Once all containers are gone. */
+  close(): Promise<void> {
+    return this.#folders.sweep();
+  }
+}
+
+const inputUrls = ({ files, input }: RunnableJob, inputForContainer: RunnableJob["input"]) =>
+  new Map(files.map(({ at }) => [textAt(inputForContainer, at), textAt(input, at)]));

@@ -1,0 +1,199 @@
+/**
+ * What one run puts out, in its order: a value whose files are on their way holds back those after
+ * it. After a value that cannot be had nothing follows, so that no list has a hole.
+ */
+import type { Finish } from "../../../src/protocol/channel.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import {
+  MAX_INLINE_OUTPUT,
+  type Metrics,
+  type SetupProgress,
+  type StoredValue,
+} from "../../../src/protocol/event.ts";
+import {
+  asFailure,
+  external,
+  type Failure,
+  failedFinish,
+  internal,
+} from "../containers/failure.ts";
+import type { SaveFile } from "../interfaces/read-report.ts";
+import type { RunReporter } from "../jobs/executor.ts";
+import type { Log } from "../lib/log.ts";
+import { fileNameFor } from "./data-uri.ts";
+import { createDraft, type Draft, fillDraft, Pending } from "./output-draft.ts";
+import type { References } from "./output-references.ts";
+import type { RunFiles } from "./output-server.ts";
+import type { OutputStore } from "./output-store.ts";
+
+/** Bytes that JSON makes of one UTF-16 unit, at most (`\u0000`), and the quotes. */
+const JSON_GROWTH = 6;
+const QUOTES = 2;
+
+export interface StoredOutput extends RunReporter {
+  /** Takes a file before the output that has it; absent where no text stands for one. */
+  readonly saveFile: SaveFile | undefined;
+  /** Waits until all is stored. A file that could not be makes of a success a failure. */
+  settle(finish: Finish): Promise<Finish>;
+  close(): Promise<void>;
+}
+
+export interface OutputQueueOptions {
+  files: RunFiles;
+  /** Absent: no text stands for a file. */
+  references: References | undefined;
+  store: OutputStore;
+  reporter: RunReporter;
+  stop: AbortSignal;
+  /** Aborted once something cannot be had: the rest is of no use. */
+  failed: AbortController;
+  log: Log;
+}
+
+type Delivery = () => void;
+
+export class OutputQueue implements StoredOutput {
+  readonly #options: OutputQueueOptions;
+  readonly #queue: Promise<Delivery>[] = [];
+  #draining: Promise<void> | undefined;
+  #delivered = 0;
+  #failure: Failure | undefined;
+
+  constructor(options: OutputQueueOptions) {
+    this.#options = options;
+  }
+
+  get saveFile(): SaveFile | undefined {
+    const { files, references } = this.#options;
+    return references && ((content, type) => files.place(content, fileNameFor(type), type));
+  }
+
+  setup(progress: SetupProgress): void {
+    this.#options.reporter.setup(progress);
+  }
+
+  logs(text: string): void {
+    this.#options.reporter.logs(text);
+  }
+
+  metrics(metrics: Metrics): void {
+    this.#options.reporter.metrics(metrics);
+  }
+
+  /** At once, where there is nothing to wait for: most outputs are short texts. */
+  output(value: Json): void {
+    if (this.#failure) return;
+    try {
+      const { draft, pending } = this.#draft(value);
+      const ready = !this.#draining && pending.length === 0;
+      const settled = ready ? (draft === value ? value : fillDraft(draft, new Map())) : undefined;
+      if (settled === undefined || isLarge(settled)) {
+        this.#push(this.#prepare(draft, pending));
+      } else {
+        this.#options.reporter.output(settled);
+        this.#delivered += 1;
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  reserve(bytes: number): boolean {
+    return this.#options.reporter.reserve(bytes);
+  }
+
+  outputJson(json: string): void {
+    this.#options.reporter.outputJson(json);
+  }
+
+  storedOutput(value: StoredValue): void {
+    this.#options.reporter.storedOutput(value);
+  }
+
+  async settle(finish: Finish): Promise<Finish> {
+    const { files, stop, log } = this.#options;
+    await this.#draining;
+    const output = this.#failure ? this.#deliveredPart(finish.output) : finish.output;
+    if (finish.status !== "succeeded") return { ...finish, output };
+    await files.settle();
+    const failure = files.failure ?? this.#failure;
+    if (!failure) return finish;
+    if (stop.aborted) return { ...finish, status: "canceled", output };
+    log.warn("an output is not complete", { prediction: files.id, error: failure.message });
+    return { ...finish, ...failedFinish(failure, output) };
+  }
+
+  close(): Promise<void> {
+    return this.#options.files.end();
+  }
+
+  #draft(value: Json): { draft: Draft; pending: Pending[] } {
+    const { references } = this.#options;
+    const pending: Pending[] = [];
+    if (!references) return { draft: value, pending };
+    const draft = createDraft(value, (text) => {
+      const one = references.recognise(text);
+      if (one instanceof Pending) pending.push(one);
+      return one;
+    });
+    return { draft, pending };
+  }
+
+  #push(delivery: Promise<Delivery>): void {
+    // Its turn to be looked at may come later than its failure.
+    delivery.catch(() => {});
+    this.#queue.push(delivery);
+    this.#draining ??= this.#drain();
+  }
+
+  async #drain(): Promise<void> {
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      try {
+        const deliver = await next;
+        if (this.#failure) continue;
+        deliver();
+        this.#delivered += 1;
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  /** As JSON, with room taken for it: who waits behind a slow store keeps within the limit too. */
+  async #prepare(draft: Draft, pending: Pending[]): Promise<Delivery> {
+    const { reporter } = this.#options;
+    const found = pending.map(async (one) => [one, await one.address] as const);
+    const json = JSON.stringify(fillDraft(draft, new Map(await Promise.all(found))));
+    const size = Buffer.byteLength(json);
+    if (!reporter.reserve(size)) throw external("the output is larger than its limit");
+    // Not awaited here: the values, twenty times as large as their JSON, are not kept for that long.
+    return size > MAX_INLINE_OUTPUT ? this.#store(json, size) : () => reporter.outputJson(json);
+  }
+
+  async #store(json: string, size: number): Promise<Delivery> {
+    const { reporter, store } = this.#options;
+    const name = await store.value(json);
+    return () => reporter.storedOutput({ name, size });
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failure) return;
+    const { stop, failed, log } = this.#options;
+    this.#failure = stop.aborted ? internal("stopped") : asFailure(error, log);
+    failed.abort();
+  }
+
+  /** How what has been delivered makes up the output. */
+  #deliveredPart(whole: Finish["output"]): Finish["output"] {
+    return whole === "items" && this.#delivered > 0 ? "items" : "none";
+  }
+}
+
+/** Whether its JSON is too long for the log. */
+function isLarge(value: Json): boolean {
+  if (typeof value === "string" && value.length * JSON_GROWTH + QUOTES <= MAX_INLINE_OUTPUT) {
+    return false;
+  }
+  return Buffer.byteLength(JSON.stringify(value)) > MAX_INLINE_OUTPUT;
+}

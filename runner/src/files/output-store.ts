@@ -1,0 +1,85 @@
+/** Moves files and large values to the control plane, for one run: several at a time, retried. */
+import { readFile } from "node:fs/promises";
+import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
+import { type Failure, internal } from "../containers/failure.ts";
+import type { FileStore } from "../control-plane/client.ts";
+import { reasonOf } from "../control-plane/error.ts";
+import { retry } from "../lib/retry.ts";
+import type { LocalFile } from "./output-folder.ts";
+import { sendParts } from "./send-parts.ts";
+
+/** About 45 s of an unreachable service; the run is over meanwhile, or goes on. */
+const RETRIES = { attempts: 8, base: 500, max: 15_000 };
+/** Of one run; whole files are in memory while they are sent, up to 8 MiB each. */
+const MAX_PARALLEL = 4;
+
+export interface StoreOptions {
+  files: FileStore;
+  lease: string;
+  stop: AbortSignal;
+}
+
+export class OutputStore {
+  readonly #options: StoreOptions;
+  readonly #waiting: (() => void)[] = [];
+  #free = MAX_PARALLEL;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+  }
+
+  /** @returns its address; throws a Failure, or the signal's reason */
+  file(file: LocalFile): Promise<string> {
+    const what = `the file ${file.name} (${file.size} bytes)`;
+    return this.#store(what, () =>
+      file.size > MAX_WHOLE_FILE ? this.#inParts(file) : this.#whole(file),
+    );
+  }
+
+  /** @returns its name; throws a Failure, or the signal's reason */
+  value(json: string): Promise<string> {
+    const { files, lease, stop } = this.#options;
+    const what = `an output value of ${json.length} characters`;
+    return this.#store(what, () => this.#retry(() => files.storeValue(lease, json, stop)));
+  }
+
+  async #whole({ path, name, mime_type }: LocalFile): Promise<string> {
+    const { files, lease, stop } = this.#options;
+    const file = { name, mime_type, bytes: await readFile(path) };
+    return (await this.#retry(() => files.storeFile(lease, file, stop))).url;
+  }
+
+  async #inParts({ path, name, mime_type, size }: LocalFile): Promise<string> {
+    const { files, lease, stop } = this.#options;
+    const description = { name, mime_type, size };
+    const upload = await this.#retry(() => files.beginUpload(lease, description, stop));
+    const { id, urls, part_size: partSize } = upload;
+    const parts = { file: path, size, partSize, urls, parallel: MAX_PARALLEL, signal: stop };
+    const etags = await sendParts(parts);
+    return (await this.#retry(() => files.completeUpload(lease, id, etags, stop))).url;
+  }
+
+  #retry<T>(work: () => Promise<T>): Promise<T> {
+    return retry(work, { ...RETRIES, signal: this.#options.stop });
+  }
+
+  async #store<T>(what: string, work: () => Promise<T>): Promise<T> {
+    const { stop } = this.#options;
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      stop.throwIfAborted();
+      return await work();
+    } catch (error) {
+      stop.throwIfAborted();
+      throw notStored(what, error);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free += 1;
+    }
+  }
+}
+
+const notStored = (what: string, cause: unknown): Failure =>
+  internal(`${what} could not be stored: ${reasonOf(cause)}`, { cause });

@@ -1,0 +1,68 @@
+/** Work that several wait for: begun by the first of them, ended with the last. */
+import { untilAborted } from "../lib/wait.ts";
+
+export interface Releasable {
+  release(): void;
+}
+
+/** @param participants who waits at the moment, in the order in which they came. */
+type Work<T, A> = (stop: AbortSignal, participants: Iterable<A>) => Promise<T>;
+
+interface Share<T, A> {
+  result: Promise<T>;
+  stop: AbortController;
+  waiting: Set<{ participant: A }>;
+}
+
+export class SharedWork<T extends Releasable, A> {
+  readonly #running = new Map<string, Share<T, A>>();
+
+  /**
+   * The result of the work of this name: of the one that is under way, if there is one. It is
+   * released when everybody who waited for it has released it.
+   * @throws what the work throws; the signal's reason, which is nothing to the others.
+   */
+  async join(name: string, participant: A, signal: AbortSignal, work: Work<T, A>): Promise<T> {
+    signal.throwIfAborted();
+    const share = this.#running.get(name) ?? this.#begin(name, work);
+    const entry = { participant };
+    share.waiting.add(entry);
+    const release = () => {
+      if (share.waiting.delete(entry) && share.waiting.size === 0) this.#end(name, share);
+    };
+    try {
+      return { ...(await untilAborted(share.result, signal)), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  #begin(name: string, work: Work<T, A>): Share<T, A> {
+    const stop = new AbortController();
+    const waiting = new Set<{ participant: A }>();
+    const participants = {
+      [Symbol.iterator]: () => Array.from(waiting, ({ participant }) => participant).values(),
+    };
+    // Not before the first one waits.
+    const result = Promise.resolve().then(() => work(stop.signal, participants));
+    const share = { result, stop, waiting };
+    const forget = () => this.#forget(name, share);
+    result.then(forget, forget);
+    this.#running.set(name, share);
+    return share;
+  }
+
+  #end(name: string, share: Share<T, A>): void {
+    this.#forget(name, share);
+    share.stop.abort();
+    share.result.then(
+      (result) => result.release(),
+      () => {},
+    );
+  }
+
+  #forget(name: string, share: Share<T, A>): void {
+    if (this.#running.get(name) === share) this.#running.delete(name);
+  }
+}

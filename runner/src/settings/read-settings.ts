@@ -1,0 +1,141 @@
+/** Settings from flags, environment and file, in this order of strength; checked once, here. */
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import path from "node:path";
+import type { ParseArgsOptionsConfig } from "node:util";
+import type { z } from "zod";
+import { messageOf } from "../control-plane/error.ts";
+import { DEFAULT_SANDBOX, type EngineOptions, type Sandbox } from "../engines/options.ts";
+import type { FileOptions } from "../files/input-files.ts";
+import {
+  flagOf,
+  type ParsedSettings,
+  SETTING_NAMES,
+  settingsSchema,
+  variableOf,
+} from "./settings.ts";
+
+export type Settings = Omit<ParsedSettings, "token_file">;
+
+/** What is wrong with the settings, in lines for the operator. */
+export class SettingsError extends Error {
+  override readonly name = "ConfigError";
+}
+
+type Raw = Record<string, unknown>;
+export type Flags = Record<string, string | boolean | undefined>;
+export type Environment = Record<string, string | undefined>;
+
+export const SETTING_FLAGS: ParseArgsOptionsConfig = Object.fromEntries(
+  SETTING_NAMES.filter((name) => name !== "token").map((name) => [
+    flagOf(name),
+    { type: "string" },
+  ]),
+);
+
+export function readSettings(flags: Flags, environment: Environment): Settings {
+  const file = flags.config ?? environment.AUSPEX_CONFIG;
+  const given = {
+    ...(typeof file === "string" ? readSettingsFile(file) : {}),
+    ...pick((name) => environment[variableOf(name)]),
+    ...pick((name) => flags[flagOf(name)]),
+  };
+  if (typeof given.token_file === "string") given.token = readText(given.token_file);
+  const result = settingsSchema.safeParse(given);
+  if (!result.success) throw new SettingsError(describeIssues(result.error, given));
+  const { token_file: _, ...config } = result.data;
+  if (config.engine === "process" && config.models === undefined) {
+    throw new SettingsError(`${sourcesOf("models")}: the process engine needs it`);
+  }
+  return config;
+}
+
+/** The settings of the lower half. */
+export function engineOptions(config: Settings): EngineOptions {
+  if (config.engine === "process") {
+    const state = path.join(homedir(), ".local", "state", "auspex-runner", config.name);
+    return { kind: "process", models: config.models ?? "", state: config.state ?? state };
+  }
+  return {
+    kind: "docker",
+    socket: config.docker_socket,
+    gpus: config.gpus,
+    firewall: config.firewall,
+    containers: config.containers ?? config.slots,
+    sandbox: sandboxOf(config),
+  };
+}
+
+export const fileOptions = (config: Settings): FileOptions => ({
+  cache: config.cache ?? path.join(homedir(), ".cache", "auspex-runner", config.name),
+  cache_bytes: gigabytesToBytes(config.cache_gb),
+  cache_ms: config.cache_hours * 3_600_000,
+  max_file_bytes: gigabytesToBytes(config.max_file_gb),
+  fetch_allow: config.fetch_allow,
+});
+
+const sandboxOf = (config: Settings): Sandbox => ({
+  memory_bytes: bytes(config.memory_gb),
+  disk_bytes: bytes(config.disk_gb),
+  cpus: config.cpus,
+  user: config.user,
+  runtime: runtimeOf(config),
+  shm_bytes: bytes(config.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
+  pids: config.pids ?? DEFAULT_SANDBOX.pids,
+  capabilities: config.capabilities ?? DEFAULT_SANDBOX.capabilities,
+  readonly_rootfs: config.read_only ?? DEFAULT_SANDBOX.readonly_rootfs,
+  egress: config.egress ?? DEFAULT_SANDBOX.egress,
+  dns: config.dns ?? DEFAULT_SANDBOX.dns,
+});
+
+/** The one for this machine's class before the one for all. */
+function runtimeOf({ runtime = [], hardware }: Settings): string | undefined {
+  const named = runtime.find((one) => one.startsWith(`${hardware}=`));
+  return named?.slice(hardware.length + 1) ?? runtime.find((one) => !one.includes("="));
+}
+
+const gigabytesToBytes = (gigabytes: number) => Math.floor(gigabytes * 1024 ** 3);
+const bytes = (gigabytes: number | undefined) => gigabytes && gigabytesToBytes(gigabytes);
+
+/** An empty variable is none: that is how unit files and compose files leave one out. */
+const pick = (value: (name: string) => unknown): Raw =>
+  Object.fromEntries(
+    SETTING_NAMES.map((name) => [name, value(name)]).filter(
+      ([, given]) => given !== undefined && given !== "",
+    ),
+  );
+
+function readSettingsFile(file: string): Raw {
+  try {
+    const value: unknown = JSON.parse(readText(file));
+    if (typeof value === "object" && value !== null) return { ...value };
+  } catch (error) {
+    if (error instanceof SettingsError) throw error;
+    // The parser's message quotes the text, and the text may hold the token.
+    throw new SettingsError(`${file}: no valid JSON`);
+  }
+  throw new SettingsError(`${file}: the settings are a JSON object`);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new SettingsError(messageOf(error));
+  }
+}
+
+const describeIssues = (error: z.ZodError, given: Raw): string =>
+  error.issues
+    .map(({ code, path: [name], message, ...issue }) => {
+      if (code === "unrecognized_keys" && "keys" in issue) return message;
+      const missing = given[String(name)] === undefined;
+      return `${sourcesOf(String(name))}: ${missing ? "is missing" : message}`;
+    })
+    .join("\n");
+
+/** Where a setting may come from: what the operator looks for. */
+function sourcesOf(name: string): string {
+  const flag = name === "token" ? "--token-file" : `--${flagOf(name)}`;
+  return `${name} (${flag}, ${variableOf(name)})`;
+}

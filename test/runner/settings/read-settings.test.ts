@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { help } from "../../../runner/src/settings/help.ts";
+import {
+  engineOptions,
+  fileOptions,
+  readSettings,
+} from "../../../runner/src/settings/read-settings.ts";
+import { SETTING_NAMES, variableOf } from "../../../runner/src/settings/settings.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), "auspex-config-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, content: unknown): string {
+  const target = path.join(folder, name);
+  writeFileSync(target, typeof content === "string" ? content : JSON.stringify(content));
+  return target;
+}
+
+const environment = {
+  AUSPEX_URL: "https://auspex.test/",
+  AUSPEX_RUNNER_TOKEN: "ausr_secret1",
+  AUSPEX_HARDWARE: "cpu",
+};
+
+test("defaults", () => {
+  expect(readSettings({ name: "box" }, environment)).toEqual({
+    url: "https://auspex.test",
+    token: "ausr_secret1",
+    hardware: "cpu",
+    name: "box",
+    slots: 1,
+    engine: "docker",
+    gpus: "image",
+    firewall: "required",
+    cache_gb: 20,
+    cache_hours: 72,
+    max_file_gb: 10,
+    fetch_allow: [],
+    drain_seconds: 600,
+    cancel_seconds: 30,
+    log_level: "info",
+    log_format: "text",
+  });
+});
+
+test("flags beat the environment, which beats the file; empty variables are none", () => {
+  const config = file("a.json", { hardware: "file", name: "file", slots: 2, egress: false });
+  const variables = { ...environment, AUSPEX_SLOTS: "3", AUSPEX_NAME: "variable", AUSPEX_GPUS: "" };
+  const given = readSettings({ config, slots: "4", "log-format": "json" }, variables);
+  expect(given).toMatchObject({
+    hardware: "cpu",
+    name: "variable",
+    slots: 4,
+    egress: false,
+    gpus: "image",
+    log_format: "json",
+  });
+});
+
+test("a limit on containers", () => {
+  expect(readSettings({ containers: "1", slots: "32" }, environment)).toMatchObject({
+    containers: 1,
+    slots: 32,
+  });
+  expect(() => readSettings({ containers: "0" }, environment)).toThrow("--containers");
+});
+
+test("the token from a file", () => {
+  const flags = { "token-file": file("token", "ausr_fromfile\n") };
+  const config = readSettings(flags, { ...environment, AUSPEX_RUNNER_TOKEN: undefined });
+  expect(config.token).toBe("ausr_fromfile");
+  expect(config).not.toHaveProperty("token_file");
+});
+
+test("what the engines are given", () => {
+  const docker = readSettings(
+    { "memory-gb": "2", capabilities: "CHOWN, SETUID", "read-only": "yes" },
+    environment,
+  );
+  expect(engineOptions(docker)).toMatchObject({
+    kind: "docker",
+    sandbox: {
+      memory_bytes: 2 * 1024 ** 3,
+      pids: 4_096,
+      capabilities: ["CHOWN", "SETUID"],
+      readonly_rootfs: true,
+      egress: true,
+    },
+  });
+  const process = readSettings({ engine: "process", models: "/models", state: "/s" }, environment);
+  expect(engineOptions(process)).toEqual({ kind: "process", models: "/models", state: "/s" });
+});
+
+test("what one container gets: a share for as many as there may be, and a runtime by class", () => {
+  const options = (flags: Record<string, string>) => {
+    const chosen = engineOptions(readSettings({ hardware: "l40s", ...flags }, environment));
+    return chosen.kind === "docker" ? chosen : undefined;
+  };
+  expect(options({ slots: "8" })).toMatchObject({ containers: 8 });
+  expect(options({ slots: "32", containers: "1" })).toMatchObject({ containers: 1 });
+  const runtime = (list: string) => options({ runtime: list })?.sandbox?.runtime;
+  expect(runtime("runsc")).toBe("runsc");
+  expect(runtime("kata,l40s=runsc")).toBe("runsc");
+  expect(runtime("kata,cpu=runsc")).toBe("kata");
+  expect(runtime("cpu=runsc")).toBeUndefined();
+  expect(() => options({ runtime: "a b" })).toThrow("--runtime");
+  expect(() => options({ user: "a b" })).toThrow("--user");
+  const sandbox = { user: "65534:65534", disk_bytes: 3 * 1024 ** 3 };
+  expect(options({ user: "65534:65534", "disk-gb": "3" })?.sandbox).toMatchObject(sandbox);
+});
+
+test("where files of inputs are kept, and where they may come from", () => {
+  const GB = 1024 ** 3;
+  const HOUR = 3_600_000;
+  expect(fileOptions(readSettings({ name: "box" }, environment))).toEqual({
+    cache: path.join(homedir(), ".cache", "auspex-runner", "box"),
+    cache_bytes: 20 * GB,
+    cache_ms: 72 * HOUR,
+    max_file_bytes: 10 * GB,
+    fetch_allow: [],
+  });
+  const variables = { AUSPEX_CACHE_GB: "0.5", AUSPEX_FETCH_ALLOW: "10.1.0.0/16, fd12::/16" };
+  const flags = { cache: "/var/cache/auspex", "max-file-gb": "0.25", "cache-hours": "0.5" };
+  expect(fileOptions(readSettings(flags, { ...environment, ...variables }))).toEqual({
+    cache: "/var/cache/auspex",
+    cache_bytes: GB / 2,
+    cache_ms: HOUR / 2,
+    max_file_bytes: GB / 4,
+    fetch_allow: ["10.1.0.0/16", "fd12::/16"],
+  });
+});
+
+test.each([
+  [
+    "a missing setting",
+    {},
+    { AUSPEX_HARDWARE: undefined },
+    "hardware (--hardware, AUSPEX_HARDWARE): is missing",
+  ],
+  [
+    "a missing token",
+    {},
+    { AUSPEX_RUNNER_TOKEN: "" },
+    "token (--token-file, AUSPEX_RUNNER_TOKEN): is missing",
+  ],
+  ["no number", { slots: "many" }, {}, "slots (--slots, AUSPEX_SLOTS):"],
+  [
+    "no address",
+    {},
+    { AUSPEX_URL: "ftp://x" },
+    "url (--url, AUSPEX_URL): is no http or https address",
+  ],
+  [
+    "no range",
+    { "fetch-allow": "10.0.0.1" },
+    {},
+    "fetch_allow (--fetch-allow, AUSPEX_FETCH_ALLOW):",
+  ],
+  ["half a range", { "fetch-allow": "10.0.0.0/8,10.0.0.0/33" }, {}, "as in 10.1.0.0/16"],
+  ["process engine without models", { engine: "process" }, {}, "models (--models, AUSPEX_MODELS)"],
+  ["no such file", { config: "/nowhere.json" }, {}, "/nowhere.json"],
+])("says what is wrong: %s", (_name, flags, variables, message) => {
+  expect(() => readSettings(flags, { ...environment, ...variables })).toThrow(message);
+});
+
+test("says which setting of the file it does not know", () => {
+  const config = file("b.json", { hardwear: "x" });
+  expect(() => readSettings({ config }, environment)).toThrow(/hardwear/);
+});
+
+test("no message repeats a token", () => {
+  const secret = "aus_usertoken";
+  const broken = file("c.json", `{"token": "${secret}",}`);
+  for (const act of [
+    () => readSettings({}, { ...environment, AUSPEX_RUNNER_TOKEN: secret }),
+    () => readSettings({ config: broken }, environment),
+    () => readSettings({ "token-file": file("bad", secret) }, environment),
+  ]) {
+    expect(act).toThrow();
+    expect(act).not.toThrow(new RegExp(secret));
+  }
+});
+
+test("the help names every setting", () => {
+  for (const name of SETTING_NAMES) expect(help()).toContain(variableOf(name));
+});
