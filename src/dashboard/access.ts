@@ -59,12 +59,12 @@ export const ownForms = createMiddleware<Dashboard>(async (c, next) => {
     const { origin, session } = c.var;
     const site = c.req.header("sec-fetch-site") ?? "same-origin";
     if (c.req.header("origin") !== origin || site !== "same-origin") {
-      throw new ProblemError("forbidden", `This form can only be sent from ${origin} itself.`);
+      throw new ProblemError("forbidden", `This form can only be submitted from ${origin}.`);
     }
     if (session && !(await isOwnForm(c, session.id))) {
       throw new NoSession(
         "forbidden",
-        "This form is of an earlier session. Go back, load the page again and send it once more.",
+        "Your session has changed since this form was loaded. Go back, reload the page and submit it again.",
       );
     }
   }
@@ -79,10 +79,7 @@ export const signedIn = createMiddleware<Dashboard>(async (c, next) => {
       const { pathname, search } = new URL(c.req.url);
       return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
     }
-    throw new NoSession(
-      "unauthenticated",
-      "You are not signed in any more. Sign in, then try again.",
-    );
+    throw new NoSession("unauthenticated", "You are signed out. Sign in and try again.");
   }
   await next();
 });
@@ -113,10 +110,7 @@ export function endWithSession(c: Context<Dashboard>, stream: EventStream): void
   const check = async () => {
     try {
       if (await goesOn(services, session_id, CHECKED_MS)) return undefined;
-      return problemEvent(
-        new ProblemError("unauthenticated", "You are not signed in any more."),
-        c,
-      );
+      return problemEvent(new ProblemError("unauthenticated", "You are signed out."), c);
     } catch (error) {
       logger.error("Session check failed", { request_id: c.var.requestId, error });
       return undefined;

@@ -103,7 +103,7 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
     dashboard.route("/", room);
 
   dashboard.notFound((c) =>
-    showError(c, new ProblemError("not_found", `There is nothing at ${c.req.path.slice(0, 200)}.`)),
+    showError(c, new ProblemError("not_found", `There is no page at ${c.req.path.slice(0, 200)}.`)),
   );
 
   dashboard.onError(async (error, c: PageContext) => {
@@ -140,13 +140,13 @@ function showKept(c: PageContext, kept: Kept, problem: ProblemError) {
   const { pathname, search } = new URL(c.req.url);
   const username = c.var.viewer?.user.username;
   const page = <KeptFormPage kept={kept} action={pathname + search} username={username} />;
-  return c.render(page, { title: username === undefined ? "Signed out" : "Send it once more" });
+  return c.render(page, { title: username === undefined ? "Signed out" : "Submit again" });
 }
 
 function showError(c: PageContext, problem: ProblemError | undefined) {
   c.status(problem ? statusOf(problem) : 500);
   for (const [name, value] of Object.entries(problem?.headers ?? {})) c.header(name, value);
-  const title = problem?.code === "not_found" ? "Not found" : "That did not work";
+  const title = problem?.code === "not_found" ? "Not found" : "Something went wrong";
   return c.render(<ErrorPage title={title} problem={problem} requestId={c.var.requestId} />, {
     title,
   });

@@ -23,13 +23,10 @@ type Submitted<Done> =
 /** @throws ProblemError unsupported_media_type, bad_request for what is no form */
 export async function formOf({ req }: PageContext): Promise<FormData> {
   if (!isForm(req.header("content-type")))
-    throw new ProblemError(
-      "unsupported_media_type",
-      "Send a form: this address takes nothing else.",
-    );
+    throw new ProblemError("unsupported_media_type", "This address accepts form data only.");
   return req.formData().catch((error: unknown) => {
     if (error instanceof ProblemError) throw error;
-    throw new ProblemError("bad_request", "The form is broken off, or is not what it says it is.");
+    throw new ProblemError("bad_request", "The form data is incomplete or malformed.");
   });
 }
 

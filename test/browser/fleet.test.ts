@@ -37,7 +37,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await visitor.widen();
 
   await card.getByRole("button", { name: `Drain ${runner.name}` }).click();
-  await page.getByText("takes no more work").waitFor();
+  await page.getByText("is draining").waitFor();
   await runner.says(/asked to take no more work/);
   await card.getByText("draining", { exact: true }).waitFor();
   await visitor.look();
@@ -50,7 +50,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await waits(1);
 
   await card.getByRole("button", { name: `Resume ${runner.name}` }).click();
-  await page.getByText("takes work again").waitFor();
+  await page.getByText("will take work again").waitFor();
   const { output } = await endOf(site.world, waiting, "succeeded");
   expect(output).toBe("Hello, Ada!");
   await card.getByText("ready", { exact: true }).waitFor();
@@ -64,7 +64,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   await card.getByRole("button", { name: `Remove ${runner.name}` }).click();
   page.once("dialog", (dialog) => dialog.accept());
   await card.getByRole("button", { name: `Remove ${runner.name}` }).click();
-  await page.getByText("The runner is removed.").waitFor();
+  await page.getByText("Runner removed.").waitFor();
   await page.getByText("No runners yet").waitFor();
   await visitor.look();
 });
@@ -75,7 +75,7 @@ async function makeToken(visitor: Visitor): Promise<string> {
   await page.getByText("New runner token", { exact: true }).click();
   await page.getByLabel("Name").fill("The desk");
   await page.getByLabel("cpu").check();
-  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await page.getByText("Your new runner token: The desk").waitFor();
   await visitor.look();
   await page.getByRole("button", { name: "Copy" }).first().click();

@@ -15,7 +15,7 @@ const DIGEST = `sha256:${"c0ffee00".repeat(8)}`;
 const INPUT = {
   type: "object",
   required: ["prompt"],
-  properties: { prompt: { type: "string", maxLength: 300, description: "What to go on with" } },
+  properties: { prompt: { type: "string", maxLength: 300, description: "Text to continue" } },
 };
 
 it("is made with a page of its own, and its first version published", async () => {
@@ -30,7 +30,7 @@ it("is made with a page of its own, and its first version published", async () =
   await page
     .getByLabel("Overview")
     .fill("# How late\n\n![A watch](https://example.com/watch.png)\n\n<b onclick=x>very</b>");
-  await page.getByRole("button", { name: "Create the model" }).click();
+  await page.getByRole("button", { name: "Create model" }).click();
   await visitor.arrives("/models/lewis/rabbit");
   expect(await page.getByRole("heading", { name: "How late" }).count()).toBe(1);
   expect(await page.getByRole("link", { name: "A watch" }).getAttribute("rel")).toContain("ugc");
@@ -41,15 +41,15 @@ it("is made with a page of its own, and its first version published", async () =
   await page.getByLabel("Digest").fill(DIGEST);
   await page.getByLabel("Input", { exact: true }).fill('{"type": "object",}');
   visitor.expects(422, "/models/lewis/rabbit/versions/new");
-  await page.getByRole("button", { name: "Publish the version" }).click();
+  await page.getByRole("button", { name: "Publish version" }).click();
   await page.getByText("Not valid JSON: '}' does not belong at line 1, column 19").waitFor();
   await visitor.look();
   expect(await page.getByLabel("Digest").inputValue()).toBe(DIGEST);
   await page.getByLabel("Input", { exact: true }).fill(JSON.stringify(INPUT));
   await page.getByLabel("OpenAI chat completions").check();
-  await page.getByRole("button", { name: "Publish the version" }).click();
+  await page.getByRole("button", { name: "Publish version" }).click();
   await visitor.arrives("/models/lewis/rabbit/versions/1");
-  await page.getByText("What to go on with — at most 300 characters").waitFor();
+  await page.getByText("Text to continue — at most 300 characters").waitFor();
   await page
     .locator(".facts > div", { hasText: "Digest" })
     .getByRole("button", { name: "Copy" })
@@ -84,7 +84,7 @@ it("is renamed and made private, and is not there for others any more", async ()
   await page.getByLabel("Private").check();
   await page.getByRole("button", { name: "Save" }).click();
   await visitor.arrives("/models/lewis/hare/settings");
-  await page.getByText("The model is saved.").waitFor();
+  await page.getByText("Model saved.").waitFor();
   await visitor.open("/models?owner=lewis");
   await page.getByText("private", { exact: true }).waitFor();
   await visitor.open("/models/lewis/rabbit", { status: 404 });
@@ -110,7 +110,7 @@ it("is deleted once its owner means it: a version after a question, the model by
   page.once("dialog", (dialog) => dialog.accept());
   await page.getByRole("button", { name: "Delete version 1" }).click();
   await visitor.arrives("/models/lewis/hare/versions");
-  await page.getByText("There is no version to run yet").waitFor();
+  await page.getByText("No version yet").waitFor();
 
   await visitor.open("/models/lewis/hare/settings");
   await page.getByLabel("Its name, hare").fill("rabbit");

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const newcomer = await site.visitor({ as: "newcomer" });
   await newcomer.open("/models/new");
   await newcomer.page.getByLabel(/^Name/).fill("bare");
-  await newcomer.page.getByRole("button", { name: "Create the model" }).click();
+  await newcomer.page.getByRole("button", { name: "Create model" }).click();
   await newcomer.arrives(/^\/models\/newcomer\/bare/);
   await site.leave();
   const body = { value: "a secret of nobody's business" };
@@ -107,7 +107,7 @@ describe("with a keyboard alone", () => {
         OPERATOR,
         [
           "/tokens",
-          "/people",
+          "/users",
           "/account",
           "/predictions",
           `/predictions/${things.picture}`,
@@ -131,7 +131,7 @@ describe("with a keyboard alone", () => {
     const { page } = await site.visitor({ as: OPERATOR });
     await page.goto("/tokens");
     await page.keyboard.press("Tab");
-    const skip = page.getByRole("link", { name: "Skip to the page" });
+    const skip = page.getByRole("link", { name: "Skip to content" });
     expect(await focused(skip)).toBe(true);
     expect((await skip.boundingBox())?.y).toBeGreaterThanOrEqual(0);
     await page.keyboard.press("Enter");

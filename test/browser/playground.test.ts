@@ -136,7 +136,7 @@ it("while files are sent nothing else begins, and nothing changes: what is shown
     await gate;
     await route.continue();
   });
-  const asJson = page.getByRole("link", { name: "As JSON" });
+  const asJson = page.getByRole("link", { name: "Edit as JSON" });
   await asJson.click();
   await page.getByRole("button", { name: "Cancel the upload of sample.jpg" }).waitFor();
   await asJson.click();
@@ -156,10 +156,10 @@ it("while files are sent nothing else begins, and nothing changes: what is shown
   expect(await page.getByText("other.png").count()).toBe(0);
   await visitor.look();
   open();
-  const raw = page.getByLabel("The whole input, as JSON");
+  const raw = page.getByLabel("Input as JSON");
   await raw.waitFor();
   const { image: address } = z.object({ image: z.url() }).parse(JSON.parse(await raw.inputValue()));
-  await page.getByRole("link", { name: "As a form" }).click();
+  await page.getByRole("link", { name: "Edit as form" }).click();
   expect(await width.isEnabled()).toBe(true);
   expect(begun).toBe(1);
   // Its path alone names it, too.
@@ -284,15 +284,15 @@ it("fields turn into JSON and back with what stands in them", async () => {
     .waitFor();
   await page.getByLabel("numbers", { exact: true }).fill("[1, 2]");
   await page.getByLabel("operation").selectOption({ label: "mean" });
-  await page.getByRole("link", { name: "As JSON" }).click();
-  const raw = page.getByLabel("The whole input, as JSON");
+  await page.getByRole("link", { name: "Edit as JSON" }).click();
+  const raw = page.getByLabel("Input as JSON");
   expect(JSON.parse(await raw.inputValue())).toMatchObject({ numbers: [1, 2], operation: "mean" });
   await visitor.look();
   await raw.fill('{"numbers": [4], "operation": "median", "other": 1}');
-  await page.getByRole("link", { name: "As a form" }).click();
-  await page.getByText("There are names in it that the form has no fields for.").waitFor();
+  await page.getByRole("link", { name: "Edit as form" }).click();
+  await page.getByText("The JSON has fields that the form does not.").waitFor();
   await raw.fill('{"numbers": [4], "operation": "median"}');
-  await page.getByRole("link", { name: "As a form" }).click();
+  await page.getByRole("link", { name: "Edit as form" }).click();
   expect(await page.getByLabel("operation").inputValue()).toBe('"median"');
   await runButton(visitor).click();
   await page.getByText("succeeded", { exact: true }).first().waitFor();

@@ -84,7 +84,7 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
       expect(buttons.includes("Run again"), says).toBe(isOver);
       if (isOver) expect(buttons.join(), says).not.toMatch(/Cancel/);
       if (output !== "") expect(note, says).toBe("");
-      if (note === "There is none yet.") expect([isOver, output], says).toEqual([false, ""]);
+      if (note === "No output yet.") expect([isOver, output], says).toEqual([false, ""]);
     }
     const statuses = moments
       .map(({ status }) => status)

@@ -101,7 +101,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await page.locator("[data-logs]").getByText("sum of 2 numbers").waitFor();
     await page.getByRole("button", { name: "Run again" }).click();
     await page.waitForURL(({ pathname }) => !pathname.endsWith(id));
-    await page.getByText("It runs again, as a prediction of its own.").waitFor();
+    await page.getByText("Started a new prediction with the same input.").waitFor();
     await badge(visitor, "failed");
   });
 
@@ -129,7 +129,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await started("out");
     await page.context().clearCookies();
     open("out");
-    await page.getByText("You are signed out. Sign in, then load the page again.").waitFor();
+    await page.getByText("You are signed out. Sign in, then reload the page.").waitFor();
   });
 
   it("goes on when its stream ends, without a word of a lost connection", async () => {
@@ -199,7 +199,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`, { live: true });
     await badge(visitor, "succeeded");
-    const link = page.getByRole("link", { name: "All of it, as JSON" });
+    const link = page.getByRole("link", { name: "View full JSON" });
     await link.waitFor();
     // The same as it comes, and as the server makes it.
     expect(await outputIn(visitor)).toBe("x".repeat(BEGINNING));

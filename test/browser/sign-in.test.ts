@@ -37,7 +37,7 @@ describe("where sign-up is open", () => {
     await visitor.look();
     await setUp(visitor, OPERATOR, OPERATOR_TOKEN);
     await page.getByRole("link", { name: "People", exact: true }).click();
-    await visitor.arrives("/people");
+    await visitor.arrives("/users");
     await page.getByRole("link", { name: "Fleet", exact: true }).click();
     await visitor.arrives("/fleet");
   });
@@ -48,7 +48,7 @@ describe("where sign-up is open", () => {
     await visitor.open("/");
     await page.getByRole("link", { name: "Sign in" }).first().click();
     await visitor.arrives("/sign-in");
-    await page.getByRole("link", { name: "Make an account" }).click();
+    await page.getByRole("link", { name: "Create an account" }).click();
     await signUp(visitor, "grace");
     await page.getByText("grace").waitFor();
     await signOut(visitor);
@@ -59,7 +59,7 @@ describe("where sign-up is open", () => {
     await page.getByText("grace").waitFor();
     // No page for operators is there for her, nor named.
     expect(await page.getByRole("link", { name: "Fleet" }).count()).toBe(0);
-    await visitor.open("/people", { status: 404 });
+    await visitor.open("/users", { status: 404 });
   });
 
   it("what is wrong with an account is said at its field, and what was typed is kept", async () => {
@@ -69,11 +69,11 @@ describe("where sign-up is open", () => {
     await visitor.open("/sign-up");
     await fillAccount(visitor, "alan");
     visitor.expects(422, "/sign-up");
-    await page.getByRole("button", { name: "Make the account" }).click();
+    await page.getByRole("button", { name: "Create account" }).click();
     await page.getByText("is taken").or(page.getByText("there is an account with it")).waitFor();
     await visitor.look();
     expect(await page.getByLabel("Username").inputValue()).toBe("alan");
-    expect(await page.getByLabel("E-mail").inputValue()).toBe(emailOf("alan"));
+    expect(await page.getByLabel("Email").inputValue()).toBe(emailOf("alan"));
     expect(await page.getByLabel("Password").inputValue()).toBe("");
   });
 
@@ -90,7 +90,7 @@ describe("where sign-up is open", () => {
       await signIn(visitor, who, password);
       said.push(await visitor.page.getByRole("alert").textContent());
       await visitor.look();
-      expect(await visitor.page.getByLabel("E-mail").inputValue()).toBe(emailOf(who));
+      expect(await visitor.page.getByLabel("Email").inputValue()).toBe(emailOf(who));
     }
     // The same words: they do not tell who has an account.
     expect(said[0]).toMatch(/password/i);
@@ -129,16 +129,16 @@ describe("where sign-up is open", () => {
     await second.arrives("/");
     await here.open("/account/security");
     await here.page.getByRole("button", { name: "Sign out", exact: true }).last().click();
-    await here.page.getByText("That session is signed out.").waitFor();
+    await here.page.getByText("Session signed out.").waitFor();
     await second.page.goto("/tokens");
     await second.arrives("/sign-in?next=%2Ftokens");
 
     await signIn(third, "hedy");
     await third.arrives("/");
-    await here.page.getByLabel("Present password").fill(PASSWORD);
+    await here.page.getByLabel("Current password").fill(PASSWORD);
     await here.page.getByLabel("New password").fill("a wiser younger owl");
-    await here.page.getByRole("button", { name: "Change the password" }).click();
-    await here.page.getByText("The password is changed.").waitFor();
+    await here.page.getByRole("button", { name: "Change password" }).click();
+    await here.page.getByText("Password changed.").waitFor();
     await here.look();
     await third.page.goto("/tokens");
     await third.arrives("/sign-in?next=%2Ftokens");
@@ -152,7 +152,7 @@ describe("where sign-up is open", () => {
     await addAuthenticator(visitor);
     await signUp(visitor, "mary");
     await visitor.open("/account/security");
-    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByRole("button", { name: "Add passkey" }).click();
     await page.getByText("Passkey of").waitFor();
     await visitor.look();
     await signOut(visitor);
@@ -161,7 +161,7 @@ describe("where sign-up is open", () => {
     await visitor.arrives("/account/security");
     page.once("dialog", (dialog) => dialog.accept());
     await page.getByRole("button", { name: "Remove", exact: true }).click();
-    await page.getByText("The passkey is removed.").waitFor();
+    await page.getByText("Passkey removed.").waitFor();
     expect(await page.getByText("Passkey of").count()).toBe(0);
   });
 });
@@ -174,9 +174,9 @@ describe("where sign-up is by invitation", () => {
 
   it("a link that an operator has made lets one in, once", async () => {
     const operator = await site.visitor({ as: OPERATOR });
-    await operator.open("/people");
-    await operator.page.getByLabel("For whom").fill("Grace, of the navy");
-    await operator.page.getByRole("button", { name: "Make the invitation" }).click();
+    await operator.open("/users");
+    await operator.page.getByLabel("Recipient").fill("Grace, of the navy");
+    await operator.page.getByRole("button", { name: "Create invitation" }).click();
     const link = await operator.page
       .locator("code", { hasText: "/sign-up#invitation=" })
       .innerText();
@@ -191,7 +191,7 @@ describe("where sign-up is by invitation", () => {
     await guest.page.getByText("Grace, of the navy").waitFor();
     await guest.look();
     await fillAccount(guest, "grace");
-    await guest.page.getByRole("button", { name: "Make the account" }).click();
+    await guest.page.getByRole("button", { name: "Create account" }).click();
     await guest.arrives("/");
     await guest.page.getByText("grace").waitFor();
 
@@ -199,7 +199,7 @@ describe("where sign-up is by invitation", () => {
     const answered = uninvited.page.waitForResponse((one) => one.url() === `${site.url}/sign-up`);
     await uninvited.page.goto(link);
     expect((await answered).status()).toBe(200);
-    await uninvited.page.getByText("New accounts here are by invitation").waitFor();
+    await uninvited.page.getByText("You need an invitation to create an account").waitFor();
     expect(uninvited.page.url()).toBe(`${site.url}/sign-up`);
     expect(await uninvited.page.getByRole("textbox").count()).toBe(0);
   });
@@ -214,9 +214,9 @@ describe("where sign-up is closed", () => {
   it("nobody signs up, and the page says so", async () => {
     const visitor = await site.visitor();
     await visitor.open("/sign-up");
-    await visitor.page.getByText("takes no new accounts").waitFor();
+    await visitor.page.getByText("Sign-up is closed on this deployment").waitFor();
     expect(await visitor.page.getByRole("textbox").count()).toBe(0);
     await visitor.open("/sign-in");
-    expect(await visitor.page.getByRole("link", { name: "Make an account" }).count()).toBe(0);
+    expect(await visitor.page.getByRole("link", { name: "Create an account" }).count()).toBe(0);
   });
 });

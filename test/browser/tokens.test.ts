@@ -50,7 +50,7 @@ it("a token is made, shown once and copied, calls the API, and is refused once i
   expect(await row.getByText("never").count()).toBe(0);
   page.once("dialog", (dialog) => dialog.accept());
   await row.getByRole("button", { name: "Revoke A notebook" }).click();
-  await page.getByText("The token is revoked.").waitFor();
+  await page.getByText("Token revoked.").waitFor();
   await visitor.look();
   const refused = async () => expect((await client.fetch("GET", "/predictions")).status).toBe(401);
   await vi.waitFor(refused, { timeout: REVOKED_WITHIN, interval: 100 });
@@ -63,8 +63,8 @@ it("a token for some models runs those, and says which when it is asked for anot
   const { page } = visitor;
   await visitor.open("/tokens");
   await openForm(visitor);
-  await page.getByLabel("Only these models").check();
-  await page.getByLabel("Which ones").fill(`${OPERATOR}/hello`);
+  await page.getByLabel("Only selected models").check();
+  await page.getByLabel("Selected models").fill(`${OPERATOR}/hello`);
   const client = new Client(site.url, await makeToken(visitor, "Hello alone"));
   const create = (model: string) =>
     client.fetch("POST", "/predictions", { body: { model: `${OPERATOR}/${model}`, input: {} } });
@@ -79,12 +79,12 @@ it("what is wrong with a token is said at its field, and what was typed is kept"
   const { page } = visitor;
   await visitor.open("/tokens");
   await page.getByLabel("Name", { exact: true }).fill("For a model that is none");
-  await page.getByLabel("Only these models").check();
-  await page.getByLabel("Which ones").fill("alan/nothing");
+  await page.getByLabel("Only selected models").check();
+  await page.getByLabel("Selected models").fill("alan/nothing");
   visitor.expects(422, "/tokens");
-  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await page
-    .getByRole("textbox", { name: "Which ones" })
+    .getByRole("textbox", { name: "Selected models" })
     .and(page.locator("[aria-invalid]"))
     .waitFor();
   await visitor.look();
@@ -104,7 +104,7 @@ async function makeToken(visitor: Visitor, name: string): Promise<string> {
   const { page } = visitor;
   await openForm(visitor);
   await page.getByLabel("Name", { exact: true }).fill(name);
-  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await page.getByRole("heading", { name: `Your new token: ${name}` }).waitFor();
   await visitor.look();
   return page.getByText(/^aus_\w+$/).innerText();

@@ -26,7 +26,7 @@ export function Chart({ report: { days, models, total } }: { report: UsageReport
       >
         <title id="chart-title">Predictions per day and model</title>
         <desc id="chart-text">
-          {`${total.predictions.toLocaleString("en")} predictions from ${days[0]?.day} to ${days.at(-1)?.day}, most of them of ${names[0]}. The tables below have all numbers.`}
+          {`${total.predictions.toLocaleString("en")} predictions from ${days[0]?.day} to ${days.at(-1)?.day}, most of them by ${names[0]}. The tables below list all numbers.`}
         </desc>
         {[0, HEIGHT / 2, HEIGHT].map((y) => (
           <line x1="0" x2={width} y1={y} y2={y} />

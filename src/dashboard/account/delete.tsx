@@ -16,34 +16,38 @@ export const DeletePage = ({
   <>
     <h1>Delete your account</h1>
     <AccountTabs current="/account/delete" />
-    <p>
-      There is no way back, not for the operator either. Take along first what you want to keep.
-    </p>
-    <h2>At once</h2>
+    <p>This cannot be undone, not even by an operator. Download what you want to keep first.</p>
+    <h2>Immediately</h2>
     <ul>
-      <li>You are signed out everywhere, and nobody can sign in as {username} any more.</li>
-      <li>Your access tokens are refused within ten seconds; what waits or runs is canceled.</li>
-      <li>Nobody sees your profile or your models any more, or can run them.</li>
-      <li>Your webhook endpoints are told nothing more.</li>
+      <li>You are signed out everywhere, and {username} can no longer sign in.</li>
+      <li>
+        Your access tokens stop working within 10 seconds, and your unfinished predictions are
+        canceled.
+      </li>
+      <li>Your profile and models are hidden, and nobody can run your models.</li>
+      <li>Your webhook endpoints receive no more events.</li>
     </ul>
     <h2>Soon after</h2>
     <ul>
       <li>
-        Inputs, outputs, logs and files of all your predictions are removed, and your uploads.
+        The inputs, outputs, logs and files of your predictions are deleted, and so are your
+        uploads.
       </li>
-      <li>So are your models with all versions and variables, your picture and your usage.</li>
+      <li>
+        Your models with their versions and variables, your picture and your usage are deleted.
+      </li>
     </ul>
-    <h2>What stays</h2>
+    <h2>What is kept</h2>
     <ul>
-      <li>The username {username}, so that nobody else can take it and pass for you.</li>
-      <li>Images in the registry, which is not ours: remove them there.</li>
-      <li>What others made with your models: it is theirs.</li>
+      <li>The username {username}, so that nobody else can take it and impersonate you.</li>
+      <li>Images in the container registry. Delete them there.</li>
+      <li>Predictions that others made with your models.</li>
     </ul>
     <Form action="/account/delete" class="narrow last-words">
       <Problem draft={draft} />
       <TextField
         name="username"
-        label={`Type ${username} to delete the account`}
+        label={`Type ${username} to confirm`}
         autocomplete="off"
         required
         draft={draft}
@@ -51,7 +55,7 @@ export const DeletePage = ({
       {withPassword ? (
         <TextField
           name="password"
-          label="Your password"
+          label="Password"
           type="password"
           autocomplete="current-password"
           required
@@ -60,7 +64,7 @@ export const DeletePage = ({
       ) : (
         <p class="hint">You must have signed in within the last 15 minutes.</p>
       )}
-      <Submit kind="danger">Delete my account for good</Submit>
+      <Submit kind="danger">Delete account</Submit>
     </Form>
   </>
 );

@@ -15,7 +15,7 @@ export const ProfilePage = ({ user, drafts }: { user: UserRow; drafts: Drafts })
     <h1>Profile</h1>
     <AccountTabs current="/account" />
     <p>
-      Anybody can see it, <a href={`/v1/users/${user.username}`}>as the API shows it</a>.
+      Your profile is public. <a href={`/v1/users/${user.username}`}>View it in the API</a>.
     </p>
     <Picture user={user} draft={drafts.avatar} />
     <Profile user={user} draft={drafts.profile} />
@@ -28,11 +28,11 @@ const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
     <div class="picture">
       <div class="portrait">
         {user.avatar_url ? (
-          <img src={new URL(user.avatar_url).pathname} alt="You" data-portrait />
+          <img src={new URL(user.avatar_url).pathname} alt={user.username} data-portrait />
         ) : (
           <>
             <span aria-hidden="true">{user.username.slice(0, 1)}</span>
-            <img alt="What you have chosen" data-portrait hidden />
+            <img alt="Preview" data-portrait hidden />
           </>
         )}
       </div>
@@ -41,8 +41,8 @@ const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
           <Problem draft={draft} />
           <Field
             name="avatar"
-            label="Another picture"
-            hint="PNG, JPEG, WebP or GIF, 1 MB at most; it is shown round."
+            label="New picture"
+            hint="PNG, JPEG, WebP or GIF, up to 1 MB. Shown as a circle."
             draft={draft}
             required
           >
@@ -53,12 +53,12 @@ const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
               required
             />
           </Field>
-          <Submit kind="quiet">Use this picture</Submit>
+          <Submit kind="quiet">Upload picture</Submit>
         </Form>
         {user.avatar_url && (
           <Form action="/account/avatar/remove">
             <button type="submit" class="plain">
-              Remove the picture
+              Remove picture
             </button>
           </Form>
         )}
@@ -75,7 +75,7 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
       <TextField
         name="username"
         label="Username"
-        hint="With another one, the addresses of your models change at once, and code that calls them by the old one stops working. The old name stays yours; you may hold five."
+        hint="Changing it changes the addresses of your models immediately, and code that uses the old ones stops working. Old usernames stay yours; you can hold up to five."
         value={user.username}
         autocomplete="username"
         maxlength={63}
@@ -90,11 +90,11 @@ const Profile = ({ user, draft }: { user: UserRow; draft: Draft }) => (
         maxlength={100}
         draft={draft}
       />
-      <TextArea name="bio" label="About" value={user.bio} maxlength={1_000} draft={draft} />
+      <TextArea name="bio" label="Bio" value={user.bio} maxlength={1_000} draft={draft} />
       <TextArea
         name="urls"
         label="Websites"
-        hint="One address in each line, 20 at most."
+        hint="One URL per line, up to 20."
         value={user.urls.join("\n")}
         rows={3}
         placeholder="https://example.com/"

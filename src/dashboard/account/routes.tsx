@@ -24,7 +24,7 @@ export const accountPages = pages()
     const { draft, status } = await submit(c, (form) =>
       updateOwnUser(c.var.services, caller, checked(updateUser, profileIn(form), "body")),
     );
-    if (!draft) return done(c, "Your profile is saved.", "/account");
+    if (!draft) return done(c, "Profile saved.", "/account");
     c.status(status);
     return showProfile(c, { profile: draft });
   })
@@ -35,13 +35,13 @@ export const accountPages = pages()
         throw invalid(["body", "avatar"], "Choose a picture first.");
       return setAvatar(c.var.services, viewerOf(c).caller, picture, c.var.origin);
     });
-    if (!draft) return done(c, "Your picture is saved.", "/account");
+    if (!draft) return done(c, "Picture saved.", "/account");
     c.status(status);
     return showProfile(c, { avatar: draft });
   })
   .post("/account/avatar/remove", signedIn, async (c) => {
     await removeAvatar(c.var.services, viewerOf(c).caller);
-    return done(c, "Your picture is removed.", "/account");
+    return done(c, "Picture removed.", "/account");
   })
   .get("/account/usage", signedIn, async (c) => {
     const period = PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
@@ -54,7 +54,7 @@ export const accountPages = pages()
     const whence = { origin: c.var.origin, headers: c.req.raw.headers };
     const { draft, status } = await submit(c, async (form) => {
       if (textOf(form, "username").trim() !== user.username)
-        throw invalid(["body", "username"], `Your username is ${user.username}.`);
+        throw invalid(["body", "username"], `Type ${user.username} to confirm.`);
       await limitAttempts(c, session_id);
       await confirm(c.var.services, session, whence, textOf(form, "password"));
       await deleteAccount(c.var.services, caller);
@@ -65,7 +65,7 @@ export const accountPages = pages()
     }
     for (const cookie of await leave(c.var.services, whence))
       c.header("set-cookie", cookie, { append: true });
-    return done(c, "Your account is deleted. What it had is being removed.", "/");
+    return done(c, "Account deleted. Its data is being removed.", "/");
   });
 
 /** All fields of PATCH /user; a line for each website. */

@@ -28,10 +28,10 @@ export const UsagePage = ({
       ))}
     </nav>
     {report.total.predictions === 0 ? (
-      <Empty title={`Nothing has run in the last ${period} days`}>
+      <Empty title={`No predictions in the last ${period} days`}>
         <p>
-          What you run is counted here when it ends. <a href="/models">Find a model</a> and try it
-          in its playground.
+          Predictions are counted when they finish. <a href="/models">Find a model</a> and try it in
+          its playground.
         </p>
       </Empty>
     ) : (
@@ -120,21 +120,21 @@ function Name({ model }: { model: string }) {
 const ByDay = ({ report: { days, models } }: { report: UsageReport }) => (
   <>
     <h2 id="days-title">By day</h2>
-    <p class="hint">Predictions that ended on it. Days begin at midnight UTC.</p>
+    <p class="hint">Predictions by the day they finished. Days start at midnight UTC.</p>
     <section class="scroll" tabindex={0} aria-labelledby="days-title">
       <table class="by-day">
         <thead>
           <tr>
             <th scope="col">Day</th>
             <th scope="col" class="number">
-              All
+              Total
             </th>
             <th scope="col" class="number">
               Failed
             </th>
             {models.map(({ model }) => (
               <th scope="col" class="number">
-                {model === undefined ? "Others" : <Name model={model} />}
+                {model === undefined ? "Other" : <Name model={model} />}
               </th>
             ))}
           </tr>

@@ -8,7 +8,9 @@ const portrait = document.querySelector<HTMLImageElement>("img[data-portrait]");
 input?.addEventListener("change", () => {
   const [file] = input.files ?? [];
   const tooLarge = file !== undefined && file.size > MAX_BYTES;
-  input.setCustomValidity(tooLarge ? "It has more than 1 MB. Choose a smaller picture." : "");
+  input.setCustomValidity(
+    tooLarge ? "This picture is larger than 1 MB. Choose a smaller one." : "",
+  );
   input.reportValidity();
   if (!file || !portrait || tooLarge) return;
   if (portrait.src.startsWith("blob:")) URL.revokeObjectURL(portrait.src);

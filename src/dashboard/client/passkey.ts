@@ -56,20 +56,20 @@ async function add(): Promise<void> {
 }
 
 const NOT_FRESH =
-  "To add a passkey you must have signed in within the last 15 minutes. Sign out and in again, then add it.";
+  "To add a passkey, you must have signed in within the last 15 minutes. Sign out, sign in again and retry.";
 
 async function optionsFrom<Options>(address: string): Promise<Options> {
   const response = await fetch(address, { headers: { accept: "application/json" } });
   if (response.status === 403) throw new Error(NOT_FRESH);
-  if (!response.ok) throw new Error("Load the page again, then try once more.");
+  if (!response.ok) throw new Error("Reload the page and try again.");
   return response.json();
 }
 
 function wordsFor(error: unknown): string {
   if (error instanceof DOMException && error.name === "NotAllowedError")
-    return "It was broken off, or took too long. Try again.";
+    return "Canceled or timed out. Try again.";
   if (error instanceof DOMException && error.name === "InvalidStateError")
-    return "This device has a passkey for this account already.";
+    return "This device already has a passkey for this account.";
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -147,7 +147,7 @@ class Playground {
     const response = await fetch(`/predictions/${id}/view`);
     // Signed out meanwhile it leads elsewhere.
     if (!response.ok || response.redirected)
-      throw new Error("It runs, but cannot be shown here. Load the page again.");
+      throw new Error("The prediction is running but cannot be shown here. Reload the page.");
     this.#leaveRun();
     this.#view.innerHTML = await response.text();
     enhance(this.#view);
@@ -171,7 +171,7 @@ class Playground {
     if (!this.#form.isJson) await this.#send();
     this.#form.trouble(this.#form.turn());
     const link = part(this.#root, "[data-as]", HTMLAnchorElement);
-    link.textContent = this.#form.isJson ? "As a form" : "As JSON";
+    link.textContent = this.#form.isJson ? "Edit as form" : "Edit as JSON";
     this.#refresh();
   }
 }

@@ -35,7 +35,7 @@ export const hardwarePages = pages()
       c.status(status);
       return show(c, draft);
     }
-    return done(c, `The class ${made.identifier} is there.`, "/fleet/hardware");
+    return done(c, `Hardware class ${made.identifier} created.`, "/fleet/hardware");
   })
   .get("/fleet/hardware/:identifier", operatorsOnly, async (c) =>
     show(c, blank, await getHardware(c.var.services, c.req.param("identifier"))),
@@ -53,12 +53,12 @@ export const hardwarePages = pages()
       c.status(status);
       return show(c, draft, edited);
     }
-    return done(c, `The class ${edited.identifier} is changed.`, "/fleet/hardware");
+    return done(c, `Hardware class ${edited.identifier} saved.`, "/fleet/hardware");
   })
   .post("/fleet/hardware/:identifier/delete", operatorsOnly, async (c) => {
     const identifier = c.req.param("identifier");
     await deleteHardware(c.var.services, identifier);
-    return done(c, `The class ${identifier} is deleted.`, "/fleet/hardware");
+    return done(c, `Hardware class ${identifier} deleted.`, "/fleet/hardware");
   });
 
 /** What is left empty has the API's default; what is no number is left to its schema to refuse. */

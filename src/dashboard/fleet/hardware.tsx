@@ -20,23 +20,23 @@ export const HardwarePage = ({
   <>
     <FleetTabs current="/fleet/hardware" />
     <p>
-      A class of machines that are alike. Models and versions name the one that they run on, runners
-      the one that they serve; each has a queue of its own.
+      A hardware class is a group of similar machines. Models and versions name the class they run
+      on, runners the class they serve. Each class has its own queue.
     </p>
     {edited ? (
       <section aria-labelledby="edit-title">
-        <h2 id="edit-title">Change {edited.identifier}</h2>
+        <h2 id="edit-title">Edit {edited.identifier}</h2>
         <ClassForm draft={draft} edited={edited} />
       </section>
     ) : (
       <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
-        <summary class="button primary">New class</summary>
+        <summary class="button primary">New hardware class</summary>
         <ClassForm draft={draft} edited={undefined} />
       </details>
     )}
     {page.items.length === 0 ? (
       <Empty title="No hardware yet">
-        <p>Make a class above, then a token for the runners that serve it.</p>
+        <p>Create a class above, then a token for the runners that serve it.</p>
       </Empty>
     ) : (
       <List items={page.items} />
@@ -52,7 +52,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       <TextField
         name="identifier"
         label="Identifier"
-        hint="What models and runners call it: lower-case letters, digits, and . _ - between them."
+        hint="Used by models and runners. Lowercase letters and digits, separated by '.', '_' or '-'."
         placeholder="l40s"
         maxlength={63}
         autocomplete="off"
@@ -74,25 +74,25 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       <NumberField whole name="gpus" label="GPUs" value={edited?.gpus ?? 0} draft={draft} />
       <NumberField
         name="ram_per_gpu_gb"
-        label="GB each"
+        label="GB per GPU"
         value={edited?.ram_per_gpu_gb ?? 0}
         draft={draft}
       />
-      <NumberField whole name="cpus" label="Cores" value={edited?.cpus ?? 1} draft={draft} />
+      <NumberField whole name="cpus" label="CPU cores" value={edited?.cpus ?? 1} draft={draft} />
       <NumberField name="ram_gb" label="Memory, GB" value={edited?.ram_gb ?? 0} draft={draft} />
     </div>
     <TextField
       name="price_per_hour"
       label="Price per hour"
-      hint="In your currency; shown with the class."
+      hint="In your currency. Shown with the class."
       value={edited?.price_per_hour?.toString() ?? ""}
       draft={draft}
     />
     <div class="actions">
-      <Submit>{edited ? "Save" : "Create the class"}</Submit>
+      <Submit>{edited ? "Save" : "Create class"}</Submit>
       {edited && (
         <a class="button quiet" href="/fleet/hardware">
-          Leave it as it is
+          Cancel
         </a>
       )}
     </div>
@@ -131,13 +131,13 @@ const List = ({ items }: { items: Hardware[] }) => (
           <a
             class="button quiet"
             href={`/fleet/hardware/${one.identifier}`}
-            aria-label={`Change ${one.identifier}`}
+            aria-label={`Edit ${one.identifier}`}
           >
-            Change
+            Edit
           </a>
           <Form
             action={`/fleet/hardware/${one.identifier}/delete`}
-            data-confirm={`Delete the class ${one.identifier}?`}
+            data-confirm={`Delete hardware class ${one.identifier}?`}
           >
             <button type="submit" class="danger" aria-label={`Delete ${one.identifier}`}>
               Delete

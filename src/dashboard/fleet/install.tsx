@@ -20,8 +20,8 @@ export const Install = ({ made }: { made: NewRunner }) => (
   <section class="shown-once" aria-labelledby="made-title">
     <h2 id="made-title">Your new runner token: {made.name}</h2>
     <p>
-      Copy it now: it is not shown again. On a machine with Node 22 and Docker, this starts a
-      runner:
+      Copy it now. It will not be shown again. To start a runner, run this on a machine with Node.js
+      22 and Docker:
     </p>
     {made.hardware.map((hardware) => (
       <>
@@ -30,16 +30,16 @@ export const Install = ({ made }: { made: NewRunner }) => (
       </>
     ))}
     <p class="hint">
-      <code>check</code> says in words what is wrong with the machine. <code>--slots</code> is how
-      many predictions it runs at a time; <code>--help</code> tells all settings. Without Docker it
-      runs folders of models: <code>--engine process --models DIR</code>, for laptops and tests.
+      <code>check</code> reports what is missing on the machine. <code>--slots</code> sets how many
+      predictions run at a time. <code>--help</code> lists all settings. Without Docker,{" "}
+      <code>--engine process --models DIR</code> runs model folders, for laptops and tests.
     </p>
     <details>
-      <summary>As a service, with systemd</summary>
+      <summary>Run as a systemd service</summary>
       <Copy text={serviceText(made)} />
     </details>
     <details>
-      <summary>The token alone</summary>
+      <summary>Token only</summary>
       <Copy text={made.token} />
     </details>
   </section>

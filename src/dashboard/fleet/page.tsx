@@ -28,12 +28,12 @@ export const FleetPage = ({
         ))}
         {!empty && idle.length > 0 && (
           <p class="hint">
-            No runner, and nothing waiting: {idle.map(({ identifier }) => identifier).join(", ")}.
+            No runners and nothing waiting: {idle.map(({ identifier }) => identifier).join(", ")}.
           </p>
         )}
         {!complete && (
           <p class="hint">
-            These are the newest runners. <code>GET /v1/operator/runners</code> lists all of them.
+            Showing the newest runners. <code>GET /v1/operator/runners</code> lists all of them.
           </p>
         )}
       </div>
@@ -44,8 +44,8 @@ export const FleetPage = ({
 const First = () => (
   <Empty title="No runners yet">
     <p>
-      A runner is a program on your GPU box: it asks this deployment for work, and only ever calls
-      out. Make a token for it, and you get the command that starts it.
+      A runner is a program on your GPU box that fetches work from this deployment. It makes
+      outbound connections only. Create a token to get the command that starts it.
     </p>
     <p class="actions">
       <a class="button primary" href="/fleet/tokens">
@@ -89,14 +89,14 @@ function Alert({ queue: { waiting }, runners }: Pick<FleetClass, "queue" | "runn
   if (waiting === null && runners.length > 0) return null;
   const why =
     runners.length === 0
-      ? "no runner serves it."
-      : "none of its runners takes work: each is offline, drains or is set aside.";
+      ? "no runner serves this hardware."
+      : "all its runners are offline, draining or set aside.";
   return (
     <p class="problem">
       {waiting === null
-        ? "What waits for it is not known just now."
-        : `Predictions wait for it, and ${why}`}{" "}
-      <a href="/fleet/tokens">Add one</a>
+        ? "The length of its queue is currently unknown."
+        : `Predictions are waiting, but ${why}`}{" "}
+      <a href="/fleet/tokens">Add a runner</a>
     </p>
   );
 }

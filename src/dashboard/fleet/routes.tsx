@@ -23,16 +23,16 @@ export const fleetPages = pages()
   })
   .post("/fleet/runners/:id/drain", operatorsOnly, async (c) => {
     const { name } = await drainRunner(c.var.services, c.req.param("id"), true);
-    const words = `${name} takes no more work; what runs there goes on.`;
+    const words = `${name} is draining. Its running predictions will finish.`;
     return done(c, words, "/fleet");
   })
   .post("/fleet/runners/:id/resume", operatorsOnly, async (c) => {
     const { name } = await drainRunner(c.var.services, c.req.param("id"), false);
-    return done(c, `${name} takes work again as soon as it hears of it.`, "/fleet");
+    return done(c, `${name} will take work again shortly.`, "/fleet");
   })
   .post("/fleet/runners/:id/remove", operatorsOnly, async (c) => {
     await removeRunner(c.var.services, c.req.param("id"));
-    return done(c, "The runner is removed.", "/fleet");
+    return done(c, "Runner removed.", "/fleet");
   })
   .route("/", runnerTokenPages)
   .route("/", hardwarePages);

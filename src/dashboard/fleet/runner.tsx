@@ -35,8 +35,9 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
       <div {...part("aside")}>
         {runner.set_aside_until !== null && (
           <p class="hint">
-            It took jobs and was not heard from about them: nothing is handed to it until{" "}
-            <Time at={runner.set_aside_until} />. Can it reach this deployment by WebSocket?
+            This runner took jobs but did not connect for them, so it gets no work until{" "}
+            <Time at={runner.set_aside_until} />. Check that it can reach this deployment over
+            WebSocket.
           </p>
         )}
       </div>
@@ -68,7 +69,7 @@ const State = ({ runner: { state, draining, set_aside_until } }: { runner: Runne
     {(set_aside_until === null || state !== "ready") && (
       <span class={`status ${state}`}>{state}</span>
     )}
-    {draining && state !== "draining" && <span class="status warning">is to drain</span>}
+    {draining && state !== "draining" && <span class="status warning">drain requested</span>}
   </>
 );
 
@@ -91,7 +92,7 @@ function Actions({ runner }: { runner: RunnerState }) {
       {gone && (
         <Form
           action={`/fleet/runners/${id}/remove`}
-          data-confirm={`Remove ${name}? Should it come back, it registers as a new runner.`}
+          data-confirm={`Remove ${name}? If it comes back, it registers as a new runner.`}
         >
           <button type="submit" class="danger" aria-label={`Remove ${name}`}>
             Remove
@@ -117,7 +118,7 @@ function Facts({ runner, view: { now } }: { runner: RunnerState; view: Viewpoint
           up since <Time at={started_at} /> ·{" "}
         </>
       )}
-      {last_seen_at === null ? "not seen yet" : `seen ${agoText(now - Date.parse(last_seen_at))}`}
+      {last_seen_at === null ? "never seen" : `seen ${agoText(now - Date.parse(last_seen_at))}`}
     </>
   );
 }
@@ -125,16 +126,16 @@ function Facts({ runner, view: { now } }: { runner: RunnerState; view: Viewpoint
 const Update = ({ runner, view }: { runner: RunnerState; view: Viewpoint }) => (
   <details class="update" data-key={`${runner.id} update`}>
     <summary>
-      <span class="status warning">out of date</span> How to update it
+      <span class="status warning">out of date</span> How to update
     </summary>
     <p class="hint">
-      It is {runner.version}, this deployment has {view.latest.version}. Drain it and stop it, then
-      install the other and start that:
+      It runs version {runner.version}; this deployment serves {view.latest.version}. Drain and stop
+      the runner, then install the new version and start it:
     </p>
     <Copy
       text={`${fetchCommand(view.origin, view.latest)} &&\n  npm install --global ./${packageName(view.latest)}`}
     />
-    <p class="hint">Where it was started with npx, start this in place of the last line:</p>
+    <p class="hint">If you started it with npx, run this instead of the last line:</p>
     <Copy text={`npx --yes ./${packageName(view.latest)}`} />
   </details>
 );
@@ -151,7 +152,7 @@ function Gauges({ runner: { slots, running, load, machine } }: { runner: RunnerS
       {load && machine && (
         <>
           <Gauge
-            name="Processor"
+            name="CPU"
             value={load.cpu}
             max={machine.cpus}
             text={`load ${load.cpu.toFixed(1)} of ${machine.cpus}`}
@@ -165,7 +166,7 @@ function Gauges({ runner: { slots, running, load, machine } }: { runner: RunnerS
           {machine.gpus.map((gpu, n) => {
             const used = load.gpus?.[n];
             const name = machine.gpus.length > 1 ? `GPU ${n + 1}` : "GPU";
-            if (!used) return <Gauge name={name} value={0} max={1} text="not known" />;
+            if (!used) return <Gauge name={name} value={0} max={1} text="unknown" />;
             const memory = `${gigabytes(used.memory_used_gb)} of ${gigabytes(gpu.memory_gb)} GB`;
             return (
               <Gauge
@@ -220,7 +221,7 @@ function Contents({
     <>
       {running.length > 0 && (
         <div>
-          <dt>Runs</dt>
+          <dt>Running</dt>
           <dd>
             {running.slice(0, SHOWN).map((id, n) => (
               <>

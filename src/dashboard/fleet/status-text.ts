@@ -22,7 +22,7 @@ export function machineText({
 export const gigabytes = (amount: number): string =>
   amount < 9.95 ? amount.toFixed(1) : String(Math.round(amount));
 
-export const percent = (share: number): string => `${Math.round(share * 100)} %`;
+export const percent = (share: number): string => `${Math.round(share * 100)}%`;
 
 /** How long something took, or takes; a dash when there is nothing to tell. */
 export const waitText = (ms: number | null): string => (ms === null ? "–" : duration(ms / 1000));
@@ -30,7 +30,7 @@ export const waitText = (ms: number | null): string => (ms === null ? "–" : du
 /** How long ago that was: in steps, so that a page does not change with each second. */
 export function agoText(ms: number): string {
   const seconds = Math.floor(ms / 1000);
-  if (seconds < 60) return "in the last minute";
+  if (seconds < 60) return "less than a minute ago";
   if (seconds < 86_400) return `${longDuration(seconds - (seconds % 60)).replace(" 0 s", "")} ago`;
   const days = Math.floor(seconds / 86_400);
   return days === 1 ? "a day ago" : `${days} days ago`;

@@ -28,7 +28,8 @@ export const runnerTokenPages = pages()
       status,
     } = await submit(c, async (form) => {
       const hardware = textsOf(form, "hardware").filter(Boolean);
-      if (hardware.length === 0) throw invalid(["body", "hardware"], "Tick at least one class.");
+      if (hardware.length === 0)
+        throw invalid(["body", "hardware"], "Select at least one hardware class.");
       const said = { name: textOf(form, "name").trim(), hardware };
       const request = checked(createRunnerTokenBody, said, "body");
       const { token } = await createRunnerToken(c.var.services, request);
@@ -43,7 +44,7 @@ export const runnerTokenPages = pages()
   .post("/fleet/tokens/:id/revoke", operatorsOnly, async (c) => {
     await revokeRunnerToken(c.var.services, c.req.param("id"));
     const words =
-      "The token is revoked. Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails.";
+      "Token revoked. Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail.";
     return done(c, words, "/fleet/tokens");
   });
 

@@ -23,8 +23,8 @@ export const RunnerTokensPage = ({
   <>
     <FleetTabs current="/fleet/tokens" />
     <p>
-      A runner shows its token when it asks for work. Several machines may share one; a token of its
-      own can be revoked without the others.
+      Runners authenticate with a token. Several machines can share one; with a token each, you can
+      revoke them separately.
     </p>
     {made && <Install made={made} />}
     <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
@@ -33,7 +33,7 @@ export const RunnerTokensPage = ({
     </details>
     {page.items.length === 0 ? (
       <Empty title="No runner tokens yet">
-        <p>Make one above, then paste the command that it is shown with on your GPU box.</p>
+        <p>Create one above, then run the command shown with it on your GPU box.</p>
       </Empty>
     ) : (
       <List tokens={page.items} />
@@ -44,7 +44,7 @@ export const RunnerTokensPage = ({
 
 const NoHardware = () => (
   <p>
-    A runner serves a class of machines. <a href="/fleet/hardware">Create the first class</a>.
+    A runner serves a hardware class. <a href="/fleet/hardware">Create the first one</a>.
   </p>
 );
 
@@ -54,7 +54,7 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
     <TextField
       name="name"
       label="Name"
-      hint="Which machine or rack it is for."
+      hint="The machine or rack it is for."
       maxlength={100}
       autocomplete="off"
       required
@@ -64,7 +64,7 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
     <input type="hidden" name="hardware" value="" />
     <Choices
       name="hardware"
-      label="It may serve"
+      label="Hardware"
       values={hardware.length === 1 ? hardware.map(({ identifier }) => identifier) : []}
       options={hardware.map(({ identifier, name }) => ({
         value: identifier,
@@ -73,7 +73,7 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
       }))}
       draft={draft}
     />
-    <Submit>Make the token</Submit>
+    <Submit>Create token</Submit>
   </Form>
 );
 
@@ -83,7 +83,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
       <thead>
         <tr>
           <th scope="col">Name</th>
-          <th scope="col">Serves</th>
+          <th scope="col">Hardware</th>
           <th scope="col">Last used</th>
           <th scope="col">Created</th>
           <th scope="col">
@@ -97,7 +97,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
             <th scope="row">
               {name} <small>{prefix}…</small>
             </th>
-            <td data-label="Serves">{hardware.join(", ")}</td>
+            <td data-label="Hardware">{hardware.join(", ")}</td>
             <td data-label="Last used">
               {last_used_at === null ? "never" : <Time at={last_used_at} />}
             </td>
@@ -107,7 +107,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
             <td class="end">
               <Form
                 action={`/fleet/tokens/${id}/revoke`}
-                data-confirm={`Revoke ${name}? Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails, as if they were lost. To let it end first, drain them.`}
+                data-confirm={`Revoke ${name}? Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail. To let predictions finish first, drain the runners.`}
               >
                 <button type="submit" class="danger" aria-label={`Revoke ${name}`}>
                   Revoke

@@ -11,7 +11,7 @@ const Welcome = () => (
     <div class="hero">
       <h1>Models on your own GPUs</h1>
       <p>
-        Push a model once, call it over HTTPS from anywhere, stream what it makes. The GPUs stay
+        Publish a model once, call it over HTTPS from anywhere and stream its output. Your GPUs stay
         where they are.
       </p>
       <p class="actions">
@@ -19,7 +19,7 @@ const Welcome = () => (
           Sign in
         </a>
         <a class="button quiet" href="/models">
-          Browse the models
+          Browse models
         </a>
         <a class="button quiet" href="/docs">
           Read the API reference
@@ -27,14 +27,14 @@ const Welcome = () => (
       </p>
     </div>
     <p class="hint">
-      You deployed this? <a href="/set-up">Set it up</a> with the operator token.
+      Deployed this yourself? <a href="/set-up">Set it up</a> with your operator token.
     </p>
   </>
 );
 
 const Steps = ({ c }: { c: PageContext }) => (
   <>
-    <h1>Start here</h1>
+    <h1>Get started</h1>
     <ol class="steps">
       <li>
         <h2>
@@ -46,9 +46,9 @@ const Steps = ({ c }: { c: PageContext }) => (
       </li>
       <li>
         <h2>
-          <a href="/tokens">Make an access token</a>
+          <a href="/tokens">Create an access token</a>
         </h2>
-        <p>Programs call Auspex with it; it is shown once.</p>
+        <p>Programs use it to call Auspex. It is shown only once.</p>
       </li>
       <li>
         <h2>Call it from anywhere</h2>
@@ -57,8 +57,8 @@ const Steps = ({ c }: { c: PageContext }) => (
           text={`curl ${c.var.origin}/v1/models -H "Authorization: Bearer $AUSPEX_TOKEN"`}
         />
         <p>
-          The official OpenAI clients work, too, with <code>{`${c.var.origin}/v1/vendora`}</code> as
-          their base address. All calls are in the <a href="/docs">API reference</a>.
+          The official OpenAI clients work too, with <code>{`${c.var.origin}/v1/vendora`}</code> as
+          their base URL. See the <a href="/docs">API reference</a> for all calls.
         </p>
       </li>
       {c.var.viewer?.operator && (
@@ -66,7 +66,7 @@ const Steps = ({ c }: { c: PageContext }) => (
           <h2>
             <a href="/fleet/tokens">Add a GPU box</a>
           </h2>
-          <p>One command installs the runner; it only ever calls out.</p>
+          <p>One command installs the runner. It makes outbound connections only.</p>
         </li>
       )}
     </ol>

@@ -42,11 +42,11 @@ function Calls({
   return (
     <>
       <p>
-        Programs need an <a href="/tokens">access token</a>; these take it from the environment, as{" "}
-        <code>AUSPEX_TOKEN</code>. They run the latest version: say{" "}
-        <code>{`${name}:${number}`}</code> to stay with this one. What may be in the input is said
-        with <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>, and all else
-        in the <a href="/docs#createPrediction">API reference</a>.
+        Programs need an <a href="/tokens">access token</a>. These examples read it from the
+        environment variable <code>AUSPEX_TOKEN</code> and run the latest version; use{" "}
+        <code>{`${name}:${number}`}</code> to pin this one. For the input, see{" "}
+        <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>; for everything
+        else, the <a href="/docs#createPrediction">API reference</a>.
       </p>
       {callsOf({ origin, model: name, input, compatibilities }).map(({ id, title, code }) => (
         <section>

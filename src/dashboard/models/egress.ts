@@ -3,12 +3,12 @@ import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { Configuration } from "../../protocol/model.ts";
 
 export const EGRESSES = [
-  { value: "public", label: "The public internet", hint: "And never a private network." },
-  { value: "none", label: "Nothing", hint: "What goes in comes out as output alone." },
+  { value: "public", label: "Public internet", hint: "Private networks are always blocked." },
+  { value: "none", label: "No network", hint: "Data leaves the container only as output." },
   {
     value: "hosts",
-    label: "These hosts alone",
-    hint: "By https, for programs that go by HTTPS_PROXY, as most of Python’s do.",
+    label: "Selected hosts only",
+    hint: "HTTPS only, for programs that honor HTTPS_PROXY, as most Python libraries do.",
   },
 ] as const;
 

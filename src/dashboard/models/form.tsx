@@ -19,12 +19,12 @@ export const NewModelPage = ({ draft, ...offered }: Offered & { draft: Draft }) 
   <>
     <h1>New model</h1>
     <p class="hint">
-      A name and a page. What runs are its versions: the next step is to publish one.
+      A model has a name and a page. Its versions are what runs: you publish the first one next.
     </p>
     <Form action="/models/new" class="model-form">
       <Problem draft={draft} />
       <Fields draft={draft} model={undefined} {...offered} />
-      <Submit>Create the model</Submit>
+      <Submit>Create model</Submit>
     </Form>
   </>
 );
@@ -66,8 +66,8 @@ function Fields({
         label="Name"
         hint={
           model
-            ? "Renamed, it is found by its new name alone: calls and links with the old one get a 404. What runs goes on."
-            : "Lower-case letters and digits, with '.', '_' or '-' between them: it is part of the address."
+            ? "Renaming breaks calls and links that use the old name: they get a 404. Running predictions continue."
+            : "Part of the model's address. Lowercase letters and digits, separated by '.', '_' or '-'."
         }
         draft={draft}
         value={model?.name}
@@ -77,7 +77,7 @@ function Fields({
       />
       <Choices
         name="visibility"
-        label="Who may see it"
+        label="Visibility"
         draft={draft}
         values={[model?.visibility ?? "private"]}
         options={VISIBILITIES}
@@ -86,7 +86,7 @@ function Fields({
       <TextField
         name="description"
         label="Description"
-        hint="What it does, in a sentence: lists and searches show it."
+        hint="What it does, in one sentence. Shown in lists and search results."
         draft={draft}
         value={model?.description}
         maxlength={1_000}
@@ -94,7 +94,7 @@ function Fields({
       <TextArea
         name="overview"
         label="Overview"
-        hint="Its page, in Markdown: what it is good for, what its limits are, examples. Pictures are shown as links."
+        hint="The model's page, in Markdown: uses, limits, examples. Images are shown as links."
         draft={draft}
         value={model?.overview}
         rows={12}
@@ -103,11 +103,11 @@ function Fields({
       <Select
         name="hardware_identifier"
         label="Hardware"
-        hint="What its versions run on that do not say."
+        hint="Used by versions that do not name their own hardware."
         draft={draft}
         value={model?.hardware?.identifier ?? ""}
         options={[
-          { value: "", label: `Not said: ${DEFAULT_HARDWARE}` },
+          { value: "", label: `Default (${DEFAULT_HARDWARE})` },
           ...hardware.map(({ identifier, name }) => ({
             value: identifier,
             label: name === identifier ? name : `${name} (${identifier})`,
@@ -124,12 +124,12 @@ function Fields({
         />
       )}
       <Link name="source_url" label="Source code" draft={draft} value={model?.source_url} />
-      <Link name="license_url" label="Licence" draft={draft} value={model?.license_url} />
+      <Link name="license_url" label="License" draft={draft} value={model?.license_url} />
       <Link name="paper_url" label="Paper" draft={draft} value={model?.paper_url} />
       <Link
         name="cover_image_url"
-        label="Cover picture"
-        hint="For clients of the API: these pages ask no other host for anything, and do not show it."
+        label="Cover image"
+        hint="For API clients. The dashboard loads nothing from other hosts, so it does not show it."
         draft={draft}
         value={model?.cover_image_url}
       />
@@ -141,17 +141,17 @@ const VISIBILITIES = [
   {
     value: "private",
     label: "Private",
-    hint: "There for you alone. For everybody else it does not exist.",
+    hint: "Only you can see and run it.",
   },
   {
     value: "public",
     label: "Public",
-    hint: "Everybody sees it, may run it, and may download its image.",
+    hint: "Anyone can see it, run it and download its image.",
   },
   {
     value: "restricted",
     label: "Restricted",
-    hint: "Everybody sees it and may run it; its image stays yours.",
+    hint: "Anyone can see and run it. Only you can download its image.",
   },
 ];
 
@@ -180,14 +180,14 @@ const Deletion = ({ model, draft }: { model: DetailedModelRow; draft: Draft }) =
   <section class="danger-zone" aria-labelledby="delete">
     <h2 id="delete">Delete this model</h2>
     <p>
-      All its versions go with it, and nobody can run it any more. Its predictions stay. It cannot
-      be brought back.
+      This also deletes its versions, and nobody can run it anymore. Its predictions are kept. This
+      cannot be undone.
     </p>
     <Form action={modelAddress(model, "/delete")}>
       <Problem draft={draft} />
       <TextField
         name="typed_name"
-        label={`Its name, ${model.name}, to show that you mean it`}
+        label={`Type ${model.name} to confirm`}
         draft={draft}
         required
         autocomplete="off"

@@ -10,18 +10,18 @@ interface Choice {
 export const ISOLATIONS: readonly Choice[] = [
   {
     value: "model",
-    label: "Everybody’s runs of this version",
-    hint: "One that is up serves whoever calls.",
+    label: "Shared by all accounts",
+    hint: "A running container serves every caller.",
   },
   {
     value: "account",
-    label: "Runs of the same account",
-    hint: "The first run of each caller waits for a container of its own.",
+    label: "Separate for each account",
+    hint: "The first prediction of each account waits for a new container.",
   },
   {
     value: "prediction",
-    label: "No other run",
-    hint: "Each waits for a new container, which is removed after it.",
+    label: "Separate for each prediction",
+    hint: "Each prediction waits for a new container, which is removed afterwards.",
   },
 ];
 

@@ -27,7 +27,7 @@ export function ModelsPage({ viewer, asked, categories, models }: Props) {
   return (
     <>
       <div class="title-row">
-        <h1>{owner === "" || owner === own ? "Models" : `Models of ${owner}`}</h1>
+        <h1>{owner === "" || owner === own ? "Models" : `Models by ${owner}`}</h1>
         {viewer && (
           <a class="button primary" href="/models/new">
             New model
@@ -36,7 +36,7 @@ export function ModelsPage({ viewer, asked, categories, models }: Props) {
       </div>
       {own !== undefined && (
         <Tabs
-          label="Whose models"
+          label="Owner"
           current={owner === "" ? "/models" : `/models?owner=${owner}`}
           tabs={[
             ["/models", "All"],
@@ -72,7 +72,7 @@ const Search = ({ q }: { q: string }) => (
         type="search"
         value={q}
         maxlength={50}
-        placeholder="Name, owner or what it does"
+        placeholder="Name, owner or description"
       />
       <button type="submit" class="quiet">
         Search
@@ -101,23 +101,23 @@ const Filters = ({ asked, categories }: Pick<Props, "asked" | "categories">) => 
       </select>
     </label>
     <label>
-      Order{" "}
+      Sort by{" "}
       <select name="sort">
-        <option value="created_at">Newest first</option>
+        <option value="created_at">Newest</option>
         <option value="predictions_count" selected={asked.sort === "predictions_count"}>
-          Most runs first
+          Most predictions
         </option>
       </select>
     </label>
     <button type="submit" class="quiet">
-      Show
+      Apply
     </button>
   </form>
 );
 
 function ModelRow({ model }: { model: ModelItem }) {
   const owner = "username" in model.owner ? model.owner.username : model.owner.name;
-  const runs = model.predictions_count;
+  const count = model.predictions_count;
   return (
     <li>
       <h2>
@@ -128,7 +128,7 @@ function ModelRow({ model }: { model: ModelItem }) {
       </h2>
       {model.description && <p class="description">{model.description}</p>}
       <p class="about">
-        <span>{runs === 1 ? "1 run" : `${runs.toLocaleString("en")} runs`}</span>
+        <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
         <span>
           updated <Time at={model.updated_at} />
         </span>
@@ -144,9 +144,9 @@ function Nothing({ viewer, asked }: Pick<Props, "viewer" | "asked">) {
   const { q, owner, category, sort } = asked;
   if (q !== "") {
     return (
-      <Empty title={`Nothing was found for “${q}”`}>
+      <Empty title={`No models match “${q}”`}>
         <p>
-          Try fewer words or the beginning of one, or <a href="/models">look through all models</a>.
+          Try fewer words or the start of a word, or <a href="/models">browse all models</a>.
         </p>
       </Empty>
     );
@@ -155,7 +155,7 @@ function Nothing({ viewer, asked }: Pick<Props, "viewer" | "asked">) {
     return (
       <Empty title="You have no models yet">
         <p>
-          A model is a name and a page; its versions are container images that run on the GPUs of
+          A model has a name and a page. Its versions are container images that run on the GPUs of
           this deployment.
         </p>
         <p>
@@ -168,15 +168,15 @@ function Nothing({ viewer, asked }: Pick<Props, "viewer" | "asked">) {
   }
   if (category !== "" || sort === "predictions_count") {
     return (
-      <Empty title="No model is like that">
+      <Empty title="No models match these filters">
         <p>
-          <a href={owner === "" ? "/models" : `/models?owner=${owner}`}>Show them all</a>
+          <a href={owner === "" ? "/models" : `/models?owner=${owner}`}>Show all models</a>
         </p>
       </Empty>
     );
   }
   return (
-    <Empty title="There are no models here yet">
+    <Empty title="No models yet">
       <p>
         {viewer ? (
           <a href="/models/new">Create the first one</a>

@@ -26,7 +26,7 @@ export const OverviewPage = ({ model, viewer }: Props) => (
           model.latest_version && <NoOverview model={model} viewer={viewer} />
         )}
       </div>
-      <aside aria-label="Facts">
+      <aside aria-label="Details">
         <Facts model={model} />
       </aside>
     </div>
@@ -34,7 +34,7 @@ export const OverviewPage = ({ model, viewer }: Props) => (
 );
 
 export const NoVersion = ({ model, viewer }: Props) => (
-  <Empty title="There is no version to run yet">
+  <Empty title="No version yet">
     {isOwner(model, viewer) ? (
       <p>
         <a class="button primary" href={modelAddress(model, "/versions/new")}>
@@ -42,21 +42,21 @@ export const NoVersion = ({ model, viewer }: Props) => (
         </a>
       </p>
     ) : (
-      <p>Its owner has not published one. Come back later.</p>
+      <p>The owner has not published a version. Check back later.</p>
     )}
   </Empty>
 );
 
 const NoOverview = ({ model, viewer }: Props) => (
-  <Empty title="Nothing more is said of this model">
+  <Empty title="No overview yet">
     {isOwner(model, viewer) ? (
       <p>
-        <a href={modelAddress(model, "/settings")}>Write an overview</a>: what it does, what it is
-        good for, what it costs.
+        <a href={modelAddress(model, "/settings")}>Write an overview</a>: what the model does, what
+        it is good for, what it costs.
       </p>
     ) : (
       <p>
-        Look at <a href={modelAddress(model, "/versions")}>what it takes and gives</a>.
+        See <a href={modelAddress(model, "/versions")}>its versions</a> for input and output.
       </p>
     )}
   </Empty>
@@ -66,7 +66,7 @@ function Facts({ model }: { model: DetailedModelRow }) {
   const { latest_version: latest, hardware, categories } = model;
   return (
     <dl class="facts">
-      <Fact name="Runs">{model.predictions_count.toLocaleString("en")}</Fact>
+      <Fact name="Predictions">{model.predictions_count.toLocaleString("en")}</Fact>
       {latest && (
         <Fact name="Latest version">
           <a href={modelAddress(model, `/versions/${latest.number}`)}>{latest.number}</a>,{" "}
@@ -76,8 +76,8 @@ function Facts({ model }: { model: DetailedModelRow }) {
       <Fact name="Hardware">
         {latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
       </Fact>
-      {latest && <Fact name="Container shared with">{isolationText(latest.configuration)}</Fact>}
-      {latest && <Fact name="Container reaches">{egressText(latest.configuration)}</Fact>}
+      {latest && <Fact name="Container sharing">{isolationText(latest.configuration)}</Fact>}
+      {latest && <Fact name="Network access">{egressText(latest.configuration)}</Fact>}
       {categories.length > 0 && (
         <Fact name="Categories">
           <ul class="tags">
@@ -90,7 +90,7 @@ function Facts({ model }: { model: DetailedModelRow }) {
         </Fact>
       )}
       <Link name="Source" address={model.source_url} />
-      <Link name="Licence" address={model.license_url} />
+      <Link name="License" address={model.license_url} />
       <Link name="Paper" address={model.paper_url} />
       <Fact name="Created">
         <Time at={model.created_at} />

@@ -69,7 +69,7 @@ export const ownModelPages = pages()
     const { name } = sent.done;
     return done(
       c,
-      `${name} is there. Publish its first version next: that is what runs.`,
+      `${name} created. Next, publish its first version.`,
       `/models/${user.username}/${name}`,
     );
   })
@@ -86,19 +86,19 @@ export const ownModelPages = pages()
       c.status(sent.status);
       return showSettings(c, owner, name, { changes: sent.draft });
     }
-    return done(c, "The model is saved.", `/models/${owner}/${sent.done.name}/settings`);
+    return done(c, "Model saved.", `/models/${owner}/${sent.done.name}/settings`);
   })
   .post("/models/:owner/:name/delete", signedIn, async (c) => {
     const { owner, name } = c.req.param();
     const { caller, user } = viewerOf(c);
     const sent = await submit(c, async (form) => {
       if (textOf(form, "typed_name") !== name)
-        throw invalid(["body", "typed_name"], `type ${name} to delete it`);
+        throw invalid(["body", "typed_name"], `Type ${name} to confirm.`);
       await deleteModel(c.var.services, caller, owner, name);
     });
     if (sent.draft) {
       c.status(sent.status);
       return showSettings(c, owner, name, { deletion: sent.draft });
     }
-    return done(c, `${name} is deleted.`, `/models?owner=${user.username}`);
+    return done(c, `${name} deleted.`, `/models?owner=${user.username}`);
   });

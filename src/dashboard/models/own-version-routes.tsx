@@ -72,7 +72,7 @@ export const ownVersionPages = pages()
     }
     const { number } = sent.done;
     const address = `/models/${owner}/${name}/versions/${number}`;
-    return done(c, `Version ${number} is published.`, address);
+    return done(c, `Version ${number} published.`, address);
   })
   .post("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}/delete", signedIn, async (c) => {
     const { owner, name, number } = c.req.param();
@@ -84,5 +84,5 @@ export const ownVersionPages = pages()
       c.status(sent.status);
       return showVersion(c, [owner, name, Number(number)], sent.draft);
     }
-    return done(c, `Version ${number} is deleted.`, `/models/${owner}/${name}/versions`);
+    return done(c, `Version ${number} deleted.`, `/models/${owner}/${name}/versions`);
   });

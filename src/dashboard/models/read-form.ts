@@ -95,10 +95,10 @@ function atField(issue: ValidationIssue): ValidationIssue {
   if (group !== "configuration") return issue;
   if (part === "variable_names") return { ...issue, msg: lineText(issue, place) };
   if (part !== "egress" || issue.type === "literal_error") return issue;
-  const msg = issue.type === "too_short" ? "Name one at least." : lineText(issue, place);
+  const msg = issue.type === "too_short" ? "Enter at least one host." : lineText(issue, place);
   return { ...issue, loc: ["body", "egress_hosts"], msg };
 }
 
 /** Of a list: which of its items it is. */
 const lineText = ({ input, msg }: ValidationIssue, place: unknown[]) =>
-  place.length > 0 && typeof input === "string" ? `not '${input}': ${msg}` : msg;
+  place.length > 0 && typeof input === "string" ? `'${input}': ${msg}` : msg;

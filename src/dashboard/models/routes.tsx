@@ -105,6 +105,6 @@ export const modelPages = pages()
     const { owner, name } = c.req.param();
     const model = await modelOf(c, owner, name);
     return c.render(<ApiPage model={model} viewer={viewer} origin={origin} />, {
-      title: `How to call ${owner}/${name}`,
+      title: `API of ${owner}/${name}`,
     });
   });

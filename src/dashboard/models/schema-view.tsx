@@ -14,7 +14,9 @@ export function SchemaView({ title, schema }: { title: string; schema: Json }) {
       </p>
       <About schema={shown} Text={Spoken} />
       <Fields schema={shown} Text={Spoken} />
-      {!complete && <p class="hint">This schema goes on: all of it is in its JSON.</p>}
+      {!complete && (
+        <p class="hint">This schema is too large to show in full. See its JSON below.</p>
+      )}
       <details>
         <summary>{title} as JSON</summary>
         <Copy lines text={JSON.stringify(schema, null, 2)} />

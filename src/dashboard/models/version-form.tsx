@@ -38,9 +38,9 @@ export function NewVersionPage({ model, viewer, hardware, draft, origin, images 
       <ModelHeader model={model} viewer={viewer} page="/versions" />
       <h2>New version</h2>
       <p>
-        A version is one container image with what it takes and gives. It never changes: what is
-        wrong with one is put right by the next.
-        {model.latest_version && ` This begins as version ${model.latest_version.number} was.`}
+        A version is a container image with its input and output schemas. Versions never change: to
+        fix one, publish the next.
+        {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
       </p>
       <Shell model={model} origin={origin} repository={repository} />
       <Form action={modelAddress(model, "/versions/new")} class="model-form">
@@ -48,7 +48,7 @@ export function NewVersionPage({ model, viewer, hardware, draft, origin, images 
         <Image draft={draft} repository={repository} model={model} />
         <Schemas draft={draft} model={model} />
         <Configuration draft={draft} model={model} hardware={hardware} />
-        <Submit>Publish the version</Submit>
+        <Submit>Publish version</Submit>
       </Form>
     </>
   );
@@ -65,7 +65,7 @@ const Image = ({ model, draft, repository }: Part & { repository: string }) => (
     <TextField
       name="container_image_digest"
       label="Digest"
-      hint="Of the image as it was pushed, or of a model folder."
+      hint="Digest of the pushed image, or of a model folder."
       draft={draft}
       required
       placeholder={`sha256:${"0".repeat(8)}…`}
@@ -77,7 +77,7 @@ const Image = ({ model, draft, repository }: Part & { repository: string }) => (
       label="Repository"
       hint={
         <>
-          Nothing means <code>{repository}</code>.
+          Leave empty for <code>{repository}</code>.
         </>
       }
       draft={draft}
@@ -86,14 +86,14 @@ const Image = ({ model, draft, repository }: Part & { repository: string }) => (
     />
     <TextField
       name="release_notes"
-      label="Notes"
-      hint="What is new, in a sentence."
+      label="Release notes"
+      hint="What is new, in one sentence."
       draft={draft}
       maxlength={255}
     />
     <Choices
       name="interface"
-      label="What its container speaks"
+      label="Container interface"
       draft={draft}
       values={[model.latest_version?.configuration.interface ?? "cog"]}
       options={INTERFACES}
@@ -101,7 +101,7 @@ const Image = ({ model, draft, repository }: Part & { repository: string }) => (
     />
     <Choices
       name="compatibilities"
-      label="What clients may call it by, besides Auspex’s own API"
+      label="Compatible APIs, in addition to the Auspex API"
       draft={draft}
       values={COMPATIBILITIES.filter(({ flag }) => model.latest_version?.compatibilities[flag]).map(
         ({ flag }) => flag,
@@ -112,18 +112,18 @@ const Image = ({ model, draft, repository }: Part & { repository: string }) => (
 );
 
 const INTERFACES = [
-  { value: "cog", label: "Cog", hint: "Images built with Cog run as they are." },
+  { value: "cog", label: "Cog", hint: "Images built with Cog run unmodified." },
   {
     value: "vendora",
-    label: "OpenAI’s convention",
-    hint: "vLLM, llama.cpp server, TGI, TEI and their like.",
+    label: "OpenAI-compatible server",
+    hint: "vLLM, llama.cpp server, TGI, TEI and others.",
   },
 ];
 
 const FIRST_INPUT = {
   type: "object",
   required: ["prompt"],
-  properties: { prompt: { type: "string", description: "What to go on with" } },
+  properties: { prompt: { type: "string", description: "Text to continue" } },
 };
 
 function Schemas({ model, draft }: Part) {
@@ -139,7 +139,7 @@ function Schemas({ model, draft }: Part) {
       <TextArea
         name="input"
         label="Input"
-        hint="A JSON Schema (2020-12). The playground makes its form of it. Cog images tell theirs at /openapi.json."
+        hint="JSON Schema (2020-12). The playground builds its form from it. Cog images serve theirs at /openapi.json."
         draft={draft}
         value={JSON.stringify(input, null, 2)}
         rows={12}
@@ -149,7 +149,7 @@ function Schemas({ model, draft }: Part) {
       <TextArea
         name="output"
         label="Output"
-        hint="A JSON Schema, too; {} is whatever it may be."
+        hint="JSON Schema. {} accepts any output."
         draft={draft}
         value={JSON.stringify(output, null, 2)}
         rows={4}
@@ -159,7 +159,7 @@ function Schemas({ model, draft }: Part) {
       <TextArea
         name="components"
         label="Components"
-        hint="What both refer to by #/components/schemas/…: components of the image’s /openapi.json, as they are there. Most need none."
+        hint="What both refer to with #/components/schemas/…: components of the image’s /openapi.json, verbatim. Most versions need none."
         draft={draft}
         value={components && JSON.stringify(components, null, 2)}
         rows={4}
@@ -167,10 +167,10 @@ function Schemas({ model, draft }: Part) {
       />
       <Choices
         name="stream_output"
-        label="How output comes"
+        label="Streaming"
         draft={draft}
         values={stream_output ? ["true"] : []}
-        options={[{ value: "true", label: "In parts, as they are made" }]}
+        options={[{ value: "true", label: "Output is streamed in parts" }]}
       />
     </fieldset>
   );
@@ -180,14 +180,14 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
   const configuration = model.latest_version?.configuration;
   return (
     <fieldset class="group">
-      <legend>How it runs</legend>
+      <legend>Runtime</legend>
       <Select
         name="hardware_identifier"
         label="Hardware"
         draft={draft}
         value={configuration?.hardware_identifier ?? ""}
         options={[
-          { value: "", label: "What the model says" },
+          { value: "", label: "Same as the model" },
           ...hardware.map(({ identifier, name }) => ({
             value: identifier,
             label: name === identifier ? name : `${name} (${identifier})`,
@@ -196,8 +196,8 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
       />
       <TextField
         name="timeout_seconds"
-        label="Longest run, seconds"
-        hint="From the container being ready; 1,800 when nothing is said."
+        label="Timeout, seconds"
+        hint="Counted from when the container is ready. Defaults to 1,800."
         draft={draft}
         value={numberText(configuration?.timeout_seconds)}
         type="number"
@@ -206,7 +206,7 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
       />
       <Choices
         name="isolation"
-        label="What a run shares its container with"
+        label="Container sharing"
         draft={draft}
         values={[isolationOf(configuration ?? {})]}
         options={[...ISOLATIONS]}
@@ -215,8 +215,8 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
       <Egress draft={draft} {...egressOf(configuration ?? {})} />
       <TextField
         name="max_concurrency"
-        label="Runs at a time in one container"
-        hint="1 when nothing is said, and 32 for OpenAI’s convention."
+        label="Concurrent predictions per container"
+        hint="Defaults to 1, or to 32 for OpenAI-compatible servers."
         draft={draft}
         value={numberText(configuration?.max_concurrency)}
         type="number"
@@ -225,8 +225,8 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
       />
       <TextField
         name="idle_seconds"
-        label="How long a container without work is kept, seconds"
-        hint="300 when nothing is said."
+        label="Idle time before a container stops, seconds"
+        hint="Defaults to 300."
         draft={draft}
         value={numberText(configuration?.idle_seconds)}
         type="number"
@@ -238,8 +238,8 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
         label="Variables"
         hint={
           <>
-            Names of the model’s <a href={modelAddress(model, "/variables")}>variables</a> that its
-            containers get, one on each line.
+            Names of the model’s <a href={modelAddress(model, "/variables")}>variables</a> that
+            containers get, one per line.
           </>
         }
         draft={draft}
@@ -255,7 +255,7 @@ const Egress = ({ draft, choice, hosts }: Pick<Part, "draft"> & ReturnType<typeo
   <>
     <Choices
       name="egress"
-      label="What its containers reach"
+      label="Network access"
       draft={draft}
       values={[choice]}
       options={[...EGRESSES]}
@@ -271,7 +271,7 @@ const Egress = ({ draft, choice, hosts }: Pick<Part, "draft"> & ReturnType<typeo
 function Hosts({ draft, hosts }: Pick<Part, "draft"> & { hosts: string }) {
   const about = {
     name: "egress_hosts",
-    hint: "One on each line, as in huggingface.co or *.hf.co.",
+    hint: "One per line, as in huggingface.co or *.hf.co.",
     draft,
   };
   return (
@@ -296,10 +296,10 @@ const Shell = ({
   repository: string;
 }) => (
   <details class="shell">
-    <summary>From the command line instead</summary>
+    <summary>Publish from the command line</summary>
     <p>
-      Push the image, and publish it by its digest, with an <a href="/tokens">access token</a> that
-      may write in <code>AUSPEX_TOKEN</code>:
+      Push the image, then publish its digest. <code>AUSPEX_TOKEN</code> must hold an{" "}
+      <a href="/tokens">access token</a> with the <code>write</code> scope:
     </p>
     <Copy
       lines
@@ -317,8 +317,8 @@ curl ${origin}/v1${modelAddress(model, "/versions")} \\
 END`}
     />
     <p class="hint">
-      All fields are in the <a href="/docs#createVersion">API reference</a>. Without{" "}
-      <code>configuration</code> a version inherits that of the one before it.
+      See the <a href="/docs#createVersion">API reference</a> for all fields. Without{" "}
+      <code>configuration</code>, a version inherits the previous one’s.
     </p>
   </details>
 );

@@ -42,10 +42,10 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         <Fact name="Published">
           <Time at={version.created_at} />
         </Fact>
-        <Fact name="Name for calls">
+        <Fact name="Reference">
           <Copy text={`${model.owner.username}/${model.name}:${number}`} />
         </Fact>
-        <Fact name="Digest of its image">
+        <Fact name="Image digest">
           <Copy text={version.container_image_digest} />
         </Fact>
         <Configuration model={model} version={version} />
@@ -54,8 +54,8 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
       <SchemaView title="Output" schema={schemaOf(schemas, "output")} />
       <p class="hint">
         {schemas.prediction.stream_output
-          ? "Output comes in parts, as they are made."
-          : "Output comes as a whole, at the end."}
+          ? "Output is streamed in parts."
+          : "Output is returned as a whole at the end."}
       </p>
       {isOwner(model, viewer) && <Deletion model={model} number={number} />}
     </>
@@ -75,22 +75,22 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
       <Fact name="Hardware">
         {rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE}
       </Fact>
-      <Fact name="Its container speaks">
-        {spoken === "cog" ? "Cog" : "the convention of OpenAI’s servers"}
+      <Fact name="Container interface">
+        {spoken === "cog" ? "Cog" : "OpenAI-compatible server"}
       </Fact>
-      <Fact name="Can be called by">
-        {["Auspex’s own API", ...conventions.map(({ name }) => name)].join(", ")}
+      <Fact name="Compatible APIs">
+        {["Auspex API", ...conventions.map(({ name }) => name)].join(", ")}
       </Fact>
-      <Fact name="Container shared with">{isolationText(rest)}</Fact>
-      <Fact name="Container reaches">{egressText(rest)}</Fact>
+      <Fact name="Container sharing">{isolationText(rest)}</Fact>
+      <Fact name="Network access">{egressText(rest)}</Fact>
       {rest.timeout_seconds !== undefined && (
-        <Fact name="A run may take">{seconds(rest.timeout_seconds)}</Fact>
+        <Fact name="Timeout">{seconds(rest.timeout_seconds)}</Fact>
       )}
       {rest.max_concurrency !== undefined && (
-        <Fact name="Runs at a time">{`${rest.max_concurrency} in one container`}</Fact>
+        <Fact name="Concurrency">{`${rest.max_concurrency} per container`}</Fact>
       )}
       {rest.idle_seconds !== undefined && (
-        <Fact name="Kept without work">{seconds(rest.idle_seconds)}</Fact>
+        <Fact name="Idle time">{seconds(rest.idle_seconds)}</Fact>
       )}
       {variable_names.length > 0 && (
         <Fact name="Variables">
@@ -106,7 +106,7 @@ const seconds = (count: number) => `${count.toLocaleString("en")} s`;
 const Deletion = ({ model, number }: { model: DetailedModelRow; number: number }) => (
   <details class="danger-zone">
     <summary>Delete version {number}</summary>
-    <p>Nobody can run it any more, and its number is not given again. What it has made stays.</p>
+    <p>Nobody can run it anymore, and its number is not reused. Its predictions are kept.</p>
     <Form
       action={modelAddress(model, `/versions/${number}/delete`)}
       data-confirm={`Delete version ${number} of ${model.name}?`}

@@ -33,7 +33,7 @@ export const VersionsPage = ({
             <thead>
               <tr>
                 <th scope="col">Version</th>
-                <th scope="col">Notes</th>
+                <th scope="col">Release notes</th>
                 <th scope="col">Published</th>
               </tr>
             </thead>

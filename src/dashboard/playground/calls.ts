@@ -48,7 +48,7 @@ const curl = (origin: string, body: Json) =>
 /** For a shell, whatever is in it. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-const streaming = (origin: string, body: Json) => `// Node 20 or newer: save it as run.mjs
+const streaming = (origin: string, body: Json) => `// Node.js 20 or newer. Save as run.mjs
 const response = await fetch(${literal(`${origin}/v1/predictions`)}, {
   method: "POST",
   headers: {

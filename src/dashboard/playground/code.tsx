@@ -5,7 +5,7 @@ import type { Call } from "./calls.ts";
 export const Code = ({ calls }: { calls: Call[] }) => (
   <>
     <p class="hint">
-      They take an <a href="/tokens">access token</a> from the environment, as{" "}
+      These examples read an <a href="/tokens">access token</a> from the environment variable{" "}
       <code>AUSPEX_TOKEN</code>.
     </p>
     {calls.map(({ id, title, code }) => (

@@ -71,12 +71,12 @@ function boundsOf({ minimum, maximum }: Pick<Filled, "minimum" | "maximum">): st
 }
 
 const WAYS: Partial<Record<FieldKind, string>> = {
-  files: "an address on each line",
+  files: "one URL per line",
   json: "as JSON",
-  strings: "one on each line",
+  strings: "one per line",
 };
 
-const LISTS = 'a text, or a list as JSON: ["one", "two"]';
+const LISTS = 'text, or a JSON list: ["one", "two"]';
 
 interface InnerProps {
   field: Filled;
@@ -181,7 +181,7 @@ function Numeric({ field, attributes }: InnerProps) {
       {input}
       <input
         type="range"
-        aria-label={`Slider of ${label}`}
+        aria-label={`${label} slider`}
         min={minimum}
         max={maximum}
         step={step}
@@ -197,7 +197,7 @@ function Numeric({ field, attributes }: InnerProps) {
 const Chooser = ({ label, several = false }: { label: string; several?: boolean }) => (
   <div class="chooser" data-chooser hidden>
     <button type="button" class="quiet">
-      {several ? "Choose files, or drop them here" : "Choose a file, or drop it here"}
+      {several ? "Choose files or drop them here" : "Choose a file or drop it here"}
       <span class="unseen"> for {label}</span>
     </button>
     <input type="file" multiple={several} hidden />

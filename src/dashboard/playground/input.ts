@@ -42,13 +42,13 @@ export function playFields({ schemas, compatibilities }: Version): Field[] {
 const CHAT: Json = {
   required: ["messages"],
   properties: {
-    messages: { type: "array", items: { type: "object" }, description: "What you say to it" },
+    messages: { type: "array", items: { type: "object" }, description: "Messages to the model" },
   },
 };
 
 const EMBEDDINGS: Json = {
   required: ["input"],
-  properties: { input: { type: "string", maxLength: 10_000, description: "The text to embed" } },
+  properties: { input: { type: "string", maxLength: 10_000, description: "Text to embed" } },
 };
 
 /** @param input of an earlier run; what it leaves out is as at first */

@@ -69,7 +69,7 @@ export function PlayPage({ play, viewer, origin }: Props) {
           <InputForm play={play} />
         </section>
         <div class="play-result">
-          <nav class="tabs" aria-label="Of the run">
+          <nav class="tabs" aria-label="Result">
             {TABS.map(([tab, name]) => (
               <a
                 href={addressIn(play, { tab })}
@@ -116,13 +116,15 @@ function addressIn(
 }
 
 const NoRun = ({ reference }: { reference: string }) => (
-  <Empty title="Nothing has run here yet">
+  <Empty title="No prediction yet">
     <p>
-      Fill in the input and run it: what the model puts out appears here as it comes. Then the
-      address of this page leads back to the run.
+      Fill in the input and run the model. Its output streams here, and the URL of this page then
+      links to the prediction.
     </p>
     <p>
-      <a href={`/predictions?model=${encodeURIComponent(reference)}`}>Your earlier runs of it</a>
+      <a href={`/predictions?model=${encodeURIComponent(reference)}`}>
+        View your earlier predictions
+      </a>
     </p>
   </Empty>
 );
@@ -139,7 +141,7 @@ const Versions = ({ play: { model, version, versions } }: { play: Play }) => (
       ))}
     </select>
     <button type="submit" form="play" name={SHOWN} value="other" formnovalidate class="quiet">
-      Show
+      Switch
     </button>
   </div>
 );
@@ -165,7 +167,7 @@ function InputForm({ play }: { play: Play }) {
       <fieldset class="play-fields" data-raw-panel disabled={!asJson} hidden={!asJson}>
         <legend class="unseen">JSON</legend>
         <div class="field">
-          <label for={RAW}>The whole input, as JSON</label>
+          <label for={RAW}>Input as JSON</label>
           <Area
             text={raw}
             rows={14}
@@ -189,10 +191,10 @@ function InputForm({ play }: { play: Play }) {
         <span class="play-ways">
           {fields.length > 0 && (
             <a href={addressIn(play, { asJson: !asJson })} data-as>
-              {asJson ? "As a form" : "As JSON"}
+              {asJson ? "Edit as form" : "Edit as JSON"}
             </a>
           )}
-          <a href={modelAddress(model, "/playground")}>Start over</a>
+          <a href={modelAddress(model, "/playground")}>Reset</a>
         </span>
       </div>
     </Form>

@@ -106,10 +106,10 @@ const inputIn = (run: PredictionView | undefined): Input | undefined =>
 function noteOn(run: PredictionView | undefined, version: VersionRow): string | undefined {
   if (!run) return undefined;
   if (run.dataRemoved)
-    return "The input of this run is removed: this is what the form has at first.";
-  if (run.input === undefined) return "The input of this run is too large to be shown here.";
+    return "The input of this prediction was removed. The form shows the defaults.";
+  if (run.input === undefined) return "The input of this prediction is too large to show here.";
   const { version_number: number } = run.prediction.model;
   return number === version.number
     ? undefined
-    : `It ran with version ${number}; this is version ${version.number}.`;
+    : `This prediction ran version ${number}. The form is for version ${version.number}.`;
 }

@@ -1,12 +1,15 @@
 /**
- * What a log says that is not shown from its beginning.
- * @param lines that are not there
- * @param torn whether the first that is there has lost its beginning
+ * The note above a log that is not shown from its beginning.
+ * @param lines how many whole lines are missing
+ * @param torn whether the first line that is shown has lost its beginning
  */
 export function hiddenText(lines: number, torn: boolean): string {
+  return `${subject(lines, torn)} not shown. The event stream of the API has the full log.`;
+}
+
+function subject(lines: number, torn: boolean): string {
+  if (torn && lines === 0) return "The beginning of this line is";
   const whole = lines === 1 ? "1 earlier line" : `${lines} earlier lines`;
-  const what = torn && lines === 0 ? "The beginning of this line" : whole;
-  const and = torn && lines > 0 ? " and the beginning of the next" : "";
-  const are = lines > 1 || and ? "are" : "is";
-  return `${what}${and} ${are} not shown here: the stream of the API has all of it.`;
+  if (torn) return `${whole} and the beginning of the next are`;
+  return `${whole} ${lines === 1 ? "is" : "are"}`;
 }

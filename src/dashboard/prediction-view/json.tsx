@@ -86,8 +86,8 @@ function Folded({
       <summary>{children}</summary>
       {text === undefined ? (
         <p class="hint">
-          {"It is too much to be unfolded here. "}
-          <a href={all}>All of it, as JSON</a>
+          {"Too large to expand here. "}
+          <a href={all}>View full JSON</a>
         </p>
       ) : (
         <pre tabindex={0} data-from={from}>

@@ -17,6 +17,6 @@ export const Logs = ({ run: { logs, live, dataRemoved, prediction } }: { run: Pr
       {/* The parser drops one line break at the beginning. */}
       {`\n${logs.text}`}
     </pre>
-    {!dataRemoved && <p class="hint no-logs">Nothing has been printed.</p>}
+    {!dataRemoved && <p class="hint no-logs">No logs.</p>}
   </details>
 );

@@ -85,7 +85,7 @@ const MAX_ADDRESS = 2_048;
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/]+=*$/;
 
 function shownText(text: string, host: string): OutputKind {
-  if (PICTURE.test(text)) return { as: "image", address: text, name: "Picture" };
+  if (PICTURE.test(text)) return { as: "image", address: text, name: "Image" };
   if (text.length > MAX_ADDRESS || !/^https?:\/\/\S+$/.test(text) || !URL.canParse(text))
     return { as: "text", text };
   const url = new URL(text);

@@ -47,8 +47,8 @@ function Waiting({ steps }: { steps: Step[] }) {
   const isLate = Date.now() - (queued.at ?? 0) > PATIENCE_MS;
   return (
     <p class={isLate ? "hint" : "hint in-20-s"}>
-      No runner has taken it yet: those that serve its hardware are busy, or there is none. It
-      begins as soon as one is free.
+      Waiting for a runner. All runners for this hardware are busy, or there are none. The
+      prediction starts as soon as one is free.
     </p>
   );
 }
@@ -62,12 +62,12 @@ const Gone = ({
 }) => (
   <p class="hint">
     {`The runner of attempt ${number} ${WHY[why]}`}
-    {next?.state === "current" ? `: attempt ${number + 1} waits for another.` : "."}
+    {next?.state === "current" ? `. Attempt ${number + 1} is waiting for another.` : "."}
   </p>
 );
 
 function nameOf({ what, attempt }: Step, status: TaskStatus): string {
-  if (what === "gone") return `Attempt ${attempt?.number}, ${attempt?.why}`;
+  if (what === "gone") return `Attempt ${attempt?.number} (${attempt?.why})`;
   return (what === "done" && ENDS[status]) || NAMES[what];
 }
 
@@ -77,7 +77,7 @@ function Took({ step: { what, state, at, seconds } }: { step: Step }) {
   if (state === "current") return <span data-since={at}>…</span>;
   if (seconds === null) return <>–</>;
   if (what === "output") return <>{`after ${duration(seconds)}`}</>;
-  return <>{what === "done" ? `${duration(seconds)} in all` : duration(seconds)}</>;
+  return <>{what === "done" ? `${duration(seconds)} in total` : duration(seconds)}</>;
 }
 
 const Phases = ({ step: { phases = [] } }: { step: Step }) =>
@@ -91,7 +91,10 @@ const Phases = ({ step: { phases = [] } }: { step: Step }) =>
 
 type GoneStep = NonNullable<Step["attempt"]>;
 
-const WHY: Record<GoneStep["why"], string> = { lost: "was lost", returned: "has handed it back" };
+const WHY: Record<GoneStep["why"], string> = {
+  lost: "was lost",
+  returned: "returned the prediction",
+};
 
 const BAR = new Set<Step["what"]>(["gone", "queued", "setup", "started"]);
 

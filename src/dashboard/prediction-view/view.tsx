@@ -55,8 +55,8 @@ export function PredictionPanel({ run, host }: { run: PredictionView; host: stri
           <OutputNote run={run} isEmpty={pieces.length + omitted === 0} />
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
-          {"There is more than a page can show. "}
-          <a href={all}>All of it, as JSON</a>
+          {"The output is too large to show in full. "}
+          <a href={all}>View full JSON</a>
         </p>
       </section>
       <Logs run={run} />
@@ -72,7 +72,7 @@ function Head({ run: { prediction, live, canceling, dataRemoved } }: { run: Pred
   return (
     <>
       <Status status={prediction.status} />
-      {canceling && <span class="hint">is being cancelled</span>}
+      {canceling && <span class="hint">canceling</span>}
       <span class="run-actions">
         {live && !canceling && (
           <Form action={`${address}/cancel`}>
@@ -89,7 +89,7 @@ function Head({ run: { prediction, live, canceling, dataRemoved } }: { run: Pred
           </Form>
         )}
       </span>
-      {live && <noscript>Load the page again to see how it goes on.</noscript>}
+      {live && <noscript>Reload the page to see progress.</noscript>}
     </>
   );
 }
@@ -123,12 +123,12 @@ const Trouble = ({
 
 function OutputNote({ run, isEmpty }: { run: PredictionView; isEmpty: boolean }) {
   const { prediction, live, dataRemoved } = run;
-  if (dataRemoved) return <p class="hint">Input, output and log of it are removed.</p>;
+  if (dataRemoved) return <p class="hint">The input, output and logs were removed.</p>;
   if (!isEmpty) return null;
-  if (live) return <p class="hint">There is none yet.</p>;
+  if (live) return <p class="hint">No output yet.</p>;
   return (
     <p class="hint">
-      {prediction.status === "succeeded" ? "It has put out nothing." : "There is none."}
+      {prediction.status === "succeeded" ? "The model returned no output." : "No output."}
     </p>
   );
 }

@@ -6,16 +6,16 @@ import { outputKind } from "../prediction-view/output-kind.ts";
 export function Input({ run, host }: { run: PredictionView; host: string }) {
   const { shownInput: input, dataRemoved, prediction } = run;
   const all = `/predictions/${prediction.id}/json`;
-  if (dataRemoved) return <p class="hint">It is removed.</p>;
+  if (dataRemoved) return <p class="hint">The input was removed.</p>;
   if (input === undefined)
     return (
       <p class="hint">
-        {"It is too large for a page. "}
-        <a href={all}>All of it, as JSON</a>
+        {"The input is too large to show here. "}
+        <a href={all}>View full JSON</a>
       </p>
     );
   const fields = typeof input === "object" && input !== null ? Object.entries(input) : [];
-  if (fields.length === 0) return <p class="hint">Nothing: every field had its default.</p>;
+  if (fields.length === 0) return <p class="hint">Empty: all fields used their defaults.</p>;
   return (
     <dl class="input">
       {fields.map(([name, value]) => (

@@ -91,7 +91,7 @@ function List({ asked: { query, model }, page }: { asked: Asked; page: Page<List
               Setup
             </th>
             <th scope="col" class="number">
-              Run
+              Execution
             </th>
           </tr>
         </thead>
@@ -130,7 +130,7 @@ function Row({ run: { prediction, model } }: { run: ListedPrediction }) {
       <td class="number" data-label="Setup">
         {secondsText(setup_time)}
       </td>
-      <td class="number" data-label="Run">
+      <td class="number" data-label="Execution">
         {secondsText(execution_time)}
       </td>
     </tr>
@@ -147,23 +147,20 @@ const secondsText = (text: string | null) => (text === null ? "–" : duration(N
 
 const Nothing = ({ filtered }: { filtered: boolean }) =>
   filtered ? (
-    <Empty title="None of these">
-      <p>No prediction of yours is like that.</p>
+    <Empty title="No predictions match these filters">
       <p>
-        <a href="/predictions">Show all</a>
+        <a href="/predictions">Show all predictions</a>
       </p>
     </Empty>
   ) : (
     <Empty title="No predictions yet">
-      <p>
-        Find a model, open its playground and run it: what you run there or with the API is here.
-      </p>
+      <p>Run a model in its playground or with the API, and the prediction appears here.</p>
       <p class="actions">
         <a class="button primary" href="/models">
           Browse models
         </a>
         <a class="button quiet" href="/docs">
-          Read about the API
+          Read the API reference
         </a>
       </p>
     </Empty>

@@ -47,10 +47,10 @@ export function PredictionPage({
           <Input run={run} host={host} />
           {run.model && !run.dataRemoved && (
             <p>
-              <a href={`/models/${run.model}/playground?run=${id}`}>Open it in the playground</a>
+              <a href={`/models/${run.model}/playground?run=${id}`}>Open in playground</a>
             </p>
           )}
-          <h2>Address</h2>
+          <h2>ID and URL</h2>
           <Copy text={id} />
           <Copy text={run.prediction.url} />
           <div data-after>
@@ -65,13 +65,13 @@ export function PredictionPage({
 
 const Remove = ({ id }: { id: string }) => (
   <>
-    <h2>Remove its data</h2>
+    <h2>Remove data</h2>
     <p class="hint">
-      Input, output, log and files go at once; that there was this prediction stays in the list.
+      The input, output, logs and files are deleted immediately. The prediction stays in your list.
     </p>
     <Form
       action={`/predictions/${id}/delete`}
-      data-confirm="Remove input, output, log and files? They cannot be brought back."
+      data-confirm="Remove input, output, logs and files? This cannot be undone."
     >
       <button type="submit" class="danger">
         Remove data

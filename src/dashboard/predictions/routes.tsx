@@ -61,7 +61,7 @@ export const predictionPages = pages()
     const { owner, name } = run.prediction.model;
     return c.render(<PredictionPage run={run} webhooks={items} host={new URL(origin).host} />, {
       title: `Prediction of ${run.model ?? `${owner}/${name}`}`,
-      scripts: ["run"],
+      scripts: ["prediction"],
     });
   })
   .get(`${ONE}/view`, signedIn, async (c) => {
@@ -96,7 +96,7 @@ export const predictionPages = pages()
   .post(`${ONE}/cancel`, signedIn, async (c) => {
     const { prediction_id: id } = c.req.param();
     await cancelPrediction(c.var.services, viewerOf(c).caller, id);
-    return next(c, "The prediction is being cancelled.", id);
+    return next(c, "Canceling the prediction.", id);
   })
   .post(`${ONE}/retry`, signedIn, async (c) => {
     const { caller } = viewerOf(c);
@@ -105,12 +105,12 @@ export const predictionPages = pages()
     const id = await retryPrediction(services, caller, c.req.param("prediction_id"), origin).catch(
       refused,
     );
-    return next(c, "It runs again, as a prediction of its own.", id);
+    return next(c, "Started a new prediction with the same input.", id);
   })
   .post(`${ONE}/delete`, signedIn, async (c) => {
     const { prediction_id: id } = c.req.param();
     await removePrediction(c.var.services, viewerOf(c).caller, id);
-    return next(c, "Input, output, log and files of it are removed.", id);
+    return next(c, "Input, output, logs and files removed.", id);
   })
   .post(`${ONE}/webhooks/:event_id/redeliver`, signedIn, async (c) => {
     const { caller } = viewerOf(c);
@@ -119,7 +119,7 @@ export const predictionPages = pages()
     const receiver = textOf(await formOf(c), "receiver");
     const endpointId = receiver === OWN_WEBHOOK ? null : receiver || undefined;
     await redeliver(c.var.services, caller, id, event_id, endpointId);
-    return next(c, "The event is on its way once more.", id);
+    return next(c, "Redelivering the event.", id);
   });
 
 /** To the page of a prediction; client code is told its id. */
@@ -141,7 +141,7 @@ function askedIn(c: PageContext): Asked {
   return {
     query: pageQuery.parse({ ...query, model: undefined }),
     model: model ?? "",
-    issue: "Write it as owner/name.",
+    issue: "Enter it as owner/name.",
   };
 }
 
@@ -152,7 +152,7 @@ function firstPage(address: string): string {
 }
 
 const badPage = () =>
-  new ProblemError("bad_request", "This address is of no page of the list. Begin at /predictions.");
+  new ProblemError("bad_request", "This page of the list does not exist. Start at /predictions.");
 
 function unknownPage(error: unknown): never {
   throw error instanceof ValidationFailure ? badPage() : error;
@@ -161,5 +161,8 @@ function unknownPage(error: unknown): never {
 /** An input that was fine once, and names a file that is gone. */
 function refused(error: unknown): never {
   if (!(error instanceof ValidationFailure)) throw error;
-  throw new ProblemError("conflict", `It cannot run again as it is. ${error.message}`);
+  throw new ProblemError(
+    "conflict",
+    `This prediction cannot run again with the same input. ${error.message}`,
+  );
 }

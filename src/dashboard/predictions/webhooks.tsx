@@ -37,12 +37,11 @@ const Delivery = ({ delivery, again }: { delivery: WebhookDelivery; again: strin
   return (
     <div class="delivery" data-waits={state === "pending" ? "true" : undefined}>
       <p>
-        {url ?? "An endpoint that is deleted"}{" "}
-        <span class={`status ${BADGES[state]}`}>{state}</span>
+        {url ?? "Deleted endpoint"} <span class={`status ${BADGES[state]}`}>{state}</span>
       </p>
       {attempts.length > 0 && (
         <details>
-          <summary>{attempts.length === 1 ? "1 try" : `${attempts.length} tries`}</summary>
+          <summary>{attempts.length === 1 ? "1 attempt" : `${attempts.length} attempts`}</summary>
           <ol>
             {attempts.map((attempt) => (
               <li>
@@ -55,7 +54,7 @@ const Delivery = ({ delivery, again }: { delivery: WebhookDelivery; again: strin
       )}
       {next_attempt_at !== null && (
         <p class="hint">
-          {"Next try "}
+          {"Next attempt "}
           <Time at={next_attempt_at} />
         </p>
       )}
@@ -63,7 +62,7 @@ const Delivery = ({ delivery, again }: { delivery: WebhookDelivery; again: strin
         <Form action={again}>
           <input type="hidden" name="receiver" value={endpoint_id ?? OWN_WEBHOOK} />
           <button type="submit" class="quiet">
-            Deliver again
+            Redeliver
           </button>
         </Form>
       )}
@@ -79,7 +78,7 @@ const BADGES: Record<WebhookDelivery["state"], string> = {
 };
 
 function outcome({ status, duration_ms, error }: DeliveryAttempt): string {
-  if (duration_ms === null) return "under way";
-  const answer = status === null ? "no answer" : `${status}`;
+  if (duration_ms === null) return "in progress";
+  const answer = status === null ? "no response" : `${status}`;
   return `${answer} after ${duration_ms} ms${error === null ? "" : `. ${error}`}`;
 }

@@ -23,7 +23,7 @@ export const SecurityPage = ({
   viewer: Viewer;
 }) => (
   <>
-    <h1>Sign-in and security</h1>
+    <h1>Security</h1>
     <AccountTabs current={ADDRESS} />
     <p>
       You sign in as <strong>{email}</strong>
@@ -43,7 +43,7 @@ const Password = ({ draft }: { draft: Draft }) => (
       <Problem draft={draft} />
       <TextField
         name="current"
-        label="Present password"
+        label="Current password"
         type="password"
         autocomplete="current-password"
         required
@@ -54,12 +54,12 @@ const Password = ({ draft }: { draft: Draft }) => (
         label="New password"
         type="password"
         autocomplete="new-password"
-        hint={`At least ${MIN_PASSWORD} characters. Other sessions are signed out.`}
+        hint={`At least ${MIN_PASSWORD} characters. Other sessions will be signed out.`}
         minlength={MIN_PASSWORD}
         required
         draft={draft}
       />
-      <Submit>Change the password</Submit>
+      <Submit>Change password</Submit>
     </Form>
   </section>
 );
@@ -76,7 +76,7 @@ const Passkeys = ({ passkeys }: { passkeys: Ways["passkeys"] }) => (
               {name || "Passkey"}
               {created_at && (
                 <small>
-                  since <Time at={created_at.getTime()} />
+                  added <Time at={created_at.getTime()} />
                 </small>
               )}
             </span>
@@ -88,7 +88,7 @@ const Passkeys = ({ passkeys }: { passkeys: Ways["passkeys"] }) => (
       </ul>
     )}
     <button type="button" class="quiet" data-add-passkey hidden>
-      Add a passkey
+      Add passkey
     </button>
     <p class="issue" id="passkey-issue" role="alert" hidden />
     <noscript>
@@ -99,15 +99,15 @@ const Passkeys = ({ passkeys }: { passkeys: Ways["passkeys"] }) => (
 
 const Sessions = ({ places, current }: { places: Ways["places"]; current: string }) => (
   <section aria-labelledby="sessions-title">
-    <h2 id="sessions-title">Where you are signed in</h2>
+    <h2 id="sessions-title">Active sessions</h2>
     <ul class="rows">
       {places.map(({ id, user_agent, created_at }) => (
         <li>
           <span>
             {deviceOf(user_agent ?? "")}
-            {id === current && <strong> (this one)</strong>}
+            {id === current && <strong> (this session)</strong>}
             <small>
-              since <Time at={created_at.getTime()} />
+              signed in <Time at={created_at.getTime()} />
             </small>
           </span>
           {id !== current && (
@@ -118,7 +118,7 @@ const Sessions = ({ places, current }: { places: Ways["places"]; current: string
         </li>
       ))}
     </ul>
-    <Form action={`${ADDRESS}/sessions/end`} data-confirm="Sign out everywhere, here too?">
+    <Form action={`${ADDRESS}/sessions/end`} data-confirm="Sign out everywhere, including here?">
       <Submit kind="danger">Sign out everywhere</Submit>
     </Form>
   </section>
@@ -127,25 +127,25 @@ const Sessions = ({ places, current }: { places: Ways["places"]; current: string
 /** They are an operator's doing, who could have used the link as well as its user. */
 const Recoveries = ({ recoveries, unread }: { recoveries: Recovery[]; unread: number | null }) => (
   <section id="recoveries" aria-labelledby="recoveries-title">
-    <h2 id="recoveries-title">New passwords by an operator's link</h2>
+    <h2 id="recoveries-title">Password resets by an operator's link</h2>
     <ul class="rows">
       {recoveries.map(({ made_by, created_at, accepted_at }) => (
         <li>
           <span>
-            Made by {made_by ?? "an operator"} on <Time at={created_at} />
+            Created by {made_by ?? "an operator"} on <Time at={created_at} />
             <small>used on {accepted_at !== null && <Time at={accepted_at} />}</small>
           </span>
         </li>
       ))}
     </ul>
     <p class="hint">
-      If you have not asked for one, change the password, revoke tokens that you do not know, and
-      ask the operators.
+      If you did not ask for a reset, change your password, revoke tokens you do not recognize, and
+      contact the operators.
     </p>
     {unread !== null && (
       <Form action={`${ADDRESS}/recoveries/read`}>
         <input type="hidden" name="until" value={String(unread)} />
-        <Submit kind="quiet">I know of it</Submit>
+        <Submit kind="quiet">Dismiss</Submit>
       </Form>
     )}
   </section>

@@ -38,15 +38,15 @@ export const securityPages = pages()
       return show(c, draft);
     }
     giveCookies(c, cookies);
-    return done(c, "The password is changed. Other sessions are signed out.", ADDRESS);
+    return done(c, "Password changed. Other sessions were signed out.", ADDRESS);
   })
   .post(`${ADDRESS}/passkeys/:id/remove`, signedIn, async (c) => {
     await removePasskey(c.var.services, viewerOf(c).user.id, c.req.param("id"));
-    return done(c, "The passkey is removed.", ADDRESS);
+    return done(c, "Passkey removed.", ADDRESS);
   })
   .post(`${ADDRESS}/sessions/:id/end`, signedIn, async (c) => {
     await endSession(c.var.services, viewerOf(c).user.id, c.req.param("id"));
-    return done(c, "That session is signed out.", ADDRESS);
+    return done(c, "Session signed out.", ADDRESS);
   })
   .post(`${ADDRESS}/sessions/end`, signedIn, async (c) => {
     await endSessions(c.var.services, viewerOf(c).user.id);
@@ -55,7 +55,7 @@ export const securityPages = pages()
   .post(`${ADDRESS}/recoveries/read`, signedIn, async (c) => {
     const { until } = checked(recoveriesRead, fieldsOf(await formOf(c), "until"), "body");
     await readRecoveries(c.var.services, viewerOf(c).user.id, until);
-    return done(c, "You are not told of it again; it stays listed here.", ADDRESS);
+    return done(c, "Notice dismissed. The reset stays listed here.", ADDRESS);
   });
 
 async function show(c: PageContext, draft: Draft) {
@@ -66,5 +66,5 @@ async function show(c: PageContext, draft: Draft) {
     recoveriesOf(services, viewer.user.id),
   ]);
   const page = <SecurityPage draft={draft} ways={ways} recoveries={recoveries} viewer={viewer} />;
-  return c.render(page, { title: "Sign-in and security", scripts: ["passkey"] });
+  return c.render(page, { title: "Security", scripts: ["passkey"] });
 }

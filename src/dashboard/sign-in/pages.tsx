@@ -16,7 +16,7 @@ const Door = ({ title, children }: PropsWithChildren<{ title: string }>) => (
 const EmailField = ({ draft }: { draft: Draft }) => (
   <TextField
     name="email"
-    label="E-mail"
+    label="Email"
     type="email"
     autocomplete="username webauthn"
     required
@@ -30,7 +30,7 @@ const NewPasswordField = ({ draft }: { draft: Draft }) => (
     label="Password"
     type="password"
     autocomplete="new-password"
-    hint={`At least ${MIN_PASSWORD} characters. A few words are easier to remember than signs.`}
+    hint={`At least ${MIN_PASSWORD} characters. A passphrase of several words is easy to remember.`}
     minlength={MIN_PASSWORD}
     required
     draft={draft}
@@ -51,7 +51,7 @@ const UserFields = ({
       name="username"
       label="Username"
       autocomplete="off"
-      hint="Your models are at username/model. Lower-case letters and digits, with '.', '_' or '-' between them."
+      hint="Part of the address of your models, as in username/model. Lowercase letters and digits, separated by '.', '_' or '-'."
       value={username}
       required
       draft={draft}
@@ -98,10 +98,10 @@ export const SignInPage = ({
     <p class="hint">
       {open ? (
         <>
-          New here? <a href="/sign-up">Make an account</a>.
+          New here? <a href="/sign-up">Create an account</a>.
         </>
       ) : (
-        "New here, or no password any more? Ask an operator for an invitation."
+        "New here, or lost your password? Ask an operator for an invitation."
       )}
     </p>
   </Door>
@@ -127,9 +127,9 @@ export const SignUpPage = ({
   /** They have come with one that opens nothing. */
   spent: boolean;
 }) => (
-  <Door title="Make an account">
+  <Door title="Create an account">
     {spent && <Spent />}
-    {invitation ? <p>You are invited: {invitation.note}.</p> : <Invited />}
+    {invitation ? <p>Invitation for {invitation.note}.</p> : <Invited />}
     <Form action="/sign-up">
       <Problem draft={draft} />
       {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
@@ -138,14 +138,14 @@ export const SignUpPage = ({
       ) : (
         <>
           <p>
-            You will be <strong>{invitation.username}</strong>.
+            Your username will be <strong>{invitation.username}</strong>.
           </p>
           <input type="hidden" name="username" value={invitation.username} />
         </>
       )}
       <EmailField draft={draft} />
       <NewPasswordField draft={draft} />
-      <Submit>Make the account</Submit>
+      <Submit>Create account</Submit>
     </Form>
     {github && (
       <div class="other-ways">
@@ -153,7 +153,7 @@ export const SignUpPage = ({
       </div>
     )}
     <p class="hint">
-      There is one already? <a href="/sign-in">Sign in</a>.
+      Already have an account? <a href="/sign-in">Sign in</a>.
     </p>
   </Door>
 );
@@ -170,13 +170,13 @@ export const RecoverPage = ({
 }) => (
   <Door title="Choose a new password">
     <p>
-      For <strong>{username}</strong>. Whoever is signed in with the old one is signed out.
+      For <strong>{username}</strong>. All other sessions will be signed out.
     </p>
     <Form action="/sign-up">
       <Problem draft={draft} />
       <input type="hidden" name="invitation" value={token} />
       <NewPasswordField draft={draft} />
-      <Submit>Save the password</Submit>
+      <Submit>Save password</Submit>
     </Form>
   </Door>
 );
@@ -193,11 +193,11 @@ const Invited = () => (
           name="invitation"
           label="Invitation"
           autocomplete="off"
-          hint="What your link has behind #invitation="
+          hint="The part of your link after #invitation="
           required
           draft={blank}
         />
-        <Submit kind="quiet">Open the invitation</Submit>
+        <Submit kind="quiet">Open invitation</Submit>
       </Form>
     </noscript>
   </>
@@ -205,16 +205,16 @@ const Invited = () => (
 
 const Spent = () => (
   <p class="problem" role="alert">
-    That invitation does not work any more: it has been used or withdrawn, or its seven days are
-    over. Ask an operator for another.
+    This invitation is no longer valid: it was used, revoked, or expired after seven days. Ask an
+    operator for a new one.
   </p>
 );
 
 export const AlreadyInPage = ({ viewer }: { viewer: Viewer }) => (
-  <Door title="Make an account">
+  <Door title="Create an account">
     <p>
-      You are signed in as <strong>{viewer.user.username}</strong>. An invitation is for somebody
-      who is not: sign out, then open its link again.
+      You are signed in as <strong>{viewer.user.username}</strong>. To accept an invitation, sign
+      out and open its link again.
     </p>
     <Form action="/sign-out">
       <Submit kind="quiet">Sign out</Submit>
@@ -223,12 +223,12 @@ export const AlreadyInPage = ({ viewer }: { viewer: Viewer }) => (
 );
 
 export const NotOpenPage = ({ closed, spent }: { closed: boolean; spent: boolean }) => (
-  <Door title="Make an account">
+  <Door title="Create an account">
     {spent && <Spent />}
     <p>
       {closed
-        ? "This deployment takes no new accounts."
-        : "New accounts here are by invitation: open the link that an operator gave you. It works once, for seven days."}
+        ? "Sign-up is closed on this deployment."
+        : "You need an invitation to create an account. Open the link that an operator gave you. It can be used once and expires after seven days."}
     </p>
     <Invited />
     <p>
@@ -243,7 +243,7 @@ export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => 
     <Form action="/welcome">
       <Problem draft={draft} />
       <UserFields draft={draft} name={name} />
-      <Submit>Go on</Submit>
+      <Submit>Continue</Submit>
     </Form>
   </Door>
 );
@@ -253,13 +253,13 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
     {viewer?.operator ? (
       <p>
         {viewer.user.username} is an operator. Next: <a href="/fleet">add runners</a>,{" "}
-        <a href="/people">invite people</a>.
+        <a href="/users">invite users</a>.
       </p>
     ) : (
       <>
         <p>
-          Whoever holds the deployment's <code>OPERATOR_TOKEN</code> is an operator: they see the
-          fleet and invite people. It is asked for once, and again when it is another.
+          Enter the deployment's <code>OPERATOR_TOKEN</code> to become an operator. Operators manage
+          the fleet and invite users. You enter it once, and again when it changes.
         </p>
         <Form action="/set-up">
           <Problem draft={draft} />
@@ -268,13 +268,13 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
             label="Operator token"
             type="password"
             autocomplete="off"
-            hint="As given to: wrangler secret put OPERATOR_TOKEN"
+            hint="The value you set with: wrangler secret put OPERATOR_TOKEN"
             required
             draft={draft}
           />
           {viewer ? (
             <p>
-              <strong>{viewer.user.username}</strong> becomes an operator.
+              <strong>{viewer.user.username}</strong> will become an operator.
             </p>
           ) : (
             <>
@@ -282,7 +282,7 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
               <EmailField draft={draft} />
               <NewPasswordField draft={draft} />
               <p class="hint">
-                There is an account already? <a href="/sign-in?next=/set-up">Sign in</a> first.
+                Already have an account? <a href="/sign-in?next=/set-up">Sign in</a> first.
               </p>
             </>
           )}

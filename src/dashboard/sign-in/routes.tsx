@@ -36,7 +36,7 @@ export const signInPages = pages()
     const next = nextPath(c.req.query("next"));
     if (c.var.viewer) return c.redirect(next, 303);
     const refused = c.req.query("error") !== undefined;
-    const problem = "GitHub did not let you in, or you have no account here yet.";
+    const problem = "GitHub sign-in failed, or you do not have an account here yet.";
     return showSignIn(c, refused ? { issues: {}, problem } : blank, next);
   })
   .post("/sign-in", async (c) => {
@@ -66,7 +66,7 @@ export const signInPages = pages()
   .get("/sign-up", async (c) => {
     const { session, viewer } = c.var;
     // Not a redirect: a browser would take along what is behind the `#` of an invitation's link.
-    if (viewer) return c.render(<AlreadyInPage viewer={viewer} />, { title: "Make an account" });
+    if (viewer) return c.render(<AlreadyInPage viewer={viewer} />, { title: "Create an account" });
     if (session) return c.redirect("/", 303);
     return showSignUp(c, blank, getCookie(c, INVITATION_COOKIE));
   })
@@ -163,7 +163,7 @@ export const signInPages = pages()
       return showSetUp(c, draft);
     }
     giveCookies(c, cookies);
-    return done(c, "This deployment is yours to operate.", "/set-up");
+    return done(c, "You are now an operator of this deployment.", "/set-up");
   })
   .post("/sign-out", async (c) => goOn(c, await leave(c.var.services, whence(c)), "/sign-in"))
   .all("/auth/*", async (c) => {
@@ -182,7 +182,7 @@ function goOn(c: PageContext, cookies: string[], address: string): Response {
 }
 
 const RECOVERED =
-  "The password is new; everybody was signed out, and passkeys are removed. Access tokens still work: revoke those that you do not know.";
+  "Password changed. All sessions were signed out and all passkeys removed. Access tokens still work: revoke any you do not recognize.";
 
 const INVITATION_SECONDS = 3_600;
 /** More than an invitation has: what is longer is none. */
@@ -196,7 +196,7 @@ function showSignIn(c: PageContext, draft: Draft, next: string) {
 
 async function showSignUp(c: PageContext, draft: Draft, token: string | undefined) {
   const { services } = c.var;
-  const title = "Make an account";
+  const title = "Create an account";
   const invitation = await openInvitation(services, token);
   const invited = invitation && (await userOfInvitation(services, invitation));
   if (invitation?.recovers && invited && token !== undefined) {

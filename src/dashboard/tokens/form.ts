@@ -6,13 +6,17 @@ import { textOf, textsOf } from "../form.ts";
 const DAY_MS = 86_400_000;
 
 export const SCOPES: { value: Scope; label: string; hint: string }[] = [
-  { value: "predict", label: "predict", hint: "Run models, cancel runs, upload files for them." },
+  {
+    value: "predict",
+    label: "predict",
+    hint: "Run models, cancel predictions, upload input files.",
+  },
   {
     value: "read",
     label: "read",
-    hint: "Read what is yours: predictions, private models, your profile.",
+    hint: "Read your predictions, private models and profile.",
   },
-  { value: "write", label: "write", hint: "Change what is yours: models, versions, your profile." },
+  { value: "write", label: "write", hint: "Change your models, versions and profile." },
 ];
 
 /** What most programs need, and no more. */
@@ -38,17 +42,19 @@ export const requestOf = (form: FormData, now: number) => ({
 });
 
 export const MODELS_FOR = [
-  { value: "all", label: "All models", hint: "Yours and anybody's, later ones too." },
-  { value: "some", label: "Only these models" },
+  { value: "all", label: "All models", hint: "Yours and others', including future ones." },
+  { value: "some", label: "Only selected models" },
 ];
 
 /** Those that are ticked and those that are written; null: for all, which has to be said. */
 function modelsIn(form: FormData): string[] | null {
   const chosen = textOf(form, "models_for");
   if (chosen === "all") return null;
-  if (chosen !== "some") throw invalid(["body", "models_for"], "Choose which models it is for.");
+  if (chosen !== "some")
+    throw invalid(["body", "models_for"], "Choose which models the token can use.");
   const names = textsOf(form, "models").flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
-  if (names.length === 0) throw invalid(["body", "models"], "Name a model, or tick one of yours.");
+  if (names.length === 0)
+    throw invalid(["body", "models"], "Enter a model, or select one of yours.");
   return [...new Set(names)];
 }
 
@@ -58,12 +64,12 @@ function expiryIn(form: FormData, now: number): string | null {
   if (chosen === "never") return null;
   if (chosen !== "date") return new Date(now + daysIn(chosen) * DAY_MS).toISOString();
   const day = textOf(form, "expires_at");
-  if (day === "") throw invalid(["body", "expires_at"], "Choose the day.");
+  if (day === "") throw invalid(["body", "expires_at"], "Choose a date.");
   return `${day}T23:59:59Z`;
 }
 
 function daysIn(chosen: string): number {
   const days = EXPIRIES.some(({ value }) => value === chosen) ? Number(chosen) : Number.NaN;
-  if (Number.isNaN(days)) throw invalid(["body", "expires"], "Choose when it expires.");
+  if (Number.isNaN(days)) throw invalid(["body", "expires"], "Choose when the token expires.");
   return days;
 }

@@ -20,16 +20,16 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <TextField
       name="name"
       label="Name"
-      hint="Where it will be used, so that you know it again."
+      hint="Where it will be used, so that you can recognize it later."
       maxlength={100}
       autocomplete="off"
       required
       draft={draft}
     />
-    <Choices name="scopes" label="It may" values={USUAL_SCOPES} options={SCOPES} draft={draft} />
+    <Choices name="scopes" label="Scopes" values={USUAL_SCOPES} options={SCOPES} draft={draft} />
     <Select
       name="expires"
-      label="It expires"
+      label="Expires"
       value={USUAL_EXPIRY}
       required
       options={EXPIRIES}
@@ -41,7 +41,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <Choices
       one
       name="models_for"
-      label="It is for"
+      label="Models"
       values={["all"]}
       options={MODELS_FOR}
       draft={draft}
@@ -49,16 +49,20 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
     <div class="some-models">
       <Models draft={draft} models={models} />
     </div>
-    <Submit>Make the token</Submit>
+    <Submit>Create token</Submit>
   </Form>
 );
 
 /** Not required as the browser means it: it is asked for while it is not there, too. */
 function LastDay({ draft }: { draft: Draft }) {
-  const about = { name: "expires_at", hint: "In UTC, to its end.", draft };
+  const about = {
+    name: "expires_at",
+    hint: "The token works until the end of this day, UTC.",
+    draft,
+  };
   const value = draft.values ? textOf(draft.values, about.name) : "";
   return (
-    <Field {...about} label="Its last day" required>
+    <Field {...about} label="Last day" required>
       <input {...described(about.name, about.hint, draft)} type="date" value={value} />
     </Field>
   );
@@ -69,11 +73,11 @@ const Models = ({ draft, models }: { draft: Draft; models: string[] }) => (
   <>
     <TextArea
       name="models"
-      label="Which ones"
+      label="Selected models"
       hint={
         <>
-          One <code>owner/name</code> on a line, <a href="/models">yours or anybody's</a>. Other
-          models, and what is run of them, stay out of its reach.
+          One <code>owner/name</code> per line, <a href="/models">yours or others'</a>. The token
+          cannot use other models or read their predictions.
         </>
       }
       rows={3}
@@ -109,7 +113,7 @@ export interface MadeToken {
 export const ShownOnce = ({ made: { token, name, url } }: { made: MadeToken }) => (
   <section class="shown-once" aria-labelledby="made-title">
     <h2 id="made-title">Your new token: {name}</h2>
-    <p>Copy it now and keep it as a secret: it is not shown again.</p>
+    <p>Copy it now and keep it secret. It will not be shown again.</p>
     <Copy text={token} />
     <p>Try it:</p>
     <Copy

@@ -23,8 +23,8 @@ export const TokensPage = ({
   <>
     <h1>Access tokens</h1>
     <p>
-      Programs call Auspex with them, as you. Give each its own, so that you can revoke one and not
-      the others.
+      Programs use access tokens to call Auspex as you. Give each program its own, so that you can
+      revoke one without affecting the others.
     </p>
     {made && <ShownOnce made={made} />}
     <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
@@ -33,7 +33,7 @@ export const TokensPage = ({
     </details>
     {page.items.length === 0 ? (
       <Empty title="No tokens yet">
-        <p>Make one above, then paste the line that it is shown with into a terminal.</p>
+        <p>Create one above, then paste the command shown with it into a terminal.</p>
       </Empty>
     ) : (
       <List tokens={page.items} now={now} />
@@ -48,7 +48,7 @@ const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
       <thead>
         <tr>
           <th scope="col">Name</th>
-          <th scope="col">May</th>
+          <th scope="col">Scopes</th>
           <th scope="col">Last used</th>
           <th scope="col">Expires</th>
           <th scope="col">Created</th>
@@ -71,7 +71,7 @@ const Row = ({ token, now }: { token: Token; now: number }) => (
     <th scope="row">
       {token.name} <small>{token.prefix}…</small>
     </th>
-    <td data-label="May">
+    <td data-label="Scopes">
       {token.scopes.join(", ")}
       {token.models && <OnlyModels models={token.models} />}
     </td>
@@ -93,7 +93,7 @@ const Row = ({ token, now }: { token: Token; now: number }) => (
     <td class="end">
       <Form
         action={`/tokens/${token.id}/revoke`}
-        data-confirm={`Revoke ${token.name}? What uses it is refused within 10 s.`}
+        data-confirm={`Revoke ${token.name}? Programs that use it are refused within 10 seconds.`}
       >
         <button type="submit" class="danger" aria-label={`Revoke ${token.name}`}>
           Revoke
@@ -107,7 +107,7 @@ const Row = ({ token, now }: { token: Token; now: number }) => (
 const NAMED = 3;
 
 function OnlyModels({ models }: { models: string[] }) {
-  if (models.length === 0) return <small>no model: those that it was for are gone</small>;
+  if (models.length === 0) return <small>no models: the selected ones were deleted</small>;
   const links = models.map((model, n) => (
     <>
       {n > 0 && ", "}

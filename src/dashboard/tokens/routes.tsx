@@ -39,7 +39,7 @@ export const tokenPages = pages()
   })
   .post("/tokens/:id/revoke", signedIn, async (c) => {
     await revokeOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id"));
-    return done(c, "The token is revoked. It is refused everywhere within 10 s.", "/tokens");
+    return done(c, "Token revoked. It stops working within 10 seconds.", "/tokens");
   });
 
 async function show(c: PageContext, draft: Draft, made?: MadeToken) {

@@ -14,7 +14,7 @@ export const ErrorPage = ({
     <h1>{title}</h1>
     <p>
       {problem?.message ??
-        "Something went wrong on our side. Try again, and give the operator this number if it stays:"}
+        "Something went wrong on our end. Try again. If it keeps happening, give an operator this request ID:"}
     </p>
     {!problem && (
       <p>

@@ -166,7 +166,7 @@ const Issue = ({ name, draft }: { name: string; draft: Draft }) =>
 /** What is wrong with the form as a whole, or that something is wrong below. */
 export function Problem({ draft }: { draft: Draft }) {
   const marked = Object.keys(draft.issues).length > 0;
-  const text = draft.problem ?? (marked ? "Look at the marked fields." : undefined);
+  const text = draft.problem ?? (marked ? "Check the highlighted fields." : undefined);
   return text === undefined ? null : (
     <p class="problem" role="alert">
       {text}

@@ -39,34 +39,32 @@ export const KeptFormPage = ({
   username: string | undefined;
 }) => (
   <div class="empty">
-    <h1>{username === undefined ? "You are signed out" : "Send it once more?"}</h1>
+    <h1>{username === undefined ? "You are signed out" : "Submit again?"}</h1>
     {username === undefined ? (
       <p>
-        What you have typed is kept on this page.{" "}
+        Your changes are kept on this page.{" "}
         <a href="/sign-in" target="_blank" rel="noopener">
           Sign in in another tab
         </a>
-        , come back here and send it.
+        , then come back and submit.
       </p>
     ) : (
       <p>
-        You have signed in since the form was made. What you have typed is still here, and is sent
+        You signed in after this form was loaded. Your changes are still here and will be submitted
         as <strong>{username}</strong>.
       </p>
     )}
-    {lost.length > 0 && (
-      <p class="hint">Not kept, to be filled in again afterwards: {lost.join(", ")}.</p>
-    )}
+    {lost.length > 0 && <p class="hint">Not kept. Enter again afterwards: {lost.join(", ")}.</p>}
     <Form action={action}>
       {fields.map(([name, text]) => (
         <input type="hidden" name={name} value={text} />
       ))}
       <button type="submit" class="primary">
-        Send it
+        Submit
       </button>
     </Form>
     <details>
-      <summary>What is sent</summary>
+      <summary>Show what will be submitted</summary>
       <dl>
         {fields
           .filter(([, text]) => text !== "")

@@ -1,6 +1,7 @@
 /** The frame of every page: what is at hand everywhere, and what the last form has done. */
 import type { PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
+import type { Manifest } from "../../protocol/assets.ts";
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { Dashboard, Viewer } from "../context.ts";
 import { Time } from "./parts.tsx";
@@ -17,14 +18,14 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
         {formToken !== "" && <meta name="form-token" content={formToken} />}
         <title>{`${title} · Auspex`}</title>
         <link rel="icon" href="data:," />
-        <link rel="stylesheet" href={assets.files["style.css"]} />
+        <link rel="stylesheet" href={addressOf(assets, "style.css")} />
         {["page", ...scripts].map((name) => (
-          <script type="module" src={assets.files[name]} />
+          <script type="module" src={addressOf(assets, name)} />
         ))}
       </head>
       <body>
         <a class="skip" href="#main">
-          Skip to the page
+          Skip to content
         </a>
         <header class="top">
           <a class="brand" href="/">
@@ -47,11 +48,17 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
   );
 });
 
+function addressOf({ files }: Manifest, name: string): string {
+  const address = files[name];
+  if (address === undefined) throw new Error(`${name} is not in the asset manifest`);
+  return address;
+}
+
 /** On every page until its user has read it: whoever has signed in first may not have been them. */
 const Recovered = ({ at }: { at: number }) => (
   <p class="flash warning" role="status">
-    On <Time at={at} /> this account got a new password by a link that an operator had made.{" "}
-    <a href="/account/security#recoveries">See who made it</a>.
+    The password of this account was reset on <Time at={at} /> with a link that an operator created.{" "}
+    <a href="/account/security#recoveries">See who created it</a>.
   </p>
 );
 
@@ -63,14 +70,14 @@ const PLACES = [
 
 const OPERATOR_PLACES = [
   ["/fleet", "Fleet"],
-  ["/people", "People"],
+  ["/users", "Users"],
 ] as const;
 
 function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string }) {
   const places = [
     ...PLACES.filter(([address]) => viewer || address === "/models"),
     ...(viewer?.operator ? OPERATOR_PLACES : []),
-    ["/docs", "API"],
+    ["/docs", "Docs"],
   ];
   return (
     <nav class="places" aria-label="Main">
@@ -95,7 +102,7 @@ const Menu = ({ viewer: { user } }: { viewer: Viewer }) => (
     </summary>
     <div class="menu-items">
       <a href="/account">Profile</a>
-      <a href="/account/security">Sign-in and security</a>
+      <a href="/account/security">Security</a>
       <a href="/account/usage">Usage</a>
       <Form action="/sign-out">
         <button type="submit" class="plain">

@@ -32,7 +32,7 @@ export const Markdown = ({ text }: { text: string }) => {
         <pre tabindex={0}>{shown}</pre>
       )}
       {shown.length < text.length && (
-        <p class="quiet">The rest of this text is too long to show here. The API has all of it.</p>
+        <p class="quiet">This text is too long to show in full. Use the API to read all of it.</p>
       )}
     </div>
   );

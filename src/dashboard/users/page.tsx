@@ -26,9 +26,9 @@ interface Somebody {
 }
 
 const SIGN_UP = {
-  open: "Everybody may make an account (SIGN_UP is open).",
-  invitation: "New accounts are by invitation (SIGN_UP is invitation).",
-  closed: "Nobody may make an account (SIGN_UP is closed); invitations are for new passwords only.",
+  open: "Anyone can create an account (SIGN_UP is open).",
+  invitation: "New accounts require an invitation (SIGN_UP is invitation).",
+  closed: "Sign-up is closed (SIGN_UP is closed). Invitations can only reset passwords.",
 } as const;
 
 export const PeoplePage = ({
@@ -47,39 +47,39 @@ export const PeoplePage = ({
   signUp: Settings["signUp"];
 }) => (
   <>
-    <h1>People</h1>
+    <h1>Users</h1>
     <p>{SIGN_UP[signUp]}</p>
     {link !== undefined && (
       <section class="shown-once" aria-labelledby="link-title">
-        <h2 id="link-title">Give them this link</h2>
-        <p>It is shown this once, works once, and for seven days.</p>
-        <Copy text={link} label="Copy the link" />
+        <h2 id="link-title">Share this invitation link</h2>
+        <p>It is shown only once, can be used once and expires in seven days.</p>
+        <Copy text={link} label="Copy link" />
       </section>
     )}
     <section aria-labelledby="invite-title">
-      <h2 id="invite-title">Invite somebody</h2>
-      <Form action="/people/invitations" class="narrow">
+      <h2 id="invite-title">Invite a user</h2>
+      <Form action="/users/invitations" class="narrow">
         <Problem draft={drafts.invitation} />
         <TextField
           name="note"
-          label="For whom"
+          label="Recipient"
           maxlength={100}
           required
           draft={drafts.invitation}
         />
         <TextField
           name="username"
-          label="An existing user"
-          hint="Their username. For a user made over the API who is to sign in here, or one who has lost the password: they are told who made the link."
+          label="Existing user"
+          hint="Username of someone who was created through the API and needs to sign in, or who lost their password. They see who created the link."
           draft={drafts.invitation}
         />
-        <Submit>Make the invitation</Submit>
+        <Submit>Create invitation</Submit>
       </Form>
     </section>
     <section aria-labelledby="open-title">
-      <h2 id="open-title">Open invitations</h2>
+      <h2 id="open-title">Pending invitations</h2>
       {invitations.length === 0 ? (
-        <p class="hint">There are none.</p>
+        <p class="hint">No pending invitations.</p>
       ) : (
         <List invitations={invitations} />
       )}
@@ -87,16 +87,16 @@ export const PeoplePage = ({
     <section aria-labelledby="operators-title">
       <h2 id="operators-title">Operators</h2>
       <p class="hint">
-        Whoever has proved at <a href="/set-up">/set-up</a> to hold the present OPERATOR_TOKEN. With
-        another token all of them have to prove it again.
+        Users who confirmed the current OPERATOR_TOKEN at <a href="/set-up">/set-up</a>. When the
+        token changes, they must confirm it again.
       </p>
       <People
         label="Operators"
         people={operators}
         action={({ id, username }) => (
           <Form
-            action={`/people/operators/${id}/demote`}
-            data-confirm={`Demote ${username}? They are an operator again when they prove to hold OPERATOR_TOKEN.`}
+            action={`/users/operators/${id}/demote`}
+            data-confirm={`Demote ${username}? They can become an operator again with OPERATOR_TOKEN.`}
           >
             <Submit kind="quiet">Demote</Submit>
           </Form>
@@ -106,29 +106,29 @@ export const PeoplePage = ({
     <section aria-labelledby="suspended-title">
       <h2 id="suspended-title">Suspended accounts</h2>
       {suspended.length === 0 ? (
-        <p class="hint">There are none.</p>
+        <p class="hint">No suspended accounts.</p>
       ) : (
         <People
           label="Suspended accounts"
           people={suspended}
           action={({ username }) => (
-            <Form action={`/people/suspensions/${username}/end`}>
-              <Submit kind="quiet">Give it back</Submit>
+            <Form action={`/users/suspensions/${username}/end`}>
+              <Submit kind="quiet">Restore</Submit>
             </Form>
           )}
         />
       )}
-      <Form action="/people/suspensions" class="narrow">
+      <Form action="/users/suspensions" class="narrow">
         <Problem draft={drafts.suspension} />
         <TextField
           name="suspend"
-          label="Suspend an account"
-          hint="Its username. Within ten seconds its tokens are refused and its sessions and streams end; what it runs is canceled. Models and files stay."
+          label="Account to suspend"
+          hint="Its username. Within 10 seconds its tokens stop working, its sessions and streams end, and its predictions are canceled. Models and files are kept."
           autocomplete="off"
           required
           draft={drafts.suspension}
         />
-        <Submit kind="danger">Suspend it</Submit>
+        <Submit kind="danger">Suspend account</Submit>
       </Form>
     </section>
   </>
@@ -139,9 +139,9 @@ const List = ({ invitations }: { invitations: Invitation[] }) => (
     <table class="stacks">
       <thead>
         <tr>
-          <th scope="col">For whom</th>
-          <th scope="col">Becomes</th>
-          <th scope="col">Ends</th>
+          <th scope="col">Recipient</th>
+          <th scope="col">User</th>
+          <th scope="col">Expires</th>
           <th scope="col">
             <span class="unseen">Actions</span>
           </th>
@@ -151,16 +151,16 @@ const List = ({ invitations }: { invitations: Invitation[] }) => (
         {invitations.map(({ id, note, username, recovers, expires_at }) => (
           <tr>
             <th scope="row">{note}</th>
-            <td data-label="Becomes">
-              {username ?? "a new user"}
-              {recovers && ", with a new password"}
+            <td data-label="User">
+              {username ?? "New user"}
+              {recovers && " (password reset)"}
             </td>
-            <td data-label="Ends">
+            <td data-label="Expires">
               <Time at={expires_at} />
             </td>
             <td class="end">
-              <Form action={`/people/invitations/${id}/withdraw`}>
-                <Submit kind="quiet">Withdraw</Submit>
+              <Form action={`/users/invitations/${id}/withdraw`}>
+                <Submit kind="quiet">Revoke</Submit>
               </Form>
             </td>
           </tr>

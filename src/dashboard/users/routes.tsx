@@ -1,4 +1,4 @@
-/** `/people`: who operates the deployment, whose account is suspended, and who is invited. */
+/** `/users`: who operates the deployment, whose account is suspended, and who is invited. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { createInvitation, suspension } from "../../protocol/sign-in.ts";
 import { checked } from "../../routes/context.ts";
@@ -12,8 +12,8 @@ import { blank, fieldsOf, submit, textOf } from "../form.ts";
 import { type Drafts, PeoplePage } from "./page.tsx";
 
 export const peoplePages = pages()
-  .get("/people", operatorsOnly, (c) => show(c, {}))
-  .post("/people/invitations", operatorsOnly, async (c) => {
+  .get("/users", operatorsOnly, (c) => show(c, {}))
+  .post("/users/invitations", operatorsOnly, async (c) => {
     const {
       done: token,
       draft,
@@ -31,32 +31,32 @@ export const peoplePages = pages()
     }
     return show(c, {}, `${c.var.origin}/sign-up#invitation=${token}`);
   })
-  .post("/people/invitations/:id/withdraw", operatorsOnly, async (c) => {
+  .post("/users/invitations/:id/withdraw", operatorsOnly, async (c) => {
     await withdrawInvitation(c.var.services, c.req.param("id"));
-    return done(c, "The invitation is withdrawn.", "/people");
+    return done(c, "Invitation revoked.", "/users");
   })
-  .post("/people/operators/:id/demote", operatorsOnly, async (c) => {
+  .post("/users/operators/:id/demote", operatorsOnly, async (c) => {
     const id = c.req.param("id");
     await demote(c.var.services, id);
     // This page is not for them any more.
-    if (id === viewerOf(c).user.id) return done(c, "You are no operator any more.", "/set-up");
-    return done(c, "They are no operator any more.", "/people");
+    if (id === viewerOf(c).user.id) return done(c, "You are no longer an operator.", "/set-up");
+    return done(c, "Operator demoted.", "/users");
   })
-  .post("/people/suspensions", operatorsOnly, async (c) => {
+  .post("/users/suspensions", operatorsOnly, async (c) => {
     const { draft, status } = await submit(c, async (form) => {
       const fields = { username: textOf(form, "suspend") };
       const { username } = checked(suspension, fields, "body");
       if (username === viewerOf(c).user.username)
-        throw invalid(["body", "suspend"], "This is you.");
+        throw invalid(["body", "suspend"], "You cannot suspend your own account.");
       await suspend(c.var.services, username);
     });
-    if (!draft) return done(c, "The account is suspended, and what it ran is canceled.", "/people");
+    if (!draft) return done(c, "Account suspended. Its predictions are canceled.", "/users");
     c.status(status);
     return show(c, { suspension: draft });
   })
-  .post("/people/suspensions/:username/end", operatorsOnly, async (c) => {
+  .post("/users/suspensions/:username/end", operatorsOnly, async (c) => {
     await restore(c.var.services, c.req.param("username"));
-    return done(c, "The account is its user's again.", "/people");
+    return done(c, "Account restored.", "/users");
   });
 
 /** @param link of the invitation that was just made: it is not shown again. */
@@ -77,5 +77,5 @@ async function show(c: PageContext, drafts: Partial<Drafts>, link?: string) {
       signUp={services.settings.signUp}
     />
   );
-  return c.render(page, { title: "People" });
+  return c.render(page, { title: "Users" });
 }

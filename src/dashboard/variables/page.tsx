@@ -23,17 +23,17 @@ export const VariablesPage = ({ model, viewer, rows, chosen, draft }: PageProps)
     {rows.length === 0 ? (
       <Empty title="No variables yet">
         <p>
-          Keys and tokens that the containers of this model need: they find them in their
-          environment. Set one below, and name it in the next{" "}
-          <a href={modelAddress(model, "/versions/new")}>version</a> (over the API, in{" "}
-          <code>variable_names</code> of its configuration): a version gets those that it names.
+          Variables hold keys and tokens that the containers of this model need in their
+          environment. Set one below, then list it in the next{" "}
+          <a href={modelAddress(model, "/versions/new")}>version</a> (in the API:{" "}
+          <code>configuration.variable_names</code>). A version gets only the variables it lists.
         </p>
       </Empty>
     ) : (
       <>
         <p class="hint">
-          The containers of this model find them in their environment, those that their version
-          names. Values are kept encrypted, and shown to nobody.
+          Containers get the variables that their version lists, in their environment. Values are
+          encrypted and never shown again.
         </p>
         <Table model={model} rows={rows} />
       </>
@@ -47,7 +47,7 @@ const Table = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
     <thead>
       <tr>
         <th scope="col">Name</th>
-        <th scope="col">Set</th>
+        <th scope="col">Last set</th>
         <th scope="col">
           {model.latest_version ? `Version ${model.latest_version.number}` : "Latest version"}
         </th>
@@ -75,7 +75,7 @@ const Row = ({
     <th scope="row">
       <code>{name}</code>
     </th>
-    <td data-label="Set">
+    <td data-label="Last set">
       {updated_at === null ? <span class="status warning">not set</span> : <Time at={updated_at} />}
     </td>
     <td data-label="Latest version">{wordsOf(model, wanted, updated_at !== null)}</td>
@@ -91,7 +91,7 @@ const Row = ({
         {updated_at !== null && (
           <Form
             action={modelAddress(model, `/variables/${name}/delete`)}
-            data-confirm={`Delete ${name}? Its value is gone for good, and runs that begin from now on go without it.`}
+            data-confirm={`Delete ${name}? Its value cannot be recovered, and new predictions run without it.`}
           >
             <button type="submit" class="danger" aria-label={`Delete ${name}`}>
               Delete
@@ -104,14 +104,14 @@ const Row = ({
 );
 
 function wordsOf({ latest_version }: DetailedModelRow, wanted: boolean, isSet: boolean): string {
-  if (!latest_version) return "none is published";
-  if (!wanted) return "does not name it";
-  return isSet ? "gets it" : "wants it, runs without";
+  if (!latest_version) return "none published";
+  if (!wanted) return "not listed";
+  return isSet ? "listed" : "listed, but not set";
 }
 
 /** A value is never shown again: not even what was typed a moment ago and refused. */
 function SetForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
-  const hint = "Up to 32,768 characters, in several lines if need be.";
+  const hint = "Up to 32,768 characters. Can span several lines.";
   return (
     <section class="set-variable" aria-labelledby="set-title">
       <h2 id="set-title">Set a variable</h2>
@@ -120,7 +120,7 @@ function SetForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
         <TextField
           name="variable_name"
           label="Name"
-          hint="Capitals, digits and '_', as in HF_TOKEN. One that is set already gets the new value."
+          hint="Uppercase letters, digits and '_', as in HF_TOKEN. Setting an existing variable replaces its value."
           value={chosen}
           maxlength={100}
           pattern="[A-Z_][A-Z0-9_]*"
@@ -142,7 +142,7 @@ function SetForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
             required
           />
         </Field>
-        <Submit>Set the variable</Submit>
+        <Submit>Set variable</Submit>
       </Form>
     </section>
   );

@@ -51,7 +51,7 @@ export const variablePages = pages()
     }
     return done(
       c,
-      `${variable} is deleted. Runs that begin from now on go without it.`,
+      `${variable} deleted. New predictions run without it.`,
       `/models/${owner}/${name}/variables`,
     );
   });
@@ -59,11 +59,11 @@ export const variablePages = pages()
 /** A version never changes: one that does not name the variable never gets it. */
 function afterSetting(name: string, { latest_version: version }: DetailedModelRow): string {
   if (version?.configuration.variable_names?.includes(name))
-    return `${name} is set. Runs that begin from now on get it, everywhere within 10 s.`;
+    return `${name} set. New predictions get it within 10 seconds.`;
   const who = version
-    ? `Version ${version.number} does not name it`
+    ? `Version ${version.number} does not list it`
     : "No version is published yet";
-  return `${name} is set. ${who}: the next that has it among its variables gets it.`;
+  return `${name} set. ${who}: publish one that lists it.`;
 }
 
 /** @throws ProblemError not_found, forbidden */

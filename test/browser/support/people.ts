@@ -9,7 +9,7 @@ export const emailOf = (username: string) => `${username}@example.com`;
 export async function signUp(visitor: Visitor, username: string): Promise<void> {
   await visitor.open("/sign-up");
   await fillAccount(visitor, username);
-  await visitor.page.getByRole("button", { name: "Make the account" }).click();
+  await visitor.page.getByRole("button", { name: "Create account" }).click();
   await visitor.arrives("/");
 }
 
@@ -23,7 +23,7 @@ export async function setUp(
   await visitor.page.getByLabel("Operator token").fill(operatorToken);
   await fillAccount(visitor, username);
   await visitor.page.getByRole("button", { name: "Set up" }).click();
-  await visitor.page.getByText("This deployment is yours").waitFor();
+  await visitor.page.getByText("You are now an operator of this deployment").waitFor();
   await visitor.look();
 }
 
@@ -35,7 +35,7 @@ export async function signIn(
 ): Promise<void> {
   const { page } = visitor;
   if (new URL(page.url()).pathname !== "/sign-in") await visitor.open("/sign-in");
-  await page.getByLabel("E-mail").fill(emailOf(username));
+  await page.getByLabel("Email").fill(emailOf(username));
   await page.getByLabel("Password").fill(password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
@@ -51,6 +51,6 @@ export async function signOut(visitor: Visitor): Promise<void> {
 export async function fillAccount({ page }: Visitor, username: string): Promise<void> {
   await page.getByLabel("Username").fill(username);
   await page.getByLabel(/^Name/).fill(`${username} of the tests`);
-  await page.getByLabel("E-mail").fill(emailOf(username));
+  await page.getByLabel("Email").fill(emailOf(username));
   await page.getByLabel("Password").fill(PASSWORD);
 }

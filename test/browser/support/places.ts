@@ -47,7 +47,7 @@ export const PLACES: Record<string, Place[]> = {
   "/sign-in": [page(["nobody"], "/sign-in", "/sign-in?error=access_denied")],
   "/sign-up": [page(everybody, "/sign-up")],
   "/set-up": [page(everybody, "/set-up")],
-  "/people": [page(operators, "/people")],
+  "/users": [page(operators, "/users")],
 
   "/fleet": [{ ...page(operators, "/fleet"), live: true }],
   "/fleet/tokens": [page(operators, "/fleet/tokens")],

@@ -114,21 +114,24 @@ describe("of an account that is suspended", () => {
     await suspend(person);
     await restore(person);
     const back = await signedInAgain(person);
-    expect((await back.look("/people")).status).toBe(404);
+    expect((await back.look("/users")).status).toBe(404);
   });
 });
 
 test("operators suspend on the people page, but not themselves", async () => {
   const { visitor, username } = await newOperator();
   const person = await newPerson();
-  const at = (name: string) => visitor.send("/people/suspensions", { suspend: name });
-  expect((await at(person.username)).location).toBe("/people");
+  const at = (name: string) => visitor.send("/users/suspensions", { suspend: name });
+  expect((await at(person.username)).location).toBe("/users");
   await eventually(async () => expect((await whoAmI(person.client)).status).toBe(401));
-  const list = (await visitor.look("/people")).html;
-  expect(list).toContain(`action="/people/suspensions/${person.username}/end"`);
+  const list = (await visitor.look("/users")).html;
+  expect(list).toContain(`action="/users/suspensions/${person.username}/end"`);
   const oneself = await at(username);
-  expect([oneself.status, oneself.html]).toEqual([422, expect.stringContaining("This is you.")]);
+  expect([oneself.status, oneself.html]).toEqual([
+    422,
+    expect.stringContaining("You cannot suspend your own account."),
+  ]);
   expect((await at(unique("nobody"))).status).toBe(404);
-  await visitor.send(`/people/suspensions/${person.username}/end`);
+  await visitor.send(`/users/suspensions/${person.username}/end`);
   expect((await whoAmI(person.client)).status).toBe(200);
 });

@@ -56,12 +56,12 @@ test("calls that send and keep bytes, and how addresses are asked for", () => {
   expect(put).toContain("--data-binary @part");
   expect(put).toContain("Content-Type: application/octet-stream");
   expect(put).not.toContain("Bearer");
-  expect(put).toContain('<span class="access">signed address</span>');
-  expect(put).toContain("the bytes themselves");
+  expect(put).toContain('<span class="access">signed URL</span>');
+  expect(put).toContain("raw bytes");
   const read = callOf("readFile");
   expect(read).toContain("curl -O &#39;");
   expect(read).toContain("Bearer $AUSPEX_TOKEN");
-  expect(read).toContain('<span class="access">signed address or access token</span>');
+  expect(read).toContain('<span class="access">signed URL or access token</span>');
 });
 
 test.each([

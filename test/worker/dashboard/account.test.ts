@@ -56,7 +56,7 @@ describe("the profile", () => {
       urls: FILLED.urls.split("\n"),
     });
     const { html } = await visitor.look("/account");
-    expect(html).toContain("Your profile is saved.");
+    expect(html).toContain("Profile saved.");
     expect(fieldsIn(html)).toMatchObject({ company: "Engines &amp; Sons", urls: FILLED.urls });
     await visitor.send("/account", { username, ...FILLED, bio: "", urls: "" });
     expect(await profileOf(username)).toMatchObject({ bio: "", urls: [] });
@@ -209,7 +209,7 @@ describe("usage", () => {
   it("says what to do where nothing has run", async () => {
     const { visitor } = await signedUp();
     const { html } = await visitor.look("/account/usage");
-    expect(html).toContain("Nothing has run in the last 30 days");
+    expect(html).toContain("No predictions in the last 30 days");
     expect(html).toContain('href="/models"');
     expect(html).not.toContain("<svg");
   });
@@ -257,7 +257,7 @@ describe("deleting the account", () => {
 
   it("needs the password", async () => {
     const { visitor, username } = await signedUp();
-    expect((await visitor.look("/account/delete")).html).toContain("Your password");
+    expect((await visitor.look("/account/delete")).html).toContain("Password</label>");
     for (const password of ["", "not the password"]) {
       const { status, html } = await visitor.send("/account/delete", { username, password });
       expect(status).toBe(422);
@@ -276,7 +276,7 @@ describe("deleting the account", () => {
         Date.now() - minutes * 60_000,
         email,
       );
-    expect((await visitor.look("/account/delete")).html).not.toContain("Your password");
+    expect((await visitor.look("/account/delete")).html).not.toContain("Password</label>");
     await age(15);
     const old = await visitor.send("/account/delete", { username });
     expect([old.status, old.html]).toEqual([403, expect.stringContaining("last 15 minutes")]);
@@ -294,7 +294,7 @@ describe("deleting the account", () => {
     const { location, headers } = await visitor.send("/account/delete", fields);
     expect(location).toBe("/");
     expect(headers.getSetCookie().join()).toMatch(/session_token=;[^,]*Max-Age=0/);
-    expect((await visitor.look("/")).html).toContain("Your account is deleted");
+    expect((await visitor.look("/")).html).toContain("Account deleted.");
     for (const [name, value] of cookies) visitor.cookies.set(name, value);
     expect((await visitor.look("/account")).location).toMatch(/^\/sign-in/);
     expect((await client.json<User>("GET", "/v1/user")).status).toBe(401);

@@ -87,13 +87,13 @@ describe("a runner", () => {
     expect(text).toContain("2 × NVIDIA L40S, 16 cores, 128 GB · process engine");
     expect(text).toContain(`version ${version}`);
     expect(text).not.toContain("out of date");
-    expect(text).toContain("seen in the last minute");
+    expect(text).toContain("seen less than a minute ago");
     expect(text).toContain("2 of 3 busy");
     expect(text).toContain("load 40.0 of 16");
     expect(html).toContain('<meter value="16" max="16"');
     expect(text).toContain("32 of 128 GB");
-    expect(text).toContain("GPU 1 97 %, 40 of 45 GB");
-    expect(text).toContain("GPU 2 0 %, 0.0 of 45 GB");
+    expect(text).toContain("GPU 1 97%, 40 of 45 GB");
+    expect(text).toContain("GPU 2 0%, 0.0 of 45 GB");
     expect(text).toContain("Warm ada/story:3, ada/story:12, ada/sums:1");
     for (const id of running) expect(text).toContain(`…${id.slice(-8)}`);
     expect(html).not.toContain('href="/predictions/');
@@ -120,7 +120,7 @@ describe("a runner", () => {
     const { runner } = await registered(undefined, { version: "0.0.1" });
     const html = partOf(await look(), "li", runner.id);
     const text = textOf(html);
-    expect(text).toContain(`It is 0.0.1, this deployment has ${version}.`);
+    expect(text).toContain(`It runs version 0.0.1; this deployment serves ${version}.`);
     expect(text).toContain(COMMAND);
     expect(text).toContain(`${FETCH} npm install --global ./${FILE}`);
   });
@@ -137,19 +137,19 @@ describe("a runner", () => {
       expect(textOf(await look(location))).toContain(says);
     };
     expect(await actions()).toBe("drain");
-    await act("drain", `${name} takes no more work`);
+    await act("drain", `${name} is draining`);
     expect(await actions()).toBe("resume");
-    expect(textOf(partOf(await look(), "li", runner.id))).toContain("ready is to drain");
+    expect(textOf(partOf(await look(), "li", runner.id))).toContain("ready drain requested");
     await runner.tell({ state: "draining" });
-    expect(textOf(partOf(await look(), "li", runner.id))).not.toContain("is to drain");
-    await act("resume", `${name} takes work again`);
+    expect(textOf(partOf(await look(), "li", runner.id))).not.toContain("drain requested");
+    await act("resume", `${name} will take work again`);
     expect(await shown(runner.id)).toMatchObject({ draining: false });
     const refused = await visitor.send(`/fleet/runners/${runner.id}/remove`);
     expect(refused.status).toBe(409);
     expect(textOf(refused.html)).toContain("drain it and stop its process first");
     await runner.tell({ state: "stopped" });
     expect(await actions()).toBe("remove");
-    await act("remove", "The runner is removed.");
+    await act("remove", "Runner removed.");
     expect(await look()).not.toContain(runner.id);
   });
 
@@ -175,14 +175,14 @@ test("a class that predictions wait for in vain asks for a runner, and says for 
   advance(75);
   const text = textOf(partOf(await look(), "section", world.hardware));
   expect(text).toMatch(/Ready 0 Slots 0 Running 0 Waiting 1 Longest wait 1 min 15 s Median wait –/);
-  expect(text).toContain("Predictions wait for it, and no runner serves it.");
+  expect(text).toContain("Predictions are waiting, but no runner serves this hardware.");
   const gone = await world.runner();
   await gone.tell({ state: "stopped" });
   expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
-    "Predictions wait for it, and none of its runners takes work",
+    "Predictions are waiting, but all its runners are offline, draining or set aside.",
   );
   const runner = await world.runner();
-  expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("wait for it");
+  expect(textOf(partOf(await look(), "section", world.hardware))).not.toContain("are waiting");
   await runner.take();
   await eventually(async () =>
     expect(textOf(partOf(await look(), "section", world.hardware))).toContain(
@@ -235,7 +235,7 @@ describe("a runner token", () => {
     const [, id] = /action="\/fleet\/tokens\/([\w-]+)\/revoke"/.exec(list) ?? [];
     const revoked = await visitor.send(`/fleet/tokens/${id}/revoke`);
     expect(revoked.location).toBe("/fleet/tokens");
-    expect(textOf(await look("/fleet/tokens"))).toContain("The token is revoked.");
+    expect(textOf(await look("/fleet/tokens"))).toContain("Token revoked.");
     advance(11);
     expect((await runner.tell()).status).toBe(401);
   });
@@ -250,7 +250,7 @@ describe("a runner token", () => {
 
   test.each([
     ["a name", { name: "" }, 'id="name-issue"'],
-    ["a class", { hardware: [""] }, "Tick at least one class."],
+    ["a class", { hardware: [""] }, "Select at least one hardware class."],
     ["a class that there is", { hardware: "no-such" }, "no-such"],
   ])("needs %s", async (_, fields, says) => {
     const { status, html } = await make(fields);
@@ -285,7 +285,7 @@ describe("a class of machines", () => {
     const changed = await visitor.send(`/fleet/hardware/${identifier}`, changes);
     expect(changed.location).toBe("/fleet/hardware");
     expect(textOf(await look("/fleet/hardware"))).toContain(
-      `${identifier} NVIDIA L40S 1 GPU of 48 GB, 32 cores, 128 GB Change`,
+      `${identifier} NVIDIA L40S 1 GPU of 48 GB, 32 cores, 128 GB Edit`,
     );
     await visitor.send(`/fleet/hardware/${identifier}/delete`);
     expect(await named()).not.toContainEqual(expect.objectContaining({ identifier }));

@@ -137,8 +137,8 @@ test("footnotes lead to each other, and to nothing else of the page", () => {
 test("a long text is cut, and says so", () => {
   const html = htmlOf(`${"word ".repeat(20_000)}end`);
   expect(html.length).toBeLessThan(33_000);
-  expect(html).toContain("The API has all of it.");
-  expect(htmlOf("word")).not.toContain("The API has all of it.");
+  expect(html).toContain("Use the API to read all of it.");
+  expect(htmlOf("word")).not.toContain("Use the API to read all of it.");
 });
 
 test.each([

@@ -63,7 +63,7 @@ describe("a model", () => {
       cover_image_url: "https://example.com/cover.png",
     });
     expect(path).toBe(`/models/${username}/story`);
-    expect((await visitor.look(path)).html).toContain("Publish its first version next");
+    expect((await visitor.look(path)).html).toContain("Next, publish its first version");
 
     const { html, status } = await new Visitor().look(path);
     expect(status).toBe(200);
@@ -74,13 +74,13 @@ describe("a model", () => {
     expect(html).toContain('href="https://example.com/source" rel="nofollow ugc noopener"');
     expect(html).not.toContain("cover.png");
     expect(html).not.toContain("/settings");
-    expect(textOf(html)).toContain("Runs 0");
-    expect(textOf(html)).toContain("There is no version to run yet");
+    expect(textOf(html)).toContain("Predictions 0");
+    expect(textOf(html)).toContain("No version yet");
 
     const { html: list } = await new Visitor().look(`/models?category=${category}`);
     expect(list).toContain(`href="${path}"`);
     const { html: none } = await new Visitor().look(`/models?category=${unique("none")}`);
-    expect(textOf(none)).toContain("No model is like that");
+    expect(textOf(none)).toContain("No models match these filters");
     const { html: found } = await new Visitor().look(`/models?q=${username}`);
     expect(found).toContain(`href="${path}"`);
   });
@@ -135,11 +135,11 @@ describe("a model", () => {
     const { visitor, username, path } = await owner();
     const refused = await visitor.send(`${path}/delete`, { typed_name: "stori" });
     expect(refused.status).toBe(422);
-    expect(issueOf(refused.html, "typed_name")).toContain("type story to delete it");
+    expect(issueOf(refused.html, "typed_name")).toContain("Type story to confirm.");
     const deleted = await visitor.send(`${path}/delete`, { typed_name: "story" });
     expect(deleted.location).toBe(`/models?owner=${username}`);
     const { html } = await visitor.look(`/models?owner=${username}`);
-    expect(textOf(html)).toContain("story is deleted.");
+    expect(textOf(html)).toContain("story deleted.");
     expect(textOf(html)).toContain("You have no models yet");
     expect((await visitor.look(path)).status).toBe(404);
   });
@@ -276,7 +276,7 @@ describe("a version", () => {
     expect(text).toContain("array of string");
     expect(text).toContain("OpenAI chat completions");
     expect(text).toContain("HF_TOKEN, SEED");
-    expect(text).toContain("4 in one container");
+    expect(text).toContain("4 per container");
     expect((await new Visitor().look(`${path}/versions`)).html).toContain("Faster");
 
     const { html: api } = await new Visitor().look(`${path}/api`);
@@ -307,14 +307,14 @@ describe("a version", () => {
   it("tells everybody whose runs share its container", async () => {
     const { visitor, path } = await owner();
     const said = async (page: string) =>
-      /Container shared with ([A-Z][\w’ ]+?) (?:[A-Z]|Delete)/.exec(
+      /Container sharing ([A-Z][\w’ ]+?) (?:[A-Z]|Delete)/.exec(
         textOf((await new Visitor().look(path + page)).html),
       )?.[1];
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     await visitor.send(`${path}/versions/new`, { ...NEW_VERSION, isolation: "prediction" });
-    expect(await said("/versions/1")).toBe("Everybody’s runs of this version");
-    expect(await said("/versions/2")).toBe("No other run");
-    expect(await said("")).toBe("No other run");
+    expect(await said("/versions/1")).toBe("Shared by all accounts");
+    expect(await said("/versions/2")).toBe("Separate for each prediction");
+    expect(await said("")).toBe("Separate for each prediction");
   });
 
   it("tells everybody whom its container reaches", async () => {
@@ -326,18 +326,18 @@ describe("a version", () => {
     await send({});
     await send({ egress: "none" });
     await send({ egress: "hosts", egress_hosts: "huggingface.co\r\n*.hf.co" });
-    expect(await said("/versions/1")).toContain("Container reaches The public internet");
-    expect(await said("/versions/2")).toContain("Container reaches Nothing");
-    expect(await said("/versions/3")).toContain("Container reaches huggingface.co, *.hf.co");
-    expect(await said("")).toContain("Container reaches huggingface.co, *.hf.co");
+    expect(await said("/versions/1")).toContain("Network access Public internet");
+    expect(await said("/versions/2")).toContain("Network access No network");
+    expect(await said("/versions/3")).toContain("Network access huggingface.co, *.hf.co");
+    expect(await said("")).toContain("Network access huggingface.co, *.hf.co");
     const { html } = await visitor.look(`${path}/versions/new`);
     expect(html).toMatch(/value="hosts" checked=""/);
     expect(html).toContain("huggingface.co\n*.hf.co");
   });
 
   it.each([
-    ["hf.co https://huggingface.co", "not 'https://huggingface.co': a host name"],
-    ["", "Name one at least."],
+    ["hf.co https://huggingface.co", "'https://huggingface.co': a host name"],
+    ["", "Enter at least one host."],
     [Array.from({ length: 51 }, (_, n) => `n${n}.example.com`).join("\n"), "at most 50 items"],
   ])("is told at its hosts what is wrong with them", async (egress_hosts, words) => {
     const { visitor, path } = await owner();
@@ -373,7 +373,7 @@ describe("a version", () => {
     ["output", "[]", ""],
     ["timeout_seconds", "soon", "finite number"],
     ["max_concurrency", "0", "greater than or equal to 1"],
-    ["variable_names", "HF_TOKEN lower case", "not 'lower': capitals"],
+    ["variable_names", "HF_TOKEN lower case", "'lower': capitals"],
     ["image", "elsewhere.example.com/story", "is not below"],
     ["hardware_identifier", "abacus", "there is no 'abacus'"],
   ])("is not published with a wrong %s: %s", async (field, value, words) => {
@@ -407,8 +407,10 @@ describe("a model that is running", () => {
     await visitor.send(`${path}/versions/new`, NEW_VERSION);
     const client = await newClient(username);
     await client.create({ model: `${username}/story`, input: {} });
-    expect(textOf((await visitor.look(path)).html)).toContain("Runs 1");
-    expect(textOf((await visitor.look(`/models?owner=${username}`)).html)).toContain("1 run ");
+    expect(textOf((await visitor.look(path)).html)).toContain("Predictions 1");
+    expect(textOf((await visitor.look(`/models?owner=${username}`)).html)).toContain(
+      "1 prediction ",
+    );
     const model = await visitor.send(`${path}/delete`, { typed_name: "story" });
     expect(model.status).toBe(409);
     expect(textOf(model.html)).toContain("are under way. Make it private");

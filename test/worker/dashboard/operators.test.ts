@@ -12,12 +12,12 @@ afterEach(() => {
   settings.operatorToken = env.OPERATOR_TOKEN;
 });
 
-const isOperator = async (visitor: Visitor) => (await visitor.look("/people")).status === 200;
+const isOperator = async (visitor: Visitor) => (await visitor.look("/users")).status === 200;
 
 it("are listed, and nobody else is", async () => {
   const [one, two] = [await newOperator(), await newOperator()];
   const other = await signedUp();
-  const { html } = await one.visitor.look("/people");
+  const { html } = await one.visitor.look("/users");
   const [, list = ""] = /aria-label="Operators"(.*?)<\/table>/s.exec(html) ?? [];
   for (const { username } of [one, two]) expect(list).toContain(username);
   expect(list).not.toContain(other.username);
@@ -26,8 +26,8 @@ it("are listed, and nobody else is", async () => {
 it("can be demoted, and prove it again", async () => {
   const [one, two] = [await newOperator(), await newOperator()];
   expect(await isOperator(two.visitor)).toBe(true);
-  const demote = `/people/operators/${two.user_id}/demote`;
-  expect((await one.visitor.send(demote)).location).toBe("/people");
+  const demote = `/users/operators/${two.user_id}/demote`;
+  expect((await one.visitor.send(demote)).location).toBe("/users");
   expect(await isOperator(two.visitor)).toBe(false);
   expect((await two.visitor.look("/fleet")).status).toBe(404);
   expect((await one.visitor.send(demote)).status).toBe(409);
@@ -37,21 +37,21 @@ it("can be demoted, and prove it again", async () => {
 
 it("who demote themselves are not left at a page that is none of theirs any more", async () => {
   const { visitor, user_id } = await newOperator();
-  const { location = "" } = await visitor.send(`/people/operators/${user_id}/demote`);
+  const { location = "" } = await visitor.send(`/users/operators/${user_id}/demote`);
   const { status, html } = await visitor.look(location);
   expect(status).toBe(200);
-  expect(html).toContain("You are no operator any more.");
+  expect(html).toContain("You are no longer an operator.");
 });
 
 it("are none any more when OPERATOR_TOKEN is another, until they have proved to hold that", async () => {
   const { visitor, username } = await newOperator();
   settings.operatorToken = "another-operator-token";
   expect(await isOperator(visitor)).toBe(false);
-  expect((await visitor.look("/set-up")).html).toContain("becomes an operator");
+  expect((await visitor.look("/set-up")).html).toContain("will become an operator");
   const old = await visitor.send("/set-up", { operator_token: env.OPERATOR_TOKEN });
   expect(old.html).toContain("The operator token is wrong");
   await visitor.send("/set-up", { operator_token: settings.operatorToken });
-  expect((await visitor.look("/people")).html).toContain(username);
+  expect((await visitor.look("/users")).html).toContain(username);
   settings.operatorToken = undefined;
   expect(await isOperator(visitor)).toBe(false);
 });

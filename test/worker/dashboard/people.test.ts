@@ -8,7 +8,7 @@ import { operator, unique } from "../support/world.ts";
 
 const { settings } = servicesOf(env);
 
-const NO_LONGER = "That invitation does not work any more";
+const NO_LONGER = "This invitation is no longer valid";
 
 const newcomer = () => {
   const username = unique("ben");
@@ -18,10 +18,10 @@ const newcomer = () => {
 /** The link of an invitation, as it is shown to the operator who makes it. */
 async function invite(fields: { note: string; username?: string }): Promise<string> {
   const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
-  const { html } = await visitor.send("/people/invitations", fields);
+  const { html } = await visitor.send("/users/invitations", fields);
   const [, link] = /<code>(https:[^<]+)<\/code>/.exec(html) ?? [];
   expect(link, html).toBeDefined();
-  expect((await visitor.look("/people")).html).not.toContain(String(link));
+  expect((await visitor.look("/users")).html).not.toContain(String(link));
   const { pathname, search, hash } = new URL(String(link));
   // What a request has is in logs.
   expect([pathname, search]).toEqual(["/sign-up", ""]);
@@ -46,10 +46,12 @@ describe("where sign-up is by invitation", () => {
   // An operator is made before the door closes: they prove it by their token, whatever is open.
   it("nobody comes in without one", async () => {
     const visitor = new Visitor();
-    expect((await visitor.look("/sign-up")).html).toContain("New accounts here are by invitation");
+    expect((await visitor.look("/sign-up")).html).toContain(
+      "You need an invitation to create an account",
+    );
     const { status, html } = await visitor.send("/sign-up", newcomer());
     expect(status).toBe(403);
-    expect(html).toContain("by invitation");
+    expect(html).toContain("You need an invitation to create an account");
     const madeUp = await visitor.send("/sign-up", { ...newcomer(), invitation: "ausi_x" });
     expect(madeUp.status).toBe(403);
   });
@@ -80,7 +82,7 @@ describe("where sign-up is by invitation", () => {
     settings.signUp = "invitation";
     const visitor = new Visitor();
     const { html } = await opened(visitor, token);
-    expect(html).toContain("You are invited: Ben of the lab.");
+    expect(html).toContain("Invitation for Ben of the lab.");
     const invitation = token;
     expect((await visitor.send("/sign-up", { ...newcomer(), invitation })).status).toBe(303);
     const again = await new Visitor().send("/sign-up", { ...newcomer(), invitation });
@@ -127,7 +129,7 @@ describe("where sign-up is by invitation", () => {
     settings.signUp = "invitation";
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 7 * 86_400_000 + 1_000 });
     const { html } = await opened(new Visitor(), token);
-    expect(html).not.toContain("You are invited");
+    expect(html).not.toContain("Invitation for");
     expect(html).toContain(NO_LONGER);
   });
 
@@ -135,13 +137,13 @@ describe("where sign-up is by invitation", () => {
     settings.signUp = "open";
     const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
     const note = unique("Ben");
-    const { html } = await visitor.send("/people/invitations", { note });
+    const { html } = await visitor.send("/users/invitations", { note });
     const [, token = ""] = /#invitation=(ausi_\w+)<\/code>/.exec(html) ?? [];
     const [, action = ""] = new RegExp(`${note}</th>.*?action="([^"]+)"`).exec(html) ?? [];
-    expect((await visitor.send(action)).location).toBe("/people");
+    expect((await visitor.send(action)).location).toBe("/users");
     expect((await visitor.send(action)).status).toBe(409);
     settings.signUp = "invitation";
-    expect((await opened(new Visitor(), token)).html).not.toContain("You are invited");
+    expect((await opened(new Visitor(), token)).html).not.toContain("Invitation for");
   });
 });
 
@@ -183,25 +185,25 @@ describe("an invitation for a user who is there", () => {
     const { username, email } = await signedUp();
     const operator = await signedUpOperator(env.OPERATOR_TOKEN);
     const fields = { note: "Lost it", username };
-    const { html: shown } = await operator.visitor.send("/people/invitations", fields);
+    const { html: shown } = await operator.visitor.send("/users/invitations", fields);
     const [, invitation = ""] = /invitation=(ausi_\w+)/.exec(shown) ?? [];
     const password = "another long password";
     // Whoever has the link: the operator, for all that anybody knows.
     await new Visitor().send("/sign-up", { invitation, password });
     const visitor = new Visitor();
     await visitor.send("/sign-in", { email, password });
-    const told = "this account got a new password by a link that an operator had made";
+    const told = "with a link that an operator created";
     for (const page of ["/tokens", "/models"])
       expect((await visitor.look(page)).html).toContain(told);
     const { html } = await visitor.look("/account/security");
-    expect(html).toContain(`Made by ${operator.username} on`);
+    expect(html).toContain(`Created by ${operator.username} on`);
     const [, until = ""] = /name="until" value="(\d+)"/.exec(html) ?? [];
     await visitor.send("/account/security/recoveries/read", { until: String(Number(until) - 1) });
     expect((await visitor.look("/tokens")).html).toContain(told);
     await visitor.send("/account/security/recoveries/read", { until });
     expect((await visitor.look("/tokens")).html).not.toContain(told);
     expect((await visitor.look("/account/security")).html).toContain(
-      `Made by ${operator.username} on`,
+      `Created by ${operator.username} on`,
     );
   });
 
@@ -245,7 +247,7 @@ describe("an invitation for a user who is there", () => {
 
   it("says so when there is no such user", async () => {
     const { visitor } = await signedUpOperator(env.OPERATOR_TOKEN);
-    const { status, html } = await visitor.send("/people/invitations", {
+    const { status, html } = await visitor.send("/users/invitations", {
       note: "Nobody",
       username: unique("nobody"),
     });

@@ -64,7 +64,7 @@ describe("the page", () => {
     expect(html).toContain("1 to 50");
     expect(html).toMatch(/<option value="&quot;small&quot;" selected="">small<\/option>/);
     expect(control(html, "boolean-3")).toContain("checked");
-    expect(html).toContain("Nothing has run here yet");
+    expect(html).toContain("No prediction yet");
   });
 
   it("shows the call as code, with the address that it was asked at", async () => {
@@ -112,7 +112,7 @@ describe("the page", () => {
     expect(html).toContain(`/models/${username}/${name}/versions/new`);
     const stranger = await signedUp();
     const other = await stranger.visitor.look(`/models/${username}/${name}/playground`);
-    expect(other.html).toContain("Its owner has not published one");
+    expect(other.html).toContain("The owner has not published a version");
   });
 
   it("is not there for a model that is not, or not for them", async () => {
@@ -410,11 +410,11 @@ describe("a run that is opened again", () => {
     await client.ok("DELETE", `/v1/models/${model}/versions/1`);
     const page = `/models/${model}/playground?run=${body.id}`;
     const deleted = await visitor.look(page);
-    expect(deleted.html).toContain("It ran with version 1; this is version 2.");
+    expect(deleted.html).toContain("This prediction ran version 1. The form is for version 2.");
     expect(deleted.html).toContain("before</textarea>");
     await client.ok("DELETE", `/v1/predictions/${body.id}`);
     const removed = await visitor.look(page);
-    expect(removed.html).toContain("The input of this run is removed");
+    expect(removed.html).toContain("The input of this prediction was removed");
   });
 });
 

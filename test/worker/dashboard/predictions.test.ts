@@ -55,7 +55,7 @@ describe("the list", () => {
     expect(await listed(who, `?model=${encodeURIComponent(who.model)}`)).toEqual([second, first]);
     expect(await listed(who, `?model=${other.model}&statuses=pending`)).toEqual([body.id]);
     const { html } = await who.visitor.look(`/predictions?model=${other.model}&statuses=failed`);
-    expect(html).toContain("None of these");
+    expect(html).toContain("No predictions match these filters");
     expect(html).toContain(`value="${other.model}"`);
     expect(html).toMatch(/value="failed" checked/);
   });
@@ -64,7 +64,7 @@ describe("the list", () => {
     const { visitor } = await signedUp();
     const { status, html } = await visitor.look("/predictions?model=%3Cb%3E");
     expect(status).toBe(200);
-    expect(html).toContain("Write it as owner/name.");
+    expect(html).toContain("Enter it as owner/name.");
     expect(html).toContain('value="&lt;b&gt;"');
   });
 
@@ -74,7 +74,7 @@ describe("the list", () => {
       const { visitor } = await signedUp();
       const { status, html } = await visitor.look(`/predictions${query}`);
       expect(status).toBe(400);
-      expect(html).toContain("This address is of no page of the list.");
+      expect(html).toContain("This page of the list does not exist.");
     },
   );
 
@@ -147,7 +147,7 @@ describe("cancelling", () => {
     const { status, location } = await who.visitor.send(`/predictions/${id}/cancel`);
     expect([status, location]).toEqual([303, `/predictions/${id}`]);
     const { html } = await who.visitor.look(`/predictions/${id}`);
-    expect(html).toContain("The prediction is being cancelled.");
+    expect(html).toContain("Canceling the prediction.");
     expect(html).toContain('<span class="status canceled">canceled</span>');
   });
 
@@ -158,7 +158,7 @@ describe("cancelling", () => {
     expect((await who.visitor.call("POST", `/predictions/${id}/cancel`)).status).toBe(200);
     expect(await channel.next()).toMatchObject({ type: "cancel" });
     const { html } = await who.visitor.look(`/predictions/${id}`);
-    expect(html).toContain("is being cancelled");
+    expect(html).toContain(">canceling<");
     expect(html).not.toContain("data-cancel");
   });
 
@@ -224,7 +224,7 @@ describe("removing its data", () => {
     await who.visitor.send(`/predictions/${id}/delete`);
     const { status, html } = await who.visitor.look(`/predictions/${id}`);
     expect(status).toBe(200);
-    expect(html).toContain("Input, output and log of it are removed.");
+    expect(html).toContain("The input, output and logs were removed.");
     expect(html).toContain('<span class="status succeeded">');
     expect(html).not.toMatch(/tarts|stolen|Run again|Remove data/);
     expect((await who.client.get(id)).data_removed).toBe(true);
@@ -249,7 +249,7 @@ describe("webhooks", () => {
     const { html } = await who.visitor.look(`/predictions/${id}`);
     expect(html).toContain(addressOf(path));
     expect(html).not.toContain("key=hidden");
-    expect(html).toContain("1 try");
+    expect(html).toContain("1 attempt");
     expect(html).toMatch(/: 200 after \d+ ms/);
     const [, action = "", receiver = ""] =
       /action="(\/predictions\/[^"]+\/redeliver)".*?name="receiver" value="([^"]+)"/s.exec(html) ??
@@ -259,7 +259,7 @@ describe("webhooks", () => {
     expect([status, location]).toEqual([303, `/predictions/${id}`]);
     await eventually(async () => {
       const page = await who.visitor.look(`/predictions/${id}`);
-      expect(page.html).toContain("2 tries");
+      expect(page.html).toContain("2 attempts");
     });
     const wrong = await who.visitor.send(action, { receiver: crypto.randomUUID() });
     expect(wrong.status).toBe(404);

@@ -79,7 +79,7 @@ describe("what it was given", () => {
   it("is left out when it is too large for a page", async () => {
     const who = await newCustomer();
     const html = await page(who, await who.waiting({ input: { text: "z".repeat(300_000) } }));
-    expect(html).toContain("It is too large for a page.");
+    expect(html).toContain("The input is too large to show here.");
     expect(html).not.toContain("zzz");
   });
 });

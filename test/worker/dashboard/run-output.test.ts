@@ -120,7 +120,7 @@ describe("what a model puts out", () => {
       const html = await view(who, id);
       expect(html).toContain(`<div class="out text">${beginning}`);
       expect(html).toMatch(
-        /data-more="true">There is more than a page can show. <a href="\/predictions\/[\w-]+\/json">/,
+        /data-more="true">The output is too large to show in full. <a href="\/predictions\/[\w-]+\/json">/,
       );
       expect(html.length).toBeLessThan(60_000);
     }
@@ -132,7 +132,7 @@ describe("what a model puts out", () => {
     expect(html.length).toBeLessThan(5_000);
     expect(html).toContain(`<pre tabindex="0" data-from="0">${"[".repeat(120)}`);
     const long = await shown([{ vector: Array(20_000).fill(0.5) }]);
-    expect(long).toMatch(/too much to be unfolded here. <a href="\/predictions\/[\w-]+\/json">/);
+    expect(long).toMatch(/Too large to expand here. <a href="\/predictions\/[\w-]+\/json">/);
   });
 
   it("is a tree, whose long lists and inner parts are folded", async () => {
@@ -240,6 +240,6 @@ describe("what a model of the vendora convention says", () => {
 
   it("that is nothing is said to be nothing", async () => {
     const html = await said(piece({ role: "assistant", content: "" }), { choices: [], usage: {} });
-    expect(html).toContain("It has put out nothing.");
+    expect(html).toContain("The model returned no output.");
   });
 });

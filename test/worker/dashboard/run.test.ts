@@ -23,7 +23,7 @@ describe("while it goes on", () => {
     const html = await view(who, await who.waiting());
     expect(html).not.toContain("<html");
     expect(html).toContain("data-live");
-    expect(html).toContain("There is none yet.");
+    expect(html).toContain("No output yet.");
     expect(stepsIn(html)).toEqual([
       "Created: past",
       "Queued: current",
@@ -39,7 +39,7 @@ describe("while it goes on", () => {
     const who = await newCustomer();
     const id = await who.waiting();
     const said = async () =>
-      /class="([^"]*)">No runner has taken it yet/.exec(await view(who, id))?.[1];
+      /class="([^"]*)">Waiting for a runner\./.exec(await view(who, id))?.[1];
     // Client code need not be there: the page says it by itself then.
     expect(await said()).toBe("hint in-20-s");
     vi.setSystemTime(Date.now() + 21_000);
@@ -59,7 +59,7 @@ describe("while it goes on", () => {
       { event: "setup", data: { phase: "pulling", progress: 0.5, logs: "half\n" } },
     ]);
     const html = await view(who, id);
-    expect(html).toContain("Fetching the image, 50 %");
+    expect(html).toContain("Pulling the image, 50%");
     expect(html).toMatch(/<progress max="1" value="0.5"/);
     expect(textIn(html, "data-logs=")).toBe("\nhalf\n");
     expect(stepsIn(html)).toContain("Setup: current");
@@ -74,11 +74,11 @@ describe("while it goes on", () => {
     vi.setSystemTime(Date.now() + 31_000);
     await runDurableObjectAlarm(await objectOf(id));
     const html = await view(who, id);
-    expect(html).toContain("The runner of attempt 1 was lost: attempt 2 waits for another.");
-    expect(html).not.toContain("Fetching the image");
+    expect(html).toContain("The runner of attempt 1 was lost. Attempt 2 is waiting for another.");
+    expect(html).not.toContain("Pulling the image");
     expect(stepsIn(html)).toEqual([
       "Created: past",
-      "Attempt 1, lost: past",
+      "Attempt 1 (lost): past",
       "Queued: current",
       "Setup: ahead",
       "Running: ahead",
@@ -88,7 +88,7 @@ describe("while it goes on", () => {
     await (await who.runner()).work();
     const again = await view(who, id);
     expect(again).toContain("The runner of attempt 1 was lost.");
-    expect(stepsIn(again)).toContain("Attempt 1, lost: past");
+    expect(stepsIn(again)).toContain("Attempt 1 (lost): past");
     expect(stepsIn(again)).toContain("Running: current");
   });
 
@@ -212,7 +212,7 @@ describe("when it has ended", () => {
     const html = await view(who, id);
     expect(html).toContain(`<div class="out text">${part}${part}</div>`);
     expect(html).not.toMatch(/yy|end<\/div>/);
-    expect(html).toMatch(/data-more="true">There is more than a page can show/);
+    expect(html).toMatch(/data-more="true">The output is too large to show in full/);
     const response = await who.visitor.fetch(`/predictions/${id}/json`, {});
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toEqual(await who.client.get(id));
@@ -226,7 +226,7 @@ describe("when it has ended", () => {
     await channel.report([{ event: "logs", data: lines }]);
     await channel.succeed();
     const html = await view(who, id);
-    expect(html).toContain("300 earlier lines are not shown here");
+    expect(html).toContain("300 earlier lines are not shown");
     expect(textIn(html, "data-logs=")).toMatch(/^\nline 300\n/);
   });
 
@@ -239,6 +239,6 @@ describe("when it has ended", () => {
     }
     await channel.succeed();
     const html = await view(who, id);
-    expect(html).toContain('data-logs-hidden="true">The beginning of this line is not shown here');
+    expect(html).toContain('data-logs-hidden="true">The beginning of this line is not shown');
   });
 });

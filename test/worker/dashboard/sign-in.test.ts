@@ -184,12 +184,12 @@ describe("attempts", () => {
 describe("operators", () => {
   it("are those who have proved to hold OPERATOR_TOKEN", async () => {
     const { visitor } = await signedUp();
-    expect((await visitor.look("/people")).status).toBe(404);
+    expect((await visitor.look("/users")).status).toBe(404);
     const wrong = await visitor.send("/set-up", { operator_token: "x".repeat(30) });
     expect(wrong.html).toContain("The operator token is wrong");
-    expect((await visitor.look("/people")).status).toBe(404);
+    expect((await visitor.look("/users")).status).toBe(404);
     const person = await signedUpOperator(env.OPERATOR_TOKEN);
-    expect((await person.visitor.look("/people")).status).toBe(200);
+    expect((await person.visitor.look("/users")).status).toBe(200);
   });
 
   it("make their account while they set up", async () => {

@@ -105,13 +105,13 @@ describe("making a token", () => {
 
   it.each([
     [{ expires: "date", expires_at: "2020-01-01" }, "it is in the past"],
-    [{ expires: "date", expires_at: "" }, "Choose the day"],
+    [{ expires: "date", expires_at: "" }, "Choose a date"],
     [{ expires: "date", expires_at: "soon" }, "valid datetime"],
-    [{ expires: "8" }, "Choose when it expires"],
+    [{ expires: "8" }, "Choose when the token expires"],
     [{ name: " " }, "at least 1 character"],
     [{ scopes: [] }, "at least 1 item"],
     [{ scopes: ["everything"] }, "&#39;read&#39;, &#39;write&#39; or &#39;predict&#39;"],
-    [{ models_for: "" }, "Choose which models it is for"],
+    [{ models_for: "" }, "Choose which models the token can use"],
     [
       { models_for: "some", models: "story" },
       "&#39;story&#39; is no &lt;model_owner&gt;/&lt;model_name&gt;",
@@ -133,7 +133,7 @@ describe("a token for some models", () => {
     const fields = { ...USUAL, models_for: "some", models };
     const { status, html } = await visitor.send("/tokens", fields);
     expect(status).toBe(422);
-    expect(html).toMatch(/id="models-issue">\s*Name a model, or tick one of yours\./);
+    expect(html).toMatch(/id="models-issue">\s*Enter a model, or select one of yours\./);
     expect(shownIn(html)).toBeUndefined();
     expect(await rowsOf(username)).toEqual(before);
   });
@@ -214,7 +214,7 @@ describe("revoking", () => {
     expect([status, location]).toEqual([303, "/tokens"]);
     expect(await statusOf(client)).toBe(401);
     const { html } = await visitor.look("/tokens");
-    expect(html).toContain("The token is revoked");
+    expect(html).toContain("Token revoked");
     expect(html).not.toContain(`/tokens/${row?.id}/revoke`);
   });
 

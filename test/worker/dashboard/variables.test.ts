@@ -55,7 +55,7 @@ describe("the page", () => {
   it("tells which are set, and what the latest version makes of them", async () => {
     await setVariable(client, model, "OLD_KEY");
     expect(rowsIn((await visitor.look(page)).html)).toEqual([
-      ["OLD_KEY", expect.stringMatching(TIME), "none is published"],
+      ["OLD_KEY", expect.stringMatching(TIME), "none published"],
     ]);
     await setVariable(client, model, "HF_TOKEN");
     await publish(client, model, { configuration: { variable_names: ["OLD_KEY"] } });
@@ -63,9 +63,9 @@ describe("the page", () => {
     await publish(client, model, { configuration });
     const { html } = await visitor.look(page);
     expect(rowsIn(html)).toEqual([
-      ["API_KEY", "not set", "wants it, runs without"],
-      ["HF_TOKEN", expect.stringMatching(TIME), "gets it"],
-      ["OLD_KEY", expect.stringMatching(TIME), "does not name it"],
+      ["API_KEY", "not set", "listed, but not set"],
+      ["HF_TOKEN", expect.stringMatching(TIME), "listed"],
+      ["OLD_KEY", expect.stringMatching(TIME), "not listed"],
     ]);
     expect(html).toContain("Version 2");
     // What is not set cannot be deleted.
@@ -88,7 +88,7 @@ describe("the form", () => {
     const sent = await visitor.send(page, { variable_name: " HF_TOKEN ", value: SECRET });
     expect([sent.status, sent.location]).toEqual([303, page]);
     const { html } = await visitor.look(page);
-    expect(html).toContain("HF_TOKEN is set.");
+    expect(html).toContain("HF_TOKEN set.");
     expect(rowsIn(html)).toEqual([["HF_TOKEN", expect.stringMatching(TIME), expect.any(String)]]);
     expect(html).not.toContain(SECRET);
     expect(JSON.stringify([...sent.headers])).not.toContain(SECRET);
@@ -100,16 +100,14 @@ describe("the form", () => {
       return /role="status">([^<]*)/.exec((await visitor.look(page)).html)?.[1];
     };
     expect(await said()).toBe(
-      "HF_TOKEN is set. No version is published yet: the next that has it among its variables gets it.",
+      "HF_TOKEN set. No version is published yet: publish one that lists it.",
     );
     await publish(client, model, { configuration: { variable_names: ["OTHER"] } });
     expect(await said()).toBe(
-      "HF_TOKEN is set. Version 1 does not name it: the next that has it among its variables gets it.",
+      "HF_TOKEN set. Version 1 does not list it: publish one that lists it.",
     );
     await publish(client, model, { configuration: { variable_names: ["HF_TOKEN"] } });
-    expect(await said()).toBe(
-      "HF_TOKEN is set. Runs that begin from now on get it, everywhere within 10 s.",
-    );
+    expect(await said()).toBe("HF_TOKEN set. New predictions get it within 10 seconds.");
   });
 
   it("sets it anew, and another one for what is not there yet", async () => {
@@ -171,7 +169,7 @@ describe("deleting", () => {
     await visitor.look(page);
     const sent = await visitor.send(`${page}/HF_TOKEN/delete`);
     expect([sent.status, sent.location]).toEqual([303, page]);
-    expect((await visitor.look(page)).html).toContain("HF_TOKEN is deleted.");
+    expect((await visitor.look(page)).html).toContain("HF_TOKEN deleted.");
     expect(await listVariables(client, model)).toEqual([]);
   });
 

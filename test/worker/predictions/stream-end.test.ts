@@ -221,7 +221,7 @@ test("a page's ends with the session", async () => {
   await channel.report([output("two")]);
   expect(await heard(events)).toMatchObject({
     event: "problem",
-    data: { detail: "You are not signed in any more." },
+    data: { detail: "You are signed out." },
   });
   expect(await events.next()).toBeUndefined();
 });

@@ -42,7 +42,7 @@ export const newToken = async ({ visitor }: Person) => {
 };
 
 export const newInvitation = async ({ visitor }: Person) => {
-  await visitor.send("/people/invitations", { note: "Grace", username: "" });
+  await visitor.send("/users/invitations", { note: "Grace", username: "" });
   return newest("invitations");
 };
 

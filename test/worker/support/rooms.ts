@@ -97,20 +97,20 @@ export const ROOMS: Record<string, Room> = {
   "POST /set-up": { ...open, ends: true, form: () => ({ operator_token: env.OPERATOR_TOKEN }) },
   "POST /sign-out": { ...open, ends: true },
 
-  "GET /people": operators,
-  "POST /people/invitations": {
+  "GET /users": operators,
+  "POST /users/invitations": {
     ...operators,
     answers: 200,
     form: () => ({ note: "Grace", username: "" }),
   },
-  "POST /people/invitations/:id/withdraw": { ...operators, place: newInvitation },
-  "POST /people/operators/:id/demote": { ...operators, place: newOperatorPlace },
-  "POST /people/suspensions": {
+  "POST /users/invitations/:id/withdraw": { ...operators, place: newInvitation },
+  "POST /users/operators/:id/demote": { ...operators, place: newOperatorPlace },
+  "POST /users/suspensions": {
     ...operators,
     place: newUserPlace,
     form: ({ username = "" }) => ({ suspend: username }),
   },
-  "POST /people/suspensions/:username/end": { ...operators, place: newSuspended },
+  "POST /users/suspensions/:username/end": { ...operators, place: newSuspended },
 
   [`GET ${SECURITY}`]: each,
   [`POST ${SECURITY}/password`]: {

@@ -37,11 +37,11 @@ export class ChosenFile {
     const bar = document.createElement("progress");
     bar.max = size;
     bar.value = 0;
-    bar.setAttribute("aria-label", `Upload of ${name}`);
+    bar.setAttribute("aria-label", `Uploading ${name}`);
     const left = document.createElement("small");
     this.#state.replaceChildren(bar, left);
     this.#button.textContent = "Cancel";
-    this.#button.setAttribute("aria-label", `Cancel the upload of ${name}`);
+    this.#button.setAttribute("aria-label", `Cancel upload of ${name}`);
     this.#sending = new AbortController();
     try {
       const url = await upload(this.#file, {
@@ -66,7 +66,7 @@ export class ChosenFile {
 
   #leave(): void {
     if (this.#sending) {
-      this.#sending.abort(new Error(`The upload of ${this.name} was cancelled: nothing has run.`));
+      this.#sending.abort(new Error(`The upload of ${this.name} was canceled. Nothing was run.`));
       return;
     }
     this.row.remove();

@@ -98,9 +98,9 @@ export class PlaygroundForm {
       const read = readInput(this.raw.value);
       if ("fault" in read) return read.fault;
       const form = filled(this.#fields, read.input);
-      if (!form) return "There are names in it that the form has no fields for.";
+      if (!form) return "The JSON has fields that the form does not.";
       const other = form.find(({ kind }, n) => kind !== this.#fields[n]?.kind);
-      if (other) return `The form cannot show '${other.name}' as it is.`;
+      if (other) return `The form cannot show this value of '${other.name}'.`;
       for (const [n, { text }] of form.entries()) this.#setText(n, text);
     }
     for (const panel of this.element.querySelectorAll<HTMLFieldSetElement>(".play-fields")) {

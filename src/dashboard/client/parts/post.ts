@@ -25,7 +25,7 @@ export async function post(url: string, body?: unknown, signal?: AbortSignal): P
     if (response.status === 403 && (await renewToken())) response = await send(tokenIn(document));
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Error("Auspex cannot be reached. Look at your connection, then try again.");
+    throw new Error("Cannot reach Auspex. Check your connection and try again.");
   }
   if (response.ok) return response;
   throw new Error(wordsIn(await response.json().catch(() => undefined)));
@@ -56,7 +56,7 @@ function wordsIn(body: unknown): string {
     }
     if ("message" in body && typeof body.message === "string") return body.message;
   }
-  return "That did not work. Load the page again, then try once more.";
+  return "Something went wrong. Reload the page and try again.";
 }
 
 function issueText(issue: unknown): string {

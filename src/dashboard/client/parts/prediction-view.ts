@@ -36,9 +36,9 @@ const LOST_MS = 8_000;
 /** Between the tries to learn how it has ended. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
-const SIGNED_OUT = "You are signed out. Sign in, then load the page again.";
-const LOST = "The connection is lost. Load the page again to see how it goes on.";
-const END_LOST = "It has ended. Load the page again to see how.";
+const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
+const LOST = "Connection lost. Reload the page to see progress.";
+const END_LOST = "The prediction has finished. Reload the page to see the result.";
 
 class LiveRun {
   readonly #root: HTMLElement;
@@ -101,7 +101,7 @@ class LiveRun {
       // It comes back by itself, from where it was.
       else
         this.#losing ??= window.setTimeout(
-          () => this.#problem("The connection is lost. Trying again …"),
+          () => this.#problem("Connection lost. Reconnecting…"),
           LOST_MS,
         );
     };
@@ -233,7 +233,7 @@ class LiveRun {
     if (!button) return;
     event.preventDefault();
     button.disabled = true;
-    button.textContent = "Cancelling …";
+    button.textContent = "Canceling…";
     try {
       await post(event.target.action);
       this.#step();
@@ -259,8 +259,9 @@ class LiveRun {
 
 /** What a change of the status says of an attempt that came to nothing. */
 function goneText(data: Json): string | undefined {
-  if (fieldOf(data, "lost") !== undefined) return "Its runner was lost: it waits for another.";
-  if (fieldOf(data, "returned") !== undefined) return "It was handed back: it waits for another.";
+  if (fieldOf(data, "lost") !== undefined) return "The runner was lost. Waiting for another.";
+  if (fieldOf(data, "returned") !== undefined)
+    return "The runner returned the prediction. Waiting for another.";
   return undefined;
 }
 

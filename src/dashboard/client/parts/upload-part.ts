@@ -5,7 +5,7 @@ export class PartRefused extends Error {
   readonly status: number;
 
   constructor(status: number) {
-    super(`A part of the file was refused (${status}). Try again, or reload the page first.`);
+    super(`The upload failed (${status}). Reload the page and try again.`);
     this.status = status;
   }
 
@@ -34,7 +34,7 @@ export const putPart = (
       resolve(etag);
     };
     request.onerror = () =>
-      reject(new Error("The connection broke while the file was sent. Try again."));
+      reject(new Error("The connection was lost during the upload. Try again."));
     request.onabort = () => reject(signal.reason);
     request.onloadend = () => signal.removeEventListener("abort", abort);
     signal.addEventListener("abort", abort);

@@ -18,7 +18,7 @@ interface Way {
  * @throws Error whose message can be shown; what `signal` was aborted with
  */
 export async function upload(file: File, way: Way): Promise<string> {
-  if (file.size === 0) throw new Error(`${file.name} is empty: choose another file.`);
+  if (file.size === 0) throw new Error(`${file.name} is empty. Choose another file.`);
   const begun: Upload = await answer("/uploads", factsOf(file), way.signal);
   try {
     const etags = await sendAll(file, begun, way);
@@ -84,7 +84,7 @@ async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }:
 
 async function addressesOf(id: string): Promise<string[]> {
   const response = await fetch(`/uploads/${id}`, { headers: { accept: "application/json" } });
-  if (!response.ok) throw new Error("The upload is given up. Choose the file once more.");
+  if (!response.ok) throw new Error("The upload has expired. Choose the file again.");
   const { urls }: Upload = await response.json();
   return urls;
 }

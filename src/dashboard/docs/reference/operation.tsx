@@ -31,11 +31,11 @@ export function Operation({ document, one }: Props) {
         <Access operation={operation} />
       </p>
       <Request operation={operation} schemas={schemas} />
-      <h4>Call</h4>
+      <h4>Example request</h4>
       <pre>
         <code>{curlOf(one, base, schemas)}</code>
       </pre>
-      <h4>Answers</h4>
+      <h4>Responses</h4>
       <Answers answers={operation.responses ?? {}} schemas={schemas} />
     </Article>
   );
@@ -51,10 +51,10 @@ export const Posted = ({
 }) => (
   <Article operation={operation}>
     <p class="endpoint">
-      <Method method="post" /> <code>your address</code>
+      <Method method="post" /> <code>your URL</code>
     </p>
     <Request operation={operation} schemas={schemas} />
-    <h4>Your answer</h4>
+    <h4>Your response</h4>
     <Answers answers={operation.responses ?? {}} schemas={schemas} />
   </Article>
 );
@@ -80,7 +80,7 @@ function Request({ operation, schemas }: { operation: OperationObject; schemas: 
       {named.length > 0 && <Parameters parameters={named} />}
       {requestBody && "content" in requestBody && (
         <>
-          <h4>Body</h4>
+          <h4>Request body</h4>
           <Media content={requestBody.content} schemas={schemas} />
         </>
       )}
@@ -96,7 +96,7 @@ export const Method = ({ method }: { method: string }) => (
 function Access({ operation }: { operation: OperationObject }) {
   const signature = signatureOf(operation);
   if (signature) {
-    const ways = signature.required ? "signed address" : "signed address or access token";
+    const ways = signature.required ? "signed URL" : "signed URL or access token";
     return <span class="access">{ways}</span>;
   }
   const ways = operation.security ?? [{ accessToken: [] }];
@@ -113,7 +113,7 @@ const Parameters = ({ parameters }: { parameters: Parameter[] }) => (
         <tr>
           <th scope="col">Name</th>
           <th scope="col">Type</th>
-          <th scope="col">What it is</th>
+          <th scope="col">Description</th>
         </tr>
       </thead>
       <tbody>
@@ -152,7 +152,7 @@ const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => 
               · <Type schema={schema} />
             </>
           )}
-          {isBytes(schema) && "· the bytes themselves"}
+          {isBytes(schema) && "· raw bytes"}
         </p>
         <Fields schema={resolved(schema, schemas)} />
         {example !== undefined && (

@@ -39,7 +39,7 @@ export function ReferencePage({
       </head>
       <body>
         <a class="skip" href="#main">
-          Skip to the reference
+          Skip to content
         </a>
         <header>
           <p class="title">
@@ -54,7 +54,7 @@ export function ReferencePage({
           <main id="main" tabindex={-1}>
             <h1>{info.title} API</h1>
             <p class="base">
-              Paths are below <code>{document.servers?.[0]?.url}</code>
+              Base URL: <code>{document.servers?.[0]?.url}</code>
             </p>
             <section class="introduction">
               <Prose text={info.description ?? ""} />

@@ -119,7 +119,7 @@ function Nested({ schema, Text }: Props<Schema>) {
   if (!isInline(inner) || !inner.properties) return null;
   return (
     <details>
-      <summary>fields</summary>
+      <summary>Fields</summary>
       <Fields schema={inner} Text={Text} />
     </details>
   );
