@@ -113,12 +113,12 @@ it("is deleted once its owner means it: a version after a question, the model by
   await page.getByText("No version yet").waitFor();
 
   await visitor.open("/models/lewis/hare/settings");
-  await page.getByLabel("Its name, hare").fill("rabbit");
+  await page.getByLabel("Type hare to confirm").fill("rabbit");
   visitor.expects(422, "/models/lewis/hare/delete");
   await page.getByRole("button", { name: "Delete hare" }).click();
-  await page.getByText("type hare to delete it").waitFor();
+  await page.getByText("Type hare to confirm.").waitFor();
   await visitor.look();
-  await page.getByLabel("Its name, hare").fill("hare");
+  await page.getByLabel("Type hare to confirm").fill("hare");
   await page.getByRole("button", { name: "Delete hare" }).click();
   await visitor.arrives("/models?owner=lewis");
   await page.getByText("You have no models yet").waitFor();

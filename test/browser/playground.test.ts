@@ -80,7 +80,7 @@ it("a large file goes in parts, shows how far it is, and can be stopped", async 
     });
   await limit(1_000_000);
   await runButton(visitor).click();
-  const bar = page.getByRole("progressbar", { name: "Upload of noise.png" });
+  const bar = page.getByRole("progressbar", { name: "Uploading noise.png" });
   await vi.waitFor(
     async () => {
       const [value, max] = await bar.evaluate((one: HTMLProgressElement) => [one.value, one.max]);
@@ -90,8 +90,8 @@ it("a large file goes in parts, shows how far it is, and can be stopped", async 
     { timeout: 10_000, interval: 100 },
   );
   await visitor.look();
-  await page.getByRole("button", { name: "Cancel the upload of noise.png" }).click();
-  await page.getByText("The upload of noise.png was cancelled: nothing has run.").waitFor();
+  await page.getByRole("button", { name: "Cancel upload of noise.png" }).click();
+  await page.getByText("The upload of noise.png was canceled. Nothing was run.").waitFor();
   expect(page.url()).not.toContain("run=");
   await limit(-1);
   // A part whose address has expired meanwhile, and one that the service has no time for.
@@ -138,7 +138,7 @@ it("while files are sent nothing else begins, and nothing changes: what is shown
   });
   const asJson = page.getByRole("link", { name: "Edit as JSON" });
   await asJson.click();
-  await page.getByRole("button", { name: "Cancel the upload of sample.jpg" }).waitFor();
+  await page.getByRole("button", { name: "Cancel upload of sample.jpg" }).waitFor();
   await asJson.click();
   const image = page.getByLabel("image", { exact: true });
   for (const held of [image, width, page.getByLabel("Version"), runButton(visitor)])
@@ -256,7 +256,7 @@ it("what is typed is checked at once, and said below its field and to whoever do
   await image.fill("no address");
   await page.getByText("valid URL").first().waitFor();
   await image.fill("https://example.com/a.png");
-  const slider = page.getByLabel("Slider of width");
+  const slider = page.getByLabel("Slider for width");
   expect(await slider.getAttribute("data-unset")).toBeNull();
   await width.fill("");
   expect(await slider.getAttribute("data-unset")).toBe("");

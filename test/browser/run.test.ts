@@ -167,7 +167,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const tries = page.locator(".ledger summary");
     await tries.click();
     await page.locator(".ledger").getByText("delivered").waitFor();
-    expect(await tries.textContent()).toBe("2 tries");
+    expect(await tries.textContent()).toBe("2 attempts");
     // What was unfolded stays so.
     await page.locator(".ledger").getByText("200 after").waitFor();
     await receiver.close();

@@ -36,7 +36,7 @@ describe("where sign-up is open", () => {
     await page.getByRole("alert").waitFor();
     await visitor.look();
     await setUp(visitor, OPERATOR, OPERATOR_TOKEN);
-    await page.getByRole("link", { name: "People", exact: true }).click();
+    await page.getByRole("link", { name: "Users", exact: true }).click();
     await visitor.arrives("/users");
     await page.getByRole("link", { name: "Fleet", exact: true }).click();
     await visitor.arrives("/fleet");

@@ -63,7 +63,7 @@ it("a token for some models runs those, and says which when it is asked for anot
   const { page } = visitor;
   await visitor.open("/tokens");
   await openForm(visitor);
-  await page.getByLabel("Only selected models").check();
+  await page.getByLabel("Only specific models").check();
   await page.getByLabel("Selected models").fill(`${OPERATOR}/hello`);
   const client = new Client(site.url, await makeToken(visitor, "Hello alone"));
   const create = (model: string) =>
@@ -79,7 +79,7 @@ it("what is wrong with a token is said at its field, and what was typed is kept"
   const { page } = visitor;
   await visitor.open("/tokens");
   await page.getByLabel("Name", { exact: true }).fill("For a model that is none");
-  await page.getByLabel("Only selected models").check();
+  await page.getByLabel("Only specific models").check();
   await page.getByLabel("Selected models").fill("alan/nothing");
   visitor.expects(422, "/tokens");
   await page.getByRole("button", { name: "Create token" }).click();

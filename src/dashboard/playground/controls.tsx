@@ -181,7 +181,7 @@ function Numeric({ field, attributes }: InnerProps) {
       {input}
       <input
         type="range"
-        aria-label={`${label} slider`}
+        aria-label={`Slider for ${label}`}
         min={minimum}
         max={maximum}
         step={step}

@@ -43,7 +43,7 @@ export const requestOf = (form: FormData, now: number) => ({
 
 export const MODELS_FOR = [
   { value: "all", label: "All models", hint: "Yours and others', including future ones." },
-  { value: "some", label: "Only selected models" },
+  { value: "some", label: "Only specific models" },
 ];
 
 /** Those that are ticked and those that are written; null: for all, which has to be said. */
