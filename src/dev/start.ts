@@ -3,11 +3,13 @@
  * the process engine, the example models; then a prediction that streams into the terminal, and
  * one that makes a picture.
  */
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { bundle, ROOT } from "./bundle.ts";
+import { bundle } from "./bundle.ts";
 import { Client } from "./client.ts";
 import { assertFree, type Deployment, PortTaken, startDeployment } from "./deployment.ts";
+import { copyExamples } from "./examples.ts";
 import { makePicture } from "./picture.ts";
 import { type Relay, startRelay } from "./relay.ts";
 import { type RunnerProcess, startRunner } from "./runner.ts";
@@ -20,8 +22,9 @@ const USERNAME = "demo";
 /** As many as one container of the language models takes at a time. */
 const SLOTS = 32;
 const CONTAINERS = 8;
-const EXAMPLES = join(ROOT, "runner/examples");
-const SAMPLE = join(EXAMPLES, "duotone/sample.jpg");
+/** The complete examples: below the root, so that duotone finds its dependencies. */
+const MODELS = join(STATE_FOLDER, "models");
+const SAMPLE = join(MODELS, "duotone/sample.jpg");
 /** Cron, as in wrangler.toml: nobody else calls it here. */
 const SCHEDULE_MS = 60_000;
 const PARENT_CHECK_MS = 500;
@@ -97,13 +100,15 @@ async function main(): Promise<void> {
   const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
   if (user !== secrets.seed || !secrets.signedUp) await signUp(url, USERNAME, secrets);
   await writeSecrets({ ...secrets, seed: user, signedUp: true });
+  await rm(MODELS, { recursive: true, force: true });
+  await copyExamples(MODELS);
   runner = startRunner({
     url,
     token: user.runnerToken,
     name: "quickstart",
     hardware: "cpu",
     slots: SLOTS,
-    models: { owner: USERNAME, folder: EXAMPLES },
+    models: { owner: USERNAME, folder: MODELS },
     stateFolder: join(STATE_FOLDER, "runner"),
     environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
     // That models are not isolated here is said at the end, and not into the first story.
@@ -116,7 +121,7 @@ async function main(): Promise<void> {
     stopping = stop(1);
   });
   const client = new Client(url, user.token);
-  await publishModels(client, USERNAME, EXAMPLES);
+  await publishModels(client, USERNAME, MODELS);
   await showStream(client, `${USERNAME}/story`);
   const picture = await makePicture(client, `${USERNAME}/duotone`, SAMPLE);
   showPicture(picture, `${USERNAME}/duotone`);

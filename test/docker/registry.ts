@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { copyExample } from "../../src/dev/examples.ts";
 
 const run = promisify(execFile);
-const examples = fileURLToPath(new URL("../../runner/examples", import.meta.url));
 const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const base = fileURLToPath(new URL("base.sh", import.meta.url));
 
@@ -44,7 +44,7 @@ export async function buildExample(name: string, tag = `auspex-test/${name}`): P
   await run(base);
   const context = await mkdtemp(join(tmpdir(), "auspex-context-"));
   try {
-    await cp(join(examples, name), context, { recursive: true });
+    await copyExample(name, context);
     await installDependencies(context);
     await docker("build", "--quiet", "--tag", tag, context);
   } finally {

@@ -1,9 +1,8 @@
 /** The core of the journeys on real containers, from the examples' own Dockerfiles, pulled by digest. */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { listModels } from "../../runner/src/engines/process/model-folder.ts";
-import { ROOT } from "../../src/dev/bundle.ts";
+import { EXAMPLES } from "../../src/dev/examples.ts";
 import { publishModel } from "../../src/dev/seed.ts";
 import { model, version } from "../../src/protocol/model.ts";
 import { variable } from "../../src/protocol/variable.ts";
@@ -28,7 +27,7 @@ describe.runIf(dockerIsUp)("in containers", () => {
     world = await World.open({
       variables: { IMAGE_REGISTRY: registry.host },
       publish: async (owner) => {
-        for (const folder of await listModels(join(ROOT, "runner/examples"))) {
+        for (const folder of await listModels(EXAMPLES)) {
           const { digest } = await registry.push(folder.manifest.name, USERNAME);
           await publishModel(owner, USERNAME, { ...folder, digest });
         }

@@ -9,8 +9,10 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { folderDigest } from "../../runner/src/engines/process/model-folder.ts";
+import { tarball } from "../../runner/src/lib/tarball.ts";
+import { copyExample, exampleNames } from "../../src/dev/examples.ts";
 import { packRunner } from "../../src/dev/runner-package.ts";
-import { tarball } from "../../src/dev/tarball.ts";
 import {
   fetchCommand,
   packageAddress,
@@ -107,6 +109,11 @@ test("fetched by the fleet's command it is what was built, with what is in it; a
   expect(names).toEqual(expect.arrayContaining(["dockerode", "zod", "tar-stream"]));
   // Of dockerode's, but left out of the bundle.
   expect(names).not.toContain("ssh2");
+  for (const name of await exampleNames()) {
+    await copyExample(name, join(home, "examples", name));
+    const digest = await folderDigest(join(home, "examples", name));
+    expect(await folderDigest(join(home, "package/examples", name))).toBe(digest);
+  }
 });
 
 test("installed, it knows Docker", async () => {
@@ -134,10 +141,10 @@ test("installed, it knows Docker", async () => {
 // Why the command that says how to update names the version.
 test("npx starts again what it has from an address, and fetches what another address has", async () => {
   let served = "1.0.0";
-  const server = createServer((_, response) => {
+  const server = createServer(async (_, response) => {
     const manifest = { name: "auspex-runner", version: served, bin: "main.js" };
     response.end(
-      tarball("package", [
+      await tarball("package", [
         ["package.json", JSON.stringify(manifest)],
         ["main.js", `#!/usr/bin/env node\nconsole.log("${served}")`],
       ]),

@@ -1,14 +1,6 @@
 /** A world of its own for one file of journeys: a deployment with fresh state, a user, models, runners. */
 import { randomBytes } from "node:crypto";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +9,7 @@ import { z } from "zod";
 import { ROOT } from "../../../src/dev/bundle.ts";
 import { Client } from "../../../src/dev/client.ts";
 import { type Deployment, startDeployment } from "../../../src/dev/deployment.ts";
+import { copyExamples, SHARED } from "../../../src/dev/examples.ts";
 import { type Relay, startRelay } from "../../../src/dev/relay.ts";
 import type { RunnerOptions } from "../../../src/dev/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
@@ -77,7 +70,7 @@ export class World {
     try {
       const seeds = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);
       const owner = new Client(deployment.url, seeds.token);
-      const models = publish ? undefined : assembleModels(join(folder, "models"));
+      const models = publish ? undefined : await assembleModels(join(folder, "models"));
       if (models === undefined) await publish?.(owner);
       else await publishModels(owner, USERNAME, models);
       return new World(deployment, seeds, folder, models);
@@ -219,18 +212,15 @@ export class World {
   }
 }
 
-/** The examples and the models of the journeys in one folder; all of them speak by the same cog.mjs. */
-function assembleModels(folder: string): string {
-  const examples = join(ROOT, "runner/examples");
-  mkdirSync(folder);
-  // Where they find their dependencies, as they do in their place.
+/** The examples and the models of the journeys in one folder. */
+async function assembleModels(folder: string): Promise<string> {
+  await copyExamples(folder);
+  // For duotone's sharp.
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  for (const source of [examples, join(ROOT, "test/journey/models")]) {
-    for (const name of readdirSync(source)) {
-      if (!existsSync(join(source, name, "auspex.json"))) continue;
-      cpSync(join(source, name), join(folder, name), { recursive: true });
-      cpSync(join(examples, "hello/cog.mjs"), join(folder, name, "cog.mjs"));
-    }
+  const own = join(ROOT, "test/journey/models");
+  for (const name of readdirSync(own)) {
+    cpSync(join(own, name), join(folder, name), { recursive: true });
+    cpSync(join(SHARED, "cog.mjs"), join(folder, name, "cog.mjs"));
   }
   return folder;
 }

@@ -14,6 +14,7 @@ import { usesGpus } from "../../../runner/src/engines/docker/gpus.ts";
 import { hasReference, imageFacts } from "../../../runner/src/engines/docker/image.ts";
 import type { Sandbox } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
+import { copyExample } from "../../../src/dev/examples.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { docker, type Registry, startRegistry } from "../../docker/registry.ts";
@@ -125,7 +126,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     commands: string[] = [],
   ): Promise<void> {
     const context = join(folder, model);
-    cpSync(here("../../../runner/examples/hello"), context, { recursive: true });
+    await copyExample("hello", context);
     cpSync(here(`../models/${script}`), join(context, "model.mjs"));
     const output = {};
     const manifest = { name: model, schemas: { prediction: { input: {}, output } } };

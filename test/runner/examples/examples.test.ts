@@ -1,12 +1,13 @@
 // The example models as real processes: what a runner, or a user by hand, gets from them.
 
 import { randomUUID } from "node:crypto";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { listModels } from "../../../runner/src/engines/process/model-folder.ts";
+import { EXAMPLES, exampleNames, SHARED } from "../../../src/dev/examples.ts";
 import {
   type Answer,
   type Example,
@@ -64,7 +65,7 @@ async function tell(input: object): Promise<string> {
 }
 
 describe("the folders", () => {
-  it("carry the same files, byte for byte, where these have the same name", async () => {
+  it("are complete: shared files are in each that needs them, and nothing else is added", async () => {
     const models = await listModels(examplesFolder);
     const all = ["duotone", "hello", "meaning", "scribe", "scribe-cog", "story", "sums"];
     expect(models.map(({ manifest }) => manifest.name)).toEqual(all);
@@ -80,11 +81,17 @@ describe("the folders", () => {
       copies[`${file}.mjs`] = scribes;
     }
     for (const [file, folders] of Object.entries(copies)) {
-      const [first, ...others] = await Promise.all(
-        folders.map((folder) => readFile(join(examplesFolder, folder, file), "utf8")),
-      );
-      for (const other of others) expect(other).toBe(first);
+      const shared = await readFile(join(SHARED, file), "utf8");
+      for (const folder of folders)
+        expect(await readFile(join(examplesFolder, folder, file), "utf8")).toBe(shared);
     }
+    for (const name of all) {
+      const own = (await readdir(join(EXAMPLES, name))).filter((file) => file !== "shared.json");
+      const added = Object.keys(copies).filter((file) => copies[file]?.includes(name));
+      const files = await readdir(join(examplesFolder, name));
+      expect(files.sort()).toEqual([...own, ...added].sort());
+    }
+    expect(await exampleNames()).toEqual(all);
   });
 
   it("serve the schemas of their manifests", async () => {

@@ -29,6 +29,7 @@ import type {
   RunSignals,
 } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
+import { copyExamples } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
@@ -183,7 +184,7 @@ export async function openBox(
   const directory = mkdtempSync(join(tmpdir(), "auspex-box-"));
   const owners = join(directory, "models");
   const models = join(owners, OWNER);
-  cpSync(here("../../../runner/examples"), models, { recursive: true });
+  await copyExamples(models);
   addModel(models, "liar", here("../models/liar.mjs"));
   addModel(models, "files", here("../models/files.mjs"));
   addModel(models, "server", here("../models/server.mjs"), "vendora");

@@ -10,6 +10,7 @@ import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
+import { copyExample } from "../../../src/dev/examples.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Image } from "../../../src/protocol/runner.ts";
 import { docker, type Registry, startRegistry } from "../../docker/registry.ts";
@@ -43,7 +44,7 @@ export class DockerBox {
   /** Builds on the example `hello`: its server, and another model. */
   async push(model: string, script: string, options: ModelOptions = {}): Promise<Image> {
     const context = join(this.folder, model);
-    cpSync(here("../../../runner/examples/hello"), context, { recursive: true });
+    await copyExample("hello", context);
     cpSync(here(`../models/${script}`), join(context, "model.mjs"));
     const manifest = { name: model, schemas: { prediction: { input: {}, output: {} } } };
     writeFileSync(join(context, "auspex.json"), JSON.stringify(manifest));

@@ -2,15 +2,27 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll } from "vitest";
+import { ROOT } from "../../../src/dev/bundle.ts";
+import { copyExamples } from "../../../src/dev/examples.ts";
 
-export const examplesFolder = fileURLToPath(new URL("../../../runner/examples", import.meta.url));
+/** The complete examples, for this test file alone. */
+export const examplesFolder = mkdtempSync(join(tmpdir(), "auspex-examples-"));
+beforeAll(async () => {
+  // For duotone's sharp.
+  symlinkSync(join(ROOT, "node_modules"), join(examplesFolder, "node_modules"));
+  await copyExamples(examplesFolder);
+});
+afterAll(() => rmSync(examplesFolder, { recursive: true }));
+
 export const webhookToken = "a token of the test";
 
 export interface State {

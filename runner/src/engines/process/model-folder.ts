@@ -36,7 +36,7 @@ export interface ModelFolder {
 }
 
 /** Relative paths of a folder's files; what is installed or hidden is not part of the model. */
-async function filesOf(directory: string, prefix = ""): Promise<string[]> {
+export async function filesOf(directory: string, prefix = ""): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await readdir(join(directory, prefix), { withFileTypes: true })) {
     if (entry.name.startsWith(".") || entry.name === "node_modules") continue;

@@ -1,4 +1,4 @@
-import { serve } from "../../../../runner/examples/hello/cog.mjs";
+import { serve } from "../../../../runner/examples/shared/cog.mjs";
 import manifest from "./auspex.json" with { type: "json" };
 
 serve(manifest, { predict: () => "ok" });

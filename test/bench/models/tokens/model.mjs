@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { serve } from "../../../../runner/examples/hello/cog.mjs";
+import { serve } from "../../../../runner/examples/shared/cog.mjs";
 import manifest from "./auspex.json" with { type: "json" };
 
 serve(manifest, {
