@@ -3,8 +3,9 @@
  * and its telemetry, the jobs across all of them, and at the end the drain.
  */
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { isOutdated, packageAddress } from "../../src/domain/runners/runner-version.ts";
+import { backoffMs } from "../../src/lib/retry.ts";
+import { sleep } from "../../src/lib/timeout.ts";
 import {
   type Job as JobOrder,
   type Machine,
@@ -21,12 +22,12 @@ import {
   statusOf,
 } from "./control-plane/error.ts";
 import { Poller } from "./control-plane/poller.ts";
+import { retryCall } from "./control-plane/retry.ts";
 import { type RunnerState, Telemetry } from "./control-plane/telemetry.ts";
 import type { Executor } from "./jobs/executor.ts";
 import { Job } from "./jobs/job.ts";
 import { Slots } from "./jobs/slots.ts";
 import type { Log } from "./lib/log.ts";
-import { backoff, retry } from "./lib/retry.ts";
 import { VERSION } from "./version.ts";
 
 export interface AgentOptions {
@@ -47,9 +48,9 @@ const MAX_WARM = 200;
 const MAX_IMAGES = 500;
 const MAX_RECEIPTS = 1_000;
 /** While the control plane is away there is nothing else to do. */
-const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, base: 500, max: 30_000 };
+const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, baseMs: 500, maxMs: 30_000 };
 /** A control plane that forgets every session at once must not be flooded. */
-const REREGISTER_DELAY = { base: 1_000, max: 1_000 };
+const REREGISTER_DELAY = { baseMs: 1_000, maxMs: 1_000 };
 /** For the release frames, and for the executor to let go. */
 const RELEASE_MS = 10_000;
 
@@ -73,7 +74,7 @@ export class Agent {
       while (!stop.aborted) {
         const again = await this.#runSession(await this.#register());
         if (!again) return;
-        await sleep(backoff(1, REREGISTER_DELAY), undefined, { signal: stop });
+        await sleep(backoffMs(1, REREGISTER_DELAY), stop);
       }
     } catch (error) {
       if (!stop.aborted) throw error;
@@ -87,7 +88,7 @@ export class Agent {
     const { controlPlane, runner, machine, log, stop } = this.#options;
     const request = { protocol: RUNNER_PROTOCOL, version: VERSION, machine, ...runner };
     try {
-      const session = await retry(() => controlPlane.register(request, stop), {
+      const session = await retryCall(() => controlPlane.register(request, stop), {
         ...REGISTER_RETRY,
         signal: stop,
         onRetry: (error, delay) =>
@@ -230,9 +231,7 @@ export class Agent {
       : once(deadline, "abort", { signal: done.signal });
     await Promise.race([allDone, timedOut]).catch(() => undefined);
     this.#slots.release(reason);
-    await Promise.race([allDone, sleep(RELEASE_MS, undefined, { signal: done.signal })]).catch(
-      () => undefined,
-    );
+    await Promise.race([allDone, sleep(RELEASE_MS, done.signal)]).catch(() => undefined);
   }
 }
 

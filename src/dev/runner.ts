@@ -1,10 +1,11 @@
 /** The real runner as a child process. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as sleep } from "node:timers/promises";
+import { settlesWithin } from "../lib/timeout.ts";
 import { ROOT } from "./bundle.ts";
 
 export interface RunnerOptions {
@@ -74,10 +75,7 @@ export function startRunner(options: RunnerOptions): RunnerProcess {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = once(child, "exit");
       child.kill("SIGTERM");
-      const timer = new AbortController();
-      const late = sleep(ms, "late", { signal: timer.signal }).catch(() => undefined);
-      if ((await Promise.race([exited, late])) === "late") child.kill("SIGKILL");
-      timer.abort();
+      if (!(await settlesWithin(exited, ms))) child.kill("SIGKILL");
       await exited;
     },
   };

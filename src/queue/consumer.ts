@@ -1,6 +1,7 @@
 /** The two queues: messages in, services out, ack or retry. */
 
 import type { z } from "zod";
+import { backoffMs } from "../lib/retry.ts";
 import { logger } from "../log.ts";
 import { poolOf } from "../objects/pool/stub.ts";
 import { dispatchMessage, projectionMessage, type WaitingJob } from "../protocol/queue.ts";
@@ -64,4 +65,4 @@ function understood<Schema extends z.ZodType>(
 
 /** 1 s, doubling, at most a minute, with jitter. */
 const backoff = ({ attempts }: Message) =>
-  Math.ceil(Math.min(2 ** (attempts - 1), 60) * (0.5 + Math.random() / 2));
+  Math.ceil(backoffMs(attempts, { baseMs: 1_000, maxMs: 60_000 }) / 1_000);

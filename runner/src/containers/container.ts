@@ -5,6 +5,7 @@
  * idle for its time, when it is retired and the last run has left, or when it is told to.
  */
 import { randomBytes } from "node:crypto";
+import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
@@ -19,7 +20,6 @@ import type { OutputFiles } from "../files/output-files.ts";
 import type { OutputServer } from "../files/output-server.ts";
 import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/interface.ts";
 import type { Log } from "../lib/log.ts";
-import { settlesWithin, untilAborted } from "../lib/wait.ts";
 import type { Endpoint } from "./callback-server.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
@@ -325,7 +325,7 @@ export class Container {
 
   async #waitForEnd(ending: Promise<void>, timeoutMs: number): Promise<void> {
     const logFailure = (cause: unknown) => asFailure(cause, this.#parts.log);
-    const hasEnded = await settlesWithin(timeoutMs, ending).catch(logFailure);
+    const hasEnded = await settlesWithin(ending, timeoutMs).catch(logFailure);
     if (hasEnded !== true) {
       this.#parts.log.error("a container does not end", { image: this.reference });
     }

@@ -7,9 +7,9 @@
  * too long nobody joins before it: what runs comes to its end, and a container falls idle.
  */
 import { createHash } from "node:crypto";
+import { untilAborted } from "../../../src/lib/timeout.ts";
 import { referenceOf } from "../engines/engine.ts";
 import type { RunnableJob, WarmContainer } from "../jobs/executor.ts";
-import { untilAborted } from "../lib/wait.ts";
 import { Container, type ContainerParts, type Specification } from "./container.ts";
 import { internal } from "./failure.ts";
 

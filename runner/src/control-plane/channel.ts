@@ -3,10 +3,11 @@
  * takes: numbers the frames, keeps the one that is not acknowledged, resends it after a break,
  * and decides when the next one goes.
  */
+
+import { backoffMs } from "../../../src/lib/retry.ts";
 import type { DownFrame, Finish } from "../../../src/protocol/channel.ts";
 import type { RunnerSettings } from "../../../src/protocol/runner.ts";
 import type { Portion } from "../jobs/reporter.ts";
-import { backoff } from "../lib/retry.ts";
 import type { ChannelAddress } from "./client.ts";
 import { type Closed, Connection } from "./connection.ts";
 
@@ -59,7 +60,7 @@ const SHORT_RUN_MS = 25;
  */
 const FIRST_FRAME_MS = 25;
 /** After the first retry, which comes at once. */
-const RECONNECT = { base: 200, max: 5_000 };
+const RECONNECT = { baseMs: 200, maxMs: 5_000 };
 /** A frame that breaks every connection (too large, not understood) is not sent for ever. */
 const MAX_SENDS = 10;
 /** Handing back is a courtesy: without it the lease runs out. */
@@ -290,9 +291,9 @@ export class Channel {
       const words = `no contact for ${Math.round(silentMs / 1000)} s: ${reason}`;
       this.#settle({ kind: "lost", reason: words });
     } else {
-      const delay = this.#breaks === 0 ? 0 : backoff(this.#breaks, RECONNECT);
+      const delayMs = this.#breaks === 0 ? 0 : backoffMs(this.#breaks, RECONNECT);
       this.#breaks++;
-      this.#timer = setTimeout(() => this.#connect(), delay);
+      this.#timer = setTimeout(() => this.#connect(), delayMs);
     }
   }
 

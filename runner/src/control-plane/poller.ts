@@ -6,11 +6,12 @@
  * put into a poll that is cut would lie there until it gives the job to someone else (5 s).
  */
 import { EventEmitter, once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
+import type { Backoff } from "../../../src/lib/retry.ts";
+import { sleep } from "../../../src/lib/timeout.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 import type { Log } from "../lib/log.ts";
-import { type Backoff, retryDelay } from "../lib/retry.ts";
 import { endsSession, messageOf } from "./error.ts";
+import { retryDelayMs } from "./retry.ts";
 
 export interface PollerOptions {
   /** How many jobs there is room for now. */
@@ -30,7 +31,7 @@ export class Poller {
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#delays = options.delays ?? { base: 250, max: 10_000 };
+    this.#delays = options.delays ?? { baseMs: 250, maxMs: 10_000 };
   }
 
   /** A slot became free. */
@@ -74,11 +75,11 @@ export class Poller {
   }
 
   async #waitToRetry(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
-    const delay = retryDelay(error, failures, this.#delays);
+    const delayMs = retryDelayMs(error, failures, this.#delays);
     this.#options.log.warn("asking for work failed", {
       error: messageOf(error),
-      retry_ms: Math.round(delay),
+      retry_ms: Math.round(delayMs),
     });
-    await sleep(delay, undefined, { signal }).catch(() => undefined);
+    await sleep(delayMs, signal);
   }
 }

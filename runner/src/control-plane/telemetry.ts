@@ -1,5 +1,5 @@
 /** Tells the control plane how this runner is, and learns whether it is to drain. */
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../../src/lib/timeout.ts";
 import type { Load, TelemetryRequest, TelemetryResponse } from "../../../src/protocol/runner.ts";
 import type { Log } from "../lib/log.ts";
 import { endsSession, messageOf } from "./error.ts";
@@ -50,8 +50,8 @@ export class Telemetry {
         // The next beat is the retry.
         log.warn("telemetry failed", { error: messageOf(error) });
       }
-      await sleep(soonest, undefined, { signal }).catch(() => undefined);
-      await sleep(intervalMs - soonest, undefined, { signal: woken }).catch(() => undefined);
+      await sleep(soonest, signal);
+      await sleep(intervalMs - soonest, woken);
     }
   }
 

@@ -12,9 +12,9 @@ import { createHash, randomUUID } from "node:crypto";
 import { renameSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { untilAborted } from "../../../src/lib/timeout.ts";
 import { internal } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
-import { untilAborted } from "../lib/wait.ts";
 import { asDiskFailure, CacheFull } from "./cache-failure.ts";
 import { type FileInfo, parseRecord, RECORD_BYTES, type Source } from "./cache-record.ts";
 

@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import mime from "mime/lite";
+import { untilAborted } from "../../../src/lib/timeout.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { reasonOf } from "../control-plane/error.ts";
 import type { ContainerFile } from "../engines/engine.ts";
-import { untilAborted } from "../lib/wait.ts";
 import { decodeDataUri } from "./data-uri.ts";
 import { Pending } from "./output-draft.ts";
 import type { LocalFile } from "./output-folder.ts";

@@ -7,11 +7,11 @@
 import { createHash, type Hash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename } from "node:path";
+import { settlesWithin } from "../../../src/lib/timeout.ts";
 import { createUpload } from "../../../src/protocol/upload.ts";
 import { type CallbackServer, type Endpoint, refuse } from "../containers/callback-server.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
-import { settlesWithin } from "../lib/wait.ts";
 import type { Content, LocalFile, OutputFolder } from "./output-folder.ts";
 
 /** A container that stops in the middle of a file is cut off. */
@@ -97,7 +97,7 @@ export class OutputServer {
   async settle(run: RunFiles): Promise<void> {
     const uploads = [...this.#uploads].filter(({ runs }) => runs.has(run));
     if (uploads.length === 0) return;
-    if (await settlesWithin(SETTLE_TIMEOUT_MS, Promise.all(uploads.map(({ ended }) => ended))))
+    if (await settlesWithin(Promise.all(uploads.map(({ ended }) => ended)), SETTLE_TIMEOUT_MS))
       return;
     // Of several runs it may be another's, which will hear of it.
     const left = uploads.find((upload) => this.#uploads.has(upload) && upload.runs.size === 1);

@@ -4,12 +4,12 @@ import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
 import { type Failure, internal } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import { reasonOf } from "../control-plane/error.ts";
-import { retry } from "../lib/retry.ts";
+import { retryCall } from "../control-plane/retry.ts";
 import type { LocalFile } from "./output-folder.ts";
 import { sendParts } from "./send-parts.ts";
 
 /** About 45 s of an unreachable service; the run is over meanwhile, or goes on. */
-const RETRIES = { attempts: 8, base: 500, max: 15_000 };
+const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
 /** Of one run; whole files are in memory while they are sent, up to 8 MiB each. */
 const MAX_PARALLEL = 4;
 
@@ -60,7 +60,7 @@ export class OutputStore {
   }
 
   #retry<T>(work: () => Promise<T>): Promise<T> {
-    return retry(work, { ...RETRIES, signal: this.#options.stop });
+    return retryCall(work, { ...RETRIES, signal: this.#options.stop });
   }
 
   async #store<T>(what: string, work: () => Promise<T>): Promise<T> {

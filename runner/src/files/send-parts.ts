@@ -5,14 +5,14 @@ import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../../src/lib/timeout.ts";
 import { partLength } from "../../../src/protocol/upload.ts";
 import { ControlPlaneError, messageOf } from "../control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../control-plane/json-client.ts";
-import { type RetryOptions, retry } from "../lib/retry.ts";
+import { type CallRetry, retryCall } from "../control-plane/retry.ts";
 
 /** About 45 s of an unreachable service, so that a short outage is sat out. */
-const RETRIES = { attempts: 8, base: 500, max: 15_000 };
+const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
 /** A part may take as long as it likes, as long as some of it moves. */
 const IDLE_TIMEOUT_MS = 60_000;
 /**
@@ -96,10 +96,10 @@ const changed = (file: string) =>
 const unreadable = (file: string, cause: unknown) =>
   new FileError(`${file} cannot be read`, { cause });
 
-function sendPart(parts: Parts, index: number, retries: RetryOptions): Promise<string> {
+function sendPart(parts: Parts, index: number, retries: CallRetry): Promise<string> {
   const { signal } = retries;
   let waitMs = 0;
-  return retry(() => {
+  return retryCall(() => {
     const answer = tryPart(parts, index, { signal, waitMs });
     waitMs = EARLY_ANSWER_MS;
     return answer;

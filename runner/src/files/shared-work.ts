@@ -1,5 +1,5 @@
 /** Work that several wait for: begun by the first of them, ended with the last. */
-import { untilAborted } from "../lib/wait.ts";
+import { untilAborted } from "../../../src/lib/timeout.ts";
 
 export interface Releasable {
   release(): void;

@@ -3,7 +3,7 @@ import type { InputFile, Job } from "../../../src/protocol/runner.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
 import { ControlPlaneError, isRetryable, reasonOf } from "../control-plane/error.ts";
-import { retry } from "../lib/retry.ts";
+import { retryCall } from "../control-plane/retry.ts";
 import type { CachedFile, FileCache } from "./file-cache.ts";
 import { SharedWork } from "./shared-work.ts";
 import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";
@@ -20,7 +20,7 @@ interface FileRequest {
   leases: Iterable<string>;
 }
 
-const RETRY = { attempts: 4, base: 250, max: 4_000 };
+const RETRY = { attempts: 4, baseMs: 250, maxMs: 4_000 };
 /** Without a byte, ms. */
 const IDLE_TIMEOUT_MS = 60_000;
 
@@ -54,7 +54,7 @@ export class StoredFiles {
 
   async #fetch(request: FileRequest, stop: AbortSignal): Promise<CachedFile> {
     try {
-      return await retry(() => this.#attempt(request, stop), { ...RETRY, signal: stop });
+      return await retryCall(() => this.#attempt(request, stop), { ...RETRY, signal: stop });
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof Failure) throw error;

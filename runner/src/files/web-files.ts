@@ -1,7 +1,6 @@
 /** Files in the web: asked for each time, sent again only when they have changed. */
-import { setTimeout as sleep } from "node:timers/promises";
+import { retry } from "../../../src/lib/retry.ts";
 import { external } from "../containers/failure.ts";
-import { backoff } from "../lib/retry.ts";
 import type { FileInfo } from "./cache-record.ts";
 import type { CachedFile, FileCache } from "./file-cache.ts";
 import { webName } from "./file-name.ts";
@@ -9,8 +8,7 @@ import { type Fetched, type PublicFetch, TransientError, transientError } from "
 import { SharedWork } from "./shared-work.ts";
 import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";
 
-const ATTEMPTS = 3;
-const DELAYS = { base: 250, max: 4_000 };
+const RETRY = { attempts: 3, baseMs: 250, maxMs: 4_000 };
 
 export interface Timeouts {
   /** Without a byte, ms. */
@@ -59,16 +57,16 @@ export class WebFiles {
   }
 
   async #retried(url: URL, source: string, stop: AbortSignal): Promise<CachedFile> {
-    for (let failures = 1; ; failures++) {
-      try {
-        return await this.#attempt(url, source, stop);
-      } catch (error) {
-        stop.throwIfAborted();
-        if (!(error instanceof TransientError)) throw error;
-        if (failures === ATTEMPTS) throw external(error.message, { cause: error });
-        const delay = Math.max(error.retryAfterMs, backoff(failures, DELAYS));
-        await sleep(delay, undefined, { signal: stop });
-      }
+    try {
+      return await retry(() => this.#attempt(url, source, stop), {
+        ...RETRY,
+        signal: stop,
+        isRetryable: (error) => error instanceof TransientError && !stop.aborted,
+        minDelayMs: (error) => (error instanceof TransientError ? error.retryAfterMs : 0),
+      });
+    } catch (error) {
+      stop.throwIfAborted();
+      throw error instanceof TransientError ? external(error.message, { cause: error }) : error;
     }
   }
 

@@ -1,6 +1,7 @@
 /** JSON of containers, counted before it is parsed: a runner works for others beside them. */
 import { passedBound } from "../../../src/lib/json-scan.ts";
 import { OUTPUT_BOUNDS } from "../../../src/protocol/channel.ts";
+import type { Json } from "../../../src/protocol/common.ts";
 import { Failure } from "../containers/failure.ts";
 
 const { depth, values } = OUTPUT_BOUNDS;
@@ -17,7 +18,7 @@ export function findExcess(text: string): TooLarge | undefined {
 }
 
 /** @throws SyntaxError, Excess */
-export function parseBoundedJson(text: string): unknown {
+export function parseBoundedJson(text: string): Json {
   const excess = findExcess(text);
   if (excess) throw excess;
   return JSON.parse(text);

@@ -8,8 +8,8 @@ import type { Job as JobOrder, RunnerSettings } from "../../../src/protocol/runn
 import { Channel, type ChannelEnd } from "../control-plane/channel.ts";
 import type { ControlPlane } from "../control-plane/client.ts";
 import { ControlPlaneError } from "../control-plane/error.ts";
+import { retryCall } from "../control-plane/retry.ts";
 import type { Log } from "../lib/log.ts";
-import { retry } from "../lib/retry.ts";
 import type { Executor } from "./executor.ts";
 import { Reporter } from "./reporter.ts";
 
@@ -24,7 +24,7 @@ export interface JobOptions {
 }
 
 /** About 8 s in all; the prediction waits, and its channel is open meanwhile. */
-const INPUT_RETRY = { attempts: 6, base: 250, max: 4_000 };
+const INPUT_RETRY = { attempts: 6, baseMs: 250, maxMs: 4_000 };
 
 export class Job {
   readonly id: string;
@@ -110,7 +110,7 @@ export class Job {
 
   #fetchInput(signal: AbortSignal): Promise<Record<string, Json>> {
     const { order, controlPlane } = this.#options;
-    return retry(() => controlPlane.input(order.lease, signal), { ...INPUT_RETRY, signal });
+    return retryCall(() => controlPlane.input(order.lease, signal), { ...INPUT_RETRY, signal });
   }
 
   /** The executor's word, but for what only the job knows. */

@@ -1,6 +1,7 @@
 /** How long the texts are that go into a model and come out of it. */
+
+import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-import { isObject, type JsonObject } from "../lib/json-object.ts";
 
 /** Where requests have texts for the model; addresses of images and ids are none. */
 const INPUT_FIELDS = ["messages", "input", "instructions"];
@@ -56,7 +57,7 @@ function choiceCharacters(choice: Json): number {
 const callCharacters = (call: Json) =>
   isObject(call) && isObject(call.function) ? functionCharacters(call.function) : 0;
 
-const functionCharacters = ({ name, arguments: args }: JsonObject) =>
+const functionCharacters = ({ name, arguments: args }: Record<string, Json>) =>
   textLength(name) + textLength(args);
 
 /** An item of a response: a message, reasoning, a call. */

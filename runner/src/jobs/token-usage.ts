@@ -2,10 +2,11 @@
  * The tokens of one run that was asked for by a call of the convention: what its outputs say of
  * them, else what the model reports, else an estimate by the length of the texts.
  */
+
+import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { VendoraCall } from "../../../src/protocol/runner.ts";
-import { isObject } from "../lib/json-object.ts";
 import type { RunReporter } from "./executor.ts";
 import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 

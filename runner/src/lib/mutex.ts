@@ -1,5 +1,5 @@
 /** One at a time, in the order in which they came. */
-import { untilAborted } from "./wait.ts";
+import { untilAborted } from "../../../src/lib/timeout.ts";
 
 export class Mutex {
   #last: Promise<void> = Promise.resolve();

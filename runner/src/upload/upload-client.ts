@@ -1,13 +1,13 @@
 /** The uploads of a user, as the service has them: one typed call for each thing that can be asked. */
 import { type CreateUpload, type Upload, upload } from "../../../src/protocol/upload.ts";
 import { JsonClient } from "../control-plane/json-client.ts";
-import { retry } from "../lib/retry.ts";
+import { retryCall } from "../control-plane/retry.ts";
 import { VERSION } from "../version.ts";
 
 /** Somebody waits for the first answer: about 3 s of an unreachable service. */
-const BEGIN_RETRY = { attempts: 4, base: 500, max: 2_000 };
+const BEGIN_RETRY = { attempts: 4, baseMs: 500, maxMs: 2_000 };
 /** All parts are there by then: about 45 s, as for each of them. */
-const COMPLETE_RETRY = { attempts: 8, base: 500, max: 15_000 };
+const COMPLETE_RETRY = { attempts: 8, baseMs: 500, maxMs: 15_000 };
 /** Ten thousand parts are put together while one waits. */
 const TIMEOUT_MS = 120_000;
 
@@ -45,7 +45,7 @@ export class UploadClient {
   #retried(path: string, retries: typeof BEGIN_RETRY, body?: object): Promise<Upload> {
     const { signal, onRetry } = this.#options;
     const call = { body, timeoutMs: TIMEOUT_MS, signal };
-    return retry(() => this.#service.call(`/v1/uploads${path}`, upload, call), {
+    return retryCall(() => this.#service.call(`/v1/uploads${path}`, upload, call), {
       ...retries,
       signal,
       onRetry,

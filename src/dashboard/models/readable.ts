@@ -1,11 +1,7 @@
 /** A model's schema made fit to be shown: references followed, and nothing of it that is not of its type. */
 import { z } from "zod";
-import {
-  type Keywords,
-  listOf,
-  objectOf,
-  pointed,
-} from "../../domain/schemas/input-form-schema.ts";
+import { type Keywords, listOf, objectOf } from "../../domain/schemas/input-form-schema.ts";
+import { resolvePointer } from "../../domain/schemas/json-pointer.ts";
 import type { InlineSchema } from "../../openapi/types.ts";
 import { type Json, json } from "../../protocol/common.ts";
 
@@ -52,7 +48,7 @@ export function readable(root: Json): { schema: InlineSchema; complete: boolean 
       return {};
     }
     const { $ref, allOf, ...own } = part;
-    const referred = typeof $ref === "string" ? [pointed(root, $ref) ?? {}] : [];
+    const referred = typeof $ref === "string" ? [resolvePointer(root, $ref) ?? {}] : [];
     const all = [...[...referred, ...listOf(allOf)].map((one) => whole(one, depth + 1)), own];
     // By entries: to assign `__proto__` would set it.
     const together = (objects: Keywords[]) => Object.fromEntries(objects.flatMap(Object.entries));

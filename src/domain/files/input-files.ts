@@ -2,7 +2,9 @@
  * Which strings of an input stand for files: those that the schema calls `format: uri`, and,
  * wherever they stand, those that are the address of an upload or a file of this deployment.
  */
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
+import { resolvePointer } from "../schemas/json-pointer.ts";
 
 export type Place = (string | number)[];
 
@@ -59,7 +61,7 @@ export function uriPlaces(schema: Json, input: Json, { like, most }: Wanted): Fo
     for (const keyword of ["allOf", "anyOf", "oneOf"]) {
       for (const branch of listOf(part[keyword])) walk(branch, step, depth + 1);
     }
-    if (typeof part.$ref === "string") walk(resolve(schema, part.$ref), step, depth + 1);
+    if (typeof part.$ref === "string") walk(resolvePointer(schema, part.$ref), step, depth + 1);
   };
   walk(schema, { value: input }, 0);
   return found;
@@ -105,23 +107,7 @@ function foundAt(step: Step, text: string): Found {
 
 const isTree = (value: Json): boolean => typeof value === "object" && value !== null;
 
-const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : []);
 
 const own = (object: { [key: string]: Json }, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
-
-/** A JSON pointer into the schema itself; other documents are not looked at. */
-function resolve(schema: Json, ref: string): Json | undefined {
-  if (ref !== "#" && !ref.startsWith("#/")) return undefined;
-  let part: Json | undefined = schema;
-  for (const name of ref.split("/").slice(1)) {
-    const key = name.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (isObject(part)) part = own(part, key);
-    else if (Array.isArray(part)) part = part[Number(key)];
-    else return undefined;
-  }
-  return part;
-}

@@ -1,5 +1,7 @@
 /** Parts of a JSON Schema with what they refer to put in, for those who show them and do not judge. */
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
+import { resolvePointer } from "./json-pointer.ts";
 
 /** What a part says, all in one place. */
 export type Keywords = { [keyword: string]: Json };
@@ -22,7 +24,7 @@ export class Resolver {
     this.#left -= Object.keys(part).length;
     const { $ref, allOf, anyOf, oneOf, ...own } = part;
     const each = (parts: Json[]) => parts.map((one) => this.resolve(one, depth + 1));
-    const referred = typeof $ref === "string" ? pointed(this.#root, $ref) : undefined;
+    const referred = typeof $ref === "string" ? resolvePointer(this.#root, $ref) : undefined;
     return combined([
       choiceOf(each(listOf(anyOf ?? oneOf))),
       ...each(referred === undefined ? listOf(allOf) : [referred, ...listOf(allOf)]),
@@ -68,30 +70,6 @@ function combined(parts: Keywords[]): Keywords {
 /** By entries: to assign `__proto__` would set it. */
 const together = (objects: Keywords[]): Keywords =>
   Object.fromEntries(objects.flatMap((one) => Object.entries(one)));
-
-/** Where a JSON pointer leads in the schema itself; other documents are not looked at. */
-export function pointed(root: Json, ref: string): Json | undefined {
-  if (ref !== "#" && !ref.startsWith("#/")) return undefined;
-  let part: Json | undefined = root;
-  for (const name of ref.split("/").slice(1)) {
-    const key = decoded(name).replaceAll("~1", "/").replaceAll("~0", "~");
-    if (Array.isArray(part)) part = part[Number(key)];
-    else part = isObject(part) && Object.hasOwn(part, key) ? part[key] : undefined;
-  }
-  return part;
-}
-
-/** As it was before it became part of an address. */
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
-}
-
-const isObject = (value: Json | undefined): value is Keywords =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 export const objectOf = (value: Json | undefined): Keywords => (isObject(value) ? value : {});
 

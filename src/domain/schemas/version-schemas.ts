@@ -1,4 +1,5 @@
 /** A version's schemas as documents of their own: each with the components that it refers to. */
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
 import { type Keywords, Resolver } from "./input-form-schema.ts";
@@ -38,6 +39,3 @@ function withComponents(
   const own = isObject(components) && isObject(components.schemas) ? components.schemas : {};
   return { ...schema, components: { schemas: { ...schemas, ...own } } };
 }
-
-const isObject = (value: Json | undefined): value is { [name: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

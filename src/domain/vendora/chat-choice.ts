@@ -1,6 +1,7 @@
 /** One choice of a chat's stream: its pieces, in the convention's form whatever theirs was. */
+
+import { isObject } from "../../lib/json.ts";
 import type { ChatChunk, Said } from "../../protocol/vendora/chat.ts";
-import { isRecord } from "./chat-chunks.ts";
 
 type Choice = ChatChunk["choices"][number];
 type Call = NonNullable<Said["tool_calls"]>[number];
@@ -110,7 +111,7 @@ export class ChatChoice {
 
 /** The lists that the convention wants, and in them what it wants of each token. */
 function logprobsOf(logprobs: unknown): Logprobs | null {
-  if (!isRecord(logprobs)) return null;
+  if (!isObject(logprobs)) return null;
   const { content, refusal } = logprobs;
   return { ...logprobs, content: tokensOf(content) ?? null, refusal: tokensOf(refusal) ?? null };
 }
@@ -122,4 +123,4 @@ const tokensOf = (list: unknown): object[] | undefined =>
     top_logprobs: recordsIn(token.top_logprobs)?.map((top) => ({ bytes: null, ...top })) ?? [],
   }));
 
-const recordsIn = (list: unknown) => (Array.isArray(list) ? list.filter(isRecord) : undefined);
+const recordsIn = (list: unknown) => (Array.isArray(list) ? list.filter(isObject) : undefined);

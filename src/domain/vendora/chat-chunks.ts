@@ -1,5 +1,6 @@
 /** Whatever a model has put out for a chat, as the pieces of the convention's stream. */
 import { z } from "zod";
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import {
   type ChatChunk,
@@ -23,10 +24,10 @@ export function chunksOf(output: Json): ChatChunk[] {
   if (isPlainChunk(output)) return [output];
   // A Cog model that does not stream puts out its list of pieces as one value.
   if (output === null || Array.isArray(output)) return [...valuesIn(output)].flatMap(chunksOf);
-  if (!isRecord(output) || !Array.isArray(output.choices)) {
+  if (!isObject(output) || !Array.isArray(output.choices)) {
     throw new Untranslatable(`The model put out ${kindOf(output)}. Expected is ${EXPECTED}.`);
   }
-  if (output.choices.some((choice) => isRecord(choice) && isRecord(choice.message))) {
+  if (output.choices.some((choice) => isObject(choice) && isObject(choice.message))) {
     return chunksOfCompletion(parsed("completion", chatCompletion, output));
   }
   return [withCallIndexes(parsed("chunk", chatChunk, output))];
@@ -64,7 +65,7 @@ function withCallIndexes(chunk: ChatChunk): ChatChunk {
  */
 function isPlainChunk(value: unknown): value is ChatChunk {
   return (
-    isRecord(value) &&
+    isObject(value) &&
     Array.isArray(value.choices) &&
     value.choices.every(isPlainChoice) &&
     (isNothing(value.usage) || chatChunk.shape.usage.safeParse(value.usage).success)
@@ -72,10 +73,10 @@ function isPlainChunk(value: unknown): value is ChatChunk {
 }
 
 const isPlainChoice = (value: unknown) =>
-  isRecord(value) &&
+  isObject(value) &&
   isIndex(value.index) &&
   isText(value.finish_reason) &&
-  isRecord(value.delta) &&
+  isObject(value.delta) &&
   isText(value.delta.role) &&
   isText(value.delta.content) &&
   isText(value.delta.refusal) &&
@@ -85,17 +86,15 @@ const isPlainChoice = (value: unknown) =>
     (Array.isArray(value.delta.tool_calls) && value.delta.tool_calls.every(isPlainCall)));
 
 const isPlainCall = (value: unknown) =>
-  isRecord(value) &&
+  isObject(value) &&
   isIndex(value.index) &&
   isText(value.id) &&
   (isNothing(value.function) ||
-    (isRecord(value.function) && isText(value.function.name) && isText(value.function.arguments)));
+    (isObject(value.function) && isText(value.function.name) && isText(value.function.arguments)));
 
 const isNothing = (value: unknown) => value === undefined || value === null;
 const isText = (value: unknown) => isNothing(value) || typeof value === "string";
 const isIndex = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function kindOf(output: Json): string {
   return typeof output === "object" ? "an object without choices" : `a ${typeof output}`;

@@ -1,4 +1,5 @@
 /** What a model has put out for embeddings, as the convention answers it. */
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/vendora/chat.ts";
@@ -50,13 +51,13 @@ const EXPECTED =
 
 /** The vectors of one output, each with what is said beside it. */
 function entriesOf(output: Json): Fields[] {
-  const list = isFields(output) ? (output.data ?? output.embeddings ?? output) : output;
-  const entries = isVector(list) || isFields(list) ? [list] : list;
+  const list = isObject(output) ? (output.data ?? output.embeddings ?? output) : output;
+  const entries = isVector(list) || isObject(list) ? [list] : list;
   if (!Array.isArray(entries)) {
     throw new Untranslatable(`The model's output is no embeddings. ${EXPECTED}`);
   }
   return entries.map((entry) => {
-    if (isFields(entry) && entry.embedding !== undefined) return entry;
+    if (isObject(entry) && entry.embedding !== undefined) return entry;
     if (isVector(entry)) return { embedding: entry };
     throw new Untranslatable(`The model's output has something else than vectors. ${EXPECTED}`);
   });
@@ -69,14 +70,14 @@ function isNumbered(entries: Fields[]): boolean {
 }
 
 function fieldsBeside(output: Json): Fields {
-  if (!isFields(output)) return {};
+  if (!isObject(output)) return {};
   const { data, embeddings, embedding, index, ...rest } = output;
   return rest;
 }
 
 function usageOf(answers: Json[], metrics: Metrics | null): EmbeddingList["usage"] {
   const told = answers
-    .map((answer) => chatUsage.safeParse(isFields(answer) ? answer.usage : undefined).data)
+    .map((answer) => chatUsage.safeParse(isObject(answer) ? answer.usage : undefined).data)
     .filter((usage) => usage !== undefined);
   const counted = metrics?.input_tokens ?? 0;
   if (told.length === 0) return { prompt_tokens: counted, total_tokens: counted };
@@ -85,6 +86,3 @@ function usageOf(answers: Json[], metrics: Metrics | null): EmbeddingList["usage
     total_tokens: told.reduce((sum, one) => sum + (one.total_tokens ?? one.prompt_tokens), 0),
   };
 }
-
-const isFields = (value: Json | undefined): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

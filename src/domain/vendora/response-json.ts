@@ -1,10 +1,10 @@
 /** Reads what others have written without trusting it: whatever is not as hoped for is empty. */
+import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 
 export type Fields = { [name: string]: Json };
 
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isFields = (value: unknown): value is Fields => isObject(value);
 
 export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 export const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value : []);

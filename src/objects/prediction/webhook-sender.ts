@@ -10,7 +10,7 @@ import type { Outcome } from "../../domain/webhooks/outcome.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { readSecret, signingSecrets } from "../../domain/webhooks/stored-secret.ts";
 import { type Bindings, settings } from "../../env.ts";
-import { TimeLimit } from "../../lib/time-limit.ts";
+import { withTimeout } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
 import { mayPost, PACE_SECONDS } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
@@ -94,10 +94,10 @@ export class WebhookSender {
     bodyFor: (event: OutboxEvent) => Promise<string>,
   ): Promise<Sent> {
     const { timeoutMs } = this.#settings;
-    const address = await within(timeoutMs, this.#addressOf(spec, delivery));
+    const address = await withTimeout(this.#addressOf(spec, delivery), timeoutMs);
     if ("outcome" in address) return address;
     if (!(await mayPost(this.#parts.env, address.url))) return HELD_BACK;
-    const body = await within(timeoutMs, bodyFor(event));
+    const body = await withTimeout(bodyFor(event), timeoutMs);
     const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
     const headers = await signedHeaders(message, address.secrets);
     const outcome = await post({ url: address.url, headers, body }, this.#settings);
@@ -140,13 +140,4 @@ const failure = (error: string): Outcome => ({ status: null, error });
 function unprepared({ life }: PredictionRecord, error: unknown): Sent {
   logger.error("Webhook not prepared", { prediction_id: life.spec.id, error });
   return { outcome: failure("the service could not put it together") };
-}
-
-/** @throws Error when it takes longer. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  const limit = new TimeLimit(ms);
-  const over = new Promise<never>((_, reject) => {
-    limit.signal.addEventListener("abort", () => reject(new Error(`it took more than ${ms} ms`)));
-  });
-  return Promise.race([promise, over]).finally(() => limit.callOff());
 }

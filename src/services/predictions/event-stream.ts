@@ -1,4 +1,5 @@
 /** Streams of events on their way to who reads them. */
+import { settlesWithin } from "../../lib/timeout.ts";
 
 /** As whoever counts one sees it, and ends it when its reader may read no more. */
 export interface EventStream {
@@ -30,7 +31,7 @@ export function piped(
     async end(words) {
       const ending = end(words).then(() => over);
       // A source that does not answer, or a reader that takes nothing: it is broken off.
-      await Promise.race([ending, scheduler.wait(ENDING_MS)]).catch(() => {});
+      await settlesWithin(ending, ENDING_MS).catch(() => {});
       cut.abort();
     },
   };

@@ -2,10 +2,12 @@
  * A prediction's event stream, read event by event to its end. When it breaks off, as a deploy
  * ends the object that it comes from, it is taken up where it was: its reader notices nothing.
  */
+
 import { createParser } from "eventsource-parser";
 import type { LogEntry } from "../../domain/vendora/translation.ts";
 import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
+import { backoffMs } from "../../lib/retry.ts";
 import type { Leave } from "../../objects/prediction/rpc-types.ts";
 import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
 import { openLog } from "../predictions/predictions.ts";
@@ -20,7 +22,7 @@ type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /** Tries in a row that bring nothing, and the pause before the first of them, ms; it doubles. */
 const MAX_TRIES = 5;
-const FIRST_PAUSE = 100;
+const RETRY = { baseMs: 100, maxMs: Number.POSITIVE_INFINITY };
 
 export class LogReader {
   readonly #open: (after: number) => Promise<Reader | undefined>;
@@ -93,7 +95,7 @@ export class LogReader {
       this.#reader = undefined;
       this.#read = readerOfEvents();
       if (tries === MAX_TRIES) break;
-      await scheduler.wait(FIRST_PAUSE * 2 ** tries * (0.5 + Math.random() / 2));
+      await scheduler.wait(backoffMs(tries + 1, RETRY));
     }
     if (this.#over) throw this.#over;
     return undefined;

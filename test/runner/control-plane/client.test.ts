@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { isRetryable } from "../../../runner/src/control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../../../runner/src/control-plane/json-client.ts";
-import { retry } from "../../../runner/src/lib/retry.ts";
+import { retryCall } from "../../../runner/src/control-plane/retry.ts";
 import { type Answer, FakeControlPlane } from "../support/fake-control-plane.ts";
 
 const never = new AbortController().signal;
@@ -70,12 +70,14 @@ test("retries are bounded, and end with the signal", async () => {
     return { status: 503 };
   });
   const ask = () => client.input("l", never);
-  await failure(retry(ask, { attempts: 3, base: 1, max: 1, signal: never }));
+  await failure(retryCall(ask, { attempts: 3, baseMs: 1, maxMs: 1, signal: never }));
   expect(calls).toBe(3);
   const stop = new AbortController();
   const onRetry = () => stop.abort();
-  const bounds = { attempts: 9, base: 60_000, max: 60_000, signal: stop.signal };
-  expect(await failure(retry(ask, { ...bounds, onRetry }))).toMatchObject({ name: "AbortError" });
+  const bounds = { attempts: 9, baseMs: 60_000, maxMs: 60_000, signal: stop.signal };
+  expect(await failure(retryCall(ask, { ...bounds, onRetry }))).toMatchObject({
+    name: "AbortError",
+  });
 });
 
 test("Retry-After: seconds, dates, nonsense, at most a minute", () => {

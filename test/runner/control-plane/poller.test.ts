@@ -20,7 +20,7 @@ function setup(slots: number) {
       }),
     onJob: (job) => jobs.push(job),
     log: silentLog,
-    delays: { base: 1, max: 2 },
+    delays: { baseMs: 1, maxMs: 2 },
   });
   const run = poller.run(stop.signal);
   return { poller, polls, jobs, stop, run };

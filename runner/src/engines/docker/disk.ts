@@ -8,8 +8,8 @@ import { z } from "zod";
 import { external } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
 import { gigabytes } from "../../files/transfer.ts";
-import { repeat } from "../../lib/every.ts";
 import type { Log } from "../../lib/log.ts";
+import { repeat } from "../../lib/repeat.ts";
 import type { DockerContainer } from "./docker-container.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 

@@ -4,8 +4,8 @@
  * back; where it cannot be, nothing may start and nothing may go on.
  */
 import { type Failure, internal } from "../../containers/failure.ts";
-import { repeat } from "../../lib/every.ts";
 import type { Log } from "../../lib/log.ts";
+import { repeat } from "../../lib/repeat.ts";
 import {
   type FirewallRules,
   installFirewall,

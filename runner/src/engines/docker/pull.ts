@@ -1,16 +1,14 @@
 /** Pulls an image by its digest, and says how far it is. */
 import type Dockerode from "dockerode";
+import { retry } from "../../../../src/lib/retry.ts";
 import type { Image } from "../../../../src/protocol/runner.ts";
 import { messageOf } from "../../control-plane/error.ts";
-import { backoff } from "../../lib/retry.ts";
-import { sleep } from "../../lib/wait.ts";
 import { type ReportProgress, referenceOf } from "../engine.ts";
 import { credentialsFor } from "./credentials.ts";
 import { NO_MANIFEST, noManifest, pullFailure } from "./pull-failure.ts";
 import { PullProgress, pullLine } from "./pull-progress.ts";
 
-const ATTEMPTS = 4;
-const DELAYS = { base: 1_000, max: 8_000 };
+const RETRY = { attempts: 4, baseMs: 1_000, maxMs: 8_000 };
 
 const SERVER_ERROR = /unexpected HTTP status: 500/i;
 
@@ -20,18 +18,18 @@ export async function pullImage(
   report: ReportProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await attempt(docker, image, report, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      const { failure, final } = pullFailure(referenceOf(image), error);
-      if (final) throw failure;
-      if (failures === ATTEMPTS) {
-        throw (await isUnknownDigest(docker, image, error, signal)) ? noManifest(image) : failure;
-      }
-      if (!(await sleep(backoff(failures, DELAYS), signal))) signal.throwIfAborted();
-    }
+  const reference = referenceOf(image);
+  try {
+    await retry(() => attempt(docker, image, report, signal), {
+      ...RETRY,
+      signal,
+      isRetryable: (error) => !signal.aborted && !pullFailure(reference, error).final,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    const { failure, final } = pullFailure(reference, error);
+    if (final) throw failure;
+    throw (await isUnknownDigest(docker, image, error, signal)) ? noManifest(image) : failure;
   }
 }
 

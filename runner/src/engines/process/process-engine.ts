@@ -8,11 +8,11 @@ import { once } from "node:events";
 import { realpath, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { delimiter, dirname, join } from "node:path";
+import { settlesWithin } from "../../../../src/lib/timeout.ts";
 import { internal } from "../../containers/failure.ts";
 import { messageOf, reasonOf } from "../../control-plane/error.ts";
 import type { Log } from "../../lib/log.ts";
 import { ScratchFolders } from "../../lib/scratch.ts";
-import { settlesWithin } from "../../lib/wait.ts";
 import {
   type Engine,
   type Exit,
@@ -37,6 +37,9 @@ const EGRESS_NOT_ENFORCED =
   "the version says what its containers may reach (configuration.egress), and a model that this " +
   "runner starts as a process reaches all that its machine does: its operator serves this hardware " +
   'with --engine docker, or the version says "public"';
+
+/** How long the output of a process that has exited is still read. */
+const LAST_OUTPUT_MS = 500;
 
 const LOOPBACK = "127.0.0.1";
 
@@ -148,7 +151,7 @@ export class ProcessEngine implements Engine {
       signalGroup(pid, "SIGKILL");
       child.stdin?.destroy();
       // Its last words; a process that left the group may hold the pipe open for ever.
-      await settlesWithin(500, closed);
+      await settlesWithin(closed, LAST_OUTPUT_MS);
       await this.#clean(pid, tmpDirectory);
       const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
       return { description, logs: withoutPaths(tail.toString()) };
@@ -167,7 +170,7 @@ export class ProcessEngine implements Engine {
       async stop(graceMs) {
         // Not to the group: what watches over it must stay until the end.
         child.kill("SIGTERM");
-        if (!(await settlesWithin(graceMs, exited))) await kill();
+        if (!(await settlesWithin(exited, graceMs))) await kill();
       },
     };
   }

@@ -1,7 +1,7 @@
 /** The Cog interface: readiness, and the session that follows. */
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
+import { sleep } from "../../../../src/lib/timeout.ts";
 import { external, failedFinish } from "../../containers/failure.ts";
-import { sleep } from "../../lib/wait.ts";
 import { apiKeyRequired, concurrencyTooHigh, rejectsConcurrency } from "../advice.ts";
 import { type Answer, ContainerClient } from "../container-client.ts";
 import type {

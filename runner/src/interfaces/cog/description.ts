@@ -2,9 +2,10 @@
  * What a Cog container says of its input and its output. It is asked once, for the container's
  * whole life, so what does not answer is asked again: files would be taken for plain text.
  */
+
+import { sleep, untilAborted } from "../../../../src/lib/timeout.ts";
 import { external, Failure } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
-import { sleep, untilAborted } from "../../lib/wait.ts";
 import type { ContainerClient } from "../container-client.ts";
 import { declaresFiles, isIterator, openapi, parseAs, takesChatOnly } from "./protocol.ts";
 

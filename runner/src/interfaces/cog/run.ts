@@ -7,11 +7,12 @@
  * nothing of a report is on its way. One that does not answer may just be busy: exit, cancel and
  * the prediction's deadline deal with it.
  */
+
+import { backoffMs } from "../../../../src/lib/retry.ts";
+import { sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import { external, Failure, failedFinish, internal } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
-import { backoff } from "../../lib/retry.ts";
-import { sleep } from "../../lib/wait.ts";
 import { apiKeyRequired, concurrencyTooHigh } from "../advice.ts";
 import { findExcess } from "../bounded-json.ts";
 import { type Answer, isConnectionError } from "../container-client.ts";
@@ -35,7 +36,7 @@ const HEALTH_TIMEOUT_MS = 2_000;
 
 /** A container may be a moment behind with taking its last run off: about 3 s in all. */
 const CREATE_ATTEMPTS = 8;
-const CREATE_DELAYS = { base: 50, max: 1_000 };
+const CREATE_DELAYS = { baseMs: 50, maxMs: 1_000 };
 
 /** Looks in a row at an idle container: 10 s at 5 s apart, for a report that is yet to begin. */
 const IDLE_CHECKS = 3;
@@ -118,7 +119,7 @@ export class CogRun {
       if (answer?.status === 202) this.#accepted = true;
       if (!answer || answer.status === 202) return;
       if (answer.status !== 409 || tries === CREATE_ATTEMPTS) return this.#refused(answer);
-      if (!(await sleep(backoff(tries, CREATE_DELAYS), this.#settledSignal.signal))) return;
+      if (!(await sleep(backoffMs(tries, CREATE_DELAYS), this.#settledSignal.signal))) return;
     }
   }
 

@@ -3,7 +3,7 @@
  * run. Cog up to 0.13 then ends by itself, but says READY and takes predictions, which it fails,
  * for about 50 ms more; 0.14 to 0.16 says DEFUNCT and answers 500, 0.17 and later UNHEALTHY.
  */
-import { sleep } from "../../lib/wait.ts";
+import { sleep } from "../../../../src/lib/timeout.ts";
 import { type ContainerClient, isConnectionError } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
 import { health, parseAs } from "./protocol.ts";

@@ -6,10 +6,10 @@ import {
   WholeChat,
   WholeResponse,
 } from "../../../../src/domain/vendora/whole-answer.ts";
+import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { external, Failure } from "../../containers/failure.ts";
-import { isObject, type JsonObject } from "../../lib/json-object.ts";
 import { parseBoundedJson } from "../bounded-json.ts";
 import { readBounded } from "../container-client.ts";
 import type { Run } from "../interface.ts";
@@ -84,7 +84,7 @@ export class AnswerReader {
 
   async #stream(
     call: VendoraCall,
-    output: (event: JsonObject) => void,
+    output: (event: Record<string, Json>) => void,
     onFed?: (length: number) => void,
   ): Promise<"succeeded" | Failure> {
     const { limits, model } = this.#run;
@@ -129,7 +129,7 @@ export class AnswerReader {
   }
 }
 
-function addEvent(whole: WholeAnswer, event: JsonObject): void {
+function addEvent(whole: WholeAnswer, event: Record<string, Json>): void {
   try {
     whole.take(event);
   } catch (error) {
@@ -137,7 +137,7 @@ function addEvent(whole: WholeAnswer, event: JsonObject): void {
   }
 }
 
-export function parseOrUndefined(text: string): unknown {
+export function parseOrUndefined(text: string): Json | undefined {
   try {
     return parseBoundedJson(text);
   } catch (error) {

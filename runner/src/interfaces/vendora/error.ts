@@ -1,8 +1,9 @@
 /** What vendora servers say when they fail, in the errorMessage of the convention. */
+
 import { z } from "zod";
+import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraError } from "../../../../src/protocol/vendora/error.ts";
 import { external, Failure } from "../../containers/failure.ts";
-import type { JsonObject } from "../../lib/json-object.ts";
 
 /** Of a text that comes from a container: it ends up in the prediction. */
 const MAX_MESSAGE_CHARS = 2_000;
@@ -79,7 +80,7 @@ export function parseFailure(value: unknown, status: number, text = ""): ServerF
  * The error in an answer for which HTTP has said 200 already: the convention's `{"error": …}`, or
  * the event `error` of a response's stream.
  */
-export function findFailure(value: JsonObject): ServerFailure | undefined {
+export function findFailure(value: Record<string, Json>): ServerFailure | undefined {
   const { error } = value;
   if (error !== undefined && error !== null) return parseFailure(value, statusFrom(error));
   if (value.type !== "error") return undefined;

@@ -1,7 +1,7 @@
 /** When a vendora server is ready, and what it calls its model. */
 import { z } from "zod";
+import { sleep } from "../../../../src/lib/timeout.ts";
 import { external, Failure } from "../../containers/failure.ts";
-import { sleep } from "../../lib/wait.ts";
 import { apiKeyRequired } from "../advice.ts";
 import { parseAs } from "../cog/protocol.ts";
 import type { Answer, ContainerClient } from "../container-client.ts";

@@ -5,7 +5,7 @@
  * The server is looked at seldom, and once for all that wait: llama.cpp's notices a closed
  * connection only after a second in which no answer at all was due, and one to /metrics is such.
  */
-import { sleep, untilAborted } from "../../lib/wait.ts";
+import { sleep, untilAborted } from "../../../../src/lib/timeout.ts";
 import type { ContainerClient } from "../container-client.ts";
 
 /** Lines of Prometheus text: how many requests vLLM, SGLang, llama.cpp and TGI are at work on. */

@@ -3,10 +3,10 @@ import { callersPlaces } from "../../../../src/domain/vendora/caller-places.ts";
 import { chatRequestOf } from "../../../../src/domain/vendora/chat-request.ts";
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
 import { NotForChat } from "../../../../src/domain/vendora/response-messages.ts";
+import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
 import { messageOf } from "../../control-plane/error.ts";
-import { isObject, type JsonObject } from "../../lib/json-object.ts";
 import { parseFailure, ServerFailure } from "./error.ts";
 
 export const PATHS: Record<VendoraCall, string> = {
@@ -59,7 +59,7 @@ export function inCallersTerms({ status, error }: ServerFailure, input: Body): S
 }
 
 /** With the name that callers know the model by; changes what it is given: there are many. */
-export function withModelName(answer: JsonObject, model: string): JsonObject {
+export function withModelName(answer: Record<string, Json>, model: string): Record<string, Json> {
   if ("model" in answer) answer.model = model;
   const { response } = answer;
   if (isObject(response) && "model" in response) response.model = model;

@@ -2,10 +2,11 @@
  * One run in a vendora server: how it ends, and what that means for the container. It has no
  * deadline of its own; `stop` and the end of the container close the connection.
  */
+
+import { sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import { Failure, failedFinish, internal } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
-import { sleep } from "../../lib/wait.ts";
 import { TooLarge } from "../bounded-json.ts";
 import type { Outcome, Run } from "../interface.ts";
 import { brokenServer, ServerFailure } from "./error.ts";

@@ -2,9 +2,11 @@
  * A server's event stream as outputs: the data of each event is one, as it came but for the name
  * of the model. What comes after the end that the convention marks is not looked at.
  */
+
 import { createParser } from "eventsource-parser";
+import { isObject } from "../../../../src/lib/json.ts";
+import type { Json } from "../../../../src/protocol/common.ts";
 import { external, Failure } from "../../containers/failure.ts";
-import { isObject, type JsonObject } from "../../lib/json-object.ts";
 import { parseBoundedJson } from "../bounded-json.ts";
 import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { withModelName } from "./request.ts";
@@ -24,7 +26,7 @@ export interface StreamOptions {
   maxChars: number;
   /** What the model is called in the outputs. */
   model: string;
-  output: (value: JsonObject) => void;
+  output: (value: Record<string, Json>) => void;
 }
 
 export class VendoraStream {
@@ -82,7 +84,7 @@ export class VendoraStream {
     else this.#close(external(`the container sent an event that is no JSON object: ${head(data)}`));
   }
 
-  #event(value: JsonObject): void {
+  #event(value: Record<string, Json>): void {
     const failure = findFailure(value);
     if (failure) return this.#close(failure);
     this.#options.output(withModelName(value, this.#options.model));
@@ -92,7 +94,7 @@ export class VendoraStream {
   }
 }
 
-function parse(data: string): JsonObject | Failure | undefined {
+function parse(data: string): Record<string, Json> | Failure | undefined {
   try {
     const value = parseBoundedJson(data);
     return isObject(value) ? value : undefined;

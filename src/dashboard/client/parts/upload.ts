@@ -1,4 +1,5 @@
 /** A file on its way to the service: in parts, some at a time, each tried again, all of it cancellable. */
+import { retry } from "../../../lib/retry.ts";
 import type { Upload } from "../../../protocol/upload.ts";
 import { post } from "./post.ts";
 import { PartRefused, putPart } from "./upload-part.ts";
@@ -89,25 +90,12 @@ async function addressesOf(id: string): Promise<string[]> {
   return urls;
 }
 
-/** Tries again what may do better then, with longer and longer pauses. */
-async function insist<Done>(signal: AbortSignal, act: () => Promise<Done>): Promise<Done> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await act();
-    } catch (error) {
-      const lost = error instanceof PartRefused && !error.mayPass;
-      if (signal.aborted || lost || tries === TRIES) throw error;
-      await pause(FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.5 + Math.random()), signal);
-    }
-  }
-}
-
-const pause = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", stop, { once: true });
+/** Retries what may succeed later, with growing delays. */
+const insist = <Done>(signal: AbortSignal, act: () => Promise<Done>): Promise<Done> =>
+  retry(act, {
+    attempts: TRIES,
+    baseMs: FIRST_PAUSE_MS,
+    maxMs: Number.POSITIVE_INFINITY,
+    signal,
+    isRetryable: (error) => !(signal.aborted || (error instanceof PartRefused && !error.mayPass)),
   });

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { untilAborted } from "../../../runner/src/lib/wait.ts";
+import { untilAborted } from "../../src/lib/timeout.ts";
 
 const stray = vi.fn();
 beforeEach(() => void process.on("unhandledRejection", stray));

@@ -1,0 +1,56 @@
+/** Waiting with a limit: by time, or until a signal is aborted. For Node, workerd and browsers. */
+
+/** Resolves to true after the time, or to false as soon as the signal is aborted. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve(false);
+    const abort = () => {
+      clearTimeout(timer);
+      resolve(false);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve(true);
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+/**
+ * Whether the promise is fulfilled within the time. The promise itself goes on.
+ * @throws what the promise is rejected with in time
+ */
+export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const timer = new AbortController();
+  const timedOut = sleep(ms, timer.signal).then(() => false);
+  try {
+    return await Promise.race([promise.then(() => true), timedOut]);
+  } finally {
+    // A timer that is left running would keep a Durable Object in memory, and billed.
+    timer.abort();
+  }
+}
+
+/** @throws Error when the promise takes longer; what it is rejected with in time */
+export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
+  if (await settlesWithin(promise, ms)) return promise;
+  throw new Error(`no result within ${ms} ms`);
+}
+
+/**
+ * The promise's result. The promise itself goes on after the signal is aborted.
+ * @throws the signal's reason; what the promise is rejected with before that
+ */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  // After the abort nobody handles a rejection of the promise.
+  promise.catch(() => {});
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
