@@ -1,6 +1,7 @@
 /** The entry of the Worker. Wiring only. */
 import { app } from "./app.ts";
 import { dashboardBefore } from "./dashboard/app.tsx";
+import { isDocs } from "./dashboard/docs/contents.ts";
 import type { Bindings } from "./env.ts";
 import { dispatch, project } from "./queue/consumer.ts";
 import { sweepAccounts } from "./services/accounts/delete-account.ts";
@@ -18,12 +19,14 @@ export { RunnerObject } from "./objects/runner/object.ts";
 
 const dashboard = dashboardBefore(app);
 
-/** Addresses of the API, of what it says of itself, and of what it shows of users; all others are pages. */
-const API = /^https?:\/\/[^/]+\/(?:v1|docs|avatars|\.well-known)(?:[/?]|$)/;
+/** Addresses of the API and of what it shows of users; all others but the documentation are pages. */
+const API = /^https?:\/\/[^/]+\/(?:v1|avatars|\.well-known)(?:[/?]|$)/;
+
+const isForApp = (url: string) => API.test(url) || isDocs(url);
 
 export default {
   fetch: (request: Request, env, context) =>
-    (API.test(request.url) ? app : dashboard).fetch(request, env, context),
+    (isForApp(request.url) ? app : dashboard).fetch(request, env, context),
   async queue(batch, env) {
     const consume = batch.queue.endsWith("-projection") ? project : dispatch;
     await consume(servicesOf(env), batch);

@@ -1,17 +1,20 @@
 /**
  * What is built beside the Worker, into the folder of its static assets: the dashboard's scripts
  * (a file of src/dashboard/client each, its folders have their parts) and style under names that
- * change with their bytes, the runner's package, and the list of them.
+ * change with their bytes, the guides as HTML with their pictures, the runner's package, and the list
+ * of them.
  */
-import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
+import { renderGuide } from "../dashboard/docs/guide/render.ts";
 import type { Manifest } from "../protocol/assets.ts";
 import { ROOT } from "./bundle.ts";
 import { packRunner } from "./runner-package.ts";
 
 const FOLDER = join(ROOT, ".auspex/assets");
 const DASHBOARD = join(ROOT, "src/dashboard");
+const GUIDES = join(DASHBOARD, "guides");
 
 /** For names with a hash: whatever has another content has another name. */
 const HEADERS = `/assets/*
@@ -22,16 +25,19 @@ const HEADERS = `/assets/*
 export async function buildAssets(): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const scripts = (await readdir(join(DASHBOARD, "client"))).filter((name) => name.endsWith(".ts"));
+  const pictures = (await readdir(GUIDES)).filter((name) => /\.(?:svg|webp)$/.test(name));
   const [{ metafile }, runner] = await Promise.all([
     build({
       entryPoints: [
         ...scripts.map((name) => join(DASHBOARD, "client", name)),
         join(DASHBOARD, "style/style.css"),
+        ...pictures.map((name) => join(GUIDES, name)),
       ],
       absWorkingDir: ROOT,
       outdir: join(FOLDER, "assets"),
       entryNames: "[name]-[hash]",
       bundle: true,
+      loader: { ".svg": "copy", ".webp": "copy" },
       minify: true,
       metafile: true,
       format: "esm",
@@ -50,8 +56,24 @@ export async function buildAssets(): Promise<void> {
   await Promise.all([
     writeFile(join(FOLDER, "manifest.json"), JSON.stringify(manifest)),
     writeFile(join(FOLDER, "_headers"), HEADERS),
+    writeGuides(files),
     removeOld(),
   ]);
+}
+
+async function writeGuides(files: Manifest["files"]): Promise<void> {
+  const folder = join(FOLDER, "docs");
+  await mkdir(folder, { recursive: true });
+  const imageUrl = (name: string) => {
+    const url = files[name];
+    if (url === undefined) throw new Error(`A guide shows ${name}, which is not beside it.`);
+    return url;
+  };
+  const guides = (await readdir(GUIDES)).filter((name) => name.endsWith(".md"));
+  for (const name of guides) {
+    const guide = renderGuide(await readFile(join(GUIDES, name), "utf8"), imageUrl);
+    await writeFile(join(folder, `${basename(name, ".md")}.json`), JSON.stringify(guide));
+  }
 }
 
 /** What a page that is still open somewhere may ask for. */

@@ -1,16 +1,29 @@
 /** What was built beside the Worker (src/dev/assets.ts), found by its name. */
+import type { z } from "zod";
 import type { Bindings } from "../env.ts";
 import { type Manifest, manifest } from "../protocol/assets.ts";
+import { type Guide, guide } from "../protocol/guide.ts";
 
-const known = new WeakMap<Bindings, Manifest>();
+/** They change with a deployment alone: each is read once per isolate. */
+const once = <Value>(schema: z.ZodType<Value>) => {
+  const known = new WeakMap<Bindings, Map<string, Value>>();
+  return async (env: Bindings, path: string): Promise<Value> => {
+    const values = known.get(env) ?? new Map<string, Value>();
+    known.set(env, values);
+    let value = values.get(path);
+    if (value === undefined) {
+      const response = await env.ASSETS.fetch(`https://assets/${path}`);
+      value = schema.parse(await response.json());
+      values.set(path, value);
+    }
+    return value;
+  };
+};
 
-/** They change with a deployment alone: looked up once per isolate. */
-export async function assetsOf(env: Bindings): Promise<Manifest> {
-  let found = known.get(env);
-  if (!found) {
-    const response = await env.ASSETS.fetch("https://assets/manifest.json");
-    found = manifest.parse(await response.json());
-    known.set(env, found);
-  }
-  return found;
-}
+const manifests = once(manifest);
+const guides = once(guide);
+
+export const assetsOf = (env: Bindings): Promise<Manifest> => manifests(env, "manifest.json");
+
+export const guideOf = (env: Bindings, name: string): Promise<Guide> =>
+  guides(env, `docs/${name}.json`);

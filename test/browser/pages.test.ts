@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { GUIDES, REFERENCE } from "../../src/dashboard/docs/contents.ts";
 import type { Client } from "../../src/dev/client.ts";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
@@ -90,11 +91,47 @@ describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) 
   });
 });
 
-it("the reference of the API fits, and does as it should", async () => {
-  const visitor = await site.visitor();
-  await visitor.open("/docs");
-  await visitor.narrow();
-  await site.leave();
+describe("the documentation", () => {
+  let visitor: Visitor;
+  beforeAll(async () => {
+    visitor = await site.visitor();
+  });
+  afterAll(() => site.leave());
+
+  it.each([REFERENCE, ...GUIDES.keys()])("%s", async (address) => {
+    await visitor.open(address);
+    await shoot(visitor, `${address}-desk`);
+    await visitor.narrow();
+    await shoot(visitor, `${address}-phone`);
+    await visitor.widen();
+  });
+
+  it("leads from page to page, copies code, and leads back", async () => {
+    const { page } = visitor;
+    await visitor.open("/");
+    await page.getByRole("link", { name: "Docs", exact: true }).click();
+    await visitor.arrives("/docs");
+    await page.getByRole("link", { name: "Files", exact: true }).first().click();
+    await visitor.arrives("/docs/files");
+    await page.locator(".copy").first().getByRole("button", { name: "Copy" }).click();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toContain(`export AUSPEX_URL=${site.url}`);
+    await page.getByRole("link", { name: "Auspex", exact: true }).click();
+    await visitor.arrives("/");
+  });
+
+  it("unfolds on a phone", async () => {
+    const { page } = visitor;
+    await visitor.open("/docs/files");
+    const link = page.getByRole("link", { name: "Webhooks", exact: true });
+    expect(await link.isVisible()).toBe(true);
+    await visitor.narrow();
+    expect(await link.isVisible()).toBe(false);
+    await page.getByText("Guides and reference").click();
+    await link.click();
+    await visitor.arrives("/docs/webhooks");
+    await visitor.widen();
+  });
 });
 
 describe("with a keyboard alone", () => {

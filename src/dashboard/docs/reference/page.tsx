@@ -7,6 +7,8 @@ import type {
   Operation as OperationObject,
   Schemas,
 } from "../../../openapi/types.ts";
+import { REFERENCE } from "../contents.ts";
+import { DocsLayout } from "../layout.tsx";
 import { Method, Operation, Posted } from "./operation.tsx";
 import { Prose, slugOf } from "./prose.tsx";
 import { About, anchorOf, Fields, Type } from "./schema.tsx";
@@ -18,55 +20,29 @@ interface Group {
   posted: OperationObject[];
 }
 
-export function ReferencePage({
-  document,
-  stylesheet,
-}: {
-  document: Document;
-  stylesheet: string;
-}) {
+export function ReferencePage({ document }: { document: Document }) {
   const { info, components } = document;
   const groups = groupsOf(document);
   return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{`${info.title} API reference`}</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href={stylesheet} />
-      </head>
-      <body>
-        <a class="skip" href="#main">
-          Skip to content
-        </a>
-        <header>
-          <p class="title">
-            <a href="#main">{info.title}</a> <span>API reference</span>
-          </p>
-          <p>
-            <a href="/v1/openapi.json">OpenAPI document</a> · version {info.version}
-          </p>
-        </header>
-        <div class="columns">
-          <Navigation groups={groups} />
-          <main id="main" tabindex={-1}>
-            <h1>{info.title} API</h1>
-            <p class="base">
-              Base URL: <code>{document.servers?.[0]?.url}</code>
-            </p>
-            <section class="introduction">
-              <Prose text={info.description ?? ""} />
-            </section>
-            {groups.map((group) => (
-              <GroupView group={group} document={document} />
-            ))}
-            <SchemaList schemas={components?.schemas ?? {}} />
-          </main>
-        </div>
-      </body>
-    </html>
+    <DocsLayout
+      title="API reference"
+      description={`Every call of the ${info.title} API, with its parameters, limits and responses.`}
+      path={REFERENCE}
+      navigation={<Navigation groups={groups} />}
+    >
+      <h1>{info.title} API</h1>
+      <p class="base">
+        Base URL: <code>{document.servers?.[0]?.url}</code> ·{" "}
+        <a href="/v1/openapi.json">OpenAPI document</a> · version {info.version}
+      </p>
+      <section class="introduction">
+        <Prose text={info.description ?? ""} />
+      </section>
+      {groups.map((group) => (
+        <GroupView group={group} document={document} />
+      ))}
+      <SchemaList schemas={components?.schemas ?? {}} />
+    </DocsLayout>
   );
 }
 
@@ -83,7 +59,7 @@ function groupsOf(document: Document): Group[] {
 }
 
 const Navigation = ({ groups }: { groups: Group[] }) => (
-  <nav aria-label="Contents">
+  <nav aria-label="Contents" class="contents">
     <ul>
       <li>
         <a href="#main">Introduction</a>

@@ -1,0 +1,40 @@
+/** The pages of the documentation, in the order of its navigation. */
+
+export const REFERENCE = "/docs";
+export const STYLESHEET = "/docs/style.css";
+
+/** A guide by its file in src/dashboard/guides, and what the navigation calls it. */
+type Entry = readonly [name: string, label: string];
+
+const USING: Entry[] = [
+  ["calling", "Calling models"],
+  ["openai", "OpenAI clients"],
+  ["files", "Files"],
+  ["webhooks", "Webhooks"],
+  ["models", "Models and versions"],
+  ["deploying", "Deploying and operating"],
+  ["runners", "Runners and containers"],
+  ["limits", "Limits"],
+];
+
+const CONTRIBUTING: Entry[] = [
+  ["architecture", "Architecture"],
+  ["decisions", "Decisions"],
+];
+
+const pathOf = (name: string) => `${REFERENCE}/${name}`;
+
+const pages = (entries: Entry[]) => entries.map(([name, label]): Entry => [pathOf(name), label]);
+
+export const NAVIGATION: { title: string; pages: Entry[] }[] = [
+  { title: "Guides", pages: pages(USING) },
+  { title: "Reference", pages: [[REFERENCE, "API reference"]] },
+  { title: "For contributors", pages: pages(CONTRIBUTING) },
+];
+
+export const GUIDES = new Map([...USING, ...CONTRIBUTING].map(([name]) => [pathOf(name), name]));
+
+const PATHS = new Set([REFERENCE, STYLESHEET, ...GUIDES.keys()]);
+
+/** Whether the documentation has something at this URL. */
+export const isDocs = (url: string) => PATHS.has(new URL(url).pathname);

@@ -1,0 +1,107 @@
+/** A guide with its table of contents, and with this deployment's own address in its examples. */
+import { raw } from "hono/html";
+import type { Guide } from "../../../protocol/guide.ts";
+import { NAVIGATION } from "../contents.ts";
+import { DocsLayout } from "../layout.tsx";
+
+/** What guides call the deployment. */
+const EXAMPLE_ORIGIN = "https://auspex.example.com";
+
+interface Props {
+  guide: Guide;
+  path: string;
+  origin: string;
+  scripts: (string | undefined)[];
+}
+
+export function GuidePage({ guide, path, origin, scripts }: Props) {
+  const html = (text: string) => raw(text.replaceAll(EXAMPLE_ORIGIN, origin));
+  return (
+    <DocsLayout title={guide.title} description={guide.description} path={path} scripts={scripts}>
+      <div class="guide">
+        <div class="introduction">
+          <h1>{guide.title}</h1>
+          {html(guide.introduction)}
+        </div>
+        <Contents headings={guide.headings} />
+        <div class="sections">
+          <Environment text={guide.introduction + guide.sections} origin={origin} />
+          {html(guide.sections)}
+          <Neighbors path={path} />
+        </div>
+      </div>
+    </DocsLayout>
+  );
+}
+
+/** The headings of the two levels below the title. */
+const Contents = ({ headings }: Pick<Guide, "headings">) => (
+  <nav aria-label="On this page" class="toc">
+    <details class="fold">
+      <summary>On this page</summary>
+      <ul>
+        {headings
+          .filter(({ level }) => level <= 3)
+          .map(({ level, id, html }) => (
+            <li class={`level-${level}`}>
+              <a href={`#${id}`}>{raw(html)}</a>
+            </li>
+          ))}
+      </ul>
+    </details>
+  </nav>
+);
+
+/** How to set the variables that a guide's examples read, unless it says so itself. */
+function Environment({ text, origin }: { text: string; origin: string }) {
+  if (!text.includes("AUSPEX_URL") || text.includes("export AUSPEX_URL")) return null;
+  const withToken = text.includes("AUSPEX_TOKEN");
+  const lines = [
+    `export AUSPEX_URL=${origin}`,
+    ...(withToken ? ["export AUSPEX_TOKEN=aus_…"] : []),
+  ];
+  return (
+    <aside class="environment">
+      <p>
+        The examples read the address of this deployment
+        {withToken && (
+          <>
+            {" "}
+            and an <a href="/tokens">access token</a>
+          </>
+        )}{" "}
+        from the environment:
+      </p>
+      <div class="copy">
+        <pre tabindex={0}>
+          <code>{lines.join("\n")}</code>
+        </pre>
+        <button type="button" data-copy hidden>
+          Copy
+        </button>
+      </div>
+    </aside>
+  );
+}
+
+/** The guides before and after this one. */
+function Neighbors({ path }: { path: string }) {
+  const pages = NAVIGATION.flatMap((group) => group.pages);
+  const index = pages.findIndex(([address]) => address === path);
+  const previous = pages[index - 1];
+  const next = pages[index + 1];
+  return (
+    <nav aria-label="Previous and next" class="neighbors">
+      {previous && (
+        <a href={previous[0]} rel="prev">
+          ← {previous[1]}
+        </a>
+      )}
+      {next && (
+        <a href={next[0]} rel="next">
+          {next[1]} →
+        </a>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,83 @@
+/** A guide's Markdown as HTML. Runs when assets are built, so it is no part of the Worker. */
+import { micromark } from "micromark";
+import { gfm, gfmHtml } from "micromark-extension-gfm";
+import type { Guide } from "../../../protocol/guide.ts";
+
+/** Where the guides are in the repository: their links are relative to it. */
+const FOLDER = "src/dashboard/guides/";
+
+const OPTIONS = { extensions: [gfm()], htmlExtensions: [gfmHtml()] };
+
+/** @param imageUrl the URL of an image that stands beside the guide */
+export function renderGuide(markdown: string, imageUrl: (name: string) => string): Guide {
+  const headings: Guide["headings"] = [];
+  const slug = slugger();
+  const html = micromark(markdown, OPTIONS)
+    .replaceAll(/<h([1-6])>(.*?)<\/h\1>/g, (_, level, text) => {
+      const id = slug(plainText(text));
+      headings.push({ level: Number(level), id, html: text });
+      return `<h${level} id="${id}"><a href="#${id}">${text}</a></h${level}>`;
+    })
+    .replaceAll(/<pre>.*?<\/pre>/gs, copyable)
+    .replaceAll(/<a href="([^"]*)">(.*?)<\/a>/g, (_, href, text) => link(href, text))
+    .replaceAll(/<img src="([^"]*)" (alt="[^"]*") \/>/g, (_, name, alt) => {
+      const url = imageUrl(name);
+      return `<a class="picture" href="${url}"><img src="${url}" ${alt} /></a>`;
+    })
+    // What scrolls sideways must be reachable with the keyboard.
+    .replaceAll("<table>", '<div class="table" tabindex="0"><table>')
+    .replaceAll("</table>", "</table></div>")
+    .replaceAll(/<th(?=[ >])/g, '<th scope="col"')
+    .replaceAll(
+      /<blockquote>\n<p>\[!([A-Z])([A-Z]+)\]\n/g,
+      (_, first, rest) =>
+        `<blockquote class="alert">\n<p><strong>${first}${rest.toLowerCase()}</strong></p>\n<p>`,
+    );
+  const [title, ...others] = headings;
+  const body = html.slice(html.indexOf("</h1>") + "</h1>".length);
+  const sections = body.indexOf("<h2");
+  const introduction = sections < 0 ? body : body.slice(0, sections);
+  const [, description = ""] = /<p>(.*?)<\/p>/s.exec(introduction) ?? [];
+  return {
+    title: plainText(title?.html ?? ""),
+    description: plainText(description),
+    introduction,
+    sections: sections < 0 ? "" : body.slice(sections),
+    headings: others,
+  };
+}
+
+/** The ids that GitHub gives to headings, so that a link to one works there too. */
+function slugger(): (title: string) => string {
+  const uses = new Map<string, number>();
+  return (title) => {
+    const slug = title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, "")
+      .replaceAll(" ", "-");
+    const used = uses.get(slug) ?? 0;
+    uses.set(slug, used + 1);
+    return used === 0 ? slug : `${slug}-${used}`;
+  };
+}
+
+/** With a button that client code shows, as `Copy` in ui/parts.tsx has it. */
+const copyable = (pre: string) =>
+  `<div class="copy">${pre.replace("<pre>", '<pre tabindex="0">')}<button type="button" data-copy hidden>Copy</button></div>`;
+
+/** Other guides are pages beside this one. No URL of the repository is known: its files are named. */
+function link(href: string, text: string): string {
+  const [, guide, fragment = ""] = /^([a-z-]+)\.md(#.*)?$/.exec(href) ?? [];
+  if (guide !== undefined) return `<a href="/docs/${guide}${fragment}">${text}</a>`;
+  if (/^(?:https?:|#)/.test(href)) return `<a href="${href}">${text}</a>`;
+  const path = new URL(href, `file:///${FOLDER}`).pathname.slice(1);
+  const code = `<code>${path}</code>`;
+  return path.endsWith(`/${text}`) ? code : `${text} (${code})`;
+}
+
+const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
+
+const plainText = (html: string) =>
+  html
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll(/&(amp|lt|gt|quot);/g, (entity, name) => ENTITIES[name] ?? entity);

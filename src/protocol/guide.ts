@@ -1,0 +1,14 @@
+/** A guide, as it is built from its Markdown (src/dev/assets.ts) for the Worker to serve. */
+import { z } from "zod";
+
+export const guide = z.object({
+  title: z.string(),
+  /** Its first paragraph, as plain text. */
+  description: z.string(),
+  /** HTML: what comes before the first section, without the title. */
+  introduction: z.string(),
+  /** HTML: the sections. */
+  sections: z.string(),
+  headings: z.array(z.object({ level: z.number(), id: z.string(), html: z.string() })),
+});
+export type Guide = z.infer<typeof guide>;

@@ -1,0 +1,130 @@
+/** The guides, as the deployment serves them beside its reference. */
+import { env } from "cloudflare:workers";
+import { describe, expect, test } from "vitest";
+import { GUIDES, NAVIGATION, REFERENCE } from "../../../src/dashboard/docs/contents.ts";
+import { Client, ORIGIN } from "../support/client.ts";
+
+const nobody = new Client(undefined);
+
+const all = (html: string, pattern: RegExp) =>
+  [...html.matchAll(pattern)].map(([, found = ""]) => found);
+const idsOf = (html: string) => all(html, /\sid="([^"]*)"/g);
+const linksOf = (html: string) => all(html, /\shref="([^"]*)"/g);
+
+const paths = [REFERENCE, ...GUIDES.keys()];
+const pages = new Map(
+  await Promise.all(
+    paths.map(async (path) => {
+      const response = await nobody.fetch(path);
+      return [path, { response, html: await response.text() }] as const;
+    }),
+  ),
+);
+const pageAt = (path: string) => {
+  const page = pages.get(path);
+  if (!page) throw new Error(`There is no page at ${path}.`);
+  return page;
+};
+
+test("the navigation lists every page, in every page", () => {
+  const listed = NAVIGATION.flatMap((group) => group.pages.map(([path]) => path));
+  expect(listed.toSorted()).toEqual(paths.toSorted());
+  for (const [path, { html }] of pages) {
+    expect(linksOf(html)).toEqual(expect.arrayContaining([...listed, "/"]));
+    expect(html).toContain(`href="${path}" aria-current="page"`);
+  }
+});
+
+describe.each([...GUIDES.keys()])("%s", (path) => {
+  const { response, html } = pageAt(path);
+
+  test("is public, and cached like the reference", () => {
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=UTF-8");
+    expect(response.headers.get("cache-control")).toBe("public, max-age=300");
+    expect(html).toMatch(/^<!DOCTYPE html><html lang="en">/);
+    expect(html).toMatch(/<title>[A-Z][^<]+ · Auspex<\/title>/);
+    expect(html).toMatch(/<meta name="description" content="[A-Z][^"]+\."/);
+  });
+
+  test("names this deployment, and no other", () => {
+    expect(html).not.toContain("auspex.example.com");
+    if (/\$AUSPEX_URL|env\.AUSPEX_URL/.test(html)) {
+      expect(all(html, /export AUSPEX_URL=([^\s<]+)/g)[0]).toBe(ORIGIN);
+    }
+  });
+
+  test("every link leads somewhere", () => {
+    const ids = idsOf(html);
+    expect(new Set(ids).size).toBe(ids.length);
+    const broken = linksOf(html).filter((href) => {
+      const [target = "", id] = href.split("#");
+      if (!/^(?:\/docs(?:\/|$)|$)/.test(target) || target.endsWith(".css")) return false;
+      const page = target === "" ? { html } : pages.get(target);
+      return !page || (id !== undefined && !idsOf(page.html).includes(id));
+    });
+    expect(broken).toEqual([]);
+    expect(linksOf(html).filter((href) => !/^(?:[/#]|https:|data:,$)/.test(href))).toEqual([]);
+  });
+
+  test("every heading has an anchor, and is in the table of contents unless it is deep", () => {
+    const headings = [...html.matchAll(/<h([2-6]) id="([^"]*)"><a href="#([^"]*)">/g)];
+    expect(headings.length).toBeGreaterThan(3);
+    expect(all(html, /<h([2-6])[\s>]/g)).toHaveLength(headings.length);
+    const [, contents = ""] = html.split('class="toc"');
+    const listed = linksOf(contents.slice(0, contents.indexOf("</nav>")));
+    expect(listed).toEqual(
+      headings.filter(([, level]) => Number(level) <= 3).map(([, , id]) => `#${id}`),
+    );
+    for (const [, , id, anchor] of headings) expect(anchor).toBe(id);
+  });
+
+  test("every block of code can be copied", () => {
+    expect(all(html, /(<pre)/g)).toHaveLength(all(html, /(data-copy)/g).length);
+  });
+
+  test("only scripts, styles and pictures that were built with it are loaded", async () => {
+    const sources = all(html, /\ssrc="([^"]*)"/g);
+    for (const source of sources) {
+      expect(source).toMatch(/^\/assets\//);
+      const asset = await env.ASSETS.fetch(`${ORIGIN}${source}`);
+      expect(asset.status).toBe(200);
+      const type = source.endsWith(".svg") ? "image/svg+xml" : "text/javascript; charset=utf-8";
+      expect(asset.headers.get("content-type")).toBe(type);
+    }
+    const policy = response.headers.get("content-security-policy")?.split("; ") ?? [];
+    expect(policy).toEqual(
+      expect.arrayContaining([
+        "default-src 'none'",
+        `script-src ${ORIGIN}/assets/`,
+        `style-src ${ORIGIN}/docs/style.css`,
+      ]),
+    );
+    expect(html).not.toMatch(/<script>|\son\w+=|style="/i);
+  });
+});
+
+test("the architecture is shown as a picture", () => {
+  expect(pageAt("/docs/architecture").html).toMatch(
+    /<img src="\/assets\/architecture-\w+\.svg" alt="[A-Z][^"]+"/,
+  );
+});
+
+test("files of the repository are named, not linked to", () => {
+  const { html } = pageAt("/docs/architecture");
+  expect(html).toContain("<code>.github/CONTRIBUTING.md</code>");
+});
+
+test("a token changes nothing", async () => {
+  const response = await new Client("aus_nobody").fetch("/docs/files");
+  expect(await response.text()).toBe(pageAt("/docs/files").html);
+});
+
+test("a guide that does not exist is a page of the dashboard, and a problem to programs", async () => {
+  const page = await nobody.fetch("/docs/unknown", { headers: { accept: "text/html" } });
+  expect(page.status).toBe(404);
+  expect(await page.text()).toContain("<h1>Not found</h1>");
+  const problem = await nobody.fetch("/docs/unknown");
+  expect(problem.status).toBe(404);
+  expect(problem.headers.get("content-type")).toBe("application/problem+json");
+});
