@@ -3,9 +3,17 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineProject } from "vitest/config";
 import { root, WORKERS } from "./shared.ts";
 
+const PASSWORDS = `${root}test/worker/support/passwords.ts`;
+
 export default defineProject({
   root,
   plugins: [
+    {
+      name: "passwords-hashed-once",
+      enforce: "pre",
+      resolveId: (id, importer) =>
+        id === "@better-auth/utils/password" && importer !== PASSWORDS ? PASSWORDS : undefined,
+    },
     cloudflareTest(async () => ({
       wrangler: { configPath: `${root}wrangler.toml` },
       miniflare: {

@@ -24,9 +24,12 @@ function ofSchema(from: Source, schema: InlineSchema, field: string): fc.Arbitra
   if (choices) return fc.oneof(...choices.map((choice) => valid(from, choice, field)));
   if (schema.enum) return fc.constantFrom<unknown>(...schema.enum);
   const types = [schema.type ?? JSON_TYPES].flat();
-  if (types.length > 3) return fc.jsonValue({ maxDepth: 2 });
+  if (types.length > 3) return anyJson;
   return fc.oneof(...types.map((type) => ofType(from, { ...schema, type }, field)));
 }
+
+const anyJson = fc.jsonValue({ maxDepth: 2 });
+const anyName = fc.string({ maxLength: 10 });
 
 const JSON_TYPES = ["string", "number", "boolean", "null", "array", "object"] as const;
 
@@ -54,7 +57,17 @@ const rangeOf = ({ minimum, maximum = 1_000_000, exclusiveMinimum }: InlineSchem
   max: maximum,
 });
 
-function text({ format, pattern, minLength = 0, maxLength = 200 }: InlineSchema) {
+/** Those of one kind are one: to make them takes fast-check milliseconds, and there are thousands. */
+const texts = new Map<string, fc.Arbitrary<string>>();
+
+function text({ format, pattern, minLength, maxLength }: InlineSchema): fc.Arbitrary<string> {
+  const key = JSON.stringify([format, pattern, minLength, maxLength]);
+  const made = texts.get(key) ?? newText({ format, pattern, minLength, maxLength });
+  texts.set(key, made);
+  return made;
+}
+
+function newText({ format, pattern, minLength = 0, maxLength = 200 }: InlineSchema) {
   if (format === "uuid") return fc.uuid();
   if (format === "date-time") return fc.date({ noInvalidDate: true, ...YEARS }).map(toTimestamp);
   // Of a domain that is nobody's: whatever a service does with an address, it reaches nothing.
@@ -85,7 +98,7 @@ function list(from: Source, { items = {}, minItems, maxItems = 5 }: InlineSchema
 
 function object(from: Source, { properties, required, additionalProperties }: InlineSchema) {
   if (!properties)
-    return fc.dictionary(fc.string({ maxLength: 10 }), fc.jsonValue({ maxDepth: 2 }), {
+    return fc.dictionary(anyName, anyJson, {
       maxKeys: additionalProperties === undefined ? 0 : 4,
     });
   const values = Object.entries(properties).map(([name, one]) => [name, valid(from, one, name)]);
