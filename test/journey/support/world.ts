@@ -36,6 +36,8 @@ const PATIENCE = {
 const OVERDUE_MS = 6 * 60_000;
 
 export interface WorldOptions {
+  /** Who has the models and the token; USERNAME otherwise. */
+  username?: string;
   variables?: Record<string, string>;
   /** Instead of the examples and the models of the journeys, as folders for the process engine. */
   publish?: (owner: Client) => Promise<void>;
@@ -57,7 +59,11 @@ export class World {
   readonly #relays: Relay[] = [];
   readonly #over = new AbortController();
 
-  static async open({ variables, publish }: WorldOptions = {}): Promise<World> {
+  static async open({
+    username = USERNAME,
+    variables,
+    publish,
+  }: WorldOptions = {}): Promise<World> {
     const folder = mkdtempSync(join(tmpdir(), "auspex-journey-"));
     const deployment = await startDeployment({
       script: await readFile(inject("worker"), "utf8"),
@@ -68,11 +74,11 @@ export class World {
       variables: { RATE_LIMITS: "off", ...PATIENCE, ...variables },
     });
     try {
-      const seeds = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);
+      const seeds = await seed(new Client(deployment.url, OPERATOR_TOKEN), username);
       const owner = new Client(deployment.url, seeds.token);
       const models = publish ? undefined : await assembleModels(join(folder, "models"));
       if (models === undefined) await publish?.(owner);
-      else await publishModels(owner, USERNAME, models);
+      else await publishModels(owner, username, models);
       return new World(deployment, seeds, folder, models);
     } catch (error) {
       await deployment.stop();
@@ -110,7 +116,7 @@ export class World {
       hardware: "cpu",
       slots: 4,
       stateFolder,
-      ...(this.#models && { models: { owner: USERNAME, folder } }),
+      ...(this.#models && { models: { owner: this.#seed.username, folder } }),
       ...options,
     });
     this.#runners.push(runner);
@@ -148,7 +154,7 @@ export class World {
     input: Record<string, unknown>,
     headers: Record<string, string> = {},
   ): Promise<Watch> {
-    const body = { model: `${USERNAME}/${model}`, input };
+    const body = { model: `${this.#seed.username}/${model}`, input };
     const { id } = await this.client.call(predictionWithIO, "POST", "/predictions", {
       body,
       headers,
