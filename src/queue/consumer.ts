@@ -1,16 +1,15 @@
-/** The two queues: messages in, services out, ack or retry. */
-
+/** The consumers of the two queues: each message is acknowledged or retried. */
 import type { z } from "zod";
 import { backoffMs } from "../lib/retry.ts";
 import { logger } from "../log.ts";
 import { poolOf } from "../objects/pool/stub.ts";
 import { dispatchMessage, projectionMessage, type WaitingJob } from "../protocol/queue.ts";
+import { writeRows } from "../services/predictions/reconcile.ts";
 import type { Services } from "../services/services.ts";
-import { projectPredictions } from "../storage/predictions/predictions.ts";
 
-/** One call per pool for the whole batch. A pool that fails has only its own messages retried. */
+/** Makes one call per pool for the whole batch. If a pool fails only its messages are retried. */
 export async function dispatch({ env }: Services, batch: MessageBatch): Promise<void> {
-  const pools = Map.groupBy(understood(batch, dispatchMessage), ({ body }) => body.hardware);
+  const pools = Map.groupBy(parsedMessages(batch, dispatchMessage), ({ body }) => body.hardware);
   await Promise.all(
     [...pools].map(async ([hardware, messages]) => {
       const jobs: WaitingJob[] = messages.map(({ body }) => body);
@@ -25,12 +24,12 @@ export async function dispatch({ env }: Services, batch: MessageBatch): Promise<
   );
 }
 
-/** All rows in one transaction. */
-export async function project({ db }: Services, batch: MessageBatch): Promise<void> {
-  const messages = understood(batch, projectionMessage);
+/** Writes all rows in one transaction. */
+export async function project(services: Services, batch: MessageBatch): Promise<void> {
+  const messages = parsedMessages(batch, projectionMessage);
   try {
-    await projectPredictions(
-      db,
+    await writeRows(
+      services,
       messages.map(({ body }) => body),
     );
     for (const { message } of messages) message.ack();
@@ -40,16 +39,16 @@ export async function project({ db }: Services, batch: MessageBatch): Promise<vo
   }
 }
 
-interface Understood<Body> {
+interface ParsedMessage<Body> {
   message: Message;
   body: Body;
 }
 
-/** What a schema does not know will not be understood the next time either: it is logged and dropped. */
-function understood<Schema extends z.ZodType>(
+/** A message that does not fit its schema never will: it is logged and dropped. */
+function parsedMessages<Schema extends z.ZodType>(
   batch: MessageBatch,
   schema: Schema,
-): Understood<z.infer<Schema>>[] {
+): ParsedMessage<z.infer<Schema>>[] {
   return batch.messages.flatMap((message) => {
     const result = schema.safeParse(message.body);
     if (result.success) return [{ message, body: result.data }];

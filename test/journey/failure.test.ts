@@ -24,7 +24,7 @@ it("fails when no runner takes it in time", async () => {
   const full = await endOf(world, await world.create("hello", {}), "failed");
   expect(full.error).toMatchObject({
     source: "internal",
-    message: `No runner of hardware 'cpu' took it within ${QUEUE_SECONDS} s.`,
+    message: `No runner with hardware 'cpu' took it within ${QUEUE_SECONDS} s.`,
   });
   expect(full.setup_time).toBeNull();
   // Nobody runs it later.

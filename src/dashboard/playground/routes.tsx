@@ -92,7 +92,7 @@ async function begin(c: PageContext, version: number | undefined, input: Input):
     caller,
     reference,
     { input, stream: true },
-    { origin, validateInput: true, wait: 0, cancelAfter: null },
+    { origin, validateInput: true, waitSeconds: 0, cancelAfterSeconds: null },
   );
   return snapshot.id;
 }

@@ -79,7 +79,7 @@ export const predictionPages = pages()
     const { services } = c.var;
     const { caller } = viewerOf(c);
     const id = c.req.param("prediction_id");
-    const options = { after, lasts: STREAM_SECONDS };
+    const options = { after, lifetime_seconds: STREAM_SECONDS };
     const reader = { user_id: caller.user_id, signal: c.req.raw.signal };
     const events = await countOpenReader(services, reader, () =>
       streamPrediction(services, caller, id, options),

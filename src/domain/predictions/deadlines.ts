@@ -52,7 +52,7 @@ export type Deadline =
   | { kind: "forget"; at: number };
 
 /** Webhooks of a prediction: when the next is due, and whether any is still to be delivered. */
-export interface Owed {
+export interface WebhookDeadline {
   at: number;
   pending: boolean;
 }
@@ -66,13 +66,13 @@ export interface OpenChannel {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-const NOTHING_OWED: Owed = { at: NEVER, pending: false };
+const NOTHING_OWED: WebhookDeadline = { at: NEVER, pending: false };
 
 export function deadlines(
   life: PredictionLife,
   channel: OpenChannel | null,
   patience: Patience,
-  owed: Owed = NOTHING_OWED,
+  owed: WebhookDeadline = NOTHING_OWED,
 ): Deadline[] {
   const [dismissed] = life.state.dismissed;
   const own = ofLife(life, channel, patience);

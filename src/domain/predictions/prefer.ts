@@ -3,7 +3,7 @@ import { invalid } from "../schemas/validation.ts";
 
 export interface Preference {
   /** What was asked for, s, cut to the maximum; the default for a bare `wait`. */
-  wait?: number;
+  waitSeconds?: number;
   cancel: boolean;
 }
 
@@ -28,8 +28,9 @@ export function parsePrefer(
         if (waitSeen) break; // RFC 7240, 2: of a repeated preference the first counts.
         waitSeen = true;
         const seconds = value === undefined || value === '""' ? undefined : unquote(value);
-        if (seconds === undefined) preference.wait = limits.default;
-        else if (/^\d{1,9}$/.test(seconds)) preference.wait = Math.min(Number(seconds), limits.max);
+        if (seconds === undefined) preference.waitSeconds = limits.default;
+        else if (/^\d{1,9}$/.test(seconds))
+          preference.waitSeconds = Math.min(Number(seconds), limits.max);
         else throw badWait(seconds);
         break;
       }
@@ -41,9 +42,9 @@ export function parsePrefer(
 }
 
 /** The `Preference-Applied` header, or undefined when nothing was asked that is honoured. */
-export function preferenceApplied({ wait, cancel }: Preference): string | undefined {
-  if (wait === undefined) return undefined;
-  return cancel ? `wait=${wait}, cancel` : `wait=${wait}`;
+export function preferenceApplied({ waitSeconds, cancel }: Preference): string | undefined {
+  if (waitSeconds === undefined) return undefined;
+  return cancel ? `wait=${waitSeconds}, cancel` : `wait=${waitSeconds}`;
 }
 
 const splitOutsideQuotes = (header: string) =>

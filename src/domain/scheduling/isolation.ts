@@ -1,7 +1,7 @@
 /**
- * What runs may share on a runner's machine. The Worker decides it, and tells the runner by opaque
- * keys: what has different ones is kept apart. They are made with a secret, since ids of accounts
- * are public, and a runner is not to learn who calls.
+ * What runs may share on a runner's machine. The Worker decides it and gives the runner opaque keys:
+ * runs with different keys are kept apart. They are made with a secret, because user ids are public
+ * and a runner must not learn who the caller is.
  */
 import { encodeBase64Url } from "hono/utils/encode";
 import type { Isolation } from "../../protocol/model.ts";
@@ -11,17 +11,16 @@ export interface Run {
   model_id: string;
   version_number: number;
   isolation: Isolation;
-  /** Whose run it is. */
   user_id: string;
   prediction_id: string;
 }
 
-/** Another secret makes other keys: containers that are up are not found any more, and end idle. */
+/** After a change of the secret running containers are no longer found, and stop when idle. */
 export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
   const { model_id, version_number, isolation, user_id, prediction_id } = run;
-  const apart = { model: [], account: [user_id], prediction: [prediction_id] }[isolation];
+  const scope = { model: [], account: [user_id], prediction: [prediction_id] }[isolation];
   const [container, files] = await Promise.all([
-    keyed(secret, ["container", model_id, version_number, isolation, ...apart]),
+    keyed(secret, ["container", model_id, version_number, isolation, ...scope]),
     keyed(secret, ["files", user_id]),
   ]);
   return { container, files };
@@ -29,17 +28,17 @@ export async function isolationKeys(secret: string, run: Run): Promise<Keys> {
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** Of the last secret: one is enough, and it costs more to make than all that is done with it. */
-let made: { secret: string; key: Promise<CryptoKey> } | undefined;
+/** The key of the last secret: importing it costs more than signing with it. */
+let cachedKey: { secret: string; key: Promise<CryptoKey> } | undefined;
 
 async function keyed(secret: string, parts: (string | number)[]): Promise<string> {
-  if (made?.secret !== secret) {
+  if (cachedKey?.secret !== secret) {
     const bytes = bytesOf(`auspex isolation v1 ${secret}`);
-    made = { secret, key: crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]) };
+    cachedKey = { secret, key: crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign"]) };
   }
   const signature = await crypto.subtle.sign(
     "HMAC",
-    await made.key,
+    await cachedKey.key,
     bytesOf(JSON.stringify(parts)),
   );
   return encodeBase64Url(signature).replaceAll("=", "");

@@ -1,6 +1,6 @@
 /**
- * The runners of a pool and the choice among them: warm first (a container that it may run in is up),
- * then one that has the image, then any; of equals, the one with the most room.
+ * The runners of a pool, and the choice among them: first a runner with a warm container for the job,
+ * then one that has its image, then any; among equals the one with the most room.
  */
 import type { WaitingJob } from "../../protocol/queue.ts";
 
@@ -8,49 +8,51 @@ export interface RunnerState {
   runner_id: string;
   session: string;
   free: number;
-  /** Keys of containers. */
+  /** Keys of its running containers. */
   warm: ReadonlySet<string>;
   images: ReadonlySet<string>;
 }
 
-/** What decides where a job goes. */
-export type Placed = Pick<WaitingJob, "image" | "container_key">;
+export type JobRequirements = Pick<WaitingJob, "image" | "container_key">;
 
-const WARM = 2_000_000;
-const HAS_IMAGE = 1_000_000;
+const WARM_SCORE = 2_000_000;
+const IMAGE_SCORE = 1_000_000;
 
-export class Placement<S extends RunnerState> {
-  readonly #seats = new Map<string, S>();
+export class Placement<Runner extends RunnerState> {
+  readonly #runners = new Map<string, Runner>();
 
-  get seats(): IterableIterator<S> {
-    return this.#seats.values();
+  get runners(): IterableIterator<Runner> {
+    return this.#runners.values();
   }
 
-  get(runnerId: string): S | undefined {
-    return this.#seats.get(runnerId);
+  get(runnerId: string): Runner | undefined {
+    return this.#runners.get(runnerId);
   }
 
-  seat(seat: S): void {
-    this.#seats.set(seat.runner_id, seat);
+  add(runner: Runner): void {
+    this.#runners.set(runner.runner_id, runner);
   }
 
-  leave(runnerId: string): void {
-    this.#seats.delete(runnerId);
+  remove(runnerId: string): void {
+    this.#runners.delete(runnerId);
   }
 
-  /** The best seat with room, among those that `usable` allows. */
-  pick({ image, container_key }: Placed, usable: (seat: S) => boolean): S | undefined {
-    let best: S | undefined;
+  /** The best runner with room, among those that are `usable`. */
+  pick(
+    { image, container_key }: JobRequirements,
+    usable: (runner: Runner) => boolean,
+  ): Runner | undefined {
+    let best: Runner | undefined;
     let bestScore = 0;
-    for (const seat of this.#seats.values()) {
-      if (seat.free <= 0 || !usable(seat)) continue;
-      const readiness = seat.warm.has(container_key)
-        ? WARM
-        : seat.images.has(image)
-          ? HAS_IMAGE
+    for (const runner of this.#runners.values()) {
+      if (runner.free <= 0 || !usable(runner)) continue;
+      const readiness = runner.warm.has(container_key)
+        ? WARM_SCORE
+        : runner.images.has(image)
+          ? IMAGE_SCORE
           : 0;
-      const score = seat.free + readiness;
-      if (score > bestScore) [best, bestScore] = [seat, score];
+      const score = runner.free + readiness;
+      if (score > bestScore) [best, bestScore] = [runner, score];
     }
     return best;
   }

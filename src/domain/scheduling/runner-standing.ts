@@ -1,114 +1,116 @@
 /**
- * How the runners of a pool conduct themselves. Who takes a job is to be heard at its prediction,
- * where it gets a receipt that comes with its next claim. Until then the job counts as unheard: a
- * runner has no more of these than slots. One that was not heard in time counts against it, and
- * after a few the runner is set aside, each time for longer.
+ * Which runners of a pool connect for the jobs that they take. A runner that connects to a prediction gets a
+ * receipt, which it presents with its next claim. Until then the job is unconfirmed, and a runner
+ * may have as many of these as slots. A missed job, one whose runner has not connected in time, counts
+ * against it: after three the runner is suspended, each time for longer.
  */
 
-/** What nothing was said of for so long after its prediction must have spoken is forgotten. */
-const LATE_MS = 10_000;
-/** Misses that come together are one: a runner that dies may leave as many as it has slots. */
-const TOGETHER_MS = 5_000;
-/** A miss weighs more than being heard makes up for: who works now and then stays under suspicion. */
-const MISS = 2;
-const TOO_MUCH = 6;
-const REST_MS = { first: 10_000, most: 600_000 };
+/** An unconfirmed job is forgotten this long after its prediction must have reported it. */
+const LATE_REPORT_MS = 10_000;
+/** Misses within this time count as one: a runner that dies may miss as many jobs as it has slots. */
+const MISS_WINDOW_MS = 5_000;
+/** A miss weighs twice as much as a confirmed job makes up for: flaky runners are suspended, too. */
+const MISS_WEIGHT = 2;
+const SUSPENSION_WEIGHT = 6;
+const SUSPENSION_MS = { first: 10_000, max: 600_000 };
 
-interface Record {
-  /** When each was handed out, unix ms, by its receipt. */
-  unheard: Map<string, number>;
+interface Standing {
+  /** When each unconfirmed job was handed out, unix ms, by its receipt. */
+  unconfirmed: Map<string, number>;
   weight: number;
   missedAt: number;
-  /** How often it was set aside since it was last in good standing, and until when. */
-  rests: number;
-  until: number;
+  /** How often it was suspended since its weight was last 0, and until when. */
+  suspensions: number;
+  suspendedUntil: number;
 }
 
-const blank = (): Omit<Record, "unheard"> => ({
+const goodStanding = (): Omit<Standing, "unconfirmed"> => ({
   weight: 0,
   missedAt: Number.NEGATIVE_INFINITY,
-  rests: 0,
-  until: 0,
+  suspensions: 0,
+  suspendedUntil: 0,
 });
 
 export class RunnerStanding {
-  readonly #records = new Map<string, Record>();
+  readonly #standings = new Map<string, Standing>();
   readonly #holders = new Map<string, string>();
   readonly #forgottenMs: number;
 
-  /** @param connectSeconds how long a prediction waits for a runner */
+  /** @param connectSeconds how long a prediction waits for a runner to connect */
   constructor(connectSeconds: number) {
-    this.#forgottenMs = connectSeconds * 1000 + LATE_MS;
+    this.#forgottenMs = connectSeconds * 1000 + LATE_REPORT_MS;
   }
 
-  handed(runnerId: string, receipt: string, now: number): void {
-    this.#of(runnerId).unheard.set(receipt, now);
+  recordHandout(runnerId: string, receipt: string, now: number): void {
+    this.#standingOf(runnerId).unconfirmed.set(receipt, now);
     this.#holders.set(receipt, runnerId);
   }
 
-  /** Receipts that a runner has brought; those that are not of its own say nothing. */
-  heard(runnerId: string, receipts: readonly string[]): void {
+  /** A runner presents receipts; those of other runners are ignored. */
+  recordConnected(runnerId: string, receipts: readonly string[]): void {
     for (const receipt of receipts) {
       if (this.#holders.get(receipt) !== runnerId) continue;
       this.#settle(receipt);
-      const record = this.#of(runnerId);
-      record.weight = Math.max(0, record.weight - 1);
-      if (record.weight === 0) record.rests = 0;
-      this.#tidy(runnerId, record);
+      const standing = this.#standingOf(runnerId);
+      standing.weight = Math.max(0, standing.weight - 1);
+      if (standing.weight === 0) standing.suspensions = 0;
+      this.#deleteIfGood(runnerId, standing);
     }
   }
 
-  /** Its prediction has waited for the runner in vain. @returns which one it was */
-  missed(receipt: string, now: number): string | undefined {
+  /** The runner has not connected in time. @returns its id */
+  recordMissed(receipt: string, now: number): string | undefined {
     const runnerId = this.#settle(receipt);
     if (runnerId === undefined) return undefined;
-    const record = this.#of(runnerId);
-    if (now - record.missedAt < TOGETHER_MS) return runnerId;
-    record.missedAt = now;
-    record.weight += MISS;
-    if (record.weight < TOO_MUCH) return runnerId;
-    // The next one is enough.
-    record.weight = TOO_MUCH - MISS;
-    record.until = now + Math.min(REST_MS.first * 2 ** record.rests, REST_MS.most);
-    record.rests += 1;
+    const standing = this.#standingOf(runnerId);
+    if (now - standing.missedAt < MISS_WINDOW_MS) return runnerId;
+    standing.missedAt = now;
+    standing.weight += MISS_WEIGHT;
+    if (standing.weight < SUSPENSION_WEIGHT) return runnerId;
+    // After the suspension a single miss suspends it again.
+    standing.weight = SUSPENSION_WEIGHT - MISS_WEIGHT;
+    const ms = Math.min(SUSPENSION_MS.first * 2 ** standing.suspensions, SUSPENSION_MS.max);
+    standing.suspendedUntil = now + ms;
+    standing.suspensions += 1;
     return runnerId;
   }
 
-  /** It is not wanted any more, and that is not the runner's fault. @returns which one it was */
-  excused(receipt: string): string | undefined {
+  /** The job is no longer needed, through no fault of the runner. @returns its id */
+  recordDismissed(receipt: string): string | undefined {
     return this.#settle(receipt);
   }
 
-  /** An operator says that it is all right, or takes it away: nothing is held against it any more. */
-  pardon(runnerId: string): void {
-    const record = this.#records.get(runnerId);
-    if (!record) return;
-    Object.assign(record, blank());
-    this.#tidy(runnerId, record);
+  /** An operator has resumed or removed it: its misses are forgotten. */
+  reset(runnerId: string): void {
+    const standing = this.#standings.get(runnerId);
+    if (!standing) return;
+    Object.assign(standing, goodStanding());
+    this.#deleteIfGood(runnerId, standing);
   }
 
-  /** Who was given it, as long as it is unheard. */
-  holder(receipt: string): string | undefined {
+  /** The runner that has an unconfirmed job. */
+  holderOf(receipt: string): string | undefined {
     return this.#holders.get(receipt);
   }
 
-  /** How many jobs a runner has taken at whose predictions it was not heard yet. */
-  unheard(runnerId: string, now: number): number {
-    const { unheard } = this.#records.get(runnerId) ?? {};
-    if (!unheard) return 0;
-    for (const [receipt, at] of unheard) if (now - at > this.#forgottenMs) this.#settle(receipt);
-    return unheard.size;
+  /** How many unconfirmed jobs a runner has. */
+  unconfirmed(runnerId: string, now: number): number {
+    const { unconfirmed } = this.#standings.get(runnerId) ?? {};
+    if (!unconfirmed) return 0;
+    for (const [receipt, at] of unconfirmed)
+      if (now - at > this.#forgottenMs) this.#settle(receipt);
+    return unconfirmed.size;
   }
 
-  /** Until when a runner is set aside, unix ms; null when it is not. */
-  asideUntil(runnerId: string, now: number): number | null {
-    const { until = 0 } = this.#records.get(runnerId) ?? {};
-    return until > now ? until : null;
+  /** Until when a runner is suspended, unix ms; null when it is not. */
+  suspendedUntil(runnerId: string, now: number): number | null {
+    const { suspendedUntil = 0 } = this.#standings.get(runnerId) ?? {};
+    return suspendedUntil > now ? suspendedUntil : null;
   }
 
-  /** Those that are set aside, and until when. */
-  aside(now: number): Map<string, number> {
-    const all = [...this.#records].map(([id, { until }]) => [id, until] as const);
+  /** All suspended runners, and until when. */
+  suspended(now: number): Map<string, number> {
+    const all = [...this.#standings].map(([id, one]) => [id, one.suspendedUntil] as const);
     return new Map(all.filter(([, until]) => until > now));
   }
 
@@ -116,23 +118,23 @@ export class RunnerStanding {
     const runnerId = this.#holders.get(receipt);
     this.#holders.delete(receipt);
     if (runnerId === undefined) return undefined;
-    const record = this.#of(runnerId);
-    record.unheard.delete(receipt);
-    this.#tidy(runnerId, record);
+    const standing = this.#standingOf(runnerId);
+    standing.unconfirmed.delete(receipt);
+    this.#deleteIfGood(runnerId, standing);
     return runnerId;
   }
 
-  #of(runnerId: string): Record {
-    let record = this.#records.get(runnerId);
-    if (!record) {
-      record = { unheard: new Map(), ...blank() };
-      this.#records.set(runnerId, record);
+  #standingOf(runnerId: string): Standing {
+    let standing = this.#standings.get(runnerId);
+    if (!standing) {
+      standing = { unconfirmed: new Map(), ...goodStanding() };
+      this.#standings.set(runnerId, standing);
     }
-    return record;
+    return standing;
   }
 
-  /** Of one in good standing there is nothing to be kept. */
-  #tidy(runnerId: string, { unheard, weight, until }: Record): void {
-    if (unheard.size === 0 && weight === 0 && until === 0) this.#records.delete(runnerId);
+  #deleteIfGood(runnerId: string, { unconfirmed, weight, suspendedUntil }: Standing): void {
+    if (unconfirmed.size === 0 && weight === 0 && suspendedUntil === 0)
+      this.#standings.delete(runnerId);
   }
 }

@@ -38,7 +38,7 @@ export interface Destination {
 }
 
 /** What happened, and all that its body is made of but input and outputs. */
-export interface Happening {
+export interface WebhookEvent {
   /** The id of the last event of the log that it includes. */
   sequence: number;
   event: WebhookEventName;
@@ -52,7 +52,7 @@ export interface Happening {
   output_bytes: number;
 }
 
-export interface OutboxEvent extends Happening {
+export interface OutboxEvent extends WebhookEvent {
   deliveries: Delivery[];
 }
 
@@ -96,7 +96,7 @@ export class Outbox {
   }
 
   /** Plans an event for all that want it. `started` happens once, whatever attempt it is of. */
-  plan(happening: Happening): void {
+  plan(happening: WebhookEvent): void {
     const { event } = happening;
     if (event === "started" && this.#last("started")) return;
     this.#add(happening, event === "output" ? this.#followers : this.#wanting(event));
@@ -106,7 +106,7 @@ export class Outbox {
    * Plans the end. It has the whole output: only those who are not told of the end are told of what
    * came after the last `output`, under the number of the event before the end.
    */
-  planEnd(end: Happening): void {
+  planEnd(end: WebhookEvent): void {
     const outputOnly = this.#wanting("output").filter(
       ({ events }) => !events.includes("completed"),
     );
@@ -176,7 +176,7 @@ export class Outbox {
     return event;
   }
 
-  #add(happening: Happening, destinations: Destination[]): void {
+  #add(happening: WebhookEvent, destinations: Destination[]): void {
     if (destinations.length === 0) return;
     const gone = this.#places.some(({ delivery }) => saidGone(delivery));
     const deliveries = destinations.map(({ endpoint_id }): Delivery => {

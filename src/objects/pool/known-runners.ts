@@ -1,11 +1,11 @@
 /**
- * What a pool knows of the runners that ask it for work: from their own objects, once for each
- * session, and again when an operator has changed something.
+ * The runners that poll a pool, as their own objects know them: looked up once per session, and
+ * again after an operator has changed something.
  */
 import { LRUCache } from "lru-cache";
 import type { Bindings } from "../../env.ts";
 import { runnerAt } from "../runner/stub.ts";
-import type { PoolClaim } from "./claim.ts";
+import type { PoolClaim } from "./rpc-types.ts";
 
 export interface KnownRunner {
   session: string;
@@ -21,19 +21,19 @@ export class KnownRunners {
     this.#env = env;
   }
 
-  /** @returns why not: a later session of it has taken over, or it has no such session here */
-  async of({
+  /** @returns `superseded` by a later session, or `unknown`: it has no such session here */
+  async find({
     runner_id,
     session,
     hardware,
   }: Pick<PoolClaim, "runner_id" | "session" | "hardware">): Promise<
     KnownRunner | "superseded" | "unknown"
   > {
-    const known = this.#known.get(runner_id) ?? (await this.#look(runner_id, hardware));
-    // Of two sessions of one runner the later one holds: their ids rise with time.
+    const known = this.#known.get(runner_id) ?? (await this.#lookUp(runner_id, hardware));
+    // The later of two sessions wins: their ids rise with time.
     if (known && known.session < session) {
       this.#known.delete(runner_id);
-      const renewed = await this.#look(runner_id, hardware);
+      const renewed = await this.#lookUp(runner_id, hardware);
       return renewed?.session === session ? renewed : "unknown";
     }
     if (!known) return "unknown";
@@ -44,8 +44,8 @@ export class KnownRunners {
     this.#known.delete(runnerId);
   }
 
-  async #look(runnerId: string, hardware: string): Promise<KnownRunner | undefined> {
-    const presence = await runnerAt(this.#env, runnerId).look();
+  async #lookUp(runnerId: string, hardware: string): Promise<KnownRunner | undefined> {
+    const presence = await runnerAt(this.#env, runnerId).getPresence();
     if (presence?.hardware !== hardware) return undefined;
     const { session, slots, draining } = presence;
     this.#known.set(runnerId, { session, slots, draining });

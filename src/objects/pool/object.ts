@@ -1,322 +1,320 @@
 /**
- * The pool of one hardware class: the jobs that wait and the runners that wait for them. Waiting
- * jobs are rows of its SQLite; polls and offers live in memory, because whoever sent them sends
- * them again (a runner polls anew, a prediction whose attempt nobody took dispatches itself).
+ * The pool of one hardware class: the waiting jobs and the waiting runners. Jobs are rows of its
+ * SQLite. Polls and offers are only in memory, because both are repeated: a runner polls again, and
+ * a prediction whose attempt no runner took dispatches itself again.
  */
 import { DurableObject } from "cloudflare:workers";
 import { LRUCache } from "lru-cache";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import { FairQueue } from "../../domain/scheduling/fair-queue.ts";
-import { type Placed, Placement } from "../../domain/scheduling/placement.ts";
+import { type JobRequirements, Placement } from "../../domain/scheduling/placement.ts";
 import { RunnerStanding } from "../../domain/scheduling/runner-standing.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
-import { type PoolClaim, poolClaim } from "./claim.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
+import {
+  type OfferResult,
+  POLL_SECONDS,
+  type PoolClaim,
+  type PoolStatus,
+  poolClaim,
+} from "./rpc-types.ts";
 import { watchToken } from "./token-watch.ts";
 import { WaitTimes } from "./wait-times.ts";
 import { WaitingJobs } from "./waiting-jobs.ts";
-import { claimText, type Offer, type WaitingRunner } from "./waiting-runner.ts";
+import { claimResponseText, type Offer, type WaitingRunner } from "./waiting-runner.ts";
 
-/** The longest a poll is held, s. Runners are told so when they begin a session. */
-export const POLL_SECONDS = 30;
-/** How long a runner with room is expected back after its poll was answered. */
+/** How soon a runner with room is expected to poll again after a response. */
 const RETURN_MS = 1_000;
-/** A job whose prediction does not answer is tried again so often; then its own re-dispatch must do. */
+/** Tries to reach a job's prediction; after that the prediction must dispatch itself again. */
 const MAX_TRIES = 5;
 const RETRY_MS = 1_000;
-/** Whoever has room. */
-const ANY: Placed = { image: "", container_key: "" };
-
-/** What an operator is told of a pool. */
-interface Depth {
-  waiting: number;
-  /** For how many there is room at runners that wait. */
-  free: number;
-  oldest_wait_ms: number | null;
-  median_wait_ms: number | null;
-}
-
-export type OfferAnswer = "taken" | "none" | "full";
+/** Matches any runner with room. */
+const ANY_JOB: JobRequirements = { image: "", container_key: "" };
 
 export class PoolObject extends DurableObject<Bindings> {
   readonly #placement = new Placement<WaitingRunner>();
-  readonly #waiting = new WaitingJobs(this.ctx.storage.sql);
-  readonly #line = new FairQueue();
-  readonly #waits = new WaitTimes();
-  readonly #conduct = new RunnerStanding(settings(this.env).patience.connect_seconds);
-  readonly #runners = new KnownRunners(this.env);
+  readonly #storedJobs = new WaitingJobs(this.ctx.storage.sql);
+  readonly #queue = new FairQueue();
+  readonly #waitTimes = new WaitTimes();
+  readonly #standing = new RunnerStanding(settings(this.env).patience.connect_seconds);
+  readonly #knownRunners = new KnownRunners(this.env);
   readonly #tries = new Map<string, number>();
-  /** What has ended lately: a dispatch that is still on its way, or an offer, finds no place in the line. */
+  /** Predictions that ended lately: a dispatch or offer that is still on its way is not enqueued. */
   readonly #ended = new LRUCache<string, true>({ max: 10_000 });
 
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, env);
-    for (const job of this.#waiting.all()) this.#line.add(job);
+    for (const job of this.#storedJobs.all()) this.#queue.add(job);
   }
 
-  /**
-   * The express lane: hands a new job to a runner that waits, or is about to.
-   * @returns `none` when the job should come over the queue, `full` when its account has too many
-   * waiting already.
-   */
-  offer(offered: OfferedJob, waiting: WaitingJob): OfferAnswer {
+  /** The express lane: hands a new job to a runner that polls or is about to. */
+  offer(offered: OfferedJob, waiting: WaitingJob): OfferResult {
     const now = Date.now();
-    const seat = this.#line.empty ? this.#pick(waiting, now) : undefined;
-    if (seat) {
-      this.#hand(seat, { offered, waiting });
+    const runner = this.#queue.empty ? this.#pick(waiting, now) : undefined;
+    if (runner) {
+      this.#hand(runner, { offered, waiting });
       return "taken";
     }
-    if (this.#line.count(waiting.user_id, now) >= settings(this.env).maxWaiting) return "full";
-    this.#line.announce(waiting, now);
+    if (this.#queue.count(waiting.user_id, now) >= settings(this.env).maxWaiting) return "full";
+    this.#queue.announce(waiting, now);
     return "none";
   }
 
   /**
-   * Hands a job to another runner than the one that has this receipt ahead of it, and was not heard
-   * of it: to one whose poll is open, or to nobody.
+   * Hands a job to a second runner, because the first has not connected: only to one that polls.
+   * @param receipt of the first attempt
    */
   offerSecond(offered: OfferedJob, waiting: WaitingJob, receipt: string): boolean {
     const now = Date.now();
-    const holder = this.#conduct.holder(receipt);
-    const seat = this.#placement.pick(
+    const first = this.#standing.holderOf(receipt);
+    const runner = this.#placement.pick(
       waiting,
-      (one) => one.answer !== undefined && one.runner_id !== holder && this.#may(one, now),
+      (one) => one.respond !== undefined && one.runner_id !== first && this.#mayGetWork(one, now),
     );
-    if (seat) this.#hand(seat, { offered, waiting });
-    return seat !== undefined;
+    if (runner) this.#hand(runner, { offered, waiting });
+    return runner !== undefined;
   }
 
-  /** Adds jobs to the line. One that is in it already stays where it is. */
+  /** Adds jobs to the queue. A job that is in it keeps its place. */
   enqueue(jobs: WaitingJob[]): void {
     for (const job of jobs) this.#enqueue(job);
     this.#match();
   }
 
-  /** Takes a job out that has ended without a runner. */
+  /** Removes a job whose prediction has ended without a runner. */
   withdraw(objectId: string): void {
     this.#ended.set(objectId, true);
-    this.#line.remove(objectId);
-    this.#waiting.remove(objectId);
+    this.#queue.remove(objectId);
+    this.#storedJobs.remove(objectId);
   }
 
   /**
-   * Forgets a runner that takes no more work. Its poll's own end does not always tell: workerd
-   * takes an orderly close (FIN) for no disconnect, and would hand jobs to it for up to 30 s.
+   * Removes a runner that takes no more work. The end of its poll is not always noticed: workerd does
+   * not treat an orderly close (FIN) as a disconnect, and would hand it jobs for up to 30 s.
    */
-  leave(runnerId: string, session: string): void {
-    const seat = this.#placement.get(runnerId);
-    if (seat?.session !== session) return;
-    this.#placement.leave(runnerId);
-    seat.answer?.([]);
-    for (const offer of seat.reserved.splice(0)) this.#replace(offer);
+  removeRunner(runnerId: string, session: string): void {
+    const runner = this.#placement.get(runnerId);
+    if (runner?.session !== session) return;
+    this.#placement.remove(runnerId);
+    runner.respond?.([]);
+    for (const offer of runner.reserved.splice(0)) this.#replace(offer);
   }
 
   /**
    * An operator has drained, resumed or removed a runner.
-   * @param pardoned resumed or removed: nothing is held against it any more
+   * @param forgive whether its misses are forgotten, as they are unless it was drained
    */
-  async reconsider(runnerId: string, pardoned: boolean): Promise<void> {
-    this.#runners.forget(runnerId);
-    if (pardoned) this.#conduct.pardon(runnerId);
-    const seat = this.#placement.get(runnerId);
-    if (!seat) return;
-    const known = await this.#runners.of(seat);
-    if (typeof known === "string") return this.leave(runnerId, seat.session);
-    seat.draining = known.draining;
+  async refreshRunner(runnerId: string, forgive: boolean): Promise<void> {
+    this.#knownRunners.forget(runnerId);
+    if (forgive) this.#standing.reset(runnerId);
+    const runner = this.#placement.get(runnerId);
+    if (!runner) return;
+    const known = await this.#knownRunners.find(runner);
+    if (typeof known === "string") return this.removeRunner(runnerId, runner.session);
+    runner.draining = known.draining;
     this.#match();
   }
 
-  /** Its prediction has waited for the runner that was handed this attempt in vain. */
-  unheard(receipt: string): void {
+  /** The runner that was handed this attempt has not connected in time. */
+  reportMissed(receipt: string): void {
     const now = Date.now();
-    const runnerId = this.#conduct.missed(receipt, now);
-    const until = runnerId === undefined ? null : this.#conduct.asideUntil(runnerId, now);
+    const runnerId = this.#standing.recordMissed(receipt, now);
+    const until = runnerId === undefined ? null : this.#standing.suspendedUntil(runnerId, now);
     if (until !== null) setTimeout(() => this.#match(), until - now);
-    this.#spared(runnerId);
+    this.#freeSlot(runnerId);
   }
 
-  /** Another runner was heard first: this attempt is not wanted any more. */
-  excuse(receipt: string): void {
-    this.#spared(this.#conduct.excused(receipt));
+  /** This attempt is no longer needed, because another runner connected first. */
+  reportDismissed(receipt: string): void {
+    this.#freeSlot(this.#standing.recordDismissed(receipt));
   }
 
-  /** The runners that are set aside, and until when, unix ms. */
-  aside(): Map<string, number> {
-    return this.#conduct.aside(Date.now());
+  /** The suspended runners, and until when, unix ms. */
+  suspendedRunners(): Map<string, number> {
+    return this.#standing.suspended(Date.now());
   }
 
-  depth(): Depth {
+  status(): PoolStatus {
     const now = Date.now();
     let free = 0;
-    for (const seat of this.#placement.seats)
-      if (seat.answer && this.#may(seat, now)) free += seat.free;
-    const since = this.#line.empty ? null : (this.#waiting.first()?.since ?? null);
+    for (const runner of this.#placement.runners)
+      if (runner.respond && this.#mayGetWork(runner, now)) free += runner.free;
+    const since = this.#queue.empty ? null : (this.#storedJobs.oldest()?.since ?? null);
     return {
-      waiting: this.#line.size,
+      waiting: this.#queue.size,
       free,
-      oldest_wait_ms: since && Date.now() - since,
-      median_wait_ms: this.#waits.median,
+      oldest_wait_ms: since && now - since,
+      median_wait_ms: this.#waitTimes.medianMs,
     };
   }
 
-  /** A runner's long poll, as a request: its signal tells when the runner has gone. */
+  /** A runner's long poll. It is a request because its signal aborts when the runner disconnects. */
   override async fetch(request: Request): Promise<Response> {
     const claim = poolClaim.parse(await request.json());
-    const known = await this.#runners.of(claim);
+    const known = await this.#knownRunners.find(claim);
     if (typeof known === "string") {
       return new Response(null, { status: known === "superseded" ? 409 : 404 });
     }
     const jobs = await this.#claim(claim, known, request.signal);
-    return new Response(await claimText(jobs, claim), {
+    return new Response(await claimResponseText(jobs, claim), {
       headers: { "content-type": "application/json" },
     });
   }
 
   #claim(claim: PoolClaim, known: KnownRunner, signal: AbortSignal): Promise<OfferedJob[]> {
-    this.#conduct.heard(claim.runner_id, claim.heard);
+    this.#standing.recordConnected(claim.runner_id, claim.heard);
     return new Promise((resolve) => {
-      // It has gone while its session was looked up.
+      // It may have disconnected while its session was looked up.
       if (signal.aborted) return resolve([]);
       const now = Date.now();
-      const unheard = this.#conduct.unheard(claim.runner_id, now);
-      const before = this.#placement.get(claim.runner_id);
-      before?.answer?.([]);
-      const seat: WaitingRunner = {
+      const unconfirmed = this.#standing.unconfirmed(claim.runner_id, now);
+      const previous = this.#placement.get(claim.runner_id);
+      previous?.respond?.([]);
+      const runner: WaitingRunner = {
         runner_id: claim.runner_id,
         session: claim.session,
         hardware: claim.hardware,
         slots: known.slots,
-        asked: claim.free,
-        // It may say what it likes: what it was not heard of yet takes its slots.
-        free: Math.max(0, Math.min(claim.free, known.slots - unheard)),
+        requested: claim.free,
+        // Whatever it claims, unconfirmed jobs take its slots.
+        free: Math.max(0, Math.min(claim.free, known.slots - unconfirmed)),
         warm: new Set(claim.warm),
         images: new Set(claim.images),
         draining: known.draining,
-        answer: undefined,
-        until: 0,
+        respond: undefined,
+        expected_until: 0,
         reserved: [],
       };
-      const timer = setTimeout(() => seat.answer?.([]), POLL_SECONDS * 1000);
-      const unwatch = watchToken(this.env, claim, () => this.leave(seat.runner_id, seat.session));
-      const gone = () => {
+      const timer = setTimeout(() => runner.respond?.([]), POLL_SECONDS * 1000);
+      const stopWatching = watchToken(this.env, claim, () =>
+        this.removeRunner(runner.runner_id, runner.session),
+      );
+      const onDisconnect = () => {
         clearTimeout(timer);
-        unwatch();
-        seat.answer = undefined;
-        if (this.#placement.get(seat.runner_id) === seat) this.#placement.leave(seat.runner_id);
+        stopWatching();
+        runner.respond = undefined;
+        if (this.#placement.get(runner.runner_id) === runner)
+          this.#placement.remove(runner.runner_id);
       };
-      seat.answer = (jobs) => {
+      runner.respond = (jobs) => {
         clearTimeout(timer);
-        unwatch();
-        signal.removeEventListener("abort", gone);
-        seat.answer = undefined;
+        stopWatching();
+        signal.removeEventListener("abort", onDisconnect);
+        runner.respond = undefined;
         const now = Date.now();
-        seat.until = now + RETURN_MS;
+        runner.expected_until = now + RETURN_MS;
         for (const { lease } of jobs)
-          this.#conduct.handed(seat.runner_id, receiptOf(lease.secret), now);
+          this.#standing.recordHandout(runner.runner_id, receiptOf(lease.secret), now);
         resolve(jobs);
       };
-      signal.addEventListener("abort", gone);
-      this.#placement.seat(seat);
-      const usable = before?.session === claim.session && this.#may(seat, now);
-      const held = usable ? before.reserved.splice(0, seat.free) : [];
-      const left = before?.reserved.splice(0) ?? [];
-      seat.free -= held.length;
-      // Answered first: what it has no room for must not find it with an open poll.
-      if (held.length > 0) seat.answer(held.map(({ offered }) => offered));
-      for (const offer of left) this.#replace(offer);
-      if (held.length === 0) this.#match();
+      signal.addEventListener("abort", onDisconnect);
+      this.#placement.add(runner);
+      const usable = previous?.session === claim.session && this.#mayGetWork(runner, now);
+      const reserved = usable ? previous.reserved.splice(0, runner.free) : [];
+      const rest = previous?.reserved.splice(0) ?? [];
+      runner.free -= reserved.length;
+      // Before the rest is placed: an open poll would get it, though there is no room for it.
+      if (reserved.length > 0) runner.respond(reserved.map(({ offered }) => offered));
+      for (const offer of rest) this.#replace(offer);
+      if (reserved.length === 0) this.#match();
     });
   }
 
-  /** Whether it is to get work at all. */
-  #may({ runner_id, draining }: WaitingRunner, now: number): boolean {
-    return !draining && this.#conduct.asideUntil(runner_id, now) === null;
+  #mayGetWork({ runner_id, draining }: WaitingRunner, now: number): boolean {
+    return !draining && this.#standing.suspendedUntil(runner_id, now) === null;
   }
 
-  /** A job that it was not heard of takes its slot no longer. */
-  #spared(runnerId: string | undefined): void {
-    const seat = runnerId === undefined ? undefined : this.#placement.get(runnerId);
-    if (!seat) return;
-    seat.free = Math.min(seat.free + 1, seat.asked);
+  /** One of the runner's jobs is settled and takes no slot any more. */
+  #freeSlot(runnerId: string | undefined): void {
+    const runner = runnerId === undefined ? undefined : this.#placement.get(runnerId);
+    if (!runner) return;
+    runner.free = Math.min(runner.free + 1, runner.requested);
     this.#match();
   }
 
-  #pick(job: Placed, now: number): WaitingRunner | undefined {
+  /** Runners that poll come before those that are expected to. */
+  #pick(job: JobRequirements, now: number): WaitingRunner | undefined {
     return (
-      this.#placement.pick(job, (seat) => seat.answer !== undefined && this.#may(seat, now)) ??
-      this.#placement.pick(job, (seat) => seat.until > now && this.#may(seat, now))
+      this.#placement.pick(
+        job,
+        (runner) => runner.respond !== undefined && this.#mayGetWork(runner, now),
+      ) ??
+      this.#placement.pick(
+        job,
+        (runner) => runner.expected_until > now && this.#mayGetWork(runner, now),
+      )
     );
   }
 
-  #hand(seat: WaitingRunner, offer: Offer): void {
-    seat.free -= 1;
-    if (seat.answer) return seat.answer([offer.offered]);
-    if (seat.reserved.push(offer) > 1) return;
+  #hand(runner: WaitingRunner, offer: Offer): void {
+    runner.free -= 1;
+    if (runner.respond) return runner.respond([offer.offered]);
+    if (runner.reserved.push(offer) > 1) return;
     setTimeout(() => {
-      for (const left of seat.reserved.splice(0)) this.#replace(left);
-    }, seat.until - Date.now());
+      for (const left of runner.reserved.splice(0)) this.#replace(left);
+    }, runner.expected_until - Date.now());
   }
 
-  /** The runner did not come back for it: another one, or the line. */
+  /** The runner has not polled again: the job goes to another one, or into the queue. */
   #replace(offer: Offer): void {
-    const seat = this.#pick(offer.waiting, Date.now());
-    if (seat?.answer) return this.#hand(seat, offer);
+    const runner = this.#pick(offer.waiting, Date.now());
+    if (runner?.respond) return this.#hand(runner, offer);
     this.#enqueue(offer.waiting, offer.offered.job.attempt);
   }
 
   #enqueue(job: WaitingJob, unplaced?: number): void {
-    if (this.#line.has(job) || this.#ended.has(job.object_id)) return;
-    this.#waiting.add(job, unplaced);
-    this.#line.add(job);
+    if (this.#queue.has(job) || this.#ended.has(job.object_id)) return;
+    this.#storedJobs.add(job, unplaced);
+    this.#queue.add(job);
   }
 
-  /** Brings waiting jobs and waiting runners together, for as long as there are both. */
+  /** Assigns waiting jobs to waiting runners while there are both. */
   #match(): void {
     const now = Date.now();
-    while (!this.#line.empty) {
-      if (!this.#pick(ANY, now)) return;
-      const job = this.#line.next();
-      const seat = job && this.#pick(job, now);
-      if (!job || !seat) return;
-      seat.free -= 1;
-      this.ctx.waitUntil(this.#place(job, seat));
+    while (!this.#queue.empty) {
+      if (!this.#pick(ANY_JOB, now)) return;
+      const job = this.#queue.next();
+      const runner = job && this.#pick(job, now);
+      if (!job || !runner) return;
+      runner.free -= 1;
+      this.ctx.waitUntil(this.#place(job, runner));
     }
   }
 
-  /** Gets the job's attempt from its prediction and hands it to the seat reserved for it. */
-  async #place(job: WaitingJob, seat: WaitingRunner): Promise<void> {
+  /** Gets an attempt from the job's prediction and hands it to the runner with the reserved slot. */
+  async #place(job: WaitingJob, runner: WaitingRunner): Promise<void> {
     const stub = this.env.PREDICTION.get(this.env.PREDICTION.idFromString(job.object_id));
     try {
-      const { unplaced, since } = this.#waiting.find(job.object_id) ?? {};
+      const { unplaced, since } = this.#storedJobs.find(job.object_id) ?? {};
       const offered = await stub.openAttempt(unplaced ?? undefined);
       const now = Date.now();
-      seat.free += 1;
+      runner.free += 1;
       this.#tries.delete(job.object_id);
-      const current = this.#placement.get(seat.runner_id) ?? seat;
-      const there = current.answer !== undefined || current.until > now;
-      const usable = current.free > 0 && there && this.#may(current, now);
+      const current = this.#placement.get(runner.runner_id) ?? runner;
+      const isWaiting = current.respond !== undefined || current.expected_until > now;
+      const usable = current.free > 0 && isWaiting && this.#mayGetWork(current, now);
       const best = usable ? current : this.#pick(job, now);
-      // Its row stays: with its place in the line, and since when it waits.
+      // Its row is still stored, and with it its place in the queue and its waiting time.
       if (offered && !best) return this.#enqueue(job, offered.job.attempt);
-      this.#waiting.remove(job.object_id);
-      // Undefined: cancelled meanwhile, or at work already. The seat goes to the next.
+      this.#storedJobs.remove(job.object_id);
+      // Undefined: it was canceled meanwhile, or runs already. The slot goes to the next job.
       if (!offered || !best) return this.#match();
-      if (since) this.#waits.add(now - since);
+      if (since) this.#waitTimes.add(now - since);
       this.#hand(best, { offered, waiting: job });
     } catch (error) {
-      seat.free += 1;
+      runner.free += 1;
       const tries = (this.#tries.get(job.object_id) ?? 0) + 1;
       logger.warn("Attempt not opened", { object_id: job.object_id, tries, error });
       this.#tries.set(job.object_id, tries);
       if (tries >= MAX_TRIES) {
         this.#tries.delete(job.object_id);
-        return this.#waiting.remove(job.object_id);
+        return this.#storedJobs.remove(job.object_id);
       }
       setTimeout(() => {
-        this.#line.add(job);
+        this.#queue.add(job);
         this.#match();
       }, RETRY_MS * tries);
     }

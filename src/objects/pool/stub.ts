@@ -1,13 +1,14 @@
-/** The only door to pools. */
+/** How everything outside reaches pool objects. */
 import type { Bindings } from "../../env.ts";
-import type { PoolClaim } from "./claim.ts";
+import type { PoolClaim } from "./rpc-types.ts";
 
 export const poolOf = (env: Bindings, hardware: string) => env.POOL.getByName(hardware);
 
 /**
- * A long poll. @param signal aborts when the runner has gone, so that no job is handed to nobody.
+ * A long poll.
+ * @param signal aborts when the runner disconnects, so that no job is handed to nobody
  * @returns a ClaimResponse; 409 when a later session of the same runner has taken over, 404 when
- * the runner has no such session for this hardware.
+ * the runner has no such session for this hardware
  */
 export async function claimJobs(
   env: Bindings,

@@ -1,35 +1,34 @@
-/** A poll lives no longer than the token that it came with. */
+/** Ends a poll when the token that it came with is revoked. */
 import { TOKEN_MS } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import { database } from "../../storage/database.ts";
 import { runnerTokenKnownAt } from "../../storage/runners/runner-token-cache.ts";
-import type { PoolClaim } from "./claim.ts";
+import type { PoolClaim } from "./rpc-types.ts";
 
 /**
- * Looks at it 10 s after it was last found good, and again. While it cannot be looked up nobody's
- * poll is ended.
- * @returns ends the watch
+ * Looks the token up every 10 s. If that fails the poll goes on.
+ * @returns a function that stops it
  */
 export function watchToken(
   env: Bindings,
   { runner_id, token_id, token_known_at }: PoolClaim,
   onRevoked: () => void,
 ): () => void {
-  let over = false;
-  const look = async () => {
+  let stopped = false;
+  const lookUp = async () => {
     const knownAt = await runnerTokenKnownAt(database(env.DB), token_id).catch((error) => {
       logger.warn("Runner token lookup failed", { runner_id, error });
       return Date.now();
     });
-    if (over) return;
+    if (stopped) return;
     if (knownAt === undefined) onRevoked();
-    else timer = plan(knownAt);
+    else timer = schedule(knownAt);
   };
-  const plan = (knownAt: number) => setTimeout(look, knownAt + TOKEN_MS - Date.now());
-  let timer = plan(token_known_at);
+  const schedule = (knownAt: number) => setTimeout(lookUp, knownAt + TOKEN_MS - Date.now());
+  let timer = schedule(token_known_at);
   return () => {
-    over = true;
+    stopped = true;
     clearTimeout(timer);
   };
 }

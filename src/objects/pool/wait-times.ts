@@ -1,19 +1,19 @@
 /**
- * How long jobs have waited in line until they were handed out: of the last 100, in memory. Those
- * of the express lane are in no line, and would hide it behind their zeros.
+ * How long the last 100 jobs waited in the queue, in memory. Those of the express lane never wait:
+ * their zeros would hide the others.
  */
-const KEPT = 100;
+const MAX_TIMES = 100;
 
 export class WaitTimes {
   readonly #ms: number[] = [];
 
   add(ms: number): void {
     this.#ms.push(ms);
-    if (this.#ms.length > KEPT) this.#ms.shift();
+    if (this.#ms.length > MAX_TIMES) this.#ms.shift();
   }
 
-  /** Null when there were none since the pool woke. */
-  get median(): number | null {
+  /** Null when there were none since the pool woke up. */
+  get medianMs(): number | null {
     const sorted = this.#ms.toSorted((a, b) => a - b);
     return sorted[Math.floor(sorted.length / 2)] ?? null;
   }

@@ -1,4 +1,4 @@
-/** The rows of the waiting jobs: what survives of a pool when it is evicted. */
+/** The stored waiting jobs: all of a pool that survives its eviction. */
 import type { WaitingJob } from "../../protocol/queue.ts";
 
 interface Row extends Record<string, SqlStorageValue> {
@@ -9,7 +9,7 @@ interface Row extends Record<string, SqlStorageValue> {
   container_key: string;
 }
 
-interface Noted extends Record<string, SqlStorageValue> {
+interface QueueEntry extends Record<string, SqlStorageValue> {
   unplaced: number | null;
   since: number;
 }
@@ -33,7 +33,7 @@ export class WaitingJobs {
     );
   }
 
-  /** In the order in which they came. */
+  /** In the order in which they arrived. */
   all(): WaitingJob[] {
     return this.#sql
       .exec<Row>(
@@ -42,7 +42,7 @@ export class WaitingJobs {
       .toArray();
   }
 
-  /** @param unplaced the attempt that was offered for it and not handed out. */
+  /** @param unplaced the attempt that was offered for it and not handed out */
   add(job: WaitingJob, unplaced: number | undefined): void {
     this.#sql.exec(
       `INSERT INTO waiting
@@ -59,22 +59,22 @@ export class WaitingJobs {
     );
   }
 
-  /** What was noted of one: the attempt that was offered for it, and when it came, unix ms. */
-  find(objectId: string): Noted | undefined {
-    return this.#noted("SELECT unplaced, since FROM waiting WHERE object_id = ?", objectId);
+  /** The attempt that was offered for a job and not handed out, and when the job arrived, unix ms. */
+  find(objectId: string): QueueEntry | undefined {
+    return this.#entry("SELECT unplaced, since FROM waiting WHERE object_id = ?", objectId);
   }
 
-  /** Of the one that came first. */
-  first(): Noted | undefined {
-    return this.#noted("SELECT unplaced, since FROM waiting ORDER BY seq LIMIT 1");
+  /** The same of the job that arrived first. */
+  oldest(): QueueEntry | undefined {
+    return this.#entry("SELECT unplaced, since FROM waiting ORDER BY seq LIMIT 1");
   }
 
   remove(objectId: string): void {
     this.#sql.exec("DELETE FROM waiting WHERE object_id = ?", objectId);
   }
 
-  #noted(query: string, ...values: string[]): Noted | undefined {
-    const [row] = this.#sql.exec<Noted>(query, ...values);
+  #entry(query: string, ...values: string[]): QueueEntry | undefined {
+    const [row] = this.#sql.exec<QueueEntry>(query, ...values);
     return row;
   }
 }

@@ -1,8 +1,9 @@
-/** A runner's place in a pool, and what it is handed there. */
+/** A runner as its pool knows it, and the response to its claim. */
 import { formatLease, leaseProof } from "../../domain/predictions/lease.ts";
+import { arrayText, objectText } from "../../lib/json-splice.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
-import type { PoolClaim } from "./claim.ts";
+import type { PoolClaim } from "./rpc-types.ts";
 
 export interface Offer {
   offered: OfferedJob;
@@ -14,31 +15,30 @@ export interface WaitingRunner {
   session: string;
   hardware: string;
   slots: number;
-  /** How many it has asked for, and how many of these it may still get. */
-  asked: number;
+  /** How many jobs it has requested, and how many of these it may still get. */
+  requested: number;
   free: number;
   warm: ReadonlySet<string>;
   images: ReadonlySet<string>;
-  /** An operator wants it to take no more work: it may ask, and is handed nothing. */
+  /** An operator drains it: it may poll, and is handed nothing. */
   draining: boolean;
-  /** Answers the open poll; undefined while the runner is between two polls. */
-  answer: ((jobs: OfferedJob[]) => void) | undefined;
-  /** Until when the runner is expected back, unix ms. */
-  until: number;
-  /** What it will be handed when it is. */
+  /** Responds to the open poll; undefined between two polls. */
+  respond: ((jobs: OfferedJob[]) => void) | undefined;
+  /** Until when it is expected to poll again, unix ms. */
+  expected_until: number;
+  /** What it is handed when it does. */
   reserved: Offer[];
 }
 
-/** A ClaimResponse as text: inputs are passed on as they are. */
-export async function claimText(
+/** A ClaimResponse as JSON text. Inputs are passed on verbatim. */
+export async function claimResponseText(
   jobs: OfferedJob[],
   { token_id, runner_id }: PoolClaim,
 ): Promise<string> {
-  const writing = jobs.map(async ({ job, lease: { objectId, secret }, input }) => {
+  const texts = jobs.map(async ({ job, lease: { objectId, secret }, input }) => {
     const proof = await leaseProof(secret, token_id, runner_id);
     const lease = formatLease({ attempt: job.attempt, objectId, runnerId: runner_id, proof });
-    const text = JSON.stringify({ ...job, lease });
-    return input === undefined ? text : `${text.slice(0, -1)},"input":${input}}`;
+    return objectText({ ...job, lease }, input === undefined ? {} : { input });
   });
-  return `{"jobs":[${(await Promise.all(writing)).join(",")}]}`;
+  return objectText({}, { jobs: arrayText(await Promise.all(texts)) });
 }

@@ -1,4 +1,4 @@
-/** The one alarm of a prediction's object: it is set to whatever is due first. */
+/** The one alarm of a prediction object: it is set to the earliest deadline. */
 import { type Deadline, deadlines, earliest } from "../../domain/predictions/deadlines.ts";
 import { type Bindings, settings } from "../../env.ts";
 import type { Channels } from "./channels.ts";
@@ -11,9 +11,9 @@ export class Alarm {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #channels: Channels;
-  /** What it is set to, as far as this instance knows. */
+  /** The time it is set to, as far as this instance knows. */
   #setTo = NEVER;
-  /** When something that could not be done is tried again. */
+  /** When an effect that failed is tried again. */
   #retryAt = NEVER;
 
   constructor(ctx: DurableObjectState, env: Bindings, channels: Channels) {
@@ -27,29 +27,29 @@ export class Alarm {
     return this.#deadlines(record).find(({ at }) => at <= now);
   }
 
-  /** Sets it when it would come too late, and for good at the end: an early one sets itself anew. */
+  /** Moves it only to an earlier time until the prediction has ended: one that is early sets itself again. */
   arm(record: PredictionRecord): void {
-    // setAlarm takes no 0, which is how a deadline says "at once".
-    const at = Math.max(1, Math.min(earliest(this.#wanted(record)), this.#retryAt));
+    // setAlarm does not accept 0, which is a deadline's "at once".
+    const at = Math.max(1, Math.min(earliest(this.#pending(record)), this.#retryAt));
     if (at === this.#setTo || (at > this.#setTo && !record.life.terminal)) return;
     this.#setTo = at;
     this.#ctx.waitUntil(this.#ctx.storage.setAlarm(at));
   }
 
-  /** Has it go off again soon, whatever else is due. */
+  /** Sets it to go off again soon, whatever else is due. */
   retry(record: PredictionRecord): void {
     this.#retryAt = Date.now() + RETRY_MS;
     this.arm(record);
   }
 
-  /** It has gone off, or there is none any more. */
+  /** It has gone off or was deleted. */
   disarmed(): void {
     this.#setTo = NEVER;
     this.#retryAt = NEVER;
   }
 
-  /** While something is to be tried again, what has passed waits for that: all but webhooks, which never fail here. */
-  #wanted(record: PredictionRecord): Deadline[] {
+  /** While a retry is planned, passed deadlines wait for it, except webhooks, which never fail here. */
+  #pending(record: PredictionRecord): Deadline[] {
     const all = this.#deadlines(record);
     if (this.#retryAt === NEVER) return all;
     const now = Date.now();
@@ -57,9 +57,9 @@ export class Alarm {
   }
 
   #deadlines(record: PredictionRecord): Deadline[] {
-    const { life, owed } = record;
+    const { life, webhookDeadline } = record;
     const { attempt } = life.state;
     const channel = attempt && this.#channels.open(attempt.number);
-    return deadlines(life, channel, settings(this.#env).patience, owed);
+    return deadlines(life, channel, settings(this.#env).patience, webhookDeadline);
   }
 }

@@ -1,10 +1,9 @@
-/** Asks for the end of a prediction, whoever wants it. It is recorded before the runner is told. */
-
+/** Cancels a prediction. The cancel is recorded before the runner is told. */
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason, CancelResult } from "./rpc-types.ts";
 
-/** Asked again it is told again: the runner may have missed it. */
+/** A repeated cancel tells the runner again, which may have missed the first. */
 export function cancel(
   record: PredictionRecord | undefined,
   effects: Effects,

@@ -1,6 +1,6 @@
 /**
- * The WebSockets of runners, hibernatable: between frames the object may sleep while its runner's
- * pings are answered for it. Each carries the number of its attempt; normally there is one.
+ * The WebSockets of runners. They are hibernatable: between frames the object may sleep while the
+ * platform answers pings for it. Each carries the number of its attempt; normally there is one.
  */
 import type { OpenChannel } from "../../domain/predictions/deadlines.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
@@ -13,7 +13,7 @@ interface Attachment {
   token_known_at: number;
 }
 
-/** What a runner is welcomed with. */
+/** What the `welcome` frame is made from. */
 interface Welcome {
   attempt: number;
   seq: number;
@@ -22,16 +22,16 @@ interface Welcome {
 
 export class Channels {
   readonly #ctx: DurableObjectState;
-  /** When a frame last came in, while the object has been awake. */
+  /** When the last frame arrived since the object woke up. */
   #frameAt = 0;
 
   constructor(ctx: DurableObjectState) {
     this.#ctx = ctx;
   }
 
-  /** Takes over from whatever channel the attempt had. */
+  /** Replaces the channel that the attempt had. */
   accept({ attempt, ...welcome }: Welcome, holder: LeaseHolder, now: number): Response {
-    for (const socket of this.#of(attempt))
+    for (const socket of this.#openOf(attempt))
       close(socket, CLOSE.replaced, "another connection took over");
     const { 0: client, 1: server } = new WebSocketPair();
     this.#ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG));
@@ -43,51 +43,51 @@ export class Channels {
     return new Response(null, { status: 101, webSocket: client });
   }
 
-  /** The attempt that a socket speaks for. */
+  /** The number of the attempt that a socket belongs to. */
   attemptOf(socket: WebSocket): number {
     return attached(socket).attempt;
   }
 
-  /** The attempts that have an open channel. */
+  /** The numbers of the attempts that have an open channel. */
   get attempts(): number[] {
     return this.#open.map((socket) => this.attemptOf(socket));
   }
 
-  /** Whether its attempt has another channel by now. */
+  /** Whether its attempt has a newer channel. */
   isReplaced(socket: WebSocket): boolean {
-    return this.#of(this.attemptOf(socket)).some((other) => other !== socket);
+    return this.#openOf(this.attemptOf(socket)).some((other) => other !== socket);
   }
 
   heard(now: number): void {
     this.#frameAt = now;
   }
 
-  /** The open channel of an attempt; null when it has none. */
+  /** The open channel of an attempt, or null. */
   open(attempt: number): (OpenChannel & { token_id: string }) | null {
-    // The last: another may still be closing.
-    const socket = this.#of(attempt).at(-1);
+    // The last one: an older one may still be closing.
+    const socket = this.#openOf(attempt).at(-1);
     if (!socket) return null;
     const { accepted_at, token_id, token_known_at } = attached(socket);
-    const pinged = this.#ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
-    return { heard_at: Math.max(accepted_at, pinged, this.#frameAt), token_id, token_known_at };
+    const pingedAt = this.#ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
+    return { heard_at: Math.max(accepted_at, pingedAt, this.#frameAt), token_id, token_known_at };
   }
 
-  /** The token of an attempt's runner was found good. */
-  vouch(attempt: number, token_known_at: number): void {
-    for (const socket of this.#of(attempt))
+  /** The token of an attempt's runner is known to be valid as of this time. */
+  renewToken(attempt: number, token_known_at: number): void {
+    for (const socket of this.#openOf(attempt))
       socket.serializeAttachment({ ...attached(socket), token_known_at } satisfies Attachment);
   }
 
   tell(attempt: number, frame: DownFrame): void {
-    for (const socket of this.#of(attempt)) send(socket, frame);
+    for (const socket of this.#openOf(attempt)) send(socket, frame);
   }
 
-  /** Tells everybody still connected that their attempt has ended. */
+  /** Tells all connected runners that their attempt has ended. */
   fence(reason: string): void {
     for (const socket of this.#ctx.getWebSockets()) fence(socket, reason);
   }
 
-  #of(attempt: number): WebSocket[] {
+  #openOf(attempt: number): WebSocket[] {
     return this.#open.filter((socket) => this.attemptOf(socket) === attempt);
   }
 
@@ -98,7 +98,7 @@ export class Channels {
 
 const attached = (socket: WebSocket): Attachment => socket.deserializeAttachment();
 
-/** A socket that has just gone is as good as told: its runner connects again and hears it then. */
+/** Does nothing if the socket has just closed: its runner reconnects and is told then. */
 export function send(socket: WebSocket, frame: DownFrame): void {
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(frame));
 }

@@ -1,25 +1,25 @@
-/** What is done when a deadline has come. What it is about, domain/predictions/deadlines.ts says. */
+/** What happens when a deadline passes. When each is due is in domain/predictions/deadlines.ts. */
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
-import type { Attempts } from "./attempts.ts";
 import { cancel } from "./cancel.ts";
 import type { Effects } from "./effects.ts";
 import type { PredictionRecord } from "./record.ts";
+import type { RunnerConnection } from "./runner-connection.ts";
 
-/** What takes time to meet, and the end of what is kept, is the object's own. */
-type What = Exclude<Deadline["kind"], "retention" | "forget" | "token" | "second">;
+/** All but those that need asynchronous work: object.ts handles these itself. */
+type Kind = Exclude<Deadline["kind"], "retention" | "forget" | "token" | "second">;
 
 export function handleDeadline(
   record: PredictionRecord,
-  what: What,
+  kind: Kind,
   now: number,
   effects: Effects,
-  attempts: Attempts,
+  connection: RunnerConnection,
 ): void {
   const { life } = record;
-  const { spec } = life;
-  switch (what) {
+  const { hardware, queue_timeout_seconds, setup_timeout_seconds, timeout_seconds } = life.spec;
+  switch (kind) {
     case "wait":
-      cancel(record, effects, "the wait that its creator allowed is over");
+      cancel(record, effects, "the wait its caller allowed is over");
       return;
     case "redispatch":
       return effects.dispatch(record, now);
@@ -28,27 +28,23 @@ export function handleDeadline(
       return effects.dispatch(record, now);
     case "missed": {
       const attempt = life.expireDismissed();
-      if (attempt) effects.tellUnheard(record, attempt);
+      if (attempt) effects.reportMissed(record, attempt);
       break;
     }
     case "lease":
-      return attempts.leaseEnded(record, now);
+      return connection.leaseExpired(record, now);
     case "queue":
       life.fail(
         "internal",
-        `No runner of hardware '${spec.hardware}' took it within ${spec.queue_timeout_seconds} s.`,
+        `No runner with hardware '${hardware}' took it within ${queue_timeout_seconds} s.`,
         now,
       );
       break;
     case "setup":
-      life.fail(
-        "external",
-        `The container was not ready within ${spec.setup_timeout_seconds} s.`,
-        now,
-      );
+      life.fail("external", `The container was not ready within ${setup_timeout_seconds} s.`, now);
       break;
     case "run":
-      life.fail("external", `The model did not finish within ${spec.timeout_seconds} s.`, now);
+      life.fail("external", `The model did not finish within ${timeout_seconds} s.`, now);
       break;
     case "webhooks":
       return effects.deliver(record, now);

@@ -1,13 +1,7 @@
-/** What was told to whom of a prediction, without what was said and what it was signed with. */
+/** What the API lists of webhook deliveries: neither bodies nor signatures. */
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { PredictionRecord } from "./record.ts";
-
-/** Times are unix ms. */
-export interface EventDeliveries
-  extends Pick<OutboxEvent, "sequence" | "event" | "at" | "deliveries"> {
-  /** Of the prediction's own webhook. */
-  own_url: string | null;
-}
+import type { EventDeliveries } from "./rpc-types.ts";
 
 export const deliveriesOf = (record: PredictionRecord): EventDeliveries[] =>
   (record.outbox?.events ?? []).map((event) => eventDeliveriesOf(record, event));

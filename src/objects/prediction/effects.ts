@@ -1,12 +1,11 @@
 /**
- * What follows from a change of a prediction: it is written, its readers and waiters are told, its
- * row is projected, its next dispatch sent, its alarm set.
+ * What follows a change of a prediction: it is written, readers and waiting callers are told, its
+ * row is updated, its next dispatch sent, its alarm set.
  */
-
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
-import type { Happening } from "../../domain/webhooks/outbox.ts";
+import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import { poolOf } from "../pool/stub.ts";
@@ -14,7 +13,7 @@ import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
 import { predictionRowOf, waitingJobOf } from "./job-messages.ts";
-import { type Line, linesOf, type Totals } from "./log.ts";
+import { type EncodedEvent, encodeEvents, type LogTotals } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -22,20 +21,20 @@ import { Waiters } from "./waiters.ts";
 import type { FindValue } from "./webhook-body.ts";
 import { WebhookSender } from "./webhook-sender.ts";
 
-/** A run that ends within this needs no row that says `started`. */
-const STARTED_PROJECTION_MS = 2_000;
-const PROJECTION_DELAY_MS = 20;
+/** A run that ends sooner needs no row that says `started`. */
+const STARTED_ROW_MS = 2_000;
+const FINAL_ROW_DELAY_MS = 20;
 
 export interface Commit {
-  /** What a runner has reported, with the totals of the log that includes it. */
-  lines?: Line[];
-  totals?: Totals;
-  /** Whether the record has changed, beside the log. */
+  /** What a runner has reported, and the totals of the log with it. */
+  events?: EncodedEvent[];
+  totals?: LogTotals;
+  /** Whether the state has changed too. */
   changed?: boolean;
-  /** Whether it is the runner itself that ended it: it learns so by its ack. */
+  /** Whether the runner's own frame ended it: the runner then learns so by its ack. */
   finished?: boolean;
-  /** That a runner has it now, for webhooks: what it was before whatever else is written here. */
-  started?: Happening | undefined;
+  /** The `started` webhook, as of before anything else that this commit writes. */
+  started?: WebhookEvent | undefined;
 }
 
 export class Effects {
@@ -45,9 +44,9 @@ export class Effects {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #subscribers: Subscribers;
-  readonly #courier: WebhookSender;
-  /** Whether the row of its end has not been sent. */
-  #unprojected = false;
+  readonly #webhooks: WebhookSender;
+  /** Whether the final row is still to be sent. */
+  #rowPending = false;
 
   constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers, find: FindValue) {
     this.#ctx = ctx;
@@ -55,33 +54,33 @@ export class Effects {
     this.#subscribers = subscribers;
     this.channels = new Channels(ctx);
     this.alarm = new Alarm(ctx, env, this.channels);
-    const changed = (record: PredictionRecord) => this.delivered(record);
-    this.#courier = new WebhookSender({ ctx, env, find, changed });
+    const onChange = (record: PredictionRecord) => this.saveDeliveries(record);
+    this.#webhooks = new WebhookSender({ ctx, env, find, onChange });
   }
 
-  /** Writes what has changed, in one transaction, and lets everything follow from it. */
+  /** Writes all changes in one transaction, and starts everything that follows. */
   commit(
     record: PredictionRecord,
-    { lines = [], totals, changed = true, finished = false, started }: Commit = {},
+    { events = [], totals, changed = true, finished = false, started }: Commit = {},
   ): void {
     const { life, log } = record;
     const own = life.takeEvents();
-    const ended = life.terminal && lines.length + own.length > 0;
+    const ended = life.terminal && events.length + own.length > 0;
     if (ended) own.push({ event: "done", data: record.present() });
-    const all = [...lines, ...linesOf(own)];
+    const all = [...events, ...encodeEvents(own)];
     if (changed) record.save();
-    const encoded = all.length > 0 ? log.append(all, totals) : undefined;
+    const appended = all.length > 0 ? log.append(all, totals) : undefined;
     if (!life.state.webhooks_suppressed) {
       if (started) record.outbox?.plan(started);
-      if (ended) record.outbox?.planEnd(record.happening("completed", life.state.updated_at));
+      if (ended) record.outbox?.planEnd(record.webhookEvent("completed", life.state.updated_at));
     }
     record.saveOutbox();
     this.alarm.arm(record);
-    for (const attempt of life.takeLostAttempts()) this.#tellLost(record, attempt);
-    if (all.length > 0) this.#subscribers.publish(encoded);
+    for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
+    if (all.length > 0) this.#subscribers.publish(appended);
     if (!ended) return;
-    this.waiters.release();
-    this.#ctx.waitUntil(this.#projectEnd(record));
+    this.waiters.releaseAll();
+    this.#ctx.waitUntil(this.#sendFinalRow(record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
     const { attempt, dispatches } = life.state;
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
@@ -92,92 +91,93 @@ export class Effects {
     if (attempt && !life.terminal) this.channels.tell(attempt.number, { type: "cancel", reason });
   }
 
-  /** Tells the pool of a runner that was handed it and did not come. */
-  tellUnheard({ life }: PredictionRecord, { secret }: Attempt): void {
+  /** Tells the pool that a runner was handed an attempt and has not connected. */
+  reportMissed({ life }: PredictionRecord, { secret }: Attempt): void {
     const pool = poolOf(this.#env, life.spec.hardware);
-    this.#ctx.waitUntil(pool.unheard(receiptOf(secret)).catch(() => {}));
+    this.#ctx.waitUntil(pool.reportMissed(receiptOf(secret)).catch(() => {}));
   }
 
-  /** Tells the pool of a runner that was handed it and came when it was not wanted any more. */
-  excuse({ life }: PredictionRecord, { secret }: Attempt): void {
+  /** Tells the pool that a runner was handed an attempt and connected when it was no longer needed. */
+  reportDismissed({ life }: PredictionRecord, { secret }: Attempt): void {
     const pool = poolOf(this.#env, life.spec.hardware);
-    this.#ctx.waitUntil(pool.excuse(receiptOf(secret)).catch(() => {}));
+    this.#ctx.waitUntil(pool.reportDismissed(receiptOf(secret)).catch(() => {}));
   }
 
-  /** Asks the dispatch queue for a runner. A message that is lost is sent again by the alarm. */
+  /** Requests a runner through the dispatch queue. If the message is lost the alarm sends it again. */
   dispatch(record: PredictionRecord, now: number): void {
     record.life.recordDispatch(now);
     this.commit(record);
     this.sendDispatch(record);
   }
 
-  sendDispatch(record: PredictionRecord): void {
+  sendDispatch({ life: { spec } }: PredictionRecord): void {
+    const { id: prediction_id, user_id } = spec;
     this.#ctx.waitUntil(
-      this.#env.DISPATCH.send(waitingJobOf(record.life.spec, this.#objectId)).catch((error) =>
-        logger.warn("Dispatch message not sent", { prediction_id: record.life.spec.id, error }),
+      this.#env.DISPATCH.send(waitingJobOf(spec, this.#objectId)).catch((error) =>
+        logger.warn("Dispatch message not sent", { prediction_id, user_id, error }),
       ),
     );
   }
 
-  /** Begins the webhooks that are due. */
+  /** Starts the webhook deliveries that are due. */
   deliver(record: PredictionRecord, now: number): void {
     const { outbox } = record;
     if (!outbox) return;
-    if (record.outputAt <= now) outbox.plan(record.happening("output", now));
-    this.#courier.begin(record, outbox, now);
+    if (record.outputWebhookAt <= now) outbox.plan(record.webhookEvent("output", now));
+    this.#webhooks.begin(record, outbox, now);
   }
 
-  /** Something has changed in what is to be delivered. */
-  delivered(record: PredictionRecord): void {
+  /** The deliveries have changed. */
+  saveDeliveries(record: PredictionRecord): void {
     record.saveOutbox();
     this.alarm.arm(record);
   }
 
-  /** Sends the row as it should be. */
-  async project(record: PredictionRecord, dataRemoved = false): Promise<void> {
-    // Until it is there: a webhook's alarm may come before it is tried again.
-    this.#unprojected = true;
+  /** Sends the current row to the projection queue. */
+  async sendRow(record: PredictionRecord, dataRemoved = false): Promise<void> {
+    // Set until it is sent: an alarm for a webhook may come before the retry.
+    this.#rowPending = true;
     await this.#env.PROJECTION.send({
       ...predictionRowOf(record, this.#objectId),
       data_removed: dataRemoved,
     });
-    this.#unprojected = false;
+    this.#rowPending = false;
   }
 
-  /** Those who wait for the end come first: a row that is 20 ms late is not noticed. */
-  async #projectEnd(record: PredictionRecord): Promise<void> {
-    await scheduler.wait(PROJECTION_DELAY_MS);
-    await this.project(record).catch(() => this.alarm.retry(record));
+  /** Callers that wait for the end come first: nobody notices a row that is 20 ms late. */
+  async #sendFinalRow(record: PredictionRecord): Promise<void> {
+    await scheduler.wait(FINAL_ROW_DELAY_MS);
+    await this.sendRow(record).catch(() => this.alarm.retry(record));
   }
 
   /**
-   * Whether the row of its end is still to be sent, when it was woken for this deadline or none.
-   * Woken for none, it may have sent it before it was evicted: once more does no harm, unless the
-   * row was deleted meanwhile with its account, whose data goes first.
+   * Whether an alarm, for this deadline or none, must send the final row. With none due it may have
+   * been sent before the object was evicted: a second time does no harm, unless the row was deleted
+   * meanwhile with its account, which deletes the data first.
    */
   owesRow({ life }: PredictionRecord, due: Deadline | undefined): boolean {
-    return life.terminal && (this.#unprojected || (!due && !life.dataRemoved));
+    return life.terminal && (this.#rowPending || (!due && !life.dataRemoved));
   }
 
-  /** The row of a run that lasts says `started`. */
-  projectStarted(record: PredictionRecord): void {
+  /** Sends the row of a run that has started, unless it ends soon. */
+  sendStartedRow(record: PredictionRecord): void {
     setTimeout(() => {
       if (record.life.state.status !== "started") return;
-      this.#ctx.waitUntil(this.project(record).catch(() => {}));
-    }, STARTED_PROJECTION_MS);
+      this.#ctx.waitUntil(this.sendRow(record).catch(() => {}));
+    }, STARTED_ROW_MS);
   }
 
-  /** Tells the runner's object that the run is not its any more: the fleet's page asks that. */
-  #tellLost({ life }: PredictionRecord, { runner_id }: Attempt): void {
+  /** Tells the runner's object that the run is no longer its: the fleet page shows what it knows. */
+  #reportLost({ life }: PredictionRecord, { runner_id }: Attempt): void {
     if (runner_id === null) return;
     this.#ctx.waitUntil(
       runnerAt(this.#env, runner_id)
-        .lost(life.spec.id)
+        .removeRun(life.spec.id)
         .catch(() => {}),
     );
   }
 
-  /** Takes it out of the pool's line, where it may still stand, or come to: nobody was heard of it. */
+  /** Removes it from the pool's queue, where it may still be or arrive: no runner has started it. */
   #withdraw({ life }: PredictionRecord): void {
     const pool = poolOf(this.#env, life.spec.hardware);
     this.#ctx.waitUntil(pool.withdraw(this.#objectId).catch(() => {}));

@@ -11,7 +11,7 @@
 const RECORD = 0;
 const INPUT = -1;
 
-/** UTF-16 units of a frame's events, at most 3 bytes of UTF-8 each: a row may have 2 MB. */
+/** UTF-16 units of a frame's events, each at most 3 bytes of UTF-8: a row may have 2 MB. */
 export const MAX_FRAME_UNITS = 600_000;
 
 interface Row extends Record<string, SqlStorageValue> {
@@ -52,7 +52,7 @@ export class Entries {
     this.#sql.exec("INSERT INTO entry VALUES (?, ?)", firstEventId, frame);
   }
 
-  /** All but the record, and a frame without events after the last one. */
+  /** Deletes all but the record, and appends a frame without events. */
   removeData(lastEventId: number, closing: string): void {
     this.#sql.exec("DELETE FROM entry WHERE id <> ?", RECORD);
     this.append(lastEventId + 1, closing);

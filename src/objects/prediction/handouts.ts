@@ -1,17 +1,17 @@
 /**
- * How a job comes into the hands of runners: offered to the pool when it begins, asked for by the
- * pool when a runner has room, and offered once more when whoever has it is not heard.
+ * How a job gets to runners: it is offered to the pool when it is created, requested by the pool when a
+ * runner has room, and offered a second time when the first runner does not connect.
  */
 import { newSecret, receiptOf } from "../../domain/predictions/lease.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
-import type { OfferAnswer } from "../pool/object.ts";
+import type { OfferResult } from "../pool/rpc-types.ts";
 import { poolOf } from "../pool/stub.ts";
 import type { Effects } from "./effects.ts";
 import { jobOf, type OfferedJob, waitingJobOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
-import { openVariables, UNOPENED } from "./variables.ts";
+import { openVariables, VARIABLES_NOT_DECRYPTED } from "./variables.ts";
 
 export class Handouts {
   readonly #objectId: string;
@@ -25,12 +25,12 @@ export class Handouts {
   }
 
   /**
-   * Takes the express lane: the first attempt is opened with the prediction itself and offered to
-   * the pool, and only when nobody takes it does the job go through the queue. The offer comes
-   * before the writing, so that a runner sets out while the object makes its database; one that
-   * is here first waits for that, and one whose prediction was never written is fenced.
-   * @param write writes it down, and is not called when it does not begin
-   * @returns false when the pool takes no more waiting jobs of this account.
+   * The express lane: the first attempt is opened with the prediction and offered to the pool; only
+   * if no runner takes it does the job go through the queue. It is offered before the prediction is
+   * written, so that the runner starts while the object creates its tables. A runner that connects
+   * first waits for that; one whose prediction was never written is fenced.
+   * @param write writes the prediction; not called if it does not begin
+   * @returns false when the pool accepts no more waiting jobs of this account
    */
   async begin(
     spec: PredictionSpec,
@@ -41,23 +41,23 @@ export class Handouts {
     const variables = await openVariables(this.#env, spec);
     const job =
       variables && jobOf(spec, attempt, this.#objectId, spec.stored_input ?? input, variables);
-    const answer = job ? await this.#offer(spec, job) : "unopened";
-    if (answer === "full") return false;
+    const result = job ? await this.#offer(spec, job) : "not decrypted";
+    if (result === "full") return false;
     const now = Date.now();
-    if (answer !== "taken") life.closeAttempt(attempt.number, now);
-    if (answer === "none") life.recordDispatch(now);
+    if (result !== "taken") life.closeAttempt(attempt.number, now);
+    if (result === "none") life.recordDispatch(now);
     const record = write(life);
     this.#effects.alarm.arm(record);
-    if (answer === "none") this.#effects.sendDispatch(record);
-    if (answer === "unopened") this.#failUnopened(record);
+    if (result === "none") this.#effects.sendDispatch(record);
+    if (result === "not decrypted") this.#failWithoutVariables(record);
     return true;
   }
 
   /**
    * Opens an attempt for a runner that has room.
-   * @param load the prediction, as it is when its variables have been opened
+   * @param load the prediction as it is after its variables have been decrypted
    * @param unplaced the number of an attempt that was offered and never handed out
-   * @returns undefined when none is wanted any more: an ordinary answer
+   * @returns undefined when none is needed any more, which is no error
    */
   async open(
     load: () => PredictionRecord | undefined,
@@ -70,7 +70,7 @@ export class Handouts {
     const { life } = record;
     const now = Date.now();
     if (unplaced !== undefined) life.closeAttempt(unplaced, now);
-    if (!variables && life.waiting) this.#failUnopened(record);
+    if (!variables && life.waiting) this.#failWithoutVariables(record);
     const attempt = variables && life.openAttempt(newSecret(), now);
     if (!attempt) return undefined;
     this.#effects.commit(record);
@@ -78,15 +78,15 @@ export class Handouts {
   }
 
   /**
-   * The runner that was handed it is not heard: another that has room is handed it as well. The
-   * attempt is there before it is offered, so that whoever takes it finds it.
+   * The runner that was handed the job has not connected: it is offered to another one, too. The
+   * attempt is saved before it is offered, so that the runner that takes it finds it.
    */
-  async second(record: PredictionRecord): Promise<void> {
+  async openSecond(record: PredictionRecord): Promise<void> {
     const { life } = record;
     const { spec } = life;
     const variables = await openVariables(this.#env, spec);
     const { attempt: first } = life.state;
-    // It may have come meanwhile.
+    // It may have connected meanwhile.
     if (!first || this.#effects.channels.open(first.number)) return;
     const second = life.openSecond(newSecret(), Date.now());
     if (!second) return;
@@ -105,14 +105,14 @@ export class Handouts {
     else record.save();
   }
 
-  #offer(spec: PredictionSpec, job: OfferedJob): Promise<OfferAnswer> {
+  #offer(spec: PredictionSpec, job: OfferedJob): Promise<OfferResult> {
     return poolOf(this.#env, spec.hardware)
       .offer(job, waitingJobOf(spec, this.#objectId))
       .catch(() => "none");
   }
 
-  #failUnopened(record: PredictionRecord): void {
-    record.life.fail("internal", UNOPENED, Date.now());
+  #failWithoutVariables(record: PredictionRecord): void {
+    record.life.fail("internal", VARIABLES_NOT_DECRYPTED, Date.now());
     this.#effects.commit(record);
   }
 }

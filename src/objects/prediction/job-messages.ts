@@ -1,23 +1,22 @@
-/** What a prediction says to the pool and to the queues. */
-
+/** What a prediction sends to its pool and to the queues. */
 import type { Variables } from "../../domain/models/variables.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { predictionRow } from "../../domain/predictions/prediction-row.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { Job } from "../../protocol/runner.ts";
-import type { Piece } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
+import type { Piece } from "./rpc-types.ts";
 
-/** A job on its way to a runner; the input stays text, for it is only passed on. */
+/** A job on its way to a runner. The input is not parsed: it is only passed on. */
 export interface OfferedJob {
   job: Omit<Job, "input" | "lease">;
-  /** What the pool makes the lease of, for whomever it hands the job to. */
+  /** What the pool makes the lease from, for the runner that it hands the job to. */
   lease: { objectId: string; secret: string };
   input: string | undefined;
 }
 
-/** @param variables as the containers find them: nothing writes a job down */
+/** @param variables decrypted: a job is never stored */
 export function jobOf(
   spec: PredictionSpec,
   attempt: Attempt,
@@ -42,7 +41,7 @@ export function jobOf(
       files: spec.files,
     },
     lease: { objectId, secret: attempt.secret },
-    // What lies in R2 a runner fetches itself: the pool is one object for all.
+    // A runner fetches from R2 itself: all jobs of a pool go through one object.
     input: typeof input === "string" ? input : undefined,
   };
 }

@@ -1,14 +1,12 @@
-/** What the holder of a lease may do at its prediction, beside speaking for the attempt. */
-
+/** What the holder of a lease may do at its prediction besides sending frames. */
 import { sameText } from "../../domain/accounts/token.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { type LeaseHolder, leaseProof, parseLease } from "../../domain/predictions/lease.ts";
 import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
-import type { Piece } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
-import type { StoringPrediction } from "./rpc-types.ts";
+import type { Piece, WriteGrant } from "./rpc-types.ts";
 
-/** The attempt that a lease names, when it is its holder's: also one that has ended. */
+/** The attempt that a lease names, if the lease is valid: open, or dismissed. */
 export async function attemptOf(
   { life }: PredictionRecord,
   holder: LeaseHolder,
@@ -17,14 +15,15 @@ export async function attemptOf(
   const attempt = life.expectedAttempts.find(({ number }) => number === lease?.attempt);
   if (!lease || !attempt) return undefined;
   const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
-  // Another may have been opened meanwhile.
-  if (!sameText(lease.proof, proof) || !life.expectedAttempts.includes(attempt)) return undefined;
+  // It may have been closed while the proof was computed.
+  const isValid = sameText(lease.proof, proof) && life.expectedAttempts.includes(attempt);
+  if (!isValid) return undefined;
   life.setRunner(attempt.number, lease.runnerId);
   return attempt;
 }
 
-/** The same, while it is under way. */
-async function leased(record: PredictionRecord | undefined, holder: LeaseHolder) {
+/** The same, if its frames are accepted. */
+async function openAttemptOf(record: PredictionRecord | undefined, holder: LeaseHolder) {
   const attempt = record && (await attemptOf(record, holder));
   return attempt && record.life.acceptsFrom(attempt.number) ? { record, attempt } : undefined;
 }
@@ -33,41 +32,42 @@ export async function leasedInput(
   prediction: PredictionRecord | undefined,
   holder: LeaseHolder,
 ): Promise<{ id: string; input: Piece } | undefined> {
-  const { record } = (await leased(prediction, holder)) ?? {};
+  const { record } = (await openAttemptOf(prediction, holder)) ?? {};
   return record && { id: record.life.spec.id, input: record.input() };
 }
 
 /** Whether its input names this file. */
-export async function mayRead(
+export async function mayReadFile(
   prediction: PredictionRecord | undefined,
   holder: LeaseHolder,
   key: string,
 ): Promise<boolean> {
-  const { record } = (await leased(prediction, holder)) ?? {};
+  const { record } = (await openAttemptOf(prediction, holder)) ?? {};
   return record?.life.spec.files.some(({ stored }) => stored?.key === key) ?? false;
 }
 
-/** Counts one thing more that it writes to R2. @returns undefined when the attempt has ended */
-export async function store(
+/** Counts one more object that it writes to R2. @returns undefined when the attempt has ended */
+export async function beginWrite(
   prediction: PredictionRecord | undefined,
   holder: LeaseHolder,
-): Promise<StoringPrediction | "full" | undefined> {
-  const { record, attempt } = (await leased(prediction, holder)) ?? {};
+): Promise<WriteGrant | "full" | undefined> {
+  const { record, attempt } = (await openAttemptOf(prediction, holder)) ?? {};
   if (!record || !attempt) return undefined;
   if (attempt.stored >= MAX_STORED_OBJECTS) return "full";
   if (record.life.countStored(attempt.number)) record.save();
-  return storingOf(record);
+  return writeGrantOf(record);
 }
 
-export async function storing(
+/** @returns undefined when the attempt has ended */
+export async function continueWrite(
   prediction: PredictionRecord | undefined,
   holder: LeaseHolder,
-): Promise<StoringPrediction | undefined> {
-  const { record } = (await leased(prediction, holder)) ?? {};
-  return record && storingOf(record);
+): Promise<WriteGrant | undefined> {
+  const { record } = (await openAttemptOf(prediction, holder)) ?? {};
+  return record && writeGrantOf(record);
 }
 
-function storingOf({ life }: PredictionRecord): StoringPrediction {
+function writeGrantOf({ life }: PredictionRecord): WriteGrant {
   const { id, user_id, url, limits, timeout_seconds, retention_seconds } = life.spec;
   const keep_seconds = timeout_seconds + retention_seconds;
   return { id, user_id, url, output_bytes: limits.output_bytes, keep_seconds };

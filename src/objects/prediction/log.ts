@@ -1,45 +1,47 @@
 /** The event log: frames of numbered events, each one row. */
+import { arrayText, objectText } from "../../lib/json-splice.ts";
 import { encodeJsonEvent } from "../../lib/sse.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 import type { Entries } from "./entries.ts";
+import type { Piece } from "./rpc-types.ts";
 
-/** What is known of the log as a whole; kept in each row, so that the last one tells all. */
-export interface Totals {
+/** Totals of the log; stored in each row, so that the last row has them. */
+export interface LogTotals {
   /** The last attempt that reported, and the sequence number of its last frame. */
   attempt: number;
   seq: number;
-  /** What it has reported: `output` events, their bytes with those of metrics, and those of its logs. */
+  /** Its `output` events, their bytes with those of metrics, and the bytes of its logs. */
   outputs: number;
   output_bytes: number;
   logs_bytes: number;
-  /** Its other events: a row of the log has at least one output or one of these. */
+  /** Its other events. They are limited because each may be a row of the log. */
   notes: number;
 }
 
 const NOTHING_REPORTED = { outputs: 0, output_bytes: 0, logs_bytes: 0, notes: 0 };
-const NOTHING: Totals = { attempt: 0, seq: 0, ...NOTHING_REPORTED };
+const NO_TOTALS: LogTotals = { attempt: 0, seq: 0, ...NOTHING_REPORTED };
 
-/** What an output takes that says nothing: its runner counts as much. */
-const ENVELOPE = '{"event":"output","data":}'.length;
+/** The bytes of an empty output event: its runner counts them, too. */
+const OUTPUT_ENVELOPE_BYTES = '{"event":"output","data":}'.length;
 
-/** Characters of what a runner says of its progress that are one note. */
+/** Characters of setup progress that count as one note. */
 const NOTE_CHARS = 100;
 
-/** An event whose data is text once and for all: it is stored, counted and sent as that. */
-export interface Line {
+/** An event whose data is encoded once, to be stored, counted and sent. */
+export interface EncodedEvent {
   event: LogEvent["event"];
   json: string;
-  /** What counts towards the limits: a text by its length, without what JSON escapes in it. */
+  /** What counts towards the limits: of a string its length, without JSON's escapes. */
   size: number;
-  /** How many notes it is. */
+  /** How many notes it counts as. */
   notes: number;
 }
 
-export const linesOf = (events: LogEvent[]): Line[] =>
-  events.map((reported) => {
-    const json = JSON.stringify(reported.data);
-    const { event } = reported;
-    return { event, json, size: sizeOf(reported, json), notes: notesIn(reported) };
+export const encodeEvents = (events: LogEvent[]): EncodedEvent[] =>
+  events.map((logEvent) => {
+    const json = JSON.stringify(logEvent.data);
+    const { event } = logEvent;
+    return { event, json, size: sizeOf(logEvent, json), notes: notesIn(logEvent) };
   });
 
 function notesIn({ event, data }: LogEvent): number {
@@ -55,55 +57,52 @@ function sizeOf({ event, data }: LogEvent, json: string): number {
   return typeof data === "string" ? data.length : json.length;
 }
 
-interface Frame extends Totals {
+interface Frame extends LogTotals {
   /** When it was written, unix ms. */
   at: number;
   events: LogEvent[];
 }
 
 /** Events as readers are sent them. */
-export interface Encoded {
-  /** The id of the last event in it. */
+export interface EncodedEvents {
+  /** The id of the last one. */
   last: number;
   bytes: Uint8Array;
 }
 
-/** An event whose value is read from R2: nobody is sent it before it is asked for. */
-export interface Elsewhere {
-  last: number;
+/** An event whose value is stored in R2, from where it is copied to each reader. */
+export interface StoredEvent {
+  id: number;
   stored: StoredValue;
 }
 
-/** A JSON text in pieces: as it is, or a value that lies in R2 under this name. */
-export type Piece = string | StoredValue;
-
-/** One step of a replay ends with the frame that passes this: what a reader that lags costs. */
+/** A page of a replay ends with the frame that exceeds this: the cost of a reader that lags. */
 const PAGE_BYTES = 32 * 1024;
 
 const encoder = new TextEncoder();
 
 export class EventLog {
   readonly #entries: Entries;
-  #totals: Totals;
+  #totals: LogTotals;
   #last: number;
-  /** When its last frame was written. */
+  /** When the last frame was written. */
   #at: number;
 
-  private constructor(entries: Entries, last: number, totals: Totals, at: number) {
+  private constructor(entries: Entries, last: number, totals: LogTotals, at: number) {
     this.#entries = entries;
     this.#last = last;
     this.#totals = totals;
     this.#at = at;
   }
 
-  /** The row that a new log begins with. */
+  /** The first row of a new log. */
   static firstFrame(events: LogEvent[]): string {
-    return frameText(NOTHING, linesOf(events), Date.now());
+    return frameText(NO_TOTALS, encodeEvents(events), Date.now());
   }
 
-  /** The log that consists of that row. */
+  /** The log of that row. */
   static first(entries: Entries, events: LogEvent[]): EventLog {
-    return new EventLog(entries, events.length, NOTHING, 0);
+    return new EventLog(entries, events.length, NO_TOTALS, 0);
   }
 
   static load(entries: Entries): EventLog {
@@ -117,54 +116,54 @@ export class EventLog {
     return this.#last;
   }
 
-  get totals(): Readonly<Totals> {
+  get totals(): Readonly<LogTotals> {
     return this.#totals;
   }
 
-  /** The last sequence number kept of an attempt. */
+  /** The sequence number of the last frame stored of an attempt; 0 if there is none. */
   seqOf(attempt: number): number {
     return this.#totals.attempt === attempt ? this.#totals.seq : 0;
   }
 
-  /** When an attempt has last said something, unix ms; 0 when it has not yet. */
-  saidAt(attempt: number): number {
+  /** When the last frame of an attempt was stored, unix ms; 0 if there is none. */
+  lastFrameAt(attempt: number): number {
     return this.#totals.attempt === attempt ? this.#at : 0;
   }
 
-  /** What the totals will be with a frame of `lines` by this attempt. */
-  totalsWith(attempt: number, seq: number, lines: Line[]): Totals {
+  /** The totals with a further frame of this attempt. */
+  totalsWith(attempt: number, seq: number, events: EncodedEvent[]): LogTotals {
     const next = { ...this.#totals, attempt, seq };
-    // The limits are those of one attempt: its runner knows nothing of the one before.
+    // Limits apply to each attempt: its runner knows nothing of earlier ones.
     if (attempt !== this.#totals.attempt) Object.assign(next, NOTHING_REPORTED);
-    for (const { event, size, notes } of lines) {
+    for (const { event, size, notes } of events) {
       next.notes += notes;
       if (event === "output" || event === "stored") {
         next.outputs += 1;
-        next.output_bytes += ENVELOPE + size;
+        next.output_bytes += OUTPUT_ENVELOPE_BYTES + size;
       } else if (event === "metrics") next.output_bytes += size;
       else if (event === "logs" || event === "setup") next.logs_bytes += size;
     }
     return next;
   }
 
-  /** Appends one row; gives what subscribers are sent, unless a part of it lies elsewhere. */
-  append(lines: Line[], totals: Totals = this.#totals): Encoded | undefined {
+  /** Appends one row. @returns what readers are sent, unless a value of it is stored in R2 */
+  append(events: EncodedEvent[], totals: LogTotals = this.#totals): EncodedEvents | undefined {
     const first = this.#last + 1;
     this.#at = Date.now();
-    this.#entries.append(first, frameText(totals, lines, this.#at));
+    this.#entries.append(first, frameText(totals, events, this.#at));
     this.#totals = totals;
-    this.#last = first + lines.length - 1;
-    if (lines.some(({ event }) => event === "stored")) return undefined;
-    return { last: this.#last, bytes: encoder.encode(encode(first, lines)) };
+    this.#last = first + events.length - 1;
+    if (events.some(({ event }) => event === "stored")) return undefined;
+    return { last: this.#last, bytes: encoder.encode(streamText(first, events)) };
   }
 
-  /** The row that says where a log has ended of which nothing else is left. */
-  closing(): string {
+  /** The row that keeps the totals of a log whose events are deleted. */
+  closingFrame(): string {
     return frameText(this.#totals, [], Date.now());
   }
 
-  /** The next step of a replay after the event `after`; undefined at the end of the log. */
-  page(after: number): Encoded | Elsewhere | undefined {
+  /** The next page of a replay after the event `after`; undefined at the end of the log. */
+  page(after: number): EncodedEvents | StoredEvent | undefined {
     if (after >= this.#last) return undefined;
     let text = "";
     let last = after;
@@ -173,40 +172,40 @@ export class EventLog {
       const ahead = events.slice(Math.max(0, after + 1 - id));
       const stored = ahead.find((one) => one.event === "stored");
       const inline = stored ? ahead.slice(0, ahead.indexOf(stored)) : ahead;
-      text += encode(last + 1, linesOf(inline));
+      text += streamText(last + 1, encodeEvents(inline));
       last += inline.length;
-      if (stored && text === "") return { last: last + 1, stored: stored.data };
+      if (stored && text === "") return { id: last + 1, stored: stored.data };
       if (stored || text.length >= PAGE_BYTES) break;
     }
     return { last, bytes: encoder.encode(text) };
   }
 
-  /** Every frame of the log; consume it without an await in between. */
-  *written(): Generator<Pick<Frame, "at" | "attempt" | "events">> {
+  /** All frames; to be consumed without an await in between. */
+  *frames(): Generator<Pick<Frame, "at" | "attempt" | "events">> {
     for (const { body } of this.#entries.frames(1)) yield JSON.parse(body);
   }
 
-  /** The values of one attempt's outputs, after the event `after` and up to the event `last`. */
+  /** The outputs of an attempt after the event `after`, up to the event `last`. */
   outputs(attempt: number, last: number, after = 0): Piece[] {
-    const found: Piece[] = [];
+    const values: Piece[] = [];
     for (const { id, body } of this.#entries.frames(after + 1)) {
       if (id > last) break;
       const frame: Frame = JSON.parse(body);
       if (frame.attempt !== attempt) continue;
       for (const one of frame.events.slice(Math.max(0, after + 1 - id), last - id + 1)) {
-        if (one.event === "output") found.push(JSON.stringify(one.data));
-        else if (one.event === "stored") found.push(one.data);
+        if (one.event === "output") values.push(JSON.stringify(one.data));
+        else if (one.event === "stored") values.push(one.data);
       }
     }
-    return found;
+    return values;
   }
 }
 
-const encode = (first: number, lines: Line[]) =>
-  lines.map(({ event, json }, n) => encodeJsonEvent(first + n, event, json)).join("");
+const streamText = (first: number, events: EncodedEvent[]) =>
+  events.map(({ event, json }, n) => encodeJsonEvent(first + n, event, json)).join("");
 
-/** A Frame as JSON text, of texts that are there already. */
-function frameText(totals: Totals, lines: Line[], at: number): string {
-  const events = lines.map(({ event, json }) => `{"event":"${event}","data":${json}}`);
-  return `${JSON.stringify(totals).slice(0, -1)},"at":${at},"events":[${events.join(",")}]}`;
+/** A Frame as JSON text. */
+function frameText(totals: LogTotals, events: EncodedEvent[], at: number): string {
+  const texts = events.map(({ event, json }) => objectText({ event }, { data: json }));
+  return objectText({ ...totals, at }, { events: arrayText(texts) });
 }

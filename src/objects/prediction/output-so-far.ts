@@ -1,8 +1,9 @@
 /**
- * The outputs of a run, read on from where they were left. A body is made of them every 500 ms, and
- * reading a log of 36,000 frames from its beginning takes 100 ms, in which nothing else is done.
+ * The outputs of a run, read incrementally. A webhook body is made from them every 500 ms, and
+ * reading a log of 36,000 frames from its beginning blocks the object for 100 ms.
  */
-import type { EventLog, Piece } from "./log.ts";
+import type { EventLog } from "./log.ts";
+import type { Piece } from "./rpc-types.ts";
 
 export class OutputSoFar {
   readonly #log: EventLog;
@@ -14,9 +15,9 @@ export class OutputSoFar {
     this.#log = log;
   }
 
-  /** The values of an attempt up to an event. They are kept: not to be asked for when they are large. */
+  /** The values of an attempt up to an event. They stay in memory, so not for large ones. */
   upTo(attempt: number, last: number): Piece[] {
-    // An event of before, which is tried again.
+    // A retry of an earlier event.
     if (attempt < this.#attempt || last < this.#last) return this.#log.outputs(attempt, last);
     if (attempt > this.#attempt) this.forget();
     this.#attempt = attempt;

@@ -1,35 +1,27 @@
-/** All of one prediction in the hand: its life, its log, and where both are kept. */
-import type { Owed } from "../../domain/predictions/deadlines.ts";
+/** One prediction in memory: its life, its log and its webhooks, and how they are stored. */
+import type { WebhookDeadline } from "../../domain/predictions/deadlines.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
 import type { PredictionSpec, PredictionState } from "../../domain/predictions/state.ts";
 import { destinationsOf } from "../../domain/webhooks/destinations.ts";
-import { type Happening, Outbox } from "../../domain/webhooks/outbox.ts";
+import { Outbox, type WebhookEvent } from "../../domain/webhooks/outbox.ts";
+import { type JsonPieces, spliceArray, spliceObject } from "../../lib/json-splice.ts";
 import type { Finish } from "../../protocol/channel.ts";
+import type { StoredValue } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
-import type { VendoraCall } from "../../protocol/runner.ts";
 import type { WebhookEventName } from "../../protocol/webhook.ts";
 import { Entries } from "./entries.ts";
-import { EventLog, type Piece } from "./log.ts";
+import { EventLog } from "./log.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import { OutputSoFar } from "./output-so-far.ts";
-
-/** A prediction in its full form, as JSON text: it is large, and only ever passed on. */
-export interface Snapshot {
-  id: string;
-  call: VendoraCall | null;
-  /** Unix time, ms. */
-  created_at: number;
-  terminal: boolean;
-  body: Piece[];
-}
+import type { Piece, Snapshot } from "./rpc-types.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class PredictionRecord {
   readonly life: PredictionLife;
   readonly log: EventLog;
-  /** Webhooks; absent when nobody is to be told anything. */
+  /** Undefined when it has no webhook destinations. */
   readonly outbox: Outbox | undefined;
   readonly #entries: Entries;
   readonly #outboxStore: OutboxStore | undefined;
@@ -46,7 +38,7 @@ export class PredictionRecord {
     this.outbox = new Outbox(destinations, this.#outboxStore.load());
   }
 
-  /** @param input JSON text; empty when it lies in R2. */
+  /** @param input JSON text; empty when it lies in R2 */
   static create(sql: SqlStorage, life: PredictionLife, input: string): PredictionRecord {
     const entries = new Entries(sql);
     const events = life.takeEvents();
@@ -55,7 +47,7 @@ export class PredictionRecord {
     return new PredictionRecord(life, EventLog.first(entries, events), entries, sql);
   }
 
-  /** undefined when nothing was created here, or it has been purged. */
+  /** @returns undefined when nothing was created here, or it has been deleted */
   static load(sql: SqlStorage): PredictionRecord | undefined {
     const entries = new Entries(sql);
     if (!entries.exists()) return undefined;
@@ -73,20 +65,20 @@ export class PredictionRecord {
     this.#outboxStore?.save(changed, dropped);
   }
 
-  /** All but what it was. */
+  /** Deletes input, output and events; spec and state stay. */
   removeData(forgetAt: number): void {
     this.life.removeData(forgetAt);
-    this.#entries.removeData(this.log.last, this.log.closing());
+    this.#entries.removeData(this.log.last, this.log.closingFrame());
     this.save();
   }
 
-  /** How many outputs the last attempt has made. */
+  /** How many outputs the last attempt has reported. */
   get outputs(): number {
     const { attempt, outputs } = this.log.totals;
     return attempt === this.life.outputAttempt ? outputs : 0;
   }
 
-  /** Whether output of the current attempt was already seen. */
+  /** Whether output of the open attempt was already visible. */
   get produced(): boolean {
     return this.life.state.attempt !== null && this.outputs > 0;
   }
@@ -100,82 +92,63 @@ export class PredictionRecord {
   }
 
   snapshot(): Snapshot {
-    const data_removed = this.life.dataRemoved;
-    const head = JSON.stringify({ ...this.present(), data_removed }).slice(0, -1);
-    const { id, call, created_at } = this.life.spec;
-    const { terminal } = this.life;
-    const about = { id, call, created_at, terminal };
-    if (data_removed) return { ...about, body: [`${head},"input":null,"output":null}`] };
-    const made = outputOf(
-      this.life.state.output,
-      this.log.outputs(this.life.outputAttempt, this.log.last),
+    const { spec, state, terminal, outputAttempt, dataRemoved } = this.life;
+    const { id, call, created_at } = spec;
+    const members = { ...this.present(), data_removed: dataRemoved };
+    const output = () => outputOf(state.output, this.log.outputs(outputAttempt, this.log.last));
+    const body = spliceObject<StoredValue>(
+      members,
+      dataRemoved ? { input: "null", output: "null" } : { input: [this.input()], output: output() },
     );
-    const body = joined([`${head},"input":`, this.input(), ',"output":', ...made, "}"]);
-    return { ...about, body };
+    return { id, call, created_at, terminal, body };
   }
 
-  /** What is told of it now, as the last event of the log has it. */
-  happening(event: WebhookEventName, at: number): Happening {
-    const { outputAttempt: attempt } = this.life;
-    const { output } = this.life.state;
+  /** A webhook event about the present state, as of the last event of the log. */
+  webhookEvent(event: WebhookEventName, at: number): WebhookEvent {
     const { outputs } = this;
     return {
       sequence: this.log.last,
       event,
       at,
       prediction: this.present(),
-      attempt,
-      output,
+      attempt: this.life.outputAttempt,
+      output: this.life.state.output,
       outputs,
       output_bytes: outputs > 0 ? this.log.totals.output_bytes : 0,
     };
   }
 
-  /** When the next `output` is to be told. Of one that has ended the end says all. */
-  get outputAt(): number {
+  /** When the next `output` webhook is due. None is once it has ended: `completed` has all of it. */
+  get outputWebhookAt(): number {
     const { terminal, state } = this.life;
     if (!this.outbox || terminal || state.webhooks_suppressed) return NEVER;
     return this.outbox.outputAt(this.outputs);
   }
 
-  /** What receivers are still to be told. */
-  get owed(): Owed | undefined {
+  get webhookDeadline(): WebhookDeadline | undefined {
     const { outbox } = this;
-    return outbox && { at: Math.min(outbox.dueAt(), this.outputAt), pending: outbox.pending };
+    return (
+      outbox && { at: Math.min(outbox.dueAt(), this.outputWebhookAt), pending: outbox.pending }
+    );
   }
 
-  /** Whether somebody is still to be told of it, or to come: it is not forgotten before. */
-  get unsettled(): boolean {
+  /** Whether a webhook is still to be delivered or a runner may still connect: it must be kept. */
+  get awaited(): boolean {
     return this.outbox?.pending === true || this.life.state.dismissed.length > 0;
   }
 
-  /** The output as it was when something happened: not to be asked for when it is large. */
-  outputThen({ attempt, output, sequence }: Happening): Piece[] {
+  /** The output as of an earlier event. It is kept in memory, so not for large ones. */
+  outputAsOf({ attempt, output, sequence }: WebhookEvent): JsonPieces<StoredValue> {
     if (output === "value") return outputOf(output, this.log.outputs(attempt, sequence));
-    const made = outputOf(output, this.#outputSoFar.upTo(attempt, sequence));
+    const pieces = outputOf(output, this.#outputSoFar.upTo(attempt, sequence));
     if (this.life.terminal) this.#outputSoFar.forget();
-    return joined(made);
+    return pieces;
   }
 }
 
-/** What values make up; of a list also what came before the run broke off. */
-function outputOf(output: Finish["output"], values: Piece[]): Piece[] {
+/** The output that values make up; a list includes those before a run failed. */
+function outputOf(output: Finish["output"], values: Piece[]): JsonPieces<StoredValue> {
   if (output === "value") return [values.at(-1) ?? "null"];
   if (values.length === 0) return [output === "items" ? "[]" : "null"];
-  return ["[", ...values.flatMap((value, n) => (n === 0 ? [value] : [",", value])), "]"];
-}
-
-/** Neighbouring texts as one: as a rule there is nothing else. */
-function joined(pieces: Piece[]): Piece[] {
-  const all: Piece[] = [];
-  let text: string[] = [];
-  for (const piece of pieces) {
-    if (typeof piece === "string") text.push(piece);
-    else {
-      all.push(text.join(""), piece);
-      text = [];
-    }
-  }
-  all.push(text.join(""));
-  return all;
+  return spliceArray(values);
 }

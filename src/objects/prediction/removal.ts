@@ -1,4 +1,4 @@
-/** The end of what is kept: the data goes first, and what it was once nobody asks for it any more. */
+/** Deletes what is stored of a prediction: its data first, its record later (life.ts, forgetAt). */
 import type { Bindings } from "../../env.ts";
 import { deleteAll } from "../../storage/files/files.ts";
 import type { Effects } from "./effects.ts";
@@ -10,8 +10,8 @@ interface Parts {
   env: Bindings;
   effects: Effects;
   subscribers: Subscribers;
-  /** There is no record any more. */
-  forgotten: () => void;
+  /** Called when the record is deleted. */
+  onForgotten: () => void;
 }
 
 export class Removal {
@@ -21,25 +21,25 @@ export class Removal {
     this.#parts = parts;
   }
 
-  /** Input, output, log and files. R2 first: what nobody knows of any more nobody could remove. */
+  /** Deletes input, output, log and files. R2 first: without the record nobody would know of them. */
   async purge(record: PredictionRecord, now: number): Promise<void> {
     const { effects, subscribers } = this.#parts;
     await this.#deleteFiles(record);
-    await effects.project(record, true);
-    subscribers.abort(new Error("The data of the prediction has been removed."));
+    await effects.sendRow(record, true);
+    subscribers.abort(new Error("The data of the prediction has been deleted."));
     const forgetAt = record.life.forgetAt(now);
-    if (forgetAt <= now && !record.unsettled) return this.forget(record);
+    if (forgetAt <= now && !record.awaited) return this.forget(record);
     record.removeData(forgetAt);
     effects.alarm.arm(record);
   }
 
-  /** All of it. What was written to R2 too late for the first removal goes too. */
+  /** Deletes everything, including what was written to R2 after the data was deleted. */
   async forget(record: PredictionRecord): Promise<void> {
-    const { ctx, effects, forgotten } = this.#parts;
+    const { ctx, effects, onForgotten } = this.#parts;
     await this.#deleteFiles(record);
-    // Somebody has asked for a webhook once more, meanwhile.
-    if (record.unsettled) return effects.alarm.arm(record);
-    forgotten();
+    // A webhook may have been requested again meanwhile.
+    if (record.awaited) return effects.alarm.arm(record);
+    onForgotten();
     effects.alarm.disarmed();
     await ctx.storage.deleteAll();
   }

@@ -1,50 +1,94 @@
-/** What the doors of a prediction object take and answer. */
+/** What the RPC methods of a prediction object take and return. Times are unix ms. */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import type { Moments } from "../../domain/predictions/timeline.ts";
+import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
+import type { JsonPieces } from "../../lib/json-splice.ts";
+import type { SetupProgress, StoredValue } from "../../protocol/event.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
-import type { Piece } from "./log.ts";
-import type { Snapshot } from "./record.ts";
+
+/** A JSON value: its text, or the name under which it lies in R2. */
+export type Piece = string | StoredValue;
 
 export interface CreateRequest {
   spec: PredictionSpec;
   /** JSON text; empty when it lies in R2 (`spec.stored_input`). */
   input: string;
-  /** How long to wait for the end, ms. */
-  wait: number;
-}
-
-/** What a runner stores belongs to. */
-export interface StoringPrediction {
-  id: string;
-  user_id: string;
-  url: string;
-  /** What all its outputs may have. */
-  output_bytes: number;
-  /** So long what is stored now is there at most. */
-  keep_seconds: number;
-}
-
-/** What a prediction was asked for, so that it can be again. */
-export interface Asked {
-  call: VendoraCall | null;
-  stream: boolean;
-  retention_seconds: number;
-  /** JSON text, or where that lies. */
-  input: Piece;
+  /** How long to wait for it to end. */
+  wait_seconds: number;
 }
 
 export type CreateResult = Snapshot | { refused: "conflict" | "full" };
-/** What becomes of a prediction whose reader is gone before the end. */
-export type Leave = "cancel";
 
-/** Why it is to end, as its runner is told. */
+/** A prediction in full. Its JSON text is not parsed: it is large, and only passed on. */
+export interface Snapshot {
+  id: string;
+  call: VendoraCall | null;
+  created_at: number;
+  terminal: boolean;
+  body: JsonPieces<StoredValue>;
+}
+
+/** What a prediction was created with, so that it can be run again. */
+export interface OriginalRequest {
+  call: VendoraCall | null;
+  stream: boolean;
+  retention_seconds: number;
+  input: Piece;
+}
+
+/** What the dashboard's page of a prediction shows: all that its log holds, within limits. */
+export interface History {
+  /** JSON text of the prediction without input and output, with `data_removed`. */
+  head: string;
+  model_id: string;
+  /** A cancel is recorded, and it has not ended. */
+  canceling: boolean;
+  /** The id of the last event included: a stream continues after it. */
+  last: number;
+  moments: Moments;
+  /** Progress of the container's setup; null once it is ready. */
+  setup: Omit<SetupProgress, "logs"> | null;
+  /**
+   * Of the container and of the model. `hidden` counts the lines before the text, and `torn` says
+   * whether its first line has lost its beginning.
+   */
+  logs: { text: string; hidden: number; torn: boolean };
+  /** JSON texts from the first on; if there is none, what is stored in place of the first. */
+  output: { values: string[]; omitted: number; first: StoredValue | null };
+  /** JSON text; null when it is too large or deleted. */
+  input: string | null;
+}
+
+/** The deliveries of one webhook event, without bodies and signatures. */
+export interface EventDeliveries
+  extends Pick<OutboxEvent, "sequence" | "event" | "at" | "deliveries"> {
+  /** The URL of the prediction's own webhook. */
+  own_url: string | null;
+}
+
+/** What a runner that writes to R2 needs to know of its prediction. */
+export interface WriteGrant {
+  id: string;
+  user_id: string;
+  url: string;
+  /** The size limit of all its outputs together. */
+  output_bytes: number;
+  /** The longest that what is written now is kept. */
+  keep_seconds: number;
+}
+
+/** What happens to a prediction whose reader leaves before its end. */
+export type LeaveAction = "cancel";
+
+/** Why it is canceled, as its runner is told. */
 export type CancelReason =
   | "canceled by its owner"
   | "its account is suspended"
-  | "its account is removed"
-  | "its caller has left"
-  | "the wait that its creator allowed is over"
+  | "its account is deleted"
+  | "its caller has disconnected"
+  | "the wait its caller allowed is over"
   | "it could not be created"
-  /** To one that comes back: why, it was told before. */
+  /** To a runner that reconnects: the reason was sent before. */
   | "canceled";
 
 export type CancelResult = "accepted" | "terminal" | "unknown";

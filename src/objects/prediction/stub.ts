@@ -1,24 +1,23 @@
-/** The only door to prediction objects. */
+/** How everything outside reaches prediction objects. */
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
-import type { Leave } from "./rpc-types.ts";
-import type { Limits } from "./subscribers.ts";
+import type { LeaveAction } from "./rpc-types.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
-/** A new object, whose first use costs no look-up round the world. */
+/** A new unique id: unlike a name, its first use needs no global look-up. */
 export const newPredictionId = (env: Bindings) => env.PREDICTION.newUniqueId();
 
-/** The object that stands for an account's Idempotency-Key. */
+/** The object of an Idempotency-Key. */
 export const keyedPredictionId = (env: Bindings, name: string) => env.PREDICTION.idFromName(name);
 
 export const predictionAt = (env: Bindings, id: DurableObjectId) => env.PREDICTION.get(id);
 
-/** The door to the same object, after a call has failed: a stub that has seen its object go stays broken. */
+/** A new stub of the same object: one whose call has failed with the object stays broken. */
 export const renewed = (env: Bindings, { id }: PredictionStub) => predictionAt(env, id);
 
-/** undefined for what is not the id of a prediction object of this deployment. */
+/** @returns undefined for what is no id of a prediction object of this deployment */
 export function predictionWithId(env: Bindings, objectId: string): PredictionStub | undefined {
   try {
     return predictionAt(env, env.PREDICTION.idFromString(objectId));
@@ -27,57 +26,68 @@ export function predictionWithId(env: Bindings, objectId: string): PredictionStu
   }
 }
 
-/** The row of a prediction as it should be; undefined when there is no such object any more. */
-export async function projectionAt(stub: PredictionStub): Promise<ProjectionMessage | undefined> {
-  const row = await stub.project();
+/** The current row of a prediction; undefined when its object has been deleted. */
+export async function predictionRowAt(
+  stub: PredictionStub,
+): Promise<ProjectionMessage | undefined> {
+  const row = await stub.getRow();
   return row && projectionMessage.parse(row);
 }
 
-export interface StreamOptions extends Limits {
+export interface StreamLimits {
+  /** A name by which `endReader` finds the stream. */
+  reader?: string | undefined;
+  /** The stream is closed after this long without an event. */
+  idle_seconds?: number | undefined;
+  /** The stream is closed after this long, so that its reader resumes with fresh credentials. */
+  lifetime_seconds?: number | undefined;
+}
+
+export interface StreamOptions extends StreamLimits {
   /** The id of the last event that the reader has. */
   after: number;
-  /** Cancels the prediction when the reader is gone before the end. */
-  leave?: Leave;
+  /** Cancels the prediction when the reader leaves before its end. */
+  leave?: LeaveAction;
 }
 
 /**
  * The event stream.
- * @returns 204 when there is nothing more and never will be, 404 when the log is gone, 429 when it
- * has as many readers as it may.
+ * @returns 204 when no further event will come, 404 when the log has been deleted, 429 when it has
+ * as many readers as it may have
  */
 export function openStream(
   stub: PredictionStub,
-  { after, idle, lasts, leave, reader }: StreamOptions,
+  { after, idle_seconds, lifetime_seconds, leave, reader }: StreamOptions,
 ): Promise<Response> {
   const query = new URLSearchParams({
     after: String(after),
-    ...(idle !== undefined && { idle: String(idle) }),
-    ...(lasts !== undefined && { lasts: String(lasts) }),
+    ...(idle_seconds !== undefined && { idle_seconds: String(idle_seconds) }),
+    ...(lifetime_seconds !== undefined && { lifetime_seconds: String(lifetime_seconds) }),
     ...(leave && { leave }),
     ...(reader !== undefined && { reader }),
   });
   return stub.fetch(`https://prediction/stream?${query}`);
 }
 
-/** What `openStream` asks for. */
+/** The options in a URL made by `openStream`. */
 export function streamOptionsOf({ searchParams }: URL): StreamOptions {
-  const seconds = (name: string) => {
+  const numberIn = (name: string) => {
     const text = searchParams.get(name);
     return text === null ? undefined : Number(text);
   };
   return {
-    after: seconds("after") ?? 0,
-    idle: seconds("idle"),
-    lasts: seconds("lasts"),
+    after: numberIn("after") ?? 0,
+    idle_seconds: numberIn("idle_seconds"),
+    lifetime_seconds: numberIn("lifetime_seconds"),
     leave: searchParams.get("leave") === "cancel" ? "cancel" : undefined,
     reader: searchParams.get("reader") ?? undefined,
   };
 }
 
-/** Says who connects, as JSON: leases and ids are ASCII. */
+/** Identifies the runner that connects, as JSON: leases and ids are ASCII. */
 export const HOLDER_HEADER = "x-auspex-holder";
 
-/** Connects a runner. Only who it is and the upgrade go through, nothing else of its request. */
+/** Connects a runner. Nothing of its request is forwarded but its lease and the upgrade. */
 export function openChannel(stub: PredictionStub, holder: LeaseHolder): Promise<Response> {
   return stub.fetch("https://prediction/channel", {
     headers: { upgrade: "websocket", [HOLDER_HEADER]: JSON.stringify(holder) },

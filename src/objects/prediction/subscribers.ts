@@ -1,67 +1,61 @@
 /**
- * The readers of one prediction's stream. The log is the buffer: a reader that keeps up is handed
- * each frame as it is written, the same bytes for all; one that lags is handed nothing until it
- * asks again, and then reads on from the log. So a slow reader costs 32 KiB and a frame, whatever
- * it misses.
+ * The readers of one prediction's event stream. The log is the buffer: a reader that keeps up is sent
+ * each frame as it is written, the same bytes for all; one that lags is sent nothing until it has
+ * room again, and then continues from the log. So a slow reader costs 32 KiB and a frame, however
+ * much it misses.
  */
 import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
-import type { Elsewhere, Encoded } from "./log.ts";
+import type { EncodedEvents, StoredEvent } from "./log.ts";
+import type { StreamLimits } from "./stub.ts";
 
 const HEARTBEAT_SECONDS = 15;
-/** A reader that takes nothing for so long is gone: it may come back and resume. */
+/** A reader that takes nothing for this long is disconnected: it can resume. */
 const STALLED_SECONDS = 60;
 const BUFFER_BYTES = 32 * 1024;
+
+const NEVER = Number.POSITIVE_INFINITY;
 
 const encoder = new TextEncoder();
 const heartbeat = encoder.encode(HEARTBEAT);
 
-export interface Source {
-  /** What follows the event `after`, or undefined at the end. */
-  page(after: number): Encoded | Elsewhere | undefined;
+export interface LogSource {
+  /** The events that follow `after`; undefined at the end. */
+  page(after: number): EncodedEvents | StoredEvent | undefined;
   /** The id of the last event. */
   last(): number;
-  /** Whether no other can follow. */
+  /** Whether no further event can follow. */
   ended(): boolean;
-  /** The bytes of a value that lies in R2: JSON text. */
+  /** The JSON text of a value that is stored in R2. */
   open(name: string): Promise<ReadableStream<Uint8Array>>;
-}
-
-export interface Limits {
-  /** By which `end` finds it. */
-  reader?: string | undefined;
-  /** Seconds without an event after which the stream is closed. */
-  idle?: number | undefined;
-  /** Seconds after which it is closed: the reader resumes, as somebody who may. */
-  lasts?: number | undefined;
 }
 
 interface Subscriber {
   reader: string | undefined;
   controller: ReadableStreamDefaultController<Uint8Array>;
   position: number;
-  /** Handed each frame as it comes; false while it reads from the log. */
+  /** Sent each frame as it is written; false while it reads from the log. */
   live: boolean;
-  /** A value is being copied to it: until its end nothing else can be said. */
+  /** A stored value is being copied to it: nothing else can be sent until that ends. */
   copying: boolean;
-  /** What it is told at the end of that value, and then nothing more. */
+  /** Sent after that value, as the last thing. */
   lastWords: string | undefined;
-  /** Called when there is room again, or nobody is there any more. */
+  /** Called when it has room again or has left. */
   onRoom: () => void;
-  /** When it was last given an event, and when it last took anything. */
+  /** When it was last sent an event, and when it last took anything. */
   eventAt: number;
   tookAt: number;
   idleSeconds: number;
   endsAt: number;
-  /** Called when it is gone before the end. */
+  /** Called when it leaves before the end. */
   onLeave: () => void;
 }
 
 export class Subscribers {
-  readonly #source: Source;
+  readonly #source: LogSource;
   readonly #all = new Set<Subscriber>();
   #timer: number | null = null;
 
-  constructor(source: Source) {
+  constructor(source: LogSource) {
     this.#source = source;
   }
 
@@ -70,12 +64,12 @@ export class Subscribers {
   }
 
   /**
-   * @param after the id of the last event that the reader has.
-   * @param onLeave called when the reader is gone before the end.
+   * @param after the id of the last event that the reader has
+   * @param onLeave called when the reader leaves before the end
    */
   subscribe(
     after: number,
-    { reader, idle = Number.POSITIVE_INFINITY, lasts = Number.POSITIVE_INFINITY }: Limits = {},
+    { reader, idle_seconds = NEVER, lifetime_seconds = NEVER }: StreamLimits = {},
     onLeave = () => {},
   ): ReadableStream<Uint8Array> {
     let subscriber: Subscriber;
@@ -93,8 +87,8 @@ export class Subscribers {
             onRoom() {},
             eventAt: now,
             tookAt: now,
-            idleSeconds: idle,
-            endsAt: now + lasts * 1000,
+            idleSeconds: idle_seconds,
+            endsAt: now + lifetime_seconds * 1000,
             onLeave,
           };
           this.#all.add(subscriber);
@@ -109,24 +103,24 @@ export class Subscribers {
     );
   }
 
-  /** @param encoded absent: readers find it in the log, and partly in R2. */
-  publish(encoded: Encoded | undefined): void {
+  /** @param events undefined when readers must take them from the log, and partly from R2 */
+  publish(events: EncodedEvents | undefined): void {
     const now = Date.now();
     for (const subscriber of this.#all) {
       const room = (subscriber.controller.desiredSize ?? 0) > 0;
-      if (!room || !encoded) subscriber.live = false;
+      if (!room || !events) subscriber.live = false;
       if (!room) continue;
-      if (!encoded || !subscriber.live) this.#pull(subscriber);
+      if (!events || !subscriber.live) this.#pull(subscriber);
       else {
-        subscriber.position = encoded.last;
+        subscriber.position = events.last;
         subscriber.eventAt = now;
-        subscriber.controller.enqueue(encoded.bytes);
+        subscriber.controller.enqueue(events.bytes);
       }
     }
     if (this.#source.ended()) for (const reader of [...this.#all]) this.#endIfDone(reader);
   }
 
-  /** Called when the reader has room: it has taken what it was given. */
+  /** Called when the reader has room: it has taken what it was sent. */
   #pull(subscriber: Subscriber): void {
     subscriber.tookAt = Date.now();
     subscriber.onRoom();
@@ -137,7 +131,7 @@ export class Subscribers {
       return;
     }
     if (page) {
-      // Before it is handed over: a reader that waits for it asks for more at once, from here.
+      // Set first: a waiting reader pulls again from within enqueue.
       subscriber.position = page.last;
       subscriber.eventAt = subscriber.tookAt;
       subscriber.controller.enqueue(page.bytes);
@@ -145,14 +139,14 @@ export class Subscribers {
     this.#endIfDone(subscriber);
   }
 
-  /** A value from R2, as it comes and as the reader takes it, and then whatever follows. */
-  async #copy(subscriber: Subscriber, { last, stored }: Elsewhere): Promise<void> {
+  /** Sends a value from R2 at the reader's pace, and then whatever follows. */
+  async #copy(subscriber: Subscriber, { id, stored }: StoredEvent): Promise<void> {
     const { controller } = subscriber;
     subscriber.copying = true;
     try {
       const value = await this.#source.open(stored.name);
       if (!this.#all.has(subscriber)) return await value.cancel();
-      controller.enqueue(encoder.encode(eventHead(last, "output")));
+      controller.enqueue(encoder.encode(eventHead(id, "output")));
       for await (const chunk of value) {
         controller.enqueue(chunk);
         await this.#room(subscriber);
@@ -165,9 +159,9 @@ export class Subscribers {
       return;
     }
     subscriber.copying = false;
-    subscriber.position = last;
+    subscriber.position = id;
     if (subscriber.lastWords === undefined) this.#pull(subscriber);
-    else this.#dismiss(subscriber, subscriber.lastWords);
+    else this.#endWith(subscriber, subscriber.lastWords);
   }
 
   #room(subscriber: Subscriber): Promise<void> {
@@ -177,21 +171,21 @@ export class Subscribers {
     });
   }
 
-  /** A reader that may read no more is told so between two events. */
+  /** Ends a reader's streams between two events, with these last words. */
   end(reader: string, words: string): void {
     for (const subscriber of [...this.#all]) {
       if (subscriber.reader !== reader) continue;
       if (subscriber.copying) subscriber.lastWords = words;
-      else this.#dismiss(subscriber, words);
+      else this.#endWith(subscriber, words);
     }
   }
 
-  #dismiss(subscriber: Subscriber, words: string): void {
+  #endWith(subscriber: Subscriber, words: string): void {
     subscriber.controller.enqueue(encoder.encode(words));
     this.#close(subscriber);
   }
 
-  /** Nothing is left to read on from. */
+  /** The log is deleted: breaks off all streams. */
   abort(reason: Error): void {
     for (const subscriber of [...this.#all]) {
       if (this.#remove(subscriber)) subscriber.controller.error(reason);
@@ -218,14 +212,14 @@ export class Subscribers {
     return removed;
   }
 
-  /** One timer for all: the next heartbeat, or the first limit before it. */
+  /** One timer for all: the next heartbeat, or an earlier limit. */
   #schedule(): void {
     clearTimeout(this.#timer);
     const now = Date.now();
     let wait = HEARTBEAT_SECONDS * 1000;
     for (const { idleSeconds, endsAt, eventAt, copying } of this.#all) {
       wait = Math.min(wait, eventAt + idleSeconds * 1000 - now);
-      // Not in the middle of a value.
+      // Never in the middle of a value.
       if (!copying) wait = Math.min(wait, endsAt - now);
     }
     this.#timer = setTimeout(() => this.#beat(), Math.max(wait, 10));
@@ -235,13 +229,13 @@ export class Subscribers {
     const now = Date.now();
     for (const subscriber of [...this.#all]) {
       const { controller, copying, eventAt, tookAt, idleSeconds, endsAt, onLeave } = subscriber;
-      const idle = now - eventAt >= idleSeconds * 1000;
+      const idle_seconds = now - eventAt >= idleSeconds * 1000;
       const room = (controller.desiredSize ?? 0) > 0;
-      if (idle || (now >= endsAt && !copying)) this.#close(subscriber);
+      if (idle_seconds || (now >= endsAt && !copying)) this.#close(subscriber);
       else if (room && !copying) controller.enqueue(heartbeat);
       else if (!room && now - tookAt >= STALLED_SECONDS * 1000) {
         this.#remove(subscriber);
-        controller.error(new Error("The reader took nothing for too long. Resume with after_id."));
+        controller.error(new Error("The reader took nothing for 60 s. Resume with after_id."));
         onLeave();
       }
     }

@@ -1,18 +1,17 @@
-/** The variables of a prediction as its runner is handed them. In the record they are sealed. */
-
+/** The variables of a prediction, decrypted for its runner. */
 import { DecryptionFailed } from "../../domain/encryption.ts";
 import { unsealVariables, type Variables } from "../../domain/models/variables.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 
-/** What a prediction ends with whose variables nobody can open: for the model's owner, and the operator. */
-export const UNOPENED =
-  "The model's variables could not be opened: the deployment's SECRET_KEY is not the one that they were sealed with. Its operator can put that one behind the current one; or set the variables anew.";
+/** The error of a prediction whose variables cannot be decrypted, for the model's owner and the operator. */
+export const VARIABLES_NOT_DECRYPTED =
+  "The model's variables could not be decrypted: they were encrypted with a SECRET_KEY that this deployment does not have. Its operator can append that key to SECRET_KEY, or the owner can set the variables again.";
 
 /**
- * For most there is nothing to do, and nothing is waited for.
- * @returns undefined when a key is missing, which the operator's log tells
+ * Most predictions have none, and wait for nothing.
+ * @returns undefined when a key is missing, which is logged
  */
 export async function openVariables(
   env: Bindings,

@@ -1,4 +1,4 @@
-/** Calls that wait for the prediction to end, each for a time of its own. */
+/** Calls that wait for the prediction to end, each with its own time limit. */
 export class Waiters {
   readonly #all = new Set<() => void>();
 
@@ -6,20 +6,20 @@ export class Waiters {
     return this.#all.size;
   }
 
-  /** Resolves when released, or after `ms`. */
-  wait(ms: number): Promise<void> {
+  /** Resolves when released, or after this time. */
+  wait(seconds: number): Promise<void> {
     return new Promise((resolve) => {
       const leave = () => {
         clearTimeout(timer);
         this.#all.delete(leave);
         resolve();
       };
-      const timer = setTimeout(leave, ms);
+      const timer = setTimeout(leave, seconds * 1000);
       this.#all.add(leave);
     });
   }
 
-  release(): void {
+  releaseAll(): void {
     for (const leave of [...this.#all]) leave();
   }
 }

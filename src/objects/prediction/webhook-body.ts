@@ -1,31 +1,32 @@
 /** The body of a webhook: the prediction as it was when the event happened. */
 import { eventId } from "../../domain/webhooks/event-id.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
+import { type JsonPieces, objectText } from "../../lib/json-splice.ts";
+import type { StoredValue } from "../../protocol/event.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
-import type { Piece } from "./log.ts";
 import type { PredictionRecord } from "./record.ts";
 
-/** Bytes of input and of output each: what is larger is to be read at the prediction's address. */
+/** Bytes of input and of output each: larger ones are left out and read at the prediction's URL. */
 const MAX_DATA_BYTES = 1024 * 1024;
 
-/** Finds a value that lies in R2; undefined when it is not there. */
+/** Opens a value that is stored in R2; undefined when it does not exist. */
 export type FindValue = (name: string) => Promise<ReadableStream<Uint8Array> | undefined>;
 
-/** JSON text, of at most 2 MiB and some. What is too large for it, or gone, is left out and said. */
-export async function bodyOf(
+/** JSON text of little more than 2 MiB at most. `data_omitted` says that input or output is left out. */
+export async function webhookBody(
   record: PredictionRecord,
   event: OutboxEvent,
   find: FindValue,
 ): Promise<string> {
   const { life } = record;
   const removed = life.dataRemoved;
-  // Many values of a list are too much together; of which the last counts, that one alone may not be.
-  const huge = event.output !== "value" && event.output_bytes > MAX_DATA_BYTES;
+  // A list is too large by its sum. Of a `value` only the last output counts, which may be small.
+  const tooLarge = event.output !== "value" && event.output_bytes > MAX_DATA_BYTES;
   const [input, output] = await Promise.all([
     removed ? undefined : textOf([record.input()], find),
-    removed || huge ? undefined : textOf(record.outputThen(event), find),
+    removed || tooLarge ? undefined : textOf(record.outputAsOf(event), find),
   ]);
-  const rest = {
+  const about = {
     data_removed: removed,
     data_omitted: input === undefined || output === undefined,
     webhook: {
@@ -35,24 +36,26 @@ export async function bodyOf(
       created_at: new Date(event.at).toISOString(),
     },
   } satisfies Partial<WebhookPayload>;
-  const head = JSON.stringify(event.prediction).slice(0, -1);
-  const tail = JSON.stringify(rest).slice(1);
-  return `${head},"input":${input ?? "null"},"output":${output ?? "null"},${tail}`;
+  const values = { input: input ?? "null", output: output ?? "null" };
+  return objectText({ ...event.prediction, ...about }, values);
 }
 
-/** undefined when it is too large, or not all of it is there. */
-async function textOf(pieces: Piece[], find: FindValue): Promise<string | undefined> {
+/** undefined when it is too large, or a part of it does not exist. */
+async function textOf(
+  pieces: JsonPieces<StoredValue>,
+  find: FindValue,
+): Promise<string | undefined> {
   if (pieces.reduce((bytes, piece) => bytes + sizeOf(piece), 0) > MAX_DATA_BYTES) return undefined;
   const texts: string[] = [];
   for (const piece of pieces) {
-    const found = typeof piece === "string" ? piece : await find(piece.name);
-    if (found === undefined) return undefined;
-    texts.push(typeof found === "string" ? found : await new Response(found).text());
+    const content = typeof piece === "string" ? piece : await find(piece.name);
+    if (content === undefined) return undefined;
+    texts.push(typeof content === "string" ? content : await new Response(content).text());
   }
   return texts.join("");
 }
 
 const encoder = new TextEncoder();
 
-const sizeOf = (piece: Piece) =>
+const sizeOf = (piece: string | StoredValue) =>
   typeof piece === "string" ? encoder.encode(piece).length : piece.size;

@@ -1,6 +1,6 @@
 /**
- * Takes the webhooks of a prediction to their receivers. Nothing waits for it: the alarm begins
- * tries and goes on, and what a try came to is settled when it has ended.
+ * Sends the webhooks of a prediction. Nothing waits for it: the alarm starts tries and goes on, and
+ * each try is settled when it has ended.
  */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
@@ -18,52 +18,52 @@ import { database } from "../../storage/database.ts";
 import { endpointOf, noteOutcome } from "../../storage/webhooks/endpoint-cache.ts";
 import type { WebhookEndpointRow } from "../../storage/webhooks/endpoints.ts";
 import type { PredictionRecord } from "./record.ts";
-import { bodyOf, type FindValue } from "./webhook-body.ts";
+import { type FindValue, webhookBody } from "./webhook-body.ts";
 
-/** Of the time limit of a try: once to make ready, once to post, and then it is taken for lost. */
+/** A try counts as lost after this many time limits: one to prepare it, one to post it, and a margin. */
 const LOST_FACTOR = 2.5;
 
 export interface WebhookSenderOptions {
   ctx: DurableObjectState;
   env: Bindings;
   find: FindValue;
-  /** Something of a record has changed: to be written, and seen to in time. */
-  changed(record: PredictionRecord): void;
+  /** The deliveries of a record have changed: they must be saved and the alarm set. */
+  onChange(record: PredictionRecord): void;
 }
 
-interface Address {
+interface Target {
   url: string;
-  /** As they are signed with. */
+  /** Those that it is signed with. */
   secrets: string[];
   endpoint?: WebhookEndpointRow;
 }
 
-/** What became of a try; with the endpoint, when it tells something of its health. */
-interface Sent {
+/** The outcome of a try; with the endpoint if it says something about its health. */
+interface TryResult {
   outcome: Outcome;
   endpoint?: WebhookEndpointRow | undefined;
 }
 
 export class WebhookSender {
-  readonly #parts: WebhookSenderOptions;
+  readonly #options: WebhookSenderOptions;
 
-  constructor(parts: WebhookSenderOptions) {
-    this.#parts = parts;
+  constructor(options: WebhookSenderOptions) {
+    this.#options = options;
   }
 
-  /** Begins what is due. */
+  /** Starts the tries that are due. */
   begin(record: PredictionRecord, outbox: Outbox, now: number): void {
     const bodies = new Map<OutboxEvent, Promise<string>>();
-    /** The same for all that are told of an event now. */
+    /** One body for all destinations of an event. */
     const bodyFor = (event: OutboxEvent): Promise<string> => {
-      const body = bodies.get(event) ?? bodyOf(record, event, this.#parts.find);
+      const body = bodies.get(event) ?? webhookBody(record, event, this.#options.find);
       bodies.set(event, body);
       return body;
     };
     for (const begun of outbox.begin(now, this.#rules)) {
-      this.#parts.ctx.waitUntil(this.#deliver(record, outbox, begun, bodyFor));
+      this.#options.ctx.waitUntil(this.#deliver(record, outbox, begun, bodyFor));
     }
-    this.#parts.changed(record);
+    this.#options.onChange(record);
   }
 
   async #deliver(
@@ -77,13 +77,13 @@ export class WebhookSender {
     );
     const settled = outbox.settle(begun, outcome, Date.now(), Math.random(), this.#rules);
     if (settled === "late") return;
-    this.#parts.changed(record);
+    this.#options.onChange(record);
     if (!endpoint) return;
     const { switchOffMs } = this.#settings;
     const givenUp = settled === "failed";
-    const noted = { outcome, givenUp, at: begun.attempt.at, switchOffMs };
-    // A note that is lost is made again with the next outcome.
-    await noteOutcome(database(this.#parts.env.DB), endpoint, noted).catch((error) =>
+    const delivered = { outcome, givenUp, at: begun.attempt.at, switchOffMs };
+    // If this fails the next outcome records it.
+    await noteOutcome(database(this.#options.env.DB), endpoint, delivered).catch((error) =>
       logger.warn("Webhook endpoint's health not recorded", { endpoint_id: endpoint.id, error }),
     );
   }
@@ -92,36 +92,36 @@ export class WebhookSender {
     { life: { spec } }: PredictionRecord,
     { event, delivery, attempt }: Begun,
     bodyFor: (event: OutboxEvent) => Promise<string>,
-  ): Promise<Sent> {
+  ): Promise<TryResult> {
     const { timeoutMs } = this.#settings;
-    const address = await withTimeout(this.#addressOf(spec, delivery), timeoutMs);
-    if ("outcome" in address) return address;
-    if (!(await mayPost(this.#parts.env, address.url))) return HELD_BACK;
+    const target = await withTimeout(this.#targetOf(spec, delivery), timeoutMs);
+    if ("outcome" in target) return target;
+    if (!(await mayPost(this.#options.env, target.url))) return HELD_BACK;
     const body = await withTimeout(bodyFor(event), timeoutMs);
     const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
-    const headers = await signedHeaders(message, address.secrets);
-    const outcome = await post({ url: address.url, headers, body }, this.#settings);
-    return { outcome, endpoint: address.endpoint };
+    const headers = await signedHeaders(message, target.secrets);
+    const outcome = await post({ url: target.url, headers, body }, this.#settings);
+    return { outcome, endpoint: target.endpoint };
   }
 
-  async #addressOf(
+  async #targetOf(
     { id, webhook }: PredictionSpec,
     { endpoint_id }: Delivery,
-  ): Promise<Address | { outcome: Outcome }> {
-    const { secretKeys } = settings(this.#parts.env);
+  ): Promise<Target | { outcome: Outcome }> {
+    const { secretKeys } = settings(this.#options.env);
     if (endpoint_id === null) {
       const { url = "", secret, encrypted } = webhook ?? {};
       if (secret === undefined) return { url, secrets: [] };
       return { url, secrets: [await readSecret(secretKeys, id, { secret, encrypted })] };
     }
-    const endpoint = await endpointOf(database(this.#parts.env.DB), endpoint_id);
+    const endpoint = await endpointOf(database(this.#options.env.DB), endpoint_id);
     if (!endpoint) return { outcome: { ...failure("the endpoint has been deleted"), final: true } };
     if (!endpoint.enabled) return { outcome: failure("the endpoint is switched off") };
     return { url: endpoint.url, secrets: await signingSecrets(secretKeys, endpoint), endpoint };
   }
 
   get #settings() {
-    return settings(this.#parts.env).webhooks;
+    return settings(this.#options.env).webhooks;
   }
 
   get #rules() {
@@ -130,14 +130,14 @@ export class WebhookSender {
   }
 }
 
-const HELD_BACK: Sent = {
+const HELD_BACK: TryResult = {
   outcome: { status: null, error: "held back", heldBackMs: PACE_SECONDS * 1_000 },
 };
 
 const failure = (error: string): Outcome => ({ status: null, error });
 
-/** Ours to mend, and not the receiver's doing: it is tried again. */
-function unprepared({ life }: PredictionRecord, error: unknown): Sent {
+/** An error of the service, not of the receiver: it is tried again. */
+function unprepared({ life }: PredictionRecord, error: unknown): TryResult {
   logger.error("Webhook not prepared", { prediction_id: life.spec.id, error });
-  return { outcome: failure("the service could not put it together") };
+  return { outcome: failure("the service could not prepare it") };
 }

@@ -1,14 +1,14 @@
 /**
- * What of a runner's words its object is told. They travel in a header, and the headers of a
- * request may take 128 KB: at its worst a report takes 52 KB (a thousand predictions that run take
- * 39, fifty models 10), a session 22 KB (most of it the names of GPUs).
+ * Bounds on what a runner's object is sent. It travels in a header, and the headers of a request may
+ * have 128 KB: a report has at most 52 KB (39 for a thousand running predictions, 10 for fifty
+ * models), a session 22 KB (most of it the names of GPUs).
  */
 import type { SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
-import type { Report } from "./object.ts";
+import type { Report } from "./rpc-types.ts";
 
 const MAX_WARM = 50;
 const MAX_GPUS = 32;
-/** Each may be six characters when it is escaped. */
+/** Each character may take six when it is escaped. */
 const MAX_GPU_NAME = 100;
 
 export function boundedSession({ machine, ...session }: SessionRequest): SessionRequest {

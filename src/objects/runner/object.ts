@@ -1,41 +1,20 @@
 /**
  * The runner object: the presence of one machine. Small state, small arguments, off the hot path:
- * what itty-durable is made for. It persists what an operator decides; telemetry, which comes
- * again every half minute, at most once a minute.
+ * what itty-durable is made for. It stores what an operator decides at once, and telemetry, which is
+ * repeated every half minute, at most once a minute.
  */
 import { createDurable } from "itty-durable";
-import type { Load, Machine, SessionRequest, TelemetryRequest } from "../../protocol/runner.ts";
+import type { SessionRequest } from "../../protocol/runner.ts";
+import type { Presence, Report } from "./rpc-types.ts";
 
 const PERSIST_MS = 60_000;
-
-/** What the object answers, and keeps. */
-export interface Presence {
-  name: string;
-  hardware: string;
-  version: string;
-  engine: string;
-  session: string;
-  draining: boolean;
-  state: TelemetryRequest["state"];
-  slots: number;
-  running: string[];
-  last_seen_at: number;
-  started_at: number;
-  machine: Machine;
-  /** Null until the first report. */
-  load: Load | null;
-  warm: string[];
-}
-
-/** A report as it comes in here. */
-export type Report = Omit<TelemetryRequest, "runner_id">;
 
 export class RunnerObject extends createDurable() {
   presence: Presence | null = null;
   persistedAt = 0;
 
-  /** A process of this runner has started. A drain that an operator ordered outlives it. */
-  begin(session: string, request: SessionRequest): Presence {
+  /** A process of this runner has started. It stays drained if an operator has drained it. */
+  beginSession(session: string, request: SessionRequest): Presence {
     const { protocol: _, ...runner } = request;
     const now = Date.now();
     return this.keep({
@@ -51,10 +30,10 @@ export class RunnerObject extends createDurable() {
     });
   }
 
-  /** @returns the presence: of another session when that one began later; null when none has begun. */
+  /** @returns the presence, which may be of a later session; null when none has begun */
   report({ session, ...telemetry }: Report): Presence | null {
     if (this.presence?.session !== session) return this.presence;
-    // A report that was on its way when the process said goodbye.
+    // A report that was on its way when the process stopped.
     if (this.presence.state === "stopped") return this.presence;
     const changed = telemetry.state !== this.presence.state;
     const next = { ...this.presence, ...telemetry, last_seen_at: Date.now() };
@@ -63,8 +42,8 @@ export class RunnerObject extends createDurable() {
     return next;
   }
 
-  /** The lease of a prediction that ran there has ended: until it says otherwise, it does not. */
-  lost(predictionId: string): Presence | null {
+  /** The lease of a prediction that ran there has expired: it is not listed until reported again. */
+  removeRun(predictionId: string): Presence | null {
     const { presence } = this;
     if (!presence) return null;
     const running = presence.running.filter((id) => id !== predictionId);
@@ -72,17 +51,17 @@ export class RunnerObject extends createDurable() {
     return this.presence;
   }
 
-  drain(draining: boolean): Presence | null {
+  setDraining(draining: boolean): Presence | null {
     return this.presence && this.keep({ ...this.presence, draining });
   }
 
-  look(): Presence | null {
+  getPresence(): Presence | null {
     return this.presence;
   }
 
   /**
-   * Forgets the runner, unless it is there: not stopped, and heard of since then.
-   * @returns the presence of one that stays
+   * Deletes the runner, unless it is online: not stopped, and seen since then.
+   * @returns the presence if it stays
    */
   async remove(since: number): Promise<Presence | null> {
     const { presence } = this;

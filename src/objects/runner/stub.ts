@@ -12,7 +12,7 @@ import {
   type TelemetryRequest,
 } from "../../protocol/runner.ts";
 import { boundedReport, boundedSession } from "./bounds.ts";
-import type { Presence } from "./object.ts";
+import type { Presence } from "./rpc-types.ts";
 
 const presence: z.ZodType<Presence | null> = z
   .object({
@@ -33,7 +33,7 @@ const presence: z.ZodType<Presence | null> = z
   })
   .nullable();
 
-type Method = "begin" | "report" | "lost" | "drain" | "look" | "remove";
+type Method = "beginSession" | "report" | "removeRun" | "setDraining" | "getPresence" | "remove";
 
 export function runnerAt(env: Bindings, runnerId: string) {
   const call = async (method: Method, ...args: unknown[]) => {
@@ -47,13 +47,13 @@ export function runnerAt(env: Bindings, runnerId: string) {
     return presence.parse(await response.json());
   };
   return {
-    begin: (session: string, request: SessionRequest) =>
-      call("begin", session, boundedSession(request)),
+    beginSession: (session: string, request: SessionRequest) =>
+      call("beginSession", session, boundedSession(request)),
     report: (telemetry: TelemetryRequest) => call("report", boundedReport(telemetry)),
-    lost: (predictionId: string) => call("lost", predictionId),
-    drain: (draining: boolean) => call("drain", draining),
-    look: () => call("look"),
-    /** Null when it is gone. */
+    removeRun: (predictionId: string) => call("removeRun", predictionId),
+    setDraining: (draining: boolean) => call("setDraining", draining),
+    getPresence: () => call("getPresence"),
+    /** Null when it was deleted. */
     remove: (since: number) => call("remove", since),
   };
 }

@@ -18,13 +18,13 @@ import {
   predictionWithIO,
 } from "../../protocol/prediction.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
+import { createPredictionStream } from "../../services/predictions/create-stream.ts";
 import {
   cancelPrediction,
   getPrediction,
   listOwnPredictions,
   type PredictionText,
   predictionText,
-  readLog,
   removePrediction,
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
@@ -236,14 +236,17 @@ predictionRoutes.openapi(cancel, async (c) => {
 predictionRoutes.openapi(stream, async (c) => {
   const { prefer, "last-event-id": lastEventId } = c.req.valid("header");
   const { waitSeconds } = c.var.services.settings;
-  const { wait: idle } = parsePrefer(prefer, { default: waitSeconds, max: MAX_IDLE_SECONDS });
+  const { waitSeconds: idle_seconds } = parsePrefer(prefer, {
+    default: waitSeconds,
+    max: MAX_IDLE_SECONDS,
+  });
   const after = afterOf(lastEventId, c.req.valid("query").after_id);
   const { prediction_id } = c.req.valid("param");
   const { services, caller } = c.var;
   const events = await countOpenStream(c, () =>
-    streamPrediction(services, caller, prediction_id, { after, idle }),
+    streamPrediction(services, caller, prediction_id, { after, idle_seconds }),
   );
-  return eventStream(events, preferenceApplied({ wait: idle, cancel: false }));
+  return eventStream(events, preferenceApplied({ waitSeconds: idle_seconds, cancel: false }));
 });
 
 async function begin(
@@ -254,34 +257,31 @@ async function begin(
 ) {
   const { services, caller } = c.var;
   const waitSeconds = services.settings.waitSeconds;
-  const asked = parsePrefer(headers.prefer, {
+  const requested = parsePrefer(headers.prefer, {
     default: waitSeconds,
     max: request.stream ? MAX_IDLE_SECONDS : waitSeconds,
   });
-  // On a stream the wait is an idle limit: whoever leaves it never stops the work.
-  const prefer = { ...asked, cancel: asked.cancel && !request.stream };
+  // On a stream the wait is an idle limit, and leaving it never cancels the prediction.
+  const prefer = { ...requested, cancel: requested.cancel && !request.stream };
   const options = {
     origin: new URL(c.req.url).origin,
     validateInput: headers["validate-input"] === "true",
-    wait: request.stream ? 0 : (prefer.wait ?? 0),
-    cancelAfter: prefer.cancel ? (prefer.wait ?? null) : null,
+    waitSeconds: prefer.waitSeconds ?? 0,
+    cancelAfterSeconds: prefer.cancel ? (prefer.waitSeconds ?? null) : null,
     idempotencyKey: headers["idempotency-key"],
-    handedOn: c.var.letBodyGo,
+    onInputSent: c.var.letBodyGo,
   };
   const applied = preferenceApplied(prefer);
   if (request.stream) {
-    // Counted before it is created: who is refused has begun nothing.
+    // Counted before it is created: a refused reader must not leave a prediction behind.
     let location = "";
     const events = await countOpenStream(c, async () => {
-      const { snapshot, stub } = await createPrediction(
-        services,
-        caller,
-        reference,
-        request,
-        options,
-      );
-      location = `/v1/predictions/${snapshot.id}`;
-      return readLog(services, stub, snapshot.id, { after: 0, idle: prefer.wait });
+      const { id, stream } = await createPredictionStream(services, caller, reference, request, {
+        ...options,
+        idleSeconds: prefer.waitSeconds,
+      });
+      location = `/v1/predictions/${id}`;
+      return stream;
     });
     return eventStream(events, applied, { location });
   }
@@ -293,7 +293,7 @@ async function begin(
     if (applied) response.headers.set("preference-applied", applied);
     return response;
   };
-  return options.wait > 0 ? countWaitingCall(c, answer) : answer();
+  return options.waitSeconds > 0 ? countWaitingCall(c, answer) : answer();
 }
 
 /** A body that is the JSON text of a full prediction already: the object wrote it, from its own types. */

@@ -133,8 +133,8 @@ async function begin(
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const handedOn = c.var.letBodyGo;
-  const order = { call, target, body, webhook, origin, idempotencyKey, handedOn };
+  const onInputSent = c.var.letBodyGo;
+  const order = { call, target, body, webhook, origin, idempotencyKey, onInputSent };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.snapshot.id);
   return begun;

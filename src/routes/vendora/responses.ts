@@ -187,7 +187,7 @@ responseRoutes.openapi(create, async (c) => {
   const { stream, background } = request;
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const call = { target, webhook, origin, idempotencyKey, handedOn: c.var.letBodyGo };
+  const call = { target, webhook, origin, idempotencyKey, onInputSent: c.var.letBodyGo };
   const beginning = async () => {
     const begun = await beginResponse(services, caller, request, call);
     c.set("predictionId", begun.snapshot.id);

@@ -104,7 +104,7 @@ async function removeData(
   const object = predictionWithId(env, object_id);
   const before = await object?.remove();
   const result =
-    before === "under way" && (await object?.cancel("its account is removed"))
+    before === "under way" && (await object?.cancel("its account is deleted"))
       ? await object?.remove()
       : before;
   if (result === "under way") return result;

@@ -15,15 +15,15 @@ import { schemaOf } from "../../domain/schemas/version-schemas.ts";
 import { callOf } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
 import { logger } from "../../log.ts";
-import type { Snapshot } from "../../objects/prediction/record.ts";
-import type { CreateRequest, CreateResult, Leave } from "../../objects/prediction/rpc-types.ts";
+import type { CreateRequest, CreateResult, Snapshot } from "../../objects/prediction/rpc-types.ts";
 import {
   keyedPredictionId,
   newPredictionId,
   openStream,
   type PredictionStub,
   predictionAt,
-  projectionAt,
+  predictionRowAt,
+  type StreamOptions,
 } from "../../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
@@ -43,23 +43,25 @@ export interface CreateOptions {
   /** Scheme and host that the request came to. */
   origin: string;
   validateInput: boolean;
-  /** How long to wait for its end, s. */
-  wait: number;
-  /** It is cancelled when it has not ended after so many seconds. */
-  cancelAfter: number | null;
+  /** How long to wait for it to end. */
+  waitSeconds: number;
+  /** When it is canceled unless it has ended; null for never. */
+  cancelAfterSeconds: number | null;
   idempotencyKey?: string | undefined;
   /**
-   * Whoever asked follows its events from the first on. Not with a key: that is there to come back
-   * with, after a connection that was lost.
+   * Opens its event stream together with it. Ignored with an Idempotency-Key, whose prediction may
+   * have begun long ago.
    */
-  follow?: { leave?: Leave };
-  /** Is called when the input is on its way: what follows is waiting. */
-  handedOn?: (() => void) | undefined;
+  follow?: Follow;
+  /** Called once the input is sent: from there on it only waits. */
+  onInputSent?: (() => void) | undefined;
 }
+
+export type Follow = Omit<StreamOptions, "after">;
 
 /** What is to run. */
 export interface Order {
-  /** The model, as its caller has named it. */
+  /** The model's name as the caller wrote it. */
   reference: string;
   target: ResolvedVersion;
   call: VendoraCall | null;
@@ -69,10 +71,9 @@ export interface Order {
 export interface Created {
   snapshot: Snapshot;
   stub: PredictionStub;
-  /** From the first one on, of one that is followed; absent when they are to be asked for. */
-  events?: ReadableStream<Uint8Array> | null;
-  /** What becomes of it when whoever follows it leaves. */
-  leave?: Leave | undefined;
+  /** All its events, when it is followed; undefined if they must be requested separately. */
+  events?: ReadableStream<Uint8Array> | null | undefined;
+  follow?: Follow | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -108,7 +109,7 @@ export async function createOrdered(
 ): Promise<Created> {
   const schema = schemaOf(target.version.schemas, "input");
   if (options.validateInput) validateInput(schema, request.input);
-  const { origin, cancelAfter, idempotencyKey: key } = options;
+  const { origin, cancelAfterSeconds, idempotencyKey: key } = options;
   if (request.webhook) checkWebhook(services, request.webhook);
   const text = jsonText(request.input, ["body"]);
   const id = uuid();
@@ -124,9 +125,9 @@ export async function createOrdered(
   const requestHash = key === undefined ? null : await sha256(jsonText(asked, ["body"]));
   const storedInput = storedInputOf(text);
   const found = { files, storedInput, webhook, endpoints };
-  const circumstances = { id, call, origin, cancelAfter, requestHash, ...found };
+  const circumstances = { id, call, origin, cancelAfterSeconds, requestHash, ...found };
   const spec = await predictionSpec(services, caller, target, request, circumstances);
-  const beginning = { spec, input: text, wait: options.wait * 1000 };
+  const beginning = { spec, input: text, wait_seconds: options.waitSeconds };
   return key === undefined
     ? begin(services, beginning, options)
     : beginOnce(services, beginning, key, options);
@@ -145,7 +146,7 @@ function checkRetention({ settings }: Services, { retention_seconds }: CreatePre
 async function begin(
   services: Services,
   request: CreateRequest,
-  { follow, handedOn }: Pick<CreateOptions, "follow" | "handedOn">,
+  { follow, onInputSent }: Pick<CreateOptions, "follow" | "onInputSent">,
 ): Promise<Created> {
   const { env, db } = services;
   const { spec } = request;
@@ -159,7 +160,7 @@ async function begin(
   }
   const stub = predictionAt(env, objectId);
   const creating = stub.create(carried(request));
-  handedOn?.();
+  onInputSent?.();
   // Right behind it, on the same way: it is known from the beginning when whoever asked has gone.
   const following = follow && openStream(stub, { after: 0, ...follow });
   const writing = insertPrediction(db, row).catch(async (error) => {
@@ -183,7 +184,7 @@ async function begin(
     snapshot: answer,
     stub: predictionAt(env, objectId),
     events: log?.body,
-    leave: follow?.leave,
+    follow,
   };
 }
 
@@ -196,18 +197,18 @@ async function beginOnce(
   services: Services,
   request: CreateRequest,
   key: string,
-  { handedOn }: Pick<CreateOptions, "handedOn">,
+  { onInputSent }: Pick<CreateOptions, "onInputSent">,
 ): Promise<Created> {
-  const { spec, wait } = request;
+  const { spec, wait_seconds } = request;
   const begun = await findOrBegin(services, request, key).catch((error) => {
     throw unavailable(spec, error, "Try again with the same Idempotency-Key: it may have begun.");
   });
   const { stub, objectId, created } = begun;
-  handedOn?.();
+  onInputSent?.();
   if ("refused" in created) throw refusal(services, created.refused);
   notePlace({ ...rowOf(spec, objectId), id: created.id });
-  const waiting = wait > 0 && !created.terminal;
-  const snapshot = waiting ? await stub.wait(wait).catch(() => undefined) : created;
+  const waiting = wait_seconds > 0 && !created.terminal;
+  const snapshot = waiting ? await stub.waitForEnd(wait_seconds).catch(() => undefined) : created;
   return { snapshot: snapshot ?? created, stub };
 }
 
@@ -222,7 +223,7 @@ async function findOrBegin(services: Services, request: CreateRequest, key: stri
   const idOf = (of: number) => keyedPredictionId(env, `${spec.user_id}:${of}:${key}`);
   let id = idOf(day - 1);
   let stub = predictionAt(env, id);
-  let created: CreateResult | undefined = await stub.repeat(
+  let created: CreateResult | undefined = await stub.repeatCreate(
     spec.request_hash,
     spec.created_at - DAY_MS,
   );
@@ -230,17 +231,17 @@ async function findOrBegin(services: Services, request: CreateRequest, key: stri
     id = idOf(day);
     stub = predictionAt(env, id);
     if (spec.stored_input) {
-      created = await stub.repeat(spec.request_hash, 0);
+      created = await stub.repeatCreate(spec.request_hash, 0);
       if (!created) await storeInput(services, rowOf(spec, id.toString()), request.input);
     }
-    created ??= await stub.create({ ...carried(request), wait: 0 });
+    created ??= await stub.create({ ...carried(request), wait_seconds: 0 });
     const begun = "id" in created && created.id === spec.id;
     if (spec.stored_input && !begun) await discard(services, spec);
   }
   const objectId = id.toString();
   if ("refused" in created) return { stub, objectId, created };
   // The call that began it may have died before its row was written.
-  const row = created.id === spec.id ? rowOf(spec, objectId) : await projectionAt(stub);
+  const row = created.id === spec.id ? rowOf(spec, objectId) : await predictionRowAt(stub);
   if (row) await projectPredictions(db, [row]);
   return { stub, objectId, created };
 }

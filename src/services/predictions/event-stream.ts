@@ -1,22 +1,22 @@
-/** Streams of events on their way to who reads them. */
+/** Event streams on their way to readers. */
 import { settlesWithin } from "../../lib/timeout.ts";
 
-/** As whoever counts one sees it, and ends it when its reader may read no more. */
+/** A stream that can be counted, and ended when its reader may read no more. */
 export interface EventStream {
   body: ReadableStream<Uint8Array>;
-  /** Resolves when it has ended, or its reader has left. */
+  /** Resolves when it has ended or its reader has left. */
   over: Promise<void>;
-  /** Ends it between two of its events, with these words of its own form. */
+  /** Ends it between two events, with these last words in the stream's own format. */
   end(words: string): Promise<void>;
 }
 
-/** How long a stream that was told to end may go on, for its reader to take what was said before. */
+/** How long a stream that was told to end may go on, so that its reader can take what was sent. */
 const ENDING_MS = 1_000;
 
 /**
- * Handed on by the platform itself: JavaScript that is run for each chunk of each reader halves
- * what an isolate gets through.
- * @param end asks the source to end it with last words
+ * Piped by the platform itself: JavaScript that runs for each chunk of each reader halves an
+ * isolate's throughput.
+ * @param end asks the source to end the stream with these last words
  */
 export function piped(
   source: ReadableStream<Uint8Array>,
@@ -30,7 +30,7 @@ export function piped(
     over,
     async end(words) {
       const ending = end(words).then(() => over);
-      // A source that does not answer, or a reader that takes nothing: it is broken off.
+      // If the source does not respond, or the reader takes nothing, the stream is broken off.
       await settlesWithin(ending, ENDING_MS).catch(() => {});
       cut.abort();
     },

@@ -26,7 +26,7 @@ export interface Circumstances {
   /** Scheme and host that the request came to. */
   origin: string;
   /** Seconds after which it is cancelled. */
-  cancelAfter: number | null;
+  cancelAfterSeconds: number | null;
   requestHash: string | null;
   files: InputFile[];
   storedInput: StoredValue | null;
@@ -43,7 +43,7 @@ export async function predictionSpec(
     id,
     call,
     origin,
-    cancelAfter,
+    cancelAfterSeconds,
     requestHash,
     files,
     storedInput,
@@ -99,7 +99,7 @@ export async function predictionSpec(
     setup_timeout_seconds: settings.setupTimeoutSeconds,
     queue_timeout_seconds: settings.queueTimeoutSeconds,
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
-    cancel_at: cancelAfter === null ? null : now + cancelAfter * 1000,
+    cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
     request_hash: requestHash,
   };
 }

@@ -1,5 +1,5 @@
 /** A prediction as its reader sees it: plain JSON, wherever its values lie. */
-import type { Piece } from "../../objects/prediction/log.ts";
+import type { Piece } from "../../objects/prediction/rpc-types.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
 

@@ -8,7 +8,7 @@ import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
 import { rootOf } from "../../domain/schemas/version-schemas.ts";
 import { conflict, notSeen } from "../../errors.ts";
 import { readTruncatedJson } from "../../lib/truncated-json.ts";
-import type { History } from "../../objects/prediction/history.ts";
+import type { History } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { Prediction, PredictionQuery } from "../../protocol/prediction.ts";
@@ -177,7 +177,7 @@ export async function retryPrediction(
   origin: string,
 ): Promise<string> {
   const row = await findRun(services, caller, id);
-  const asked = await (await predictionStub(services, caller, id)).asked();
+  const asked = await (await predictionStub(services, caller, id)).originalRequest();
   if (!asked) throw conflict("Its input is removed: it cannot be run again.");
   const model = await findModel(services.db, row.model_id);
   if (!model) throw notSeen(`The model '${row.model_owner}/${row.model_name}'`);
@@ -201,7 +201,7 @@ export async function retryPrediction(
         retention_seconds: Math.min(retention_seconds, services.settings.retentionSeconds),
       },
     },
-    { origin, validateInput: false, wait: 0, cancelAfter: null },
+    { origin, validateInput: false, waitSeconds: 0, cancelAfterSeconds: null },
   );
   return snapshot.id;
 }

@@ -3,13 +3,11 @@
 import { accessToRun } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
-import { conflict, notSeen, ProblemError } from "../../errors.ts";
-import type { Snapshot } from "../../objects/prediction/record.ts";
+import { conflict, notSeen } from "../../errors.ts";
+import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
 import {
-  openStream,
   type PredictionStub,
   predictionWithId,
-  renewed,
   type StreamOptions,
 } from "../../objects/prediction/stub.ts";
 import type { Prediction, PredictionQuery, PredictionWithIO } from "../../protocol/prediction.ts";
@@ -26,10 +24,10 @@ import {
 } from "../../storage/predictions/predictions.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { tooManyReaders } from "../accounts/concurrency.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
-import { type EventStream, piped } from "./event-stream.ts";
+import { readLog } from "./event-log.ts";
+import type { EventStream } from "./event-stream.ts";
 import { textOf } from "./prediction-text.ts";
 
 /** Where predictions live, and whose they are, by `user:id`. They never move. */
@@ -156,35 +154,6 @@ export async function streamPrediction(
   options: StreamOptions,
 ): Promise<EventStream | undefined> {
   return readLog(services, await predictionStub(services, caller, id), id, options);
-}
-
-/** As of streamPrediction, of nobody's in particular. */
-export async function readLog(
-  { env }: Services,
-  stub: PredictionStub,
-  id: string,
-  options: StreamOptions,
-): Promise<EventStream | undefined> {
-  const reader = crypto.randomUUID();
-  const { body } = await openLog(stub, id, { ...options, reader });
-  return body ? piped(body, (words) => renewed(env, stub).endReader(reader, words)) : undefined;
-}
-
-/** Its answer is a 204 when nothing more will come. @throws ProblemError not_found, too_many_requests */
-export async function openLog(
-  stub: PredictionStub,
-  id: string,
-  options: StreamOptions,
-): Promise<Response> {
-  const response = await openStream(stub, options);
-  if (response.status === 404) {
-    const detail = `The events of the prediction '${id}' are no longer kept.`;
-    throw new ProblemError("not_found", detail);
-  }
-  if (response.status === 429) {
-    throw tooManyReaders("This prediction has as many readers as it may. Close some, or poll it.");
-  }
-  return response;
 }
 
 /** The row of one that the caller may touch. @throws ProblemError not_found, forbidden */

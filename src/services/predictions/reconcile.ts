@@ -1,5 +1,5 @@
-/** The rows of predictions that have not ended, held against the objects, which know better. */
-import { predictionWithId, projectionAt } from "../../objects/prediction/stub.ts";
+/** The rows of predictions: copies of what their objects know. */
+import { predictionRowAt, predictionWithId } from "../../objects/prediction/stub.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import {
   findUnderWay,
@@ -8,29 +8,33 @@ import {
 } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
+/** Writes rows as their objects have sent them. */
+export const writeRows = ({ db }: Services, rows: ProjectionMessage[]): Promise<void> =>
+  projectPredictions(db, rows);
+
 /**
- * A row as it should be; undefined when its object was never begun, or not yet, or for another:
- * of two requests with one Idempotency-Key only the first begins it.
+ * The row as its object knows it; undefined when the object has no prediction (yet), or another one:
+ * of two requests with the same Idempotency-Key only the first creates it.
  */
 export async function reconciledRow(
   { env }: Services,
   row: PredictionRow,
 ): Promise<ProjectionMessage | undefined> {
   const stub = predictionWithId(env, row.object_id);
-  const found = stub && (await projectionAt(stub));
-  return found?.id === row.id ? found : undefined;
+  const current = stub && (await predictionRowAt(stub));
+  return current?.id === row.id ? current : undefined;
 }
 
-/** Rows lag a second behind: what has just ended is not under way any more. */
+/** Brings the rows of predictions that seem under way up to date: rows lag about a second. */
 export async function reconcileUnderWay(
   services: Services,
   modelId: string,
   version?: number,
 ): Promise<void> {
   const rows = await findUnderWay(services.db, modelId, version);
-  const now = await Promise.all(rows.map((row) => reconciledRow(services, row)));
-  await projectPredictions(
-    services.db,
-    now.filter((row) => row !== undefined),
+  const current = await Promise.all(rows.map((row) => reconciledRow(services, row)));
+  await writeRows(
+    services,
+    current.filter((row) => row !== undefined),
   );
 }

@@ -2,7 +2,7 @@
 import { isOutdated } from "../../domain/runners/runner-version.ts";
 import { conflict, notFound } from "../../errors.ts";
 import { poolOf } from "../../objects/pool/stub.ts";
-import type { Presence } from "../../objects/runner/object.ts";
+import type { Presence } from "../../objects/runner/rpc-types.ts";
 import { runnerAt } from "../../objects/runner/stub.ts";
 import type { QueueState, RunnerState } from "../../protocol/operator.ts";
 import { listHardware } from "../../storage/runners/hardware.ts";
@@ -79,9 +79,9 @@ export async function drainRunner(
 ): Promise<RunnerState> {
   const { env, db } = services;
   const row = await findRunner(db, id);
-  const presence = row && (await runnerAt(env, id).drain(draining));
+  const presence = row && (await runnerAt(env, id).setDraining(draining));
   if (!presence) throw unknownRunner(id);
-  await poolOf(env, presence.hardware).reconsider(id, !draining);
+  await poolOf(env, presence.hardware).refreshRunner(id, !draining);
   const [runner] = await lookAtAll(services, [row]);
   if (!runner) throw unknownRunner(id);
   return runner;
@@ -102,7 +102,7 @@ export async function removeRunner(services: Services, id: string): Promise<void
     throw conflict(
       `The runner '${presence.name}' is ${presence.state}: drain it and stop its process first.`,
     );
-  await poolOf(env, row.hardware).reconsider(id, true);
+  await poolOf(env, row.hardware).refreshRunner(id, true);
   // After its object: should this fail, it is listed still and can be removed again.
   await deleteRunner(db, id);
   runnerIds.forget(id);
@@ -123,7 +123,7 @@ export const listQueues = (services: Services, request: PageRequest): Promise<Pa
   });
 
 async function readQueue({ env }: Services, hardware: string): Promise<QueueState> {
-  const depth = await withTimeout(poolOf(env, hardware).depth(), `pool ${hardware}`);
+  const depth = await withTimeout(poolOf(env, hardware).status(), `pool ${hardware}`);
   const unknown = { waiting: null, free: null, oldest_wait_ms: null, median_wait_ms: null };
   return { hardware, ...(depth ?? unknown) };
 }
@@ -148,12 +148,14 @@ async function lookAtAll(services: Services, rows: RunnerRow[]): Promise<RunnerS
   const pools = [...new Set(rows.map(({ hardware }) => hardware))];
   const [view, asides] = await Promise.all([
     viewOf(services),
-    Promise.all(pools.map((pool) => withTimeout(poolOf(env, pool).aside(), `pool ${pool}`))),
+    Promise.all(
+      pools.map((pool) => withTimeout(poolOf(env, pool).suspendedRunners(), `pool ${pool}`)),
+    ),
   ]);
   const aside = new Map(asides.flatMap((one) => [...(one ?? [])]));
   const runners = await Promise.all(
     rows.map(async (row) => {
-      const presence = await withTimeout(runnerAt(env, row.id).look(), `runner ${row.id}`);
+      const presence = await withTimeout(runnerAt(env, row.id).getPresence(), `runner ${row.id}`);
       return { ...shown(row, presence, view), set_aside_until: timeOrNull(aside.get(row.id)) };
     }),
   );

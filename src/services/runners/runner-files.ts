@@ -4,7 +4,7 @@ import { safeName } from "../../domain/files/file-name.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
 import { notFound, ProblemError } from "../../errors.ts";
-import type { StoringPrediction } from "../../objects/prediction/rpc-types.ts";
+import type { WriteGrant } from "../../objects/prediction/rpc-types.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
 import {
   deleteFile,
@@ -32,7 +32,7 @@ export async function readInputFile(
   key: string,
   request: Request,
 ): Promise<Response> {
-  if (!(await leased(services.env, holder).mayRead(holder, key))) throw noAttempt();
+  if (!(await leased(services.env, holder).mayReadFile(holder, key))) throw noAttempt();
   return fileResponse(services, key, request);
 }
 
@@ -101,7 +101,7 @@ export async function completeRunnerUpload(
   id: string,
   etags: string[],
 ): Promise<string> {
-  const prediction = await leased(services.env, holder).storing(holder);
+  const prediction = await leased(services.env, holder).continueWrite(holder);
   if (!prediction) throw noAttempt();
   const row = await findUpload(services.db, id);
   if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
@@ -114,8 +114,8 @@ export async function completeRunnerUpload(
   return addressOf(services, prediction, row.key);
 }
 
-async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<StoringPrediction> {
-  const prediction = await leased(env, holder).store(holder);
+async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<WriteGrant> {
+  const prediction = await leased(env, holder).beginWrite(holder);
   if (!prediction) throw noAttempt();
   if (prediction === "full") {
     throw new ProblemError(
@@ -128,17 +128,17 @@ async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<Sto
 
 /** What was written while the attempt ended may have missed the removal of everything else. */
 async function requireStill(services: Services, holder: LeaseHolder, key: string): Promise<void> {
-  if (await leased(services.env, holder).storing(holder)) return;
+  if (await leased(services.env, holder).continueWrite(holder)) return;
   await deleteFile(services.env.FILES, key);
   throw noAttempt();
 }
 
 /** Outputs of one name do not collide. */
-function newKey({ id }: StoringPrediction, name: string): string {
+function newKey({ id }: WriteGrant, name: string): string {
   const random = crypto.randomUUID().slice(24);
   return fileKey(id, `${random}-${safeName(name)}`);
 }
 
 /** Good for as long as the file is there at most. */
-const addressOf = (services: Services, { url, keep_seconds }: StoringPrediction, key: string) =>
+const addressOf = (services: Services, { url, keep_seconds }: WriteGrant, key: string) =>
   signedFileUrl(services, new URL(url).origin, key, Date.now() + keep_seconds * 1000);

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
 import { notFound, ProblemError } from "../../errors.ts";
-import { POLL_SECONDS } from "../../objects/pool/object.ts";
+import { POLL_SECONDS } from "../../objects/pool/rpc-types.ts";
 import { claimJobs, poolOf } from "../../objects/pool/stub.ts";
 import {
   openChannel,
@@ -81,7 +81,7 @@ export async function beginSession(
     `A runner token may have ${MAX_RUNNERS} runners. Have an operator remove those that are gone, or make another token.`,
   );
   const session = uuid();
-  await runnerAt(env, id).begin(session, request);
+  await runnerAt(env, id).beginSession(session, request);
   return {
     runner_id: id,
     session,
@@ -136,7 +136,7 @@ export async function report(
   if (!presence) throw notFound("The runner's session");
   if (presence.session !== request.session) throw superseded();
   if (request.state !== "ready") {
-    await poolOf(services.env, presence.hardware).leave(request.runner_id, request.session);
+    await poolOf(services.env, presence.hardware).removeRunner(request.runner_id, request.session);
   }
   return { draining: presence.draining };
 }

@@ -5,7 +5,7 @@ import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import { unsupportedIn } from "../../domain/vendora/unsupported.ts";
 import { ProblemError } from "../../errors.ts";
 import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
-import type { Snapshot } from "../../objects/prediction/record.ts";
+import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
 import {
   type Prediction,
@@ -36,7 +36,7 @@ export interface Call {
   retentionSeconds?: number;
   webhook: Webhook | null | undefined;
   /** Is called when the body is on its way: what follows is waiting. */
-  handedOn?: (() => void) | undefined;
+  onInputSent?: (() => void) | undefined;
 }
 
 /** What whoever knows the names of OpenAI's models does next. */
@@ -94,10 +94,10 @@ export async function beginCall(
     origin,
     idempotencyKey,
     validateInput: false,
-    wait: 0,
-    cancelAfter: background ? null : services.settings.vendoraTimeoutSeconds,
+    waitSeconds: 0,
+    cancelAfterSeconds: background ? null : services.settings.vendoraTimeoutSeconds,
     follow: background ? {} : { leave: "cancel" },
-    handedOn: call.handedOn,
+    onInputSent: call.onInputSent,
   });
   return { ...created, request: rest };
 }
@@ -147,8 +147,8 @@ export async function endOfCall(services: Services, begun: BegunCall): Promise<E
  * somewhat early: the official clients wait as long, and try again unless they are told in time.
  */
 export function readerOf(services: Services, created: Created, background = false): LogReader {
-  const { stub, snapshot, leave, events } = created;
-  const reader = new LogReader(services, stub, snapshot.id, leave, events);
+  const { stub, snapshot, follow, events } = created;
+  const reader = new LogReader(services, stub, snapshot.id, follow?.leave, events);
   const { vendoraTimeoutSeconds: seconds } = services.settings;
   if (!background) reader.expireAfter(seconds - Math.min(MARGIN, seconds / 20), timedOut(seconds));
   return reader;

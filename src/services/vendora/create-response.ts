@@ -47,7 +47,7 @@ export async function beginResponse(
   services: Services,
   caller: Caller,
   asked: ResponseRequest,
-  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "handedOn">,
+  call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "onInputSent">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
   const { request: own, leftOut } = withoutMissing(asked, call.target);

@@ -8,9 +8,9 @@ import type { LogEntry } from "../../domain/vendora/translation.ts";
 import { ProblemError } from "../../errors.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
 import { backoffMs } from "../../lib/retry.ts";
-import type { Leave } from "../../objects/prediction/rpc-types.ts";
+import type { LeaveAction } from "../../objects/prediction/rpc-types.ts";
 import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
-import { openLog } from "../predictions/predictions.ts";
+import { openLog } from "../predictions/event-log.ts";
 import type { Services } from "../services.ts";
 import { parsedLog } from "./parsed-log.ts";
 
@@ -44,7 +44,7 @@ export class LogReader {
     { env }: Services,
     stub: PredictionStub,
     id: string,
-    leave?: Leave,
+    leave?: LeaveAction,
     begun?: ReadableStream<Uint8Array> | null,
   ) {
     const option = leave && { leave };

@@ -20,8 +20,8 @@ import { LogReader } from "./log-reader.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { writtenStream } from "./streams.ts";
 
-/** How long a cancel waits to see it take effect, ms. */
-const CANCEL_WAIT_MS = 5_000;
+/** How long a cancel waits to see it take effect. */
+const CANCEL_WAIT_SECONDS = 5;
 
 /** A response with what was asked. */
 export interface StoredResponse {
@@ -113,7 +113,7 @@ export async function cancelResponse(
       throw badParameter("response_id", "invalid_value", message);
     }
   }
-  await stub.wait(CANCEL_WAIT_MS);
+  await stub.waitForEnd(CANCEL_WAIT_SECONDS);
   return presentResponse(await findResponse(services, caller, id));
 }
 

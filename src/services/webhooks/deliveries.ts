@@ -3,7 +3,7 @@
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
 import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
 import { notFound } from "../../errors.ts";
-import type { EventDeliveries } from "../../objects/prediction/deliveries.ts";
+import type { EventDeliveries } from "../../objects/prediction/rpc-types.ts";
 import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { endpointOf } from "../../storage/webhooks/endpoint-cache.ts";
 import type { Caller } from "../accounts/caller.ts";
@@ -20,7 +20,8 @@ export async function listWebhooks(
   caller: Caller,
   predictionId: string,
 ): Promise<Page<WebhookEvent>> {
-  const entries = (await (await predictionStub(services, caller, predictionId)).ledger()) ?? [];
+  const entries =
+    (await (await predictionStub(services, caller, predictionId)).listDeliveries()) ?? [];
   const items = await Promise.all(entries.map((one) => present(services, predictionId, one)));
   const alone = { next_cursor: null, previous_cursor: null, next_url: null, previous_url: null };
   return { items, ...alone };

@@ -40,8 +40,8 @@ describe("what is understood", () => {
   });
 
   test("without a default a bare wait asks for nothing", () => {
-    expect(parsePrefer("wait", { max: 3_600 }).wait).toBeUndefined();
-    expect(parsePrefer("wait=9999", { max: 3_600 }).wait).toBe(3_600);
+    expect(parsePrefer("wait", { max: 3_600 }).waitSeconds).toBeUndefined();
+    expect(parsePrefer("wait=9999", { max: 3_600 }).waitSeconds).toBe(3_600);
   });
 });
 
@@ -61,8 +61,8 @@ test("a header of a thousand quotes takes no time", () => {
 });
 
 test("what was honoured is said, and only that", () => {
-  expect(preferenceApplied({ wait: 5, cancel: false })).toBe("wait=5");
-  expect(preferenceApplied({ wait: 5, cancel: true })).toBe("wait=5, cancel");
+  expect(preferenceApplied({ waitSeconds: 5, cancel: false })).toBe("wait=5");
+  expect(preferenceApplied({ waitSeconds: 5, cancel: true })).toBe("wait=5, cancel");
   expect(preferenceApplied({ cancel: true })).toBeUndefined();
   expect(preferenceApplied({ cancel: false })).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Placement, type RunnerState } from "../../../src/domain/scheduling/placement.ts";
 
-const seat = (
+const runner = (
   runner_id: string,
   free: number,
   has: { warm?: string[]; images?: string[] } = {},
@@ -13,9 +13,9 @@ const seat = (
   images: new Set(has.images),
 });
 
-function placementOf(...seats: RunnerState[]): Placement<RunnerState> {
+function placementOf(...runners: RunnerState[]): Placement<RunnerState> {
   const placement = new Placement<RunnerState>();
-  for (const one of seats) placement.seat(one);
+  for (const one of runners) placement.add(one);
   return placement;
 }
 
@@ -23,44 +23,46 @@ const all = () => true;
 
 const JOB = { image: "x", container_key: "k" };
 
-test("warm first, then who has the image, then any", () => {
+test("a warm runner first, then one that has the image, then any", () => {
   const placement = placementOf(
-    seat("cold", 1_000),
-    seat("image", 500, { images: ["x"] }),
-    seat("warm", 1, { warm: ["k"] }),
+    runner("cold", 1_000),
+    runner("image", 500, { images: ["x"] }),
+    runner("warm", 1, { warm: ["k"] }),
   );
   const picked = () => placement.pick(JOB, all)?.runner_id;
   expect(picked()).toBe("warm");
-  placement.leave("warm");
+  placement.remove("warm");
   expect(picked()).toBe("image");
-  placement.leave("image");
+  placement.remove("image");
   expect(picked()).toBe("cold");
-  placement.leave("cold");
+  placement.remove("cold");
   expect(picked()).toBeUndefined();
 });
 
-test("a container of the same image that is for others is none", () => {
-  const others = seat("others", 1, { warm: ["other"], images: ["x"] });
-  const image = seat("image", 2, { images: ["x"] });
+test("a warm container of the same image with another key does not count", () => {
+  const others = runner("others", 1, { warm: ["other"], images: ["x"] });
+  const image = runner("image", 2, { images: ["x"] });
   expect(placementOf(others, image).pick(JOB, all)?.runner_id).toBe("image");
-  const mine = seat("mine", 1, { warm: ["k"] });
+  const mine = runner("mine", 1, { warm: ["k"] });
   expect(placementOf(others, image, mine).pick(JOB, all)?.runner_id).toBe("mine");
 });
 
 test("of equals the one with the most room", () => {
-  expect(placementOf(seat("a", 1), seat("b", 3), seat("c", 2)).pick(JOB, all)?.runner_id).toBe("b");
-});
-
-test("nobody without room, however warm, and nobody who may not", () => {
-  const full = seat("full", 0, { warm: ["k"] });
-  expect(placementOf(full, seat("over", -1), seat("b", 1)).pick(JOB, all)?.runner_id).toBe("b");
   expect(
-    placementOf(seat("a", 9), seat("b", 1)).pick(JOB, (s) => s.runner_id === "b")?.runner_id,
+    placementOf(runner("a", 1), runner("b", 3), runner("c", 2)).pick(JOB, all)?.runner_id,
   ).toBe("b");
 });
 
-test("a runner has one seat", () => {
-  const placement = placementOf(seat("a", 1), seat("a", 5));
-  expect([...placement.seats]).toHaveLength(1);
+test("no runner without room, however warm, and none that is not usable", () => {
+  const full = runner("full", 0, { warm: ["k"] });
+  expect(placementOf(full, runner("over", -1), runner("b", 1)).pick(JOB, all)?.runner_id).toBe("b");
+  expect(
+    placementOf(runner("a", 9), runner("b", 1)).pick(JOB, (s) => s.runner_id === "b")?.runner_id,
+  ).toBe("b");
+});
+
+test("a runner is in the pool once", () => {
+  const placement = placementOf(runner("a", 1), runner("a", 5));
+  expect([...placement.runners]).toHaveLength(1);
   expect(placement.get("a")?.free).toBe(5);
 });

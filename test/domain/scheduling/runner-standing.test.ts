@@ -8,54 +8,54 @@ import { NOW } from "../predictions/samples.ts";
 function misses(conduct: RunnerStanding, times: number, from: number, runner = "r"): number {
   let now = from;
   for (let n = 0; n < times; n++) {
-    conduct.handed(runner, `${runner} ${now}`, now);
+    conduct.recordHandout(runner, `${runner} ${now}`, now);
     now += 5_000;
-    conduct.missed(`${runner} ${now - 5_000}`, now);
+    conduct.recordMissed(`${runner} ${now - 5_000}`, now);
   }
   return now;
 }
 
 test("what was handed out is unheard until its receipt comes, is missed, or is forgotten", () => {
   const conduct = new RunnerStanding(5);
-  for (const receipt of ["a", "b", "c"]) conduct.handed("r", receipt, NOW);
-  expect(conduct.unheard("r", NOW)).toBe(3);
-  expect(conduct.holder("a")).toBe("r");
-  conduct.heard("r", ["a", "no such"]);
-  expect(conduct.unheard("r", NOW)).toBe(2);
-  expect(conduct.missed("b", NOW)).toBe("r");
-  expect(conduct.missed("b", NOW)).toBeUndefined();
-  expect(conduct.unheard("r", NOW)).toBe(1);
-  expect(conduct.unheard("r", NOW + 15_001)).toBe(0);
-  expect(conduct.holder("c")).toBeUndefined();
+  for (const receipt of ["a", "b", "c"]) conduct.recordHandout("r", receipt, NOW);
+  expect(conduct.unconfirmed("r", NOW)).toBe(3);
+  expect(conduct.holderOf("a")).toBe("r");
+  conduct.recordConnected("r", ["a", "no such"]);
+  expect(conduct.unconfirmed("r", NOW)).toBe(2);
+  expect(conduct.recordMissed("b", NOW)).toBe("r");
+  expect(conduct.recordMissed("b", NOW)).toBeUndefined();
+  expect(conduct.unconfirmed("r", NOW)).toBe(1);
+  expect(conduct.unconfirmed("r", NOW + 15_001)).toBe(0);
+  expect(conduct.holderOf("c")).toBeUndefined();
 });
 
 test("nothing is forgotten while its prediction may still wait, however patient that is", () => {
   const conduct = new RunnerStanding(60);
-  conduct.handed("r", "a", NOW);
-  expect(conduct.unheard("r", NOW + 61_000)).toBe(1);
-  expect(conduct.missed("a", NOW + 61_000)).toBe("r");
+  conduct.recordHandout("r", "a", NOW);
+  expect(conduct.unconfirmed("r", NOW + 61_000)).toBe(1);
+  expect(conduct.recordMissed("a", NOW + 61_000)).toBe("r");
 });
 
 test("a receipt is worth nothing to another runner", () => {
   const conduct = new RunnerStanding(5);
-  conduct.handed("r", "a", NOW);
-  conduct.heard("thief", ["a"]);
-  expect(conduct.unheard("r", NOW)).toBe(1);
+  conduct.recordHandout("r", "a", NOW);
+  conduct.recordConnected("thief", ["a"]);
+  expect(conduct.unconfirmed("r", NOW)).toBe(1);
 });
 
 describe("a runner that takes and never works", () => {
   test("is set aside after three, then after each, for longer each time", () => {
     const conduct = new RunnerStanding(5);
     let now = misses(conduct, 2, NOW);
-    expect(conduct.asideUntil("r", now)).toBeNull();
+    expect(conduct.suspendedUntil("r", now)).toBeNull();
     const rests: number[] = [];
     for (let n = 0; n < 9; n++) {
       now = misses(conduct, 1, now);
-      const until = conduct.asideUntil("r", now) ?? now;
-      expect(conduct.aside(now)).toEqual(new Map([["r", until]]));
+      const until = conduct.suspendedUntil("r", now) ?? now;
+      expect(conduct.suspended(now)).toEqual(new Map([["r", until]]));
       rests.push((until - now) / 1_000);
       now = until;
-      expect(conduct.asideUntil("r", now)).toBeNull();
+      expect(conduct.suspendedUntil("r", now)).toBeNull();
     }
     expect(rests).toEqual([10, 20, 40, 80, 160, 320, 600, 600, 600]);
   });
@@ -63,61 +63,61 @@ describe("a runner that takes and never works", () => {
   test("is back in good standing when it works again", () => {
     const conduct = new RunnerStanding(5);
     let now = misses(conduct, 3, NOW);
-    now = conduct.asideUntil("r", now) ?? now;
+    now = conduct.suspendedUntil("r", now) ?? now;
     for (let n = 0; n < 6; n++) {
-      conduct.handed("r", `${n}`, now);
-      conduct.heard("r", [`${n}`]);
+      conduct.recordHandout("r", `${n}`, now);
+      conduct.recordConnected("r", [`${n}`]);
     }
     now = misses(conduct, 2, now);
-    expect(conduct.asideUntil("r", now)).toBeNull();
+    expect(conduct.suspendedUntil("r", now)).toBeNull();
     now = misses(conduct, 1, now);
-    expect((conduct.asideUntil("r", now) ?? 0) - now).toBe(10_000);
+    expect((conduct.suspendedUntil("r", now) ?? 0) - now).toBe(10_000);
   });
 
   test("is pardoned by an operator: as if it had never been, and what it has is unheard still", () => {
     const conduct = new RunnerStanding(5);
     let now = misses(conduct, 3, NOW);
-    now = misses(conduct, 1, conduct.asideUntil("r", now) ?? now);
-    expect(conduct.asideUntil("r", now)).not.toBeNull();
-    conduct.handed("r", "held", now);
-    conduct.pardon("r");
-    conduct.pardon("nobody");
-    expect(conduct.asideUntil("r", now)).toBeNull();
-    expect(conduct.unheard("r", now)).toBe(1);
-    conduct.heard("r", ["held"]);
+    now = misses(conduct, 1, conduct.suspendedUntil("r", now) ?? now);
+    expect(conduct.suspendedUntil("r", now)).not.toBeNull();
+    conduct.recordHandout("r", "held", now);
+    conduct.reset("r");
+    conduct.reset("nobody");
+    expect(conduct.suspendedUntil("r", now)).toBeNull();
+    expect(conduct.unconfirmed("r", now)).toBe(1);
+    conduct.recordConnected("r", ["held"]);
     now = misses(conduct, 2, now);
-    expect(conduct.asideUntil("r", now)).toBeNull();
+    expect(conduct.suspendedUntil("r", now)).toBeNull();
     now = misses(conduct, 1, now);
-    expect((conduct.asideUntil("r", now) ?? 0) - now).toBe(10_000);
+    expect((conduct.suspendedUntil("r", now) ?? 0) - now).toBe(10_000);
   });
 
   test("does not get away with working on every other one", () => {
     const conduct = new RunnerStanding(5);
     let now = NOW;
     for (let n = 0; n < 5; n++) {
-      conduct.handed("r", `${n}`, now);
-      conduct.heard("r", [`${n}`]);
+      conduct.recordHandout("r", `${n}`, now);
+      conduct.recordConnected("r", [`${n}`]);
       now = misses(conduct, 1, now);
     }
-    expect(conduct.asideUntil("r", now)).not.toBeNull();
+    expect(conduct.suspendedUntil("r", now)).not.toBeNull();
   });
 });
 
 test("all that a dying runner had taken count as one", () => {
   const conduct = new RunnerStanding(5);
   const receipts = Array.from({ length: 8 }, (_, n) => `${n}`);
-  for (const receipt of receipts) conduct.handed("r", receipt, NOW);
-  for (const receipt of receipts) conduct.missed(receipt, NOW + 5_000);
-  expect(conduct.asideUntil("r", NOW + 5_000)).toBeNull();
+  for (const receipt of receipts) conduct.recordHandout("r", receipt, NOW);
+  for (const receipt of receipts) conduct.recordMissed(receipt, NOW + 5_000);
+  expect(conduct.suspendedUntil("r", NOW + 5_000)).toBeNull();
 });
 
 test("what was taken from it in favour of another counts for nothing", () => {
   const conduct = new RunnerStanding(5);
   for (let n = 0; n < 9; n++) {
-    conduct.handed("r", `${n}`, NOW + n * 6_000);
-    expect(conduct.excused(`${n}`)).toBe("r");
+    conduct.recordHandout("r", `${n}`, NOW + n * 6_000);
+    expect(conduct.recordDismissed(`${n}`)).toBe("r");
   }
-  expect(conduct.asideUntil("r", NOW + 60_000)).toBeNull();
+  expect(conduct.suspendedUntil("r", NOW + 60_000)).toBeNull();
 });
 
 test("in every order: who is heard of all is never set aside, and nothing is counted twice", () => {
@@ -131,12 +131,13 @@ test("in every order: who is heard of all is never set aside, and nothing is cou
       const conduct = new RunnerStanding(5);
       let now = NOW;
       for (const { runner, receipt, after } of acts) {
-        conduct.handed(runner, `${runner} ${receipt}`, now);
+        conduct.recordHandout(runner, `${runner} ${receipt}`, now);
         now += after;
-        if (runner === "good") conduct.heard("good", [`good ${receipt}`]);
-        else conduct.missed(`bad ${receipt}`, now);
-        if (conduct.unheard("good", now) !== 0 || conduct.unheard("bad", now) !== 0) return false;
-        if (conduct.asideUntil("good", now) !== null) return false;
+        if (runner === "good") conduct.recordConnected("good", [`good ${receipt}`]);
+        else conduct.recordMissed(`bad ${receipt}`, now);
+        if (conduct.unconfirmed("good", now) !== 0 || conduct.unconfirmed("bad", now) !== 0)
+          return false;
+        if (conduct.suspendedUntil("good", now) !== null) return false;
       }
       return true;
     }),

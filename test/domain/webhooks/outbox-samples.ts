@@ -3,7 +3,12 @@
 import { presentPrediction } from "../../../src/domain/predictions/prediction-resource.ts";
 import { initialState } from "../../../src/domain/predictions/state.ts";
 import type { Rules } from "../../../src/domain/webhooks/delivery.ts";
-import type { Begun, Destination, Happening, Outbox } from "../../../src/domain/webhooks/outbox.ts";
+import type {
+  Begun,
+  Destination,
+  Outbox,
+  WebhookEvent,
+} from "../../../src/domain/webhooks/outbox.ts";
 import type { Outcome } from "../../../src/domain/webhooks/outcome.ts";
 import type { WebhookEventName } from "../../../src/protocol/webhook.ts";
 import { specWith } from "../predictions/samples.ts";
@@ -21,7 +26,7 @@ export const happening = (
   sequence: number,
   at: number,
   outputs = 0,
-): Happening => ({
+): WebhookEvent => ({
   event,
   sequence,
   at,

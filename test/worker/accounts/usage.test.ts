@@ -37,7 +37,7 @@ async function ended(world: World, seconds: number, status: "succeeded" | "faile
       error: { source: "external", message: "boom", detail: null },
     }),
   });
-  return projectionMessage.parse(await (await objectOf(id)).project());
+  return projectionMessage.parse(await (await objectOf(id)).getRow());
 }
 
 const loseProjections = () =>

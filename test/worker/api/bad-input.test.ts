@@ -12,7 +12,7 @@ await client.post("/v1/models", { name: "empty" });
 
 afterEach(async () => {
   expect(await countRows(world.user_id)).toBe(0);
-  expect(await env.POOL.getByName(world.hardware).depth()).toMatchObject({ waiting: 0, free: 0 });
+  expect(await env.POOL.getByName(world.hardware).status()).toMatchObject({ waiting: 0, free: 0 });
 });
 
 const create = (body: unknown, headers?: Record<string, string>) =>

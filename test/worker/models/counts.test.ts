@@ -69,7 +69,7 @@ test("messages that come twice, late or before the row change nothing", async ()
   const world = await newWorld();
   const { id, channel } = await world.begun();
   const object = await objectOf(id);
-  const message = async () => projectionMessage.parse(await object.project());
+  const message = async () => projectionMessage.parse(await object.getRow());
   const started = await message();
   await channel.succeed("a");
   const ended = await message();

@@ -133,7 +133,7 @@ describe("by count", () => {
       for (let n = 0; n < times; n++) {
         const model = referenceOf(owner.models[at] ?? expect.fail());
         const { body } = await owner.client.create({ model, input: {} });
-        rows.push(projectionMessage.parse(await (await objectOf(body.id)).project()));
+        rows.push(projectionMessage.parse(await (await objectOf(body.id)).getRow()));
       }
       return rows;
     };

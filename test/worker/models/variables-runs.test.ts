@@ -38,7 +38,7 @@ describe("a runner is handed those that the version names and the model has", ()
     const runner = await world.runner();
     const polling = runner.take();
     const pool = env.POOL.getByName(world.hardware);
-    await eventually(async () => expect((await pool.depth()).free).toBe(1));
+    await eventually(async () => expect((await pool.status()).free).toBe(1));
     await world.waiting();
     expect(await polling).toMatchObject({ attempt: 1 });
     expect((await polling).variables).toEqual(BOTH);
@@ -224,7 +224,7 @@ describe("when no key opens them", () => {
     const first = await world.waiting();
     const second = await world.waiting();
     const pool = env.POOL.getByName(world.hardware);
-    await eventually(async () => expect((await pool.depth()).waiting).toBe(2));
+    await eventually(async () => expect((await pool.status()).waiting).toBe(2));
     await losesKeyOf(first);
     expect(await (await world.runner()).take()).toMatchObject({ prediction_id: second });
     await ended(world.client, first);

@@ -12,7 +12,7 @@ import { newWorld, type World } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-const depth = (world: World) => env.POOL.getByName(world.hardware).depth();
+const depth = (world: World) => env.POOL.getByName(world.hardware).status();
 const free = (world: World, count: number) =>
   eventually(async () => expect((await depth(world)).free).toBe(count));
 
@@ -43,7 +43,7 @@ async function pair() {
 async function hasRoom(world: World, runner: FakeRunner) {
   const polling = runner.claim();
   await free(world, 1);
-  await env.POOL.getByName(world.hardware).leave(runner.id, runner.session);
+  await env.POOL.getByName(world.hardware).removeRunner(runner.id, runner.session);
   expect(await polling).toEqual([]);
 }
 

@@ -21,7 +21,7 @@ async function unprojected() {
   const { id, channel } = await world.begun();
   const object = await objectOf(id);
   const message = async (): Promise<ProjectionMessage> =>
-    projectionMessage.parse(await object.project());
+    projectionMessage.parse(await object.getRow());
   return { world, id, channel, object, message };
 }
 

@@ -16,7 +16,7 @@ async function silent() {
   const polling = first.take();
   const free = (count: number) =>
     eventually(async () =>
-      expect((await env.POOL.getByName(world.hardware).depth()).free).toBe(count),
+      expect((await env.POOL.getByName(world.hardware).status()).free).toBe(count),
     );
   await free(1);
   const id = await world.waiting();

@@ -26,7 +26,7 @@ async function store({ client }: FakeRunner, job: Job, times: number): Promise<v
   const holder = { lease: job.lease, token_id: row?.id ?? "", token_known_at: Date.now() };
   await runInDurableObject(stub, async (object) => {
     for (let n = 0; n < times; n++)
-      if (typeof (await object.store(holder)) !== "object") throw new Error(`refused at ${n}`);
+      if (typeof (await object.beginWrite(holder)) !== "object") throw new Error(`refused at ${n}`);
   });
 }
 

@@ -1,7 +1,7 @@
 /** The readers of a stream: slow ones fall back to the log, heartbeats, limits. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { encodeEvent, HEARTBEAT } from "../../../src/lib/sse.ts";
-import type { Elsewhere, Encoded } from "../../../src/objects/prediction/log.ts";
+import type { EncodedEvents, StoredEvent } from "../../../src/objects/prediction/log.ts";
 import { Subscribers } from "../../../src/objects/prediction/subscribers.ts";
 import { EventReader } from "../support/events.ts";
 
@@ -21,7 +21,7 @@ class Log {
     },
   });
   pages = 0;
-  readonly #frames: (string | Elsewhere)[] = [];
+  readonly #frames: (string | StoredEvent)[] = [];
   readonly #values = new Map<string, ReadableStream<Uint8Array>>();
   #ended = false;
 
@@ -31,14 +31,14 @@ class Log {
     this.subscribers.publish(encoded(this.#frames.length, text));
   }
 
-  /** An event whose value lies elsewhere, or, without one, is gone. */
+  /** An event whose value is stored elsewhere; without a value it is missing. */
   appendStored(name: string, value?: ReadableStream<Uint8Array>): void {
     if (value) this.#values.set(name, value);
-    this.#frames.push({ last: this.#frames.length + 1, stored: { name, size: 1 } });
+    this.#frames.push({ id: this.#frames.length + 1, stored: { name, size: 1 } });
     this.subscribers.publish(undefined);
   }
 
-  #page(after: number): Encoded | Elsewhere | undefined {
+  #page(after: number): EncodedEvents | StoredEvent | undefined {
     const texts: string[] = [];
     for (const frame of this.#frames.slice(after, after + 3)) {
       if (typeof frame === "string") texts.push(frame);
@@ -53,7 +53,7 @@ class Log {
 
 const encoder = new TextEncoder();
 
-const encoded = (last: number, text: string): Encoded => ({
+const encoded = (last: number, text: string): EncodedEvents => ({
   last,
   bytes: encoder.encode(encodeEvent(last, "output", text)),
 });
@@ -152,7 +152,7 @@ test("a heartbeat comes every 15 s", async () => {
 
 test("the idle limit counts from the last event, and heartbeats are none", async () => {
   const log = new Log();
-  const reader = new EventReader(log.subscribers.subscribe(0, { idle: 40 }));
+  const reader = new EventReader(log.subscribers.subscribe(0, { idle_seconds: 40 }));
   const reading = reader.rest();
   await settled();
   await vi.advanceTimersByTimeAsync(30_000);
@@ -167,7 +167,7 @@ test("the idle limit counts from the last event, and heartbeats are none", async
 
 test("a stream that lasts for a time is closed then, between two events, and resumed", async () => {
   const log = new Log();
-  const reading = new EventReader(log.subscribers.subscribe(0, { lasts: 300 })).rest();
+  const reading = new EventReader(log.subscribers.subscribe(0, { lifetime_seconds: 300 })).rest();
   for (let n = 0; n < 29; n++) {
     await vi.advanceTimersByTimeAsync(10_000);
     log.append(`${n}`);
@@ -178,7 +178,9 @@ test("a stream that lasts for a time is closed then, between two events, and res
   log.append("end", true);
   const first = await reading;
   expect(first).toHaveLength(29);
-  const second = await new EventReader(log.subscribers.subscribe(29, { lasts: 300 })).rest();
+  const second = await new EventReader(
+    log.subscribers.subscribe(29, { lifetime_seconds: 300 }),
+  ).rest();
   expect(second).toMatchObject([{ data: "end" }]);
 });
 
@@ -276,7 +278,7 @@ test("a value that takes longer than the idle limit, but comes, is no silence", 
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();
   log.appendStored("v", readable);
-  const reading = new EventReader(log.subscribers.subscribe(0, { idle: 30 })).rest();
+  const reading = new EventReader(log.subscribers.subscribe(0, { idle_seconds: 30 })).rest();
   for (const piece of ['"a', "b", "c", 'd"']) {
     await writer.write(encoder.encode(piece));
     await vi.advanceTimersByTimeAsync(20_000);

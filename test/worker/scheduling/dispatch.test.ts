@@ -23,7 +23,7 @@ async function jobOf(world: World, id: string): Promise<WaitingJob> {
 
 const deliver = (...bodies: unknown[]) => deliverTo("dispatch", ...bodies);
 
-const depth = (world: World) => env.POOL.getByName(world.hardware).depth();
+const depth = (world: World) => env.POOL.getByName(world.hardware).status();
 
 test("a runner that waits gets the job at once, as attempt 1, without the queue", async () => {
   const world = await newWorld();

@@ -12,9 +12,9 @@ afterEach(startClock);
 
 const pool = (world: World) => env.POOL.getByName(world.hardware);
 const lineOf = (world: World, waiting: number) =>
-  eventually(async () => expect((await pool(world).depth()).waiting).toBe(waiting));
+  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
 const openPolls = (world: World, free: number) =>
-  eventually(async () => expect((await pool(world).depth()).free).toBe(free));
+  eventually(async () => expect((await pool(world).status()).free).toBe(free));
 
 /** Of the container that its user's runs of the model may share. */
 const containerKey = async (world: World) => (await world.begun()).job.keys.container;
@@ -70,7 +70,7 @@ test("a runner with room for many gets many, each once", async () => {
   while (got.length < 6)
     got.push(...(await one.claim({ free: 6 - got.length })).map((job) => job.prediction_id));
   expect(got.toSorted()).toEqual(ids.toSorted());
-  expect((await pool(world).depth()).waiting).toBe(0);
+  expect((await pool(world).status()).waiting).toBe(0);
 });
 
 test("what comes between two polls is held for the runner that is about to be back", async () => {

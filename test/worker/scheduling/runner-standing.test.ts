@@ -14,12 +14,12 @@ afterEach(startClock);
 
 const pool = (world: World) => env.POOL.getByName(world.hardware);
 const free = (world: World, count: number) =>
-  eventually(async () => expect((await pool(world).depth()).free).toBe(count));
+  eventually(async () => expect((await pool(world).status()).free).toBe(count));
 const waiting = (world: World, count: number) =>
-  eventually(async () => expect((await pool(world).depth()).waiting).toBe(count));
+  eventually(async () => expect((await pool(world).status()).waiting).toBe(count));
 
 /** Ends the open poll of a runner as its pool does after 30 s. */
-const leave = (world: World, { id, session }: FakeRunner) => pool(world).leave(id, session);
+const leave = (world: World, { id, session }: FakeRunner) => pool(world).removeRunner(id, session);
 
 describe("drained by its operator", () => {
   test("a runner that asks all the same is handed nothing, and work again when it is resumed", async () => {
@@ -94,7 +94,7 @@ test("a poll ends with the token that it came with", async () => {
   await env.DB.prepare("UPDATE runner_tokens SET revoked_at = 1").run();
   await runInDurableObject(pool(world), () => vi.advanceTimersByTimeAsync(10_100));
   expect(claimResponse.parse(await (await polling).json())).toEqual({ jobs: [] });
-  expect((await pool(world).depth()).free).toBe(0);
+  expect((await pool(world).status()).free).toBe(0);
 });
 
 describe("who is not heard of its jobs", () => {

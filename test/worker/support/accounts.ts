@@ -126,7 +126,7 @@ export async function settled(world: World, elsewhere: string) {
 
 /** As a runner that is told to stop. */
 export async function obey({ channel }: { channel: Channel }) {
-  expect(await channel.next()).toEqual({ type: "cancel", reason: "its account is removed" });
+  expect(await channel.next()).toEqual({ type: "cancel", reason: "its account is deleted" });
   await channel.report([], { status: "canceled", output: "none" });
 }
 

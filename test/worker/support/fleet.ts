@@ -41,7 +41,7 @@ export async function setAside(world: World): Promise<FakeRunner> {
     // Nobody else is there: it goes back into the line, and out of it again.
     await world.client.cancel(id);
     await eventually(async () =>
-      expect((await env.POOL.getByName(world.hardware).depth()).waiting).toBe(0),
+      expect((await env.POOL.getByName(world.hardware).status()).waiting).toBe(0),
     );
   }
   return idle;

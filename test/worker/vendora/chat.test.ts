@@ -104,7 +104,10 @@ describe("a plain one", () => {
     const { job, channel } = await fleet.work();
     leaving.abort();
     await expect(asked).rejects.toThrow();
-    expect(await channel.next()).toMatchObject({ type: "cancel", reason: "its caller has left" });
+    expect(await channel.next()).toMatchObject({
+      type: "cancel",
+      reason: "its caller has disconnected",
+    });
     await channel.report([], { status: "canceled", output: "none" });
     expect(await client.status(job.prediction_id)).toBe("canceled");
   });

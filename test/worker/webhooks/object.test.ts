@@ -151,7 +151,7 @@ describe("a prediction that could not be created", () => {
     const object = env.PREDICTION.get(newId.mock.results.at(-1)?.value);
     expect(await object.get()).toMatchObject({ terminal: true });
     await runDurableObjectAlarm(object);
-    expect(await object.ledger()).toEqual([]);
+    expect(await object.listDeliveries()).toEqual([]);
     await expectNoMoreThan(own, 0);
     await expectNoMoreThan(account, 0);
   });
@@ -173,11 +173,11 @@ describe("a prediction that could not be created", () => {
     expect(await channel.next()).toMatchObject({ type: "cancel" });
     await channel.output("a");
     await runDurableObjectAlarm(object);
-    expect(await object.ledger()).toEqual([]);
+    expect(await object.listDeliveries()).toEqual([]);
     await channel.report([], { status: "canceled", output: "none" });
     expect(await object.get()).toMatchObject({ terminal: true });
     await runDurableObjectAlarm(object);
-    expect(await object.ledger()).toEqual([]);
+    expect(await object.listDeliveries()).toEqual([]);
     await expectNoMoreThan(path, 0);
   });
 });

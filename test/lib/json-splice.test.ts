@@ -1,0 +1,43 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { arrayText, objectText, spliceArray, spliceObject } from "../../src/lib/json-splice.ts";
+
+const json = fc.jsonValue({ maxDepth: 2 });
+const names = fc.string({ minLength: 1 }).filter((name) => name !== "__proto__");
+
+test("an object and an array are those that their values would make", () => {
+  fc.assert(
+    fc.property(fc.dictionary(names, json), fc.dictionary(names, json), (members, further) => {
+      for (const name of Object.keys(further)) delete members[name];
+      const texts = Object.entries(further).map(([name, value]) => [name, JSON.stringify(value)]);
+      const spliced = objectText(members, Object.fromEntries(texts));
+      expect(JSON.parse(spliced)).toEqual(JSON.parse(JSON.stringify({ ...members, ...further })));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(json), (values) => {
+      const texts = values.map((value) => JSON.stringify(value));
+      expect(arrayText(texts)).toBe(JSON.stringify(values));
+      expect(spliceArray(texts)).toEqual([JSON.stringify(values)]);
+    }),
+  );
+});
+
+test("the values go in verbatim, in their order, and names are escaped", () => {
+  expect(objectText({ a: 1, b: undefined }, { 'c"': "[ 1.0 ]", d: "null" })).toBe(
+    '{"a":1,"c\\"":[ 1.0 ],"d":null}',
+  );
+  expect(objectText({}, {})).toBe("{}");
+});
+
+test("references stay between the texts around them", () => {
+  const [one, two] = [{ name: "one" }, { name: "two" }];
+  expect(spliceArray(["1", one, two, "2"])).toEqual(["[1,", one, ",", two, ",2]"]);
+  expect(spliceObject({ a: 1 }, { b: [one], c: spliceArray<typeof two>([two]) })).toEqual([
+    '{"a":1,"b":',
+    one,
+    ',"c":[',
+    two,
+    "]}",
+  ]);
+});
