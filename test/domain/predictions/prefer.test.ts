@@ -35,8 +35,8 @@ describe("what is understood", () => {
     ["=", undefined, false],
     ['"', undefined, false],
     ["waiting=10, cancelled", undefined, false],
-  ])("%j", (header, wait, cancel) => {
-    expect(parse(header)).toEqual({ cancel, ...(wait !== undefined && { wait }) });
+  ])("%j", (header, waitSeconds, cancel) => {
+    expect(parse(header)).toEqual({ cancel, ...(waitSeconds !== undefined && { waitSeconds }) });
   });
 
   test("without a default a bare wait asks for nothing", () => {

@@ -79,7 +79,7 @@ test("a pool that does not answer keeps the others' numbers from nobody", async 
   vi.spyOn(env.POOL, "getByName").mockImplementation((name) =>
     name === lost.hardware
       ? Object.assign(stubOf(name), {
-          depth: async () => {
+          status: async () => {
             throw new Error("gone");
           },
         })
