@@ -181,7 +181,7 @@ describe("the health of an endpoint", () => {
     await channel.report([], { status: "succeeded", output: "value" });
     const [event] = await settled(world.client, body.id, "pending");
     expect(event?.deliveries[0]?.attempts).toMatchObject([
-      { status: null, error: "the service could not put it together" },
+      { status: null, error: "the service could not prepare it" },
     ]);
     expect(await getEndpoint(world.client, id)).toMatchObject({ failing_since: null });
     expect(await received(path)).toEqual([]);

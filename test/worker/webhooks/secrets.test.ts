@@ -193,7 +193,7 @@ describe("of a prediction", () => {
     await channel.succeed("one");
     const [event] = await settled(client, id, "pending");
     expect(event?.deliveries[0]?.attempts).toMatchObject([
-      { status: null, error: "the service could not put it together" },
+      { status: null, error: "the service could not prepare it" },
     ]);
     expect(JSON.stringify(log.mock.calls)).toContain("SECRET_KEY");
     expect(JSON.stringify(log.mock.calls)).not.toContain(SECRET);

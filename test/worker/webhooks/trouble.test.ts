@@ -21,7 +21,7 @@ import {
 import { newWorld } from "../support/world.ts";
 
 const DOWN = new Error("it is down");
-const UNREADY = { status: null, error: "the service could not put it together" };
+const UNREADY = { status: null, error: "the service could not prepare it" };
 const { timeoutMs } = settings(env).webhooks;
 
 beforeEach(stopClock);
