@@ -1,6 +1,6 @@
 /**
- * The runner's life: sessions with the control plane one after the other, each with its poller
- * and its telemetry, the jobs across all of them, and at the end the drain.
+ * The life of the runner: one session with the control plane after another, each with a poller and
+ * telemetry; the jobs, which outlive sessions; and the drain at the end.
  */
 import { once } from "node:events";
 import { isOutdated, packageAddress } from "../../src/domain/runners/runner-version.ts";
@@ -37,27 +37,27 @@ export interface AgentOptions {
   controlPlane: ControlPlane;
   executor: Executor;
   log: Log;
-  /** Take nothing more, finish what runs, end. */
+  /** Claim no more jobs, finish the running ones, then end. */
   stop: AbortSignal;
-  /** End now. */
+  /** End immediately. */
   kill: AbortSignal;
 }
 
-/** What claim and telemetry take. */
+/** Limits of the claim and telemetry requests. */
 const MAX_WARM = 200;
 const MAX_IMAGES = 500;
 const MAX_RECEIPTS = 1_000;
-/** While the control plane is away there is nothing else to do. */
+/** Without the control plane there is nothing else to do. */
 const REGISTER_RETRY = { attempts: Number.POSITIVE_INFINITY, baseMs: 500, maxMs: 30_000 };
-/** A control plane that forgets every session at once must not be flooded. */
+/** Keeps a control plane that lost all its sessions from being flooded. */
 const REREGISTER_DELAY = { baseMs: 1_000, maxMs: 1_000 };
-/** For the release frames, and for the executor to let go. */
+/** Time for the release frames and for the executor to stop its containers. */
 const RELEASE_MS = 10_000;
 
 export class Agent {
   readonly #options: AgentOptions;
   readonly #slots: Slots;
-  /** Receipts of jobs, for the next claim. */
+  /** Receipts of jobs to acknowledge with the next claim. */
   readonly #receipts: string[] = [];
   #drained: Promise<void> | undefined;
 
@@ -66,7 +66,10 @@ export class Agent {
     this.#slots = new Slots(options.runner.slots);
   }
 
-  /** Resolves when the runner has stopped; rejects with the reason in words when it cannot go on. */
+  /**
+   * Resolves when the runner has stopped; rejects with a message for the operator if it cannot
+   * continue.
+   */
   async run(): Promise<void> {
     const { executor, stop, kill } = this.#options;
     await executor.open();
@@ -92,7 +95,7 @@ export class Agent {
         ...REGISTER_RETRY,
         signal: stop,
         onRetry: (error, delay) =>
-          log.warn("the control plane is away", {
+          log.warn("control plane unavailable", {
             error: messageOf(error),
             retry_ms: Math.round(delay),
           }),
@@ -105,17 +108,17 @@ export class Agent {
     }
   }
 
-  /** Says so when the deployment has another runner than this. */
+  /** Logs a warning if the deployment serves a newer runner. */
   #warnIfOutdated({ latest_version: latest }: SessionResponse): void {
     if (latest === undefined || !isOutdated(VERSION, latest)) return;
     const { controlPlane, log } = this.#options;
     const address = packageAddress(controlPlane.url, latest);
     log.warn(
-      `out of date: this runner is ${VERSION}, the deployment's is ${latest}. Update it with npm install --global "${address}", or start it with npx --yes "${address}"`,
+      `out of date: this runner is ${VERSION}, the deployment serves ${latest}. Update with npm install --global "${address}", or start it with npx --yes "${address}"`,
     );
   }
 
-  /** Works for one session; true when the control plane does not know it any more. */
+  /** Runs one session. @returns true if the control plane no longer knows it */
   async #runSession(session: SessionResponse): Promise<boolean> {
     const { runner, drainSeconds, log, stop, kill } = this.#options;
     const sessionEnd = new AbortController();
@@ -130,7 +133,7 @@ export class Agent {
     try {
       await Promise.race([polling, reporting]);
       log.info("draining", { running: this.#slots.ids.length });
-      // Before anything is handed back: it must not come here again.
+      // First, so that no released job is handed to this runner again.
       await telemetry.announce("draining");
       const deadline = AbortSignal.any([kill, AbortSignal.timeout(drainSeconds * 1000)]);
       await Promise.race([this.#drain(deadline), reporting]);
@@ -139,11 +142,11 @@ export class Agent {
     } catch (error) {
       switch (statusOf(error)) {
         case 404:
-          log.warn("the control plane does not know this session: registering again");
+          log.warn("session unknown to the control plane, registering again");
           return true;
         case 409:
           log.warn(
-            `another process runs under the name ${runner.name}: this one finishes its work and ends`,
+            `another process runs under the name ${runner.name}; finishing the running jobs, then exiting`,
           );
           return false;
         default:
@@ -205,7 +208,7 @@ export class Agent {
       onAnswer: ({ draining }) => {
         if (draining === paused) return;
         paused = draining;
-        log.info(draining ? "asked to take no more work" : "taking work again");
+        log.info(draining ? "paused by the control plane" : "resumed by the control plane");
         if (!draining) return poller.resume();
         poller.pause();
         void telemetry.announce("draining");
@@ -220,7 +223,7 @@ export class Agent {
     return this.#drained;
   }
 
-  /** Hands back what has not begun and waits for the rest, at most until the deadline. */
+  /** Releases the jobs that have not started and waits for the others until the deadline. */
   async #finishJobs(deadline: AbortSignal): Promise<void> {
     const reason = "the runner is shutting down";
     this.#slots.drain(reason);
@@ -237,17 +240,17 @@ export class Agent {
 
 const distinct = (texts: string[]): string[] => [...new Set(texts)];
 
-/** What the operator is to do about a control plane that will not have this runner. */
+/** Explains to the operator why the control plane rejects this runner. */
 function explainRefusal(error: unknown): unknown {
   if (!(error instanceof ControlPlaneError)) return error;
   const reason = {
-    401: "the control plane does not accept the runner token",
-    403: "the runner token may not do this",
-    404: "nothing here for this runner (is the address right, does the hardware class exist?)",
-    426: "this runner does not fit the deployment",
+    401: "the control plane rejected the runner token",
+    403: "the runner token has no permission for this",
+    404: "not found (check the URL and that the hardware class exists)",
+    426: "this runner's version does not match the deployment",
   }[error.status ?? 0];
   const self = `auspex-runner ${VERSION}, protocol ${RUNNER_PROTOCOL}`;
   return new RegistrationRefused(
-    `${reason ?? `the control plane refuses ${self}`}: ${error.message}`,
+    `${reason ?? `the control plane rejected ${self}`}: ${error.message}`,
   );
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line of the runner: reads what is asked for and wires it. */
+/** The `auspex-runner` command line. */
 import { parseArgs } from "node:util";
 import { Agent } from "./agent.ts";
 import { checkMachine, formatFindings } from "./check/check.ts";
@@ -35,12 +35,12 @@ async function main(): Promise<number> {
     case "check":
       return check(readSettings(values, process.env), values.json === true);
     case "digest":
-      if (argument === undefined) throw new SettingsError("digest: which folder?");
+      if (argument === undefined) throw new SettingsError("digest needs a folder");
       return print(await folderDigest(argument));
     case "upload":
       return upload(await readUploadOptions(argument, values, process.env), process.env);
     default:
-      throw new SettingsError(`${command}: no such command; see --help`);
+      throw new SettingsError(`unknown command ${command}; see --help`);
   }
 }
 
@@ -96,7 +96,7 @@ async function run(config: Settings): Promise<number> {
   }
 }
 
-/** The first signal drains, the second ends it now, the third does not ask. */
+/** The first signal drains the runner, the second ends it, the third exits at once. */
 function signals(): { stop: AbortSignal; kill: AbortSignal } {
   const [stop, kill] = [new AbortController(), new AbortController()];
   const onSignal = () => {
@@ -110,7 +110,10 @@ function signals(): { stop: AbortSignal; kill: AbortSignal } {
 
 const PARENT_CHECK_MS = 500;
 
-/** A signal to npx ends the shell between it and us, and does not get here: its end is noticed. */
+/**
+ * A signal to npx ends the shell between npx and this process without reaching this process, so
+ * watch for the shell's end.
+ */
 function whenNpxEnds(end: () => void): void {
   if (process.env.npm_lifecycle_event !== "npx") return;
   const shell = process.ppid;
@@ -138,5 +141,5 @@ function fail(error: unknown): number {
   return error instanceof SettingsError ? 2 : 1;
 }
 
-// Not by itself: a container that did not let go in time must not hold the process.
+// Exit explicitly: a container that has not ended in time must not keep the process alive.
 process.exit(await main().catch(fail));

@@ -38,7 +38,7 @@ it("a runner is added with a token of its own, works, is drained, works again, a
 
   await card.getByRole("button", { name: `Drain ${runner.name}` }).click();
   await page.getByText("is draining").waitFor();
-  await runner.says(/asked to take no more work/);
+  await runner.says(/paused by the control plane/);
   await card.getByText("draining", { exact: true }).waitFor();
   await visitor.look();
   runner.open("gated", "open");

@@ -42,7 +42,7 @@ it("takes no more work while an operator drains it, and takes it again", {
   const order = (verb: string) =>
     world.operator.fetch("POST", `/operator/runners/${state?.id}/${verb}`);
   expect((await order("drain")).status).toBe(200);
-  await first.says(/asked to take no more work/);
+  await first.says(/paused by the control plane/);
   const second = await world.runner("second");
   await endOf(world, await world.create("hello", {}), "succeeded");
   expect(first.processes()).toEqual([]);

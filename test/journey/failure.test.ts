@@ -52,7 +52,7 @@ it("tells the last words of a container that crashes, and has a new one for the 
 
 it.for([
   ["wrong id", "another prediction's state"],
-  ["garbage", "something that is not the state of a prediction"],
+  ["garbage", "something other than the state of a prediction"],
   ["huge", "larger than the limit of 16777216 bytes"],
 ])("does not believe a container that lies: %s", async ([lie, words]) => {
   const { error, output } = await endOf(world, await world.create("liar", { lie }), "failed");

@@ -104,7 +104,7 @@ it("is cancelled while its channel is broken, as soon as the runner is back", as
   expect(await world.get(watch.id)).toMatchObject({ status: "started" });
   cable.heal();
   await endOf(world, watch, "canceled");
-  expect(runner.lines.join("\n")).toContain("cancel asked for");
+  expect(runner.lines.join("\n")).toContain("cancel requested");
 });
 
 it("is cancelled while its channel is broken for good, and not run again", async () => {

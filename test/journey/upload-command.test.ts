@@ -236,7 +236,10 @@ describe.concurrent("auspex-runner upload", () => {
     const desk = await Desk.open("weights.bin", randomBytes(SIZE));
     const { id } = await desk.breakOff("SIGKILL", { of: 3, arrived: [1] });
     const { code, out, err } = await desk.run();
-    expect([code, err]).toEqual([0, expect.stringContaining("Going on: 1 of 3 parts are there")]);
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining("Resuming: 1 of 3 parts are uploaded"),
+    ]);
     expect(desk.sent.sort()).toEqual([2, 3]);
     expect((await expectStored(desk, out)).id).toBe(id);
     desk.close();
@@ -246,7 +249,7 @@ describe.concurrent("auspex-runner upload", () => {
     const desk = await Desk.open("weights.bin");
     const { id, code, out, err } = await desk.breakOff("SIGINT", NOTHING);
     expect([code, out]).toEqual([130, ""]);
-    expect(err).toContain("Interrupted. Run the same command again: it goes on from here.");
+    expect(err).toContain("Interrupted. Run the same command again to resume.");
     const again = await desk.run(["-q"]);
     expect([again.code, again.err]).toEqual([0, ""]);
     expect((await expectStored(desk, again.out)).id).toBe(id);
@@ -281,7 +284,7 @@ describe.concurrent("auspex-runner upload", () => {
     const { code, out, err } = await desk.run();
     expect([code, out]).toEqual([1, ""]);
     expect(err).toBe(
-      "auspex-runner: part 1 of 1: The address has expired.\nRun the same command again: it begins anew.\n",
+      "auspex-runner: part 1 of 1: The address has expired.\nRun the same command again to start over.\n",
     );
     expect(desk.notes).toEqual([]);
     desk.close();
@@ -317,7 +320,7 @@ describe.concurrent("auspex-runner upload", () => {
     truncateSync(desk.file, 2e12);
     const { code, out, err } = await desk.run();
     expect([code, out, desk.sent]).toEqual([1, "", []]);
-    expect(err).toMatch(/huge\.bin \(2\.0 TB\) is not taken: .*size.* 996147200000\n.*split/);
+    expect(err).toMatch(/huge\.bin \(2\.0 TB\) was rejected: .*size.* 996147200000\nSplit/);
     desk.close();
   });
 

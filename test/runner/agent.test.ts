@@ -114,9 +114,9 @@ test("killed, it ends what runs", async () => {
 });
 
 test.each([
-  [401, "does not accept the runner token"],
-  [403, "may not do this"],
-  [426, "does not fit"],
+  [401, "the control plane rejected the runner token"],
+  [403, "the runner token has no permission for this"],
+  [426, "this runner's version does not match the deployment"],
 ])("HTTP %i at the registration ends it in words", async (status, words) => {
   plane.endpoints.set("/v1/runner/sessions", () => ({ status }));
   await expect(agent(async () => DONE).run).rejects.toThrow(words);

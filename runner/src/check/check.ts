@@ -1,4 +1,4 @@
-/** `auspex-runner check`: looks at the box and says in words what is wrong and what to do. */
+/** `auspex-runner check`: examines this machine, and says what is wrong and how to fix it. */
 import { existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { z } from "zod";
@@ -8,9 +8,9 @@ import type { Settings } from "../settings/read-settings.ts";
 import type { Finding } from "./finding.ts";
 import { gpuDevice, parseGpus, queryGpus } from "./hardware.ts";
 
-/** An image with its weights is seldom smaller. */
+/** Images with weights are rarely smaller. */
 const MIN_DISK_GB = 20;
-/** Beyond this, signed addresses and certificates begin to fail. */
+/** Beyond this, signed URLs and certificates start to fail. */
 const MAX_SKEW_MS = 5_000;
 const PROBE_TIMEOUT_MS = 10_000;
 
@@ -32,7 +32,7 @@ export async function checkMachine(
 
 export function checkNode(version: string): Finding {
   const ok = Number.parseInt(version, 10) >= 22;
-  const advice = ok ? undefined : "install Node 22 or later";
+  const advice = ok ? undefined : "install Node.js 22 or later";
   return { ok, name: "node", detail: version, advice };
 }
 
@@ -45,7 +45,7 @@ async function findGpus(): Promise<{ finding: Finding; count: number }> {
   } catch (error) {
     const device = gpuDevice();
     if (!device) return { finding: { ok: true, name, detail: "none" }, count: 0 };
-    const detail = `${device} is there, but nvidia-smi does not answer: ${messageOf(error)}`;
+    const detail = `${device} exists, but nvidia-smi does not respond: ${messageOf(error)}`;
     const advice =
       "install or reload the NVIDIA driver; after a driver update, restart the machine";
     return { finding: { ok: false, name, detail, advice }, count: 0 };
@@ -57,12 +57,12 @@ async function checkDisk(folder: string): Promise<Finding> {
   const free = Math.floor((bavail * bsize) / 1024 ** 3);
   const detail = `${free} GB free at ${folder}`;
   if (free >= MIN_DISK_GB) return { ok: true, name: "disk", detail };
-  return { ok: free > 0, name: "disk", detail, advice: "make room: images of models are large" };
+  return { ok: free > 0, name: "disk", detail, advice: "free disk space: model images are large" };
 }
 
 /**
- * Asks for the class of machines that this one is to serve: 401 and 403 speak of the token, and
- * the Date header is the other side's clock.
+ * Requests this machine's hardware class: 401 and 403 are about the token, and the Date header is
+ * the server's clock.
  */
 export async function checkControlPlane(
   { url, token, hardware }: Pick<Settings, "url" | "token" | "hardware">,
@@ -84,12 +84,15 @@ export async function checkControlPlane(
       checkClock(response.headers.get("date"), (sentAt + Date.now()) / 2),
     ];
   } catch (error) {
-    const advice = "check the address, DNS, and that this machine may call out by HTTPS";
+    const advice = "check the URL, DNS, and that this machine can make outbound HTTPS requests";
     return [{ ok: false, name: "control plane", detail: `${url}: ${messageOf(error)}`, advice }];
   }
 }
 
-/** Ours is JSON, also where there is no such class of machines, which is no fault of the address. */
+/**
+ * Whether the answer is not from an Auspex deployment, which always answers with JSON, also for an
+ * unknown hardware class.
+ */
 function isForeignService({ status, headers }: Response): boolean {
   if (status >= 300 && status < 400) return true;
   return (status === 200 || status === 404) && !headers.get("content-type")?.includes("json");
@@ -99,20 +102,25 @@ function checkAnswer(url: string, response: Response, detail: string): Finding {
   const name = "control plane";
   const { status } = response;
   if (status >= 500) {
-    const advice = "the deployment has trouble of its own: see its logs";
-    return { ok: false, name, detail: `${url} answers ${status}: ${detail}`, advice };
+    const advice = "the deployment has an internal error: see its logs";
+    return { ok: false, name, detail: `${url} responded with ${status}: ${detail}`, advice };
   }
   if (isForeignService(response)) {
-    const advice = "the address is that of the deployment, without a path";
-    return { ok: false, name, detail: `${url} is no Auspex: it answers ${status}`, advice };
+    const advice = "use the URL of the deployment, without a path";
+    return {
+      ok: false,
+      name,
+      detail: `${url} is not an Auspex deployment: it responded with ${status}`,
+      advice,
+    };
   }
   const { protocol, hostname } = new URL(url);
   const plain = protocol === "http:" && !["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-  const advice = plain ? "use https: the token travels in the clear" : undefined;
-  return { ok: true, name, detail: `${url} answers`, advice };
+  const advice = plain ? "use https: the token is sent unencrypted" : undefined;
+  return { ok: true, name, detail: `${url} is reachable`, advice };
 }
 
-/** The token, and the class of machines when it may be served with that. */
+/** Checks the token, and the hardware class if the token is valid. */
 function checkService(
   status: number,
   text: string,
@@ -125,14 +133,22 @@ function checkService(
     case 200:
       return [token, checkHardware(served.parse(JSON.parse(text)), hardware, gpus)];
     case 401:
-      return [{ ...token, ok: false, detail, advice: "make a runner token on the deployment" }];
+      return [
+        {
+          ...token,
+          ok: false,
+          detail,
+          advice: "create a runner token in the deployment's dashboard",
+        },
+      ];
     case 403: {
       const advice =
-        "name a class that the token serves (--hardware), or make a token for this one";
+        "use a class that the token covers (--hardware), or create a token for this one";
       return [token, { ok: false, name, detail, advice }];
     }
     case 404: {
-      const advice = "name a class of the deployment (--hardware), or add it at /fleet/hardware";
+      const advice =
+        "use a class of the deployment (--hardware), or add this one at /fleet/hardware";
       return [token, { ok: false, name, detail, advice }];
     }
     default:
@@ -142,7 +158,7 @@ function checkService(
 
 const served = z.object({ name: z.string(), gpus: z.number() });
 
-/** A warning only: other GPUs than NVIDIA's are not seen from here. */
+/** Only a warning: GPUs of other vendors than NVIDIA are not detected. */
 function checkHardware(
   { name: called, gpus: due }: z.infer<typeof served>,
   hardware: string,
@@ -153,20 +169,21 @@ function checkHardware(
   if (gpus >= due) return found;
   return {
     ...found,
-    detail: `a machine of ${hardware} has ${count(due)}, and this one shows ${gpus === 0 ? "none" : gpus}`,
+    detail: `${hardware} machines have ${count(due)}, and this one has ${gpus === 0 ? "none" : gpus}`,
     advice:
-      "runs that need a GPU would come here and fail: serve another class (--hardware), or mend what is said of gpu",
+      "predictions that need a GPU would fail here: use another class (--hardware), or fix the gpu finding",
   };
 }
 
 const count = (gpus: number) => (gpus === 1 ? "1 GPU" : `${gpus} GPUs`);
 
-/** The header has whole seconds: what it says is half a second old on average. */
+/** The header has whole seconds, so it is half a second old on average. */
 export function checkClock(date: string | null, now: number): Finding {
   const skew = date === null ? Number.NaN : now - (Date.parse(date) + 500);
-  if (Number.isNaN(skew)) return { ok: true, name: "clock", detail: "the answer carries no date" };
+  if (Number.isNaN(skew))
+    return { ok: true, name: "clock", detail: "the response has no Date header" };
   const detail = `${(Math.abs(skew) / 1000).toFixed(1)} s ${skew > 0 ? "ahead" : "behind"}`;
-  const advice = "turn on time synchronisation (timedatectl set-ntp true)";
+  const advice = "enable time synchronization (timedatectl set-ntp true)";
   return {
     ok: true,
     name: "clock",
@@ -175,7 +192,7 @@ export function checkClock(date: string | null, now: number): Finding {
   };
 }
 
-/** One line a finding, and below it what to do. */
+/** One line per finding, followed by its advice. */
 export function formatFindings(findings: Finding[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   return findings

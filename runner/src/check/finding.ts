@@ -1,9 +1,9 @@
-/** One thing that `auspex-runner check` has looked at. */
+/** One result of `auspex-runner check`. */
 export interface Finding {
   ok: boolean;
   name: string;
-  /** What is the case. */
+  /** What was found. */
   detail: string;
-  /** What to do about it. With `ok`, the finding is a warning. */
+  /** How to fix it. If `ok` is true, the finding is a warning. */
   advice?: string;
 }

@@ -1,4 +1,4 @@
-/** What this machine is: cores and memory from the system, GPUs from nvidia-smi where it is. */
+/** The machine's hardware: cores and memory from the system, GPUs from nvidia-smi if present. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import os from "node:os";
@@ -6,13 +6,13 @@ import { promisify } from "node:util";
 import type { Load, Machine } from "../../../src/protocol/runner.ts";
 
 const run = promisify(execFile);
-/** With a GPU that has fallen off the bus nvidia-smi hangs for minutes. */
+/** nvidia-smi hangs for minutes if a GPU has fallen off the bus. */
 const NVIDIA_SMI_TIMEOUT_MS = 5_000;
 
 export type Gpu = Machine["gpus"][number];
 export type GpuLoad = NonNullable<Load["gpus"]>[number];
 
-/** What a driver has made of one; undefined where there is none, or no driver. */
+/** The device file of a GPU; undefined without a GPU or driver. */
 export const gpuDevice = (): string | undefined =>
   ["/dev/nvidia0", "/dev/nvidiactl", "/dev/dxg"].find(existsSync);
 
@@ -24,7 +24,7 @@ export async function readMachine(): Promise<Machine> {
   };
 }
 
-/** `withGpus` is false where there are none: no process is started in vain. */
+/** `withGpus` is false on machines without GPUs, to save starting nvidia-smi. */
 export async function readLoad(withGpus: boolean): Promise<Load> {
   const load = {
     cpu: os.loadavg()[0] ?? 0,
@@ -35,7 +35,7 @@ export async function readLoad(withGpus: boolean): Promise<Load> {
   return { ...load, gpus: parseGpuLoads(csv) };
 }
 
-/** One line a GPU; rejects when there is no driver or it does not answer. */
+/** One line per GPU; rejects if there is no driver or it does not respond. */
 export async function queryGpus(fields: string): Promise<string> {
   const { stdout } = await run(
     "nvidia-smi",
@@ -52,7 +52,7 @@ export const parseGpus = (csv: string): Gpu[] =>
     memory_gb: mibToGb(amount(memory)),
   }));
 
-/** Lines of `percent, MiB`; `used` is a share, from 0 to 1. */
+/** Lines of `percent, MiB`; `used` is a fraction from 0 to 1. */
 export const parseGpuLoads = (csv: string): GpuLoad[] =>
   rows(csv).map(([used, memory]) => ({
     used: amount(used) / 100,
@@ -65,7 +65,7 @@ const rows = (csv: string) =>
     .filter((line) => line.trim() !== "")
     .map((line) => line.split(",").map((cell) => cell.trim()));
 
-/** Some cards answer `[N/A]` or `[Not Supported]`. */
+/** Some cards report `[N/A]` or `[Not Supported]`. */
 const amount = (cell = "") => Number.parseFloat(cell) || 0;
 
 const mibToGb = (mib: number) => toGb(mib * 1024 ** 2);

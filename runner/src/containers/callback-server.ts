@@ -1,6 +1,5 @@
 /**
- * What containers reach of the runner: one HTTP server, and on it one unguessable path for each
- * thing that one of them may do. Nobody finds a path that was not given to it.
+ * The HTTP server that containers call: an unguessable path for each thing that a container may do.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -9,17 +8,21 @@ import { Socket } from "node:net";
 import { internal } from "./failure.ts";
 
 /**
- * A container keeps a connection or two for each of its runs. All of the process engine come from
- * one address; in Docker each has its own, and what it takes there leaves enough for the others.
+ * A container keeps a connection or two per run. All containers of the process engine share one
+ * address; in Docker each has its own, and the limit per address leaves enough connections for the
+ * others.
  */
 const LIMITS = { connections: 4_096, perAddress: 512 };
-/** A container that dribbles its headers is cut off; how long a body may take, its handler says. */
+/**
+ * A container that sends its headers too slowly is disconnected. The limit for a body is up to the
+ * handler.
+ */
 const HEADERS_TIMEOUT_MS = 60_000;
 const PATH = /^\/([\w-]{24})(\/.*)?$/;
 
 /**
- * Answers one request. `rest` is what follows the path that was given out, from its slash on;
- * what it throws ends the connection.
+ * Handles one request. `rest` is what follows the assigned path, starting with a slash. If it
+ * throws, the connection is closed.
  */
 export type Handler = (
   request: IncomingMessage,
@@ -27,11 +30,11 @@ export type Handler = (
   rest: string,
 ) => Promise<void>;
 
-/** Answers one CONNECT, whose connection is a tunnel's then, or nobody's. */
+/** Handles one CONNECT request and takes over its socket. */
 export type TunnelHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
 
 export interface Endpoint {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string;
   close(): void;
 }
@@ -72,29 +75,30 @@ export class CallbackServer {
     this.#server.listen(0, host);
     await once(this.#server, "listening");
     const address = this.#server.address();
-    if (address === null || typeof address === "string") throw internal("no port to listen on");
+    if (address === null || typeof address === "string")
+      throw internal("the callback server has no port");
     return address.port;
   }
 
-  /** Tells how containers reach the server: only the engine knows. */
+  /** Sets the URL by which containers reach the server, which only the engine knows. */
   setBaseUrl(base: URL): void {
     this.#base = base;
   }
 
   open(handler: Handler): Endpoint {
-    if (!this.#base) throw internal("the door for containers is not open");
+    if (!this.#base) throw internal("the callback server is not open");
     const name = randomBytes(18).toString("base64url");
     this.#handlers.set(name, handler);
     return { url: new URL(name, this.#base).href, close: () => this.#handlers.delete(name) };
   }
 
-  /** Its URL is a proxy's, for the one that it is given to. */
+  /** Opens a proxy URL for one container. */
   openTunnel(handler: TunnelHandler): Endpoint {
-    if (!this.#base) throw internal("the door for containers is not open");
+    if (!this.#base) throw internal("the callback server is not open");
     const name = randomBytes(18).toString("base64url");
     this.#tunnels.set(name, handler);
     const url = new URL(this.#base);
-    // Some programs take no name without a password.
+    // Some programs reject a user name without a password.
     [url.username, url.password] = [name, "x"];
     return { url: url.href.replace(/\/$/, ""), close: () => this.#tunnels.delete(name) };
   }
@@ -120,7 +124,9 @@ function proxyUser(authorization = ""): string {
   return Buffer.from(encoded, "base64").toString().split(":")[0] ?? "";
 }
 
-/** Not read, so that nobody can keep the runner busy: the connection is of no more use. */
+/**
+ * Closes the connection without reading the body, so that a container cannot keep the runner busy.
+ */
 export function refuse(request: IncomingMessage, response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: "close" }).end(() => request.destroy());
 }

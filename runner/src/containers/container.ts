@@ -1,8 +1,8 @@
 /**
- * One container, from its pull to its end, and who is using it:
+ * One container, from its pull to its end, and its users:
  *
- * starting → ready → ended. While it is ready it is joined and left; it stops when it has stood
- * idle for its time, when it is retired and the last run has left, or when it is told to.
+ * starting → ready → ended. Runs join and leave it while it is ready. It stops when it has been
+ * idle for its idle time, when it is retired and its last run has left, or on request.
  */
 import { randomBytes } from "node:crypto";
 import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
@@ -24,20 +24,22 @@ import type { Endpoint } from "./callback-server.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
 
-/** So many failed runs in a row are the container's fault rather than their inputs'. */
+/** After this many failed runs in a row the container is to blame rather than the inputs. */
 const MAX_FAILED_RUNS = 3;
 
-/** Characters that are kept for those who join while it starts. */
+/** Characters of setup logs kept for runs that join while it starts. */
 const MAX_SETUP_LOG_CHARS = 100_000;
 
-/** After that the kill itself has failed; the container keeps its room until it is seen to end. */
+/**
+ * After this the kill has failed; the container counts against the pool until it is seen to end.
+ */
 const KILL_TIMEOUT_MS = 10_000;
 
 /** What jobs must have in common to share a container. */
 export interface Specification {
-  /** Of all that follows. */
+  /** A hash of all fields below. */
   key: string;
-  /** The control plane's: whose runs it is for. */
+  /** `keys.container` of its jobs: whose runs may share it. */
   warmKey: string;
   model: Job["model"];
   image: Image;
@@ -60,9 +62,9 @@ type Listener = (progress: SetupProgress) => void;
 
 export class Container {
   readonly reference: string;
-  /** Resolved when it is gone; never rejects. */
+  /** Resolves when the container has ended; never rejects. */
   readonly ended: Promise<void>;
-  /** Where it puts its files. */
+  /** Receives the files that the container uploads. */
   readonly files: OutputServer;
   readonly #specification: Specification;
   readonly #parts: ContainerParts;
@@ -70,7 +72,7 @@ export class Container {
   readonly #ready = Promise.withResolvers<Session>();
   readonly #exit = new AbortController();
   readonly #halt = new AbortController();
-  /** Its way out, where its version lists hosts. */
+  /** Its proxy, if its version limits egress to listed hosts. */
   #tunnel: Endpoint | undefined;
   #running: RunningContainer | undefined;
   #session: Session | undefined;
@@ -78,14 +80,16 @@ export class Container {
   #phase: SetupProgress | undefined;
   #imageBytes: number | undefined;
   #users = 0;
-  /** Whether runs have overlapped since it was last unused: then its logs are nobody's alone. */
+  /**
+   * Whether runs have overlapped since it was last unused; if so, its logs belong to no single run.
+   */
   #shared = false;
   #joins = 0;
   #failures = 0;
-  /** Failed runs of which it may be dying. */
+  /** Failed runs after which it may be dying. */
   #pendingVerdicts = 0;
   #retired = false;
-  /** Why it is to be killed when its last run has left. */
+  /** Set if it is to be killed once its last run has left. */
   #killReason: Failure | undefined;
   #stopping: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -95,7 +99,7 @@ export class Container {
     this.#parts = parts;
     this.reference = referenceOf(specification.image);
     this.files = parts.outputs.createServer();
-    // A start that fails when nobody waits for it any more is logged where it fails.
+    // A start that fails while nobody waits for it is logged where it fails.
     this.#ready.promise.catch(() => {});
     this.ended = this.#lifecycle();
   }
@@ -114,7 +118,7 @@ export class Container {
     return `${owner}/${name}:${version_number}`;
   }
 
-  /** Known once it is pulled. */
+  /** Known after the pull. */
   get imageBytes(): number | undefined {
     return this.#imageBytes;
   }
@@ -127,7 +131,7 @@ export class Container {
     return this.#pendingVerdicts === 0 && this.#mayHaveRoom;
   }
 
-  /** Soon to be known. */
+  /** Whether it may have room, which will be known shortly. */
   get isSuspect(): boolean {
     return this.#pendingVerdicts > 0 && this.#mayHaveRoom;
   }
@@ -136,7 +140,7 @@ export class Container {
     return !this.#retired && this.#users < this.#specification.maxConcurrency;
   }
 
-  /** Whether it has had other runs than the one that is in it. */
+  /** Whether other runs have used it before the current one. */
   get hasRunBefore(): boolean {
     return this.#joins > 1;
   }
@@ -153,7 +157,7 @@ export class Container {
     this.#joins += 1;
   }
 
-  /** Resolves when it is known whether it gets other runs. */
+  /** Resolves when it is known whether the container takes other runs. */
   async leave(idleSeconds: number, outcome?: Outcome): Promise<void> {
     this.#countOut(idleSeconds, outcome);
     if (!outcome?.verdict) return;
@@ -178,7 +182,7 @@ export class Container {
     else void this.stop();
   }
 
-  /** Reports how far it is, and what has been missed, until it is ready. */
+  /** Reports the progress so far and from now on, until it is ready. */
   async session(listener: Listener, stop: AbortSignal): Promise<Session> {
     if (this.#session) {
       listener({ phase: "ready" });
@@ -194,25 +198,25 @@ export class Container {
     }
   }
 
-  /** Opens a file in it. */
+  /** Opens a file of the container. */
   async read(path: string): Promise<ContainerFile> {
     if (this.#alive) return this.#alive.read(path);
     throw external(`the container ended before its file ${path} was read`);
   }
 
-  /** Politely first. Resolves when it is gone, or will not go. */
+  /** Asks it to stop, then kills it. Resolves when it has ended, or will not end. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
-  /** At once; runs in it end with this reason. Resolves when it is gone, or will not go. */
+  /** Kills it; its runs fail with this reason. Resolves when it has ended, or will not end. */
   async kill(reason: Failure): Promise<void> {
     this.#retire(reason);
     await this.#killRunning();
   }
 
-  /** Kills it for one of its runs: once that is alone in it. Until then it gets no other. */
+  /** Kills it once the calling run is alone in it. Until then it gets no new runs. */
   async killOnceUnused(reason: Failure): Promise<void> {
     if (this.#users === 1) return this.kill(reason);
     this.#retired = true;
@@ -268,7 +272,7 @@ export class Container {
     const connection = { address: running.address, token, maxConcurrency, ended, follow };
     const report = (logs: string) => this.#reportSetup({ phase: "starting", logs });
     const session = await server.connect(connection, report, signal);
-    // The first run did not print it either.
+    // The setup output is not the first run's either.
     running.clearLogs();
     return session;
   }
@@ -286,13 +290,13 @@ export class Container {
     for (const listener of this.#listeners) listener(progress);
   }
 
-  /** Why its runs ended: because somebody ended it, or by itself. */
+  /** Why its runs ended: because the runner stopped it, or because it exited. */
   #exitReason({ description, logs, reason }: Exit): unknown {
     if (this.#halt.signal.aborted) return this.#halt.signal.reason;
     if (reason) return reason;
     const message = `the container ${description}`;
     if (!this.#session) return external(message, { setupLogs: logs });
-    // What other people's runs have printed is not for this one's error.
+    // Output of overlapping runs must not appear in this run's error.
     const showLogs = logs !== "" && !this.#shared;
     return external(showLogs ? `${message}:\n${logs}` : message);
   }
@@ -304,7 +308,7 @@ export class Container {
   }
 
   async #stop(): Promise<void> {
-    this.#retire(internal("the runner has stopped the container"));
+    this.#retire(internal("the runner stopped the container"));
     if (!this.#session || !this.#alive) return this.#killRunning();
     const { stopGraceMs } = this.#parts.timing;
     await this.#session.shutdown();
@@ -318,7 +322,7 @@ export class Container {
     return this.#exit.signal.aborted ? undefined : this.#running;
   }
 
-  /** One that is still to be started is ended by the signal, and one that is gone needs no more. */
+  /** A container that has not started is ended by the signal. */
   #killRunning(): Promise<void> {
     return this.#waitForEnd(this.#alive?.kill() ?? this.ended, KILL_TIMEOUT_MS);
   }
@@ -327,7 +331,7 @@ export class Container {
     const logFailure = (cause: unknown) => asFailure(cause, this.#parts.log);
     const hasEnded = await settlesWithin(ending, timeoutMs).catch(logFailure);
     if (hasEnded !== true) {
-      this.#parts.log.error("a container does not end", { image: this.reference });
+      this.#parts.log.error("container does not end", { image: this.reference });
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Puts the lower half of the runner together: engine, receiver, interfaces, pool. */
+/** Creates the executor: engine, callback server, interfaces, files and container pool. */
 import { join } from "node:path";
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 import type { FileStore } from "../control-plane/client.ts";
@@ -19,17 +19,17 @@ import { ContainerPool } from "./pool.ts";
 import { runJob } from "./run-job.ts";
 import { type TunnelOptions, Tunnels } from "./tunnels.ts";
 
-/** Between two looks at the images on the box, ms; a new one is also looked for after its run. */
+/** How often the images on this machine are listed, besides after the first run of an image. */
 const IMAGES_INTERVAL_MS = 60_000;
 
 export interface ExecutorOptions {
-  /** The runner's name: what its containers are labelled with, and swept by. */
+  /** The runner's name: the label of its containers, by which a later process finds them. */
   name: string;
   slots: number;
-  /** At a time; as many as slots when absent. */
+  /** How many containers at a time; as many as slots by default. */
   containers?: number;
   engine: EngineOptions;
-  /** Where files come from and go to. */
+  /** The source of input files and the destination of output files. */
   controlPlane: FileStore;
   files: FileOptions;
   log: Log;
@@ -64,7 +64,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     try {
       images = await engine.images();
     } catch (error) {
-      log.warn("the images on this machine cannot be listed", { error: String(error) });
+      log.warn("could not list the images on this machine", { error: String(error) });
     }
   };
 

@@ -1,19 +1,19 @@
 /**
- * Why a run did not come to a result, and whose doing that is; ends up as the finish's error, which
- * callers read. So its message is about what they know. What is about this machine (its paths,
- * sockets, addresses, what its system says) is the cause, which goes to the runner's log.
+ * Why a run failed, and whose fault it is. The message becomes the finish's error, which callers
+ * read, so it is about what they know. Details of this machine (paths, sockets, addresses, system
+ * errors) are the cause, which goes to the runner's log.
  */
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Log } from "../lib/log.ts";
 
-/** What `runError.message` takes. */
+/** The limit of `runError.message`. */
 const MAX_MESSAGE_CHARS = 10_000;
 
 export interface FailureOptions extends ErrorOptions {
-  /** What programs are told of it. */
+  /** Machine-readable details. */
   detail?: Json;
-  /** What the container had printed as it started: for its model's owner alone. */
+  /** The container's setup logs, shown to the model's owner only. */
   setupLogs?: string;
 }
 
@@ -30,18 +30,21 @@ export class Failure extends Error {
   }
 }
 
-/** The model or its container is to blame. */
+/** A failure of the model or its container. */
 export const external = (message: string, options?: FailureOptions): Failure =>
   new Failure("external", message, options);
 
-/** The runner or its machine is to blame. */
+/** A failure of the runner or its machine. */
 export const internal = (message: string, options?: FailureOptions): Failure =>
   new Failure("internal", message, options);
 
-/** Several runs may wait for one container, and end by the same failure. */
+/** Several runs may wait for one container and fail with the same error; it is logged once. */
 const logged = new WeakSet<Error>();
 
-/** What is not a Failure is a defect or the machine's trouble: logged whole, told in general. */
+/**
+ * Any other error is a defect or a problem of this machine: logged in full, reported in general
+ * terms.
+ */
 export function asFailure(error: unknown, log: Log): Failure {
   if (error instanceof Failure) {
     const cause = causeOf(error);
@@ -50,19 +53,19 @@ export function asFailure(error: unknown, log: Log): Failure {
     return error;
   }
   const stack = error instanceof Error ? error.stack : String(error);
-  log.error("a run failed inside the runner", { stack });
-  return internal("the runner had a problem of its own; its log says which", { cause: error });
+  log.error("internal error during a run", { stack });
+  return internal("internal error of the runner; see the runner's log", { cause: error });
 }
 
-/** Behind failures of failures. */
+/** The innermost cause that is not a Failure. */
 const causeOf = ({ cause }: Failure): unknown =>
   cause instanceof Failure ? causeOf(cause) : cause;
 
-/** As it is told to the model's owner, or to somebody else. */
+/** The failure with its setup logs for the model's owner, without them for others. */
 export function withSetupLogs(owner: boolean, failure: Failure): Failure {
   const { source, message, setupLogs, detail } = failure;
   if (!setupLogs) return failure;
-  const more = owner ? `:\n${setupLogs}` : " (its log is for the model's owner to read)";
+  const more = owner ? `:\n${setupLogs}` : " (the model's owner can see its logs)";
   return new Failure(source, message + more, { cause: failure, ...(detail && { detail }) });
 }
 

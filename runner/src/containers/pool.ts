@@ -1,10 +1,10 @@
 /**
- * The containers of a runner, at most so many at a time. A job shares one that has room, else gets
- * a new one, for which the one that has been idle longest may have to go.
+ * The containers of a runner, up to a maximum. A job shares a container that has room, or gets a
+ * new one, for which the longest idle container may have to stop.
  *
- * Where there are fewer containers than slots, jobs of one model could keep its container busy for
- * ever. So room is given in the order in which jobs came, and once the first in line has waited
- * too long nobody joins before it: what runs comes to its end, and a container falls idle.
+ * With fewer containers than slots, the jobs of one model could keep its container busy forever. So
+ * room is given in the order of arrival, and once the first waiter has waited too long no other job
+ * may join a container before it: running jobs finish, and a container becomes idle.
  */
 import { createHash } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
@@ -13,7 +13,10 @@ import type { RunnableJob, WarmContainer } from "../jobs/executor.ts";
 import { Container, type ContainerParts, type Specification } from "./container.ts";
 import { internal } from "./failure.ts";
 
-/** Milliseconds. Another model takes about as long to load: more often it would be all loading. */
+/**
+ * About as long as another model takes to load: switching more often would mean loading all the
+ * time.
+ */
 const MAX_WAIT_MS = 60_000;
 
 interface Waiter {
@@ -22,10 +25,10 @@ interface Waiter {
 }
 
 export class ContainerPool {
-  /** In the order of their last use. */
+  /** In order of last use. */
   readonly #containers = new Set<Container>();
   readonly #maxContainers: number;
-  /** Jobs without a container yet, in the order in which they came. */
+  /** Jobs waiting for a container, in order of arrival. */
   readonly #queue: Waiter[] = [];
   readonly #closed = new AbortController();
   #change = Promise.withResolvers<void>();
@@ -34,13 +37,13 @@ export class ContainerPool {
     this.#maxContainers = maxContainers;
   }
 
-  /** The containers that are up and have room for one more. */
+  /** The containers that are ready and have room for another run. */
   warm(): WarmContainer[] {
     const available = [...this.#containers].filter(({ isReady, hasRoom }) => isReady && hasRoom);
     return available.map(({ warmKey, model }) => ({ key: warmKey, model }));
   }
 
-  /** A container that the job has joined; it must leave it. */
+  /** Joins the job to a container, which it must leave afterwards. */
   async join(job: RunnableJob, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
     const specification = specify(job);
     const end = AbortSignal.any([stop, this.#closed.signal]);
@@ -55,7 +58,7 @@ export class ContainerPool {
           container.join();
           return container;
         }
-        // One that is stopping already makes itself known as a change.
+        // A container that is already stopping triggers a change when it has ended.
         const idle = this.#shouldFreeOne(specification, waiter) ? this.#idle : undefined;
         await untilAborted(idle ? idle.stop() : this.#change.promise, end);
       }
@@ -71,7 +74,7 @@ export class ContainerPool {
     this.#changed();
   }
 
-  /** Ends all of them, and runs in them fail. */
+  /** Stops all containers; their runs fail. */
   async close(): Promise<void> {
     this.#closed.abort(internal("the runner is stopping"));
     await Promise.all([...this.#containers].map((container) => container.stop()));
@@ -81,14 +84,17 @@ export class ContainerPool {
     return [...this.#containers].find(({ users, isReady }) => users === 0 && isReady);
   }
 
-  /** Whether a container is for it to make room for: those after it share that one. */
+  /**
+   * Whether this waiter should have an idle container stopped. The waiters behind it share the new
+   * one.
+   */
   #shouldFreeOne({ key, maxConcurrency }: Specification, waiter: Waiter): boolean {
     if (this.#isSuspect(key)) return false;
     const position = this.#queue.filter((one) => one.key === key).indexOf(waiter);
     return position % maxConcurrency === 0;
   }
 
-  /** Of several the one last used, so that the others may come to their idle end. */
+  /** Prefers the most recently used container, so that the others reach their idle timeout. */
   #find(key: string, waiter: Waiter): Container | undefined {
     const [first = waiter] = this.#queue;
     if (first !== waiter && performance.now() - first.since > MAX_WAIT_MS) return undefined;
@@ -109,7 +115,7 @@ export class ContainerPool {
     return container;
   }
 
-  /** One more of the kind would be loaded for nothing. */
+  /** Another container of this kind might be loaded for nothing. */
   #isSuspect(key: string): boolean {
     return [...this.#containers].some((one) => one.key === key && one.isSuspect);
   }
@@ -120,7 +126,7 @@ export class ContainerPool {
   }
 }
 
-/** Other variables are another container: they are its environment. */
+/** Different variables need a different container, since they are its environment. */
 function specify({
   keys,
   model,

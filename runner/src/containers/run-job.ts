@@ -1,4 +1,7 @@
-/** One job: a container for it, its files, the run in it, and what becomes of the container. */
+/**
+ * Runs one job: gets a container and the input files, runs it, and settles what becomes of the
+ * container.
+ */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { InputFiles } from "../files/input-files.ts";
@@ -26,13 +29,13 @@ export async function runJob(
 ): Promise<Finish> {
   const stop = AbortSignal.any([signals.cancel, signals.abandon]);
   const claimedAt = performance.now();
-  // Beside the start of the container, which takes a while too and is of no use without them.
+  // In parallel with the container's start, which also takes time and is useless without them.
   const inputs = parts.inputs.open(job, stop);
   const broken = new AbortController();
   inputs.catch((error) => broken.abort(error));
   const startSignal = AbortSignal.any([stop, broken.signal]);
   const report = (progress: SetupProgress) => {
-    // What it prints may have anything in it that its owner gave it.
+    // The output may contain anything that the model's owner put into the container.
     if (job.setup_logs || progress.logs === undefined) reporter.setup(progress);
   };
   try {
@@ -56,7 +59,7 @@ export async function runJob(
         outcome = run.outcome;
         if (outcome.container === "killed") {
           await container.killOnceUnused(
-            internal("another prediction in the container did not stop"),
+            internal("another prediction in the container could not be stopped"),
           );
         }
         const { imageBytes: image_bytes } = container;
@@ -64,7 +67,7 @@ export async function runJob(
         if (!shouldTryAnother(outcome, container))
           return { ...run.finish, setup_seconds, ...measured };
       } finally {
-        // However it has ended: from here on the container is others'.
+        // From here on the container belongs to other runs.
         left.abort("left");
         pool.leave(container, job.limits.idle_seconds, outcome);
       }
@@ -81,8 +84,8 @@ export async function runJob(
 }
 
 /**
- * The run, and the files of its output out of the container. `outcome` is the container's own:
- * that a file could not be stored is none of its doing.
+ * The run and the files of its output. `outcome` is about the container alone: it is not to blame
+ * if a file could not be stored.
  */
 async function runInContainer(
   session: Session,
@@ -107,7 +110,7 @@ async function runInContainer(
       stop,
       saveFile: stored.saveFile,
     });
-    // What was refused has used nothing.
+    // A rejected run has used no tokens.
     if (!outcome.inputRejected && !outcome.notAccepted) usage?.settle();
     return { outcome, finish: await stored.settle(outcome.finish) };
   } finally {
@@ -116,15 +119,16 @@ async function runInContainer(
 }
 
 /**
- * Whether another container may do what this one refused: it may have died of a run before. What
- * a new one refuses, or one that is full beside others, the next would refuse as well.
+ * Whether another container may accept the run that this one rejected: this one may have died of an
+ * earlier run. A new container, or one that is full with other runs, says that the next would
+ * reject it too.
  */
 function shouldTryAnother({ notAccepted }: Outcome, container: Container): boolean {
   if (!notAccepted || !container.hasRunBefore) return false;
   return notAccepted === "refused" || container.users === 1;
 }
 
-/** Others in the container are not to suffer: with them, the run is cancelled like any other. */
+/** Other runs in the container must not suffer: with them, the run is canceled like any other. */
 async function killIfAlone(container: Container): Promise<void> {
   if (container.users === 1) await container.kill(internal("the prediction was abandoned"));
 }

@@ -1,8 +1,8 @@
 /**
- * The way out for containers whose version lists the hosts that they may reach: a proxy (CONNECT)
- * on the runner's server. The firewall lets such a container reach nothing else, not even a resolver,
- * so that it need not be trusted: the runner looks the name up, and connects to public addresses.
- * Whoever shares an address with a listed host, as sites behind one CDN do, cannot be told apart.
+ * The egress proxy for containers whose version lists the hosts that they may reach: HTTP CONNECT
+ * on the callback server. The firewall blocks everything else for such a container, DNS included,
+ * so it need not be trusted: the runner resolves the name and connects to public addresses. Hosts
+ * that share an address with a listed one, such as sites behind one CDN, cannot be told apart.
  */
 import type { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
@@ -12,16 +12,16 @@ import { AddressPolicy } from "../files/public-address.ts";
 import { permittedLookup, type Resolve, resolveAll } from "../files/public-lookup.ts";
 import type { CallbackServer, Endpoint } from "./callback-server.ts";
 
-/** Milliseconds: until a host answers, and without a byte in either direction. */
+/** To connect to a host, and without a byte in either direction. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 600_000;
-/** Of one container, at a time. */
+/** Concurrent connections of one container. */
 const MAX_CONNECTIONS = 128;
 
 const AUTHORITY = /^([a-z0-9.-]+?)\.?:(\d{1,5})$/;
 
 export interface TunnelOptions {
-  /** False: the operator lets no container out. */
+  /** False if the operator allows no egress. */
   allowed?: boolean;
   resolve?: Resolve;
   permits?: (address: string) => boolean;
@@ -36,7 +36,7 @@ export class Tunnels {
     this.#options = options;
   }
 
-  /** One container's: what is open when it is closed is cut. */
+  /** Opens a proxy for one container; closing it cuts its connections. */
   open(hosts: readonly string[]): Endpoint {
     const sockets = new Set<Socket>();
     const track = (socket: Socket) => {
@@ -44,9 +44,9 @@ export class Tunnels {
       socket.on("close", () => sockets.delete(socket));
     };
     const { url, close } = this.#server.openTunnel((request, socket, head) => {
-      // Two of them make a tunnel.
+      // Each tunnel has two sockets.
       if (sockets.size >= 2 * MAX_CONNECTIONS)
-        return refuseTunnel(socket, 503, `at most ${MAX_CONNECTIONS} connections`);
+        return refuseTunnel(socket, 503, `more than ${MAX_CONNECTIONS} connections`);
       track(socket);
       this.#through(hosts, request, socket, head, track);
     });
@@ -68,16 +68,19 @@ export class Tunnels {
   ): void {
     const [, host = "", port = ""] = AUTHORITY.exec(url.toLowerCase()) ?? [];
     if (this.#options.allowed === false)
-      return refuseTunnel(socket, 403, "this runner lets nothing out");
+      return refuseTunnel(socket, 403, "this runner allows no egress");
     if (!listsHost(hosts, host, Number(port))) {
-      return refuseTunnel(socket, 403, `the egress of this version does not list ${host}:${port}`);
+      return refuseTunnel(socket, 403, `${host}:${port} is not in the egress list of this version`);
     }
     const { resolve: lookupAll = resolveAll, permits = isPublic } = this.#options;
     const refusal = () => new Error("no public address");
     const lookup = permittedLookup(lookupAll, permits, refusal);
     const upstream = connect({ host, port: Number(port), lookup, allowHalfOpen: true });
     track(upstream);
-    const connectTimer = setTimeout(() => upstream.destroy(new Error("late")), CONNECT_TIMEOUT_MS);
+    const connectTimer = setTimeout(
+      () => upstream.destroy(new Error("connect timeout")),
+      CONNECT_TIMEOUT_MS,
+    );
     const fail = () =>
       refuseTunnel(socket, 502, `${host} has no public address or does not answer`);
     upstream.on("error", fail);
@@ -103,7 +106,7 @@ export class Tunnels {
 const reach = new AddressPolicy([]);
 const isPublic = (address: string): boolean => reach.permits(address, "https:");
 
-/** The reason is in the status line too: of a refused tunnel most programs print nothing else. */
+/** The reason is also in the status line: most programs print nothing else of a rejected tunnel. */
 export function refuseTunnel(socket: Socket, status: number, why: string): void {
   if (socket.destroyed || socket.writableEnded) return;
   socket.on("error", () => {});
@@ -112,7 +115,7 @@ export function refuseTunnel(socket: Socket, status: number, why: string): void 
   socket.end(`HTTP/1.1 ${status} ${why}\r\n${head}\r\nconnection: close\r\n\r\n${body}`);
 }
 
-/** By what programs find the way; what is meant for the runner itself goes there directly. */
+/** The variables by which programs find the proxy. Calls to the runner itself bypass it. */
 export const proxyVariables = (url: string, direct: string): Record<string, string> => ({
   HTTPS_PROXY: url,
   https_proxy: url,

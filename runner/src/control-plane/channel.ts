@@ -1,7 +1,7 @@
 /**
- * A job's line to its prediction (src/protocol/channel.ts), through as many connections as it
- * takes: numbers the frames, keeps the one that is not acknowledged, resends it after a break,
- * and decides when the next one goes.
+ * A job's channel to its prediction (src/protocol/channel.ts) over any number of connections:
+ * numbers the frames, keeps the unacknowledged one, resends it after a disconnect, and decides when
+ * the next one is sent.
  */
 
 import { backoffMs } from "../../../src/lib/retry.ts";
@@ -11,34 +11,34 @@ import type { Portion } from "../jobs/reporter.ts";
 import type { ChannelAddress } from "./client.ts";
 import { type Closed, Connection } from "./connection.ts";
 
-/** Where the frames' content comes from. */
+/** The source of the frames' content. */
 export interface Outbox {
   readonly empty: boolean;
-  /** The run has ended: nothing more will come. */
+  /** The run has ended; nothing more will be added. */
   readonly finished: boolean;
-  /** Holds what somebody waits for: then only the last acknowledgement is waited for. */
+  /** Clients wait for its content: it is sent as soon as the last frame is acknowledged. */
   readonly urgent: boolean;
   take(): Portion;
 }
 
 export type ChannelEnd =
-  /** The finish is acknowledged. */
+  /** The finish was acknowledged. */
   | { kind: "finished"; finish: Finish }
-  /** The job is handed back. */
+  /** The job was released. */
   | { kind: "released" }
-  /** The attempt is not this runner's any more. */
+  /** The attempt no longer belongs to this runner. */
   | { kind: "fenced"; reason: string }
-  /** The prediction could not be reached for too long. */
+  /** The prediction was unreachable for too long. */
   | { kind: "lost"; reason: string };
 
 export interface ChannelOptions {
   address: ChannelAddress;
-  /** Sends the only frame of a run, without a connection. */
+  /** Sends the only frame of a short run without a connection. */
   post: (frame: string, signal: AbortSignal) => Promise<DownFrame>;
   settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds" | "flush_ms">;
   outbox: Outbox;
   onCancel: (reason: string) => void;
-  /** The prediction has heard of this attempt. */
+  /** Called with the prediction's receipt for this attempt. */
   onReceipt: (receipt: string) => void;
 }
 
@@ -49,24 +49,27 @@ interface Frame {
 }
 
 /**
- * A run that ends within this is reported by one request on a connection that stands already: to
- * open a channel for it takes several round trips. One that has output gets its channel at once,
- * and one that is sure to stream has it before that.
+ * A run that ends within this time is reported by a single request over a kept-alive connection,
+ * since opening a channel takes several round trips. A run with output gets its channel at once;
+ * one that will stream gets it even earlier.
  */
 const SHORT_RUN_MS = 25;
 /**
- * The prediction is marked as started by its first frame: due 30 ms after the welcome even when
- * it is empty; a run that has ended by then is a single frame.
+ * The first frame marks the prediction as started. It is due this long after the welcome even if
+ * empty; a run that has ended by then needs only this frame.
  */
 const FIRST_FRAME_MS = 25;
-/** After the first retry, which comes at once. */
+/** Applies after the first retry, which is immediate. */
 const RECONNECT = { baseMs: 200, maxMs: 5_000 };
-/** A frame that breaks every connection (too large, not understood) is not sent for ever. */
+/** A frame that breaks every connection (too large, not understood) is not sent forever. */
 const MAX_SENDS = 10;
-/** Handing back is a courtesy: without it the lease runs out. */
+/** Releasing a job is optional: without it the lease expires. */
 const RELEASE_TIMEOUT_MS = 5_000;
 
-/** The last of a run whose last words cannot be JSON: a defect, as what is nested too deep. */
+/**
+ * Replaces a portion that cannot be serialized, for example because it is nested too deeply: a
+ * defect.
+ */
 const UNREPORTABLE: Portion = {
   events: [],
   finish: {
@@ -82,7 +85,7 @@ export class Channel {
   readonly #options: ChannelOptions;
   #over = false;
   #connection: Connection | undefined;
-  /** A connection or the report of a short run has been begun. */
+  /** Whether a connection or the report of a short run was started. */
   #opened = false;
   #welcome = false;
   #breaks = 0;
@@ -92,7 +95,7 @@ export class Channel {
   #welcomedAt = 0;
   #sentAt = 0;
   #contactAt = 0;
-  /** The next frame while connected, the next connection while not. */
+  /** The timer of the next frame if connected, otherwise of the next connection. */
   #timer: NodeJS.Timeout | undefined;
   #releaseTimer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
@@ -111,7 +114,10 @@ export class Channel {
     else this.#timer = setTimeout(() => this.#connect(), SHORT_RUN_MS);
   }
 
-  /** The outbox has changed. Sent at the end of the turn: an output and its finish are one frame. */
+  /**
+   * To be called when the outbox has changed. Sends at the end of the tick, so that an output and
+   * its finish share a frame.
+   */
   notify(): void {
     if (this.#over || (this.#opened && !this.#welcome)) return;
     this.#immediate ??= setImmediate(() => {
@@ -121,7 +127,7 @@ export class Channel {
     });
   }
 
-  /** Before there is a connection: a run that has ended needs none, one that has output does. */
+  /** Without a connection yet: a run that has ended needs none; one with output does. */
   #begin(): void {
     const { outbox } = this.#options;
     if (this.#over || this.#opened || !(outbox.urgent || this.#release !== undefined)) return;
@@ -132,7 +138,7 @@ export class Channel {
   #post(frame: Frame): void {
     this.#opened = true;
     clearTimeout(this.#timer);
-    // What does not fit into one frame takes the connection, and so does whatever goes wrong here.
+    // A result that does not fit into one frame, and any error here, needs the connection.
     if (!frame.finish) return this.#connect();
     const { post, settings } = this.#options;
     post(frame.text, AbortSignal.timeout(settings.lease_seconds * 1000)).then(
@@ -141,12 +147,12 @@ export class Channel {
     );
   }
 
-  /** Hands the job back, as soon as what is on its way is acknowledged. */
+  /** Releases the job as soon as the pending frame is acknowledged. */
   release(reason: string): void {
     if (this.#over || this.#release !== undefined) return;
     this.#release = reason;
     this.#releaseTimer = setTimeout(
-      () => this.#settle({ kind: "lost", reason: "could not be handed back in time" }),
+      () => this.#settle({ kind: "lost", reason: "could not be released in time" }),
       RELEASE_TIMEOUT_MS,
     );
     this.notify();
@@ -157,7 +163,8 @@ export class Channel {
     clearTimeout(this.#timer);
     const { address, settings } = this.#options;
     const pingMs = settings.ping_seconds * 1000;
-    // A ping unanswered until the next one: soon enough to reconnect before the lease runs out.
+    // A connection is dropped if a ping is unanswered until the next one: early enough to reconnect
+    // before the lease expires.
     const silenceMs = Math.min(2 * pingMs, settings.lease_seconds * 1000);
     this.#connection = new Connection(
       address,
@@ -189,7 +196,7 @@ export class Channel {
     }
   }
 
-  /** The connection works, not merely stands: the next break is the first one again. */
+  /** The connection works, so the next disconnect counts as the first. */
   #contact(): void {
     this.#contactAt = performance.now();
     this.#breaks = 0;
@@ -198,7 +205,7 @@ export class Channel {
   #welcomed(seq: number): void {
     const acknowledged = this.#unacknowledged ? this.#seq - 1 : this.#seq;
     if (seq !== this.#seq && seq !== acknowledged) {
-      const reason = `the prediction has frame ${seq}, this runner is at ${this.#seq}`;
+      const reason = `the prediction is at frame ${seq}, this runner at ${this.#seq}`;
       this.#settle({ kind: "lost", reason });
       return;
     }
@@ -219,7 +226,7 @@ export class Channel {
   }
 
   #pump(): void {
-    // Not connected, the timer is that of the next connection: it is left alone.
+    // Without a connection the timer is that of the next connection and must not be cleared.
     if (this.#over || !this.#welcome || this.#unacknowledged) return;
     clearTimeout(this.#timer);
     const wait = this.#wait(performance.now());
@@ -247,12 +254,12 @@ export class Channel {
       const text = `{"type":"events","seq":${this.#seq},"events":[${events.join()}]${end}}`;
       return { text, finish, sends: 0 };
     } catch {
-      // Nobody waits for a frame: thrown on, this would end the process and every run in it.
+      // There is no caller to handle the error: it would end the process and all its runs.
       return this.#framed(UNREPORTABLE);
     }
   }
 
-  /** Milliseconds until the next frame is due; undefined when there is none. */
+  /** Milliseconds until the next frame is due; undefined if there is none. */
   #wait(now: number): number | undefined {
     const { outbox, settings } = this.#options;
     if (this.#release !== undefined || outbox.urgent) return 0;
@@ -266,7 +273,7 @@ export class Channel {
     if (!frame) return;
     frame.sends++;
     if (frame.sends > MAX_SENDS) {
-      const reason = `frame ${this.#seq} was sent ${MAX_SENDS} times and never acknowledged`;
+      const reason = `frame ${this.#seq} was sent ${MAX_SENDS} times without an acknowledgement`;
       this.#settle({ kind: "lost", reason });
       return;
     }

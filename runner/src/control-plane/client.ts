@@ -1,4 +1,4 @@
-/** The control plane as the runner sees it: one typed call per endpoint, one try per call. */
+/** Client of the control plane: one typed method per endpoint, one attempt per call. */
 import { downFrame } from "../../../src/protocol/channel.ts";
 import {
   type ClaimRequest,
@@ -22,13 +22,13 @@ export interface ControlPlaneOptions {
   token: string;
 }
 
-/** Where a channel goes and what it shows at the door. */
+/** The URL and the credentials of a channel. */
 export interface ChannelAddress {
   url: string;
   headers: Record<string, string>;
 }
 
-/** A file, or what a job makes: small enough to be sent at once. */
+/** A file that is small enough to send in one request. */
 export interface WholeFile {
   name: string;
   mime_type: string;
@@ -36,9 +36,9 @@ export interface WholeFile {
 }
 
 const CALL_TIMEOUT_MS = 15_000;
-/** Up to 16 MB over a slow line. */
+/** Up to 16 MB over a slow connection. */
 const TRANSFER_TIMEOUT_MS = 120_000;
-/** A long poll ends by itself; what is later than this never comes. */
+/** A long poll ends by itself; an answer later than this never comes. */
 const POLL_GRACE_MS = 10_000;
 
 export class ControlPlane {
@@ -50,7 +50,7 @@ export class ControlPlane {
     this.url = url.replace(/\/+$/, "");
     this.#headers = {
       authorization: `Bearer ${token}`,
-      // Answers are small and waited for: to compress one costs more than to send it.
+      // Answers are small and latency matters: compressing one costs more than sending it.
       "accept-encoding": "identity",
       "user-agent": `auspex-runner/${VERSION}`,
     };
@@ -77,7 +77,7 @@ export class ControlPlane {
     return this.#service.call("/v1/runner/telemetry", telemetryResponse, call);
   }
 
-  /** The only frame of a short run, as text; the answer is the channel's. */
+  /** Sends the only frame of a short run, as text. The answer is the channel's. */
   finish(lease: string, frame: string, signal: AbortSignal) {
     const call = {
       content: frame,
@@ -88,7 +88,7 @@ export class ControlPlane {
     return this.#service.call("/v1/runner/report", downFrame, call);
   }
 
-  /** The bytes of a stored input; the caller reads them to the end, or aborts. */
+  /** Reads a stored input file. The caller reads it to the end or aborts. */
   async file(lease: string, key: string, signal: AbortSignal): Promise<Response> {
     const headers = { [LEASE_HEADER]: lease };
     const response = await this.#service.send(`/v1/runner/files/${key}`, { headers, signal });
@@ -117,7 +117,7 @@ export class ControlPlane {
     return this.#service.call(`/v1/runner/uploads/${id}/complete`, storedFile, call);
   }
 
-  /** A value as JSON text; the answer is what a `stored` event names. */
+  /** Stores a value as JSON text. The answer is what a `stored` event names. */
   async storeValue(lease: string, json: string, signal: AbortSignal) {
     const headers = { [LEASE_HEADER]: lease };
     const call = { content: json, headers, timeoutMs: TRANSFER_TIMEOUT_MS, signal };
@@ -132,7 +132,7 @@ export class ControlPlane {
   }
 }
 
-/** What the lower half asks of the control plane, by the lease of the job that it is for. */
+/** The file operations of the control plane, authorized by the lease of a job. */
 export type FileStore = Pick<
   ControlPlane,
   "file" | "storeFile" | "beginUpload" | "completeUpload" | "storeValue"

@@ -1,4 +1,4 @@
-/** One WebSocket of a channel, from the upgrade to its close. What the frames mean is not its. */
+/** One WebSocket of a channel, from the upgrade to the close. Does not interpret the frames. */
 import { type RawData, WebSocket } from "ws";
 import { CLOSE, type DownFrame, downFrame, PING, PONG } from "../../../src/protocol/channel.ts";
 import type { ChannelAddress } from "./client.ts";
@@ -6,12 +6,12 @@ import { messageOf } from "./error.ts";
 
 export interface ConnectionTiming {
   pingMs: number;
-  /** A connection that has been silent for so long is none. */
+  /** A connection that was silent for this long is closed. */
   silenceMs: number;
 }
 
 export interface Closed {
-  /** The other side will not have us again. */
+  /** The server will not accept this attempt again. */
   final: boolean;
   reason: string;
 }
@@ -19,15 +19,15 @@ export interface Closed {
 export interface ConnectionHandlers {
   onFrame: (frame: DownFrame) => void;
   onPong: () => void;
-  /** Called once, whichever way it ended. */
+  /** Called exactly once. */
   onClose: (closed: Closed) => void;
 }
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 2_000;
-/** What comes down is small: acknowledgements and reasons. */
+/** The server sends only acknowledgements and reasons. */
 const MAX_DOWN_BYTES = 64 * 1024;
-/** Refusals of the upgrade that no other try changes: token, lease, prediction. */
+/** Statuses of the upgrade that a retry does not change: token, lease, prediction. */
 const FINAL_STATUS = new Set([401, 403, 404, 409, 410]);
 
 export class Connection {
@@ -43,7 +43,7 @@ export class Connection {
       headers: address.headers,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       maxPayload: MAX_DOWN_BYTES,
-      // Most frames are a hundred bytes: deflate costs more than it saves.
+      // Most frames are about a hundred bytes: deflate costs more than it saves.
       perMessageDeflate: false,
     });
     this.#silence = setTimeout(() => this.#socket.terminate(), timing.silenceMs);
@@ -62,7 +62,7 @@ export class Connection {
       .on("close", (code, reason) => this.#end(code, reason.toString()));
   }
 
-  /** On a connection that is not open this is nothing: whoever sends learns it from the close. */
+  /** Does nothing if the connection is not open; the sender learns of that from the close. */
   send(text: string): void {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
@@ -90,7 +90,7 @@ export class Connection {
   }
 }
 
-/** Undefined for what this version does not know: a newer control plane may say more. */
+/** Undefined for frames that this version does not know: a newer control plane may send others. */
 function parse(text: string): DownFrame | undefined {
   try {
     return downFrame.safeParse(JSON.parse(text)).data;

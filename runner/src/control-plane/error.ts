@@ -1,8 +1,8 @@
-/** What a call to the control plane can end with, and whether to try again. */
+/** Errors of calls to the control plane, and whether to retry. */
 
 export class ControlPlaneError extends Error {
   override readonly name = "ControlPlaneError";
-  /** Undefined when no answer came. */
+  /** Undefined if there was no answer. */
   readonly status: number | undefined;
   readonly retryAfterMs: number;
 
@@ -15,7 +15,7 @@ export class ControlPlaneError extends Error {
     this.retryAfterMs = options.retryAfterMs ?? 0;
   }
 
-  /** No answer, too early, too often, or trouble on the other side: all of them pass. */
+  /** No answer, too early, rate limited, or a server error: all of these pass. */
   get retryable(): boolean {
     const { status } = this;
     return status === undefined || [408, 425, 429].includes(status) || status >= 500;
@@ -28,21 +28,21 @@ export const isRetryable = (error: unknown): boolean =>
 export const statusOf = (error: unknown): number | undefined =>
   error instanceof ControlPlaneError ? error.status : undefined;
 
-/** The control plane will not have this runner; the message says what to do about it. */
+/** The control plane rejected this runner; the message tells the operator what to do. */
 export class RegistrationRefused extends Error {
   override readonly name = "Refused";
 }
 
-/** Answers to a session that another try cannot change: the token, the session, the name. */
+/** Statuses of a session that a retry cannot change: the token, the session, the name. */
 export const endsSession = (error: unknown): boolean =>
   [401, 403, 404, 409].includes(statusOf(error) ?? 0);
 
 /**
- * As much of it as may be told to those who do not run this machine: its system's messages name
- * paths, sockets and addresses, so that of those it is the code (ENOSPC, ECONNREFUSED).
+ * The part of an error that may be shown to people who do not operate this machine. System errors
+ * name paths, sockets and addresses, so only their code is used (ENOSPC, ECONNREFUSED).
  */
 export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return "it is unknown why";
+  if (!(error instanceof Error)) return "unknown reason";
   if (error instanceof ControlPlaneError && error.cause === undefined) {
     return error.status === undefined ? "the service did not answer" : error.message;
   }
@@ -53,11 +53,14 @@ export function reasonOf(error: unknown): string {
   return error.message;
 }
 
-/** `fetch failed` says nothing: the cause has the reason (ECONNREFUSED, ENOTFOUND, a certificate). */
+/**
+ * The message with its causes: that of `fetch failed` alone does not say why (ECONNREFUSED,
+ * ENOTFOUND, a certificate).
+ */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause !== undefined) return `${error.message}: ${messageOf(error.cause)}`;
-  // Happy eyeballs: an AggregateError without a message, one error an address.
+  // Happy Eyeballs: an AggregateError without a message, with one error per address.
   if (error instanceof AggregateError && error.message === "") {
     return error.errors.map(messageOf).join(", ");
   }

@@ -1,10 +1,13 @@
-/** JSON over HTTP to one service: one try per call, answers checked, errors in its own words. */
+/**
+ * JSON over HTTP to one service: one attempt per call, validated answers, errors with the service's
+ * message.
+ */
 import { z } from "zod";
 import { problem, validationError } from "../../../src/protocol/common.ts";
 import { ControlPlaneError, messageOf } from "./error.ts";
 
 export interface Call {
-  /** A request with a body is a POST; `content` is sent as it is. */
+  /** A request with a body is a POST; `content` is sent verbatim. */
   body?: unknown;
   content?: string | Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
@@ -16,7 +19,7 @@ export class JsonClient {
   readonly #base: string;
   readonly #headers: Record<string, string>;
 
-  /** @param headers of every call: the token among them. */
+  /** @param headers sent with every call, including the token */
   constructor(base: string, headers: Record<string, string>) {
     this.#base = base;
     this.#headers = headers;
@@ -28,7 +31,7 @@ export class JsonClient {
     if (status < 200 || status > 299) throw errorFor(status, headers, text);
     const answer = schema.safeParse(parseJson(text));
     if (answer.success) return answer.data;
-    throw new ControlPlaneError(`${path}: unexpected answer: ${z.prettifyError(answer.error)}`, {
+    throw new ControlPlaneError(`${path}: unexpected response: ${z.prettifyError(answer.error)}`, {
       status,
     });
   }
@@ -46,14 +49,14 @@ export class JsonClient {
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (error) {
       signal.throwIfAborted();
-      const reason = timeout.aborted ? `no answer in ${timeoutMs / 1000} s` : messageOf(error);
+      const reason = timeout.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(error);
       throw new ControlPlaneError(`${this.#base}: ${reason}`);
     }
   }
 
-  /** Whatever it answers. */
+  /** Returns the answer, whatever its status. */
   send(path: string, init: Omit<RequestInit, "headers"> & Pick<Call, "headers" | "signal">) {
-    // The token goes to the configured address and nowhere else.
+    // The token is sent to the configured address only, so redirects are not followed.
     const headers = { ...this.#headers, ...init.headers };
     return fetch(`${this.#base}${path}`, { ...init, headers, redirect: "manual" });
   }
@@ -65,7 +68,7 @@ export const errorFor = (status: number, headers: Headers, text: string) =>
     retryAfterMs: retryAfterMs(headers.get("retry-after")),
   });
 
-/** The words of a refusal, whichever of the two error bodies it has. */
+/** The message of an error response, in either of the two error formats. */
 export function problemDetail(status: number, text: string): string {
   const body = parseJson(text);
   const known = problem.safeParse(body);
@@ -75,7 +78,7 @@ export function problemDetail(status: number, text: string): string {
   return invalid.data.detail.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
 }
 
-/** Seconds or a date, as RFC 9110 has it; at most a minute, since somebody may mistype it. */
+/** Seconds or a date (RFC 9110). At most a minute, in case of a mistyped date. */
 export function retryAfterMs(header: string | null, now = Date.now()): number {
   if (header === null) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;

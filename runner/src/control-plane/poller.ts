@@ -1,9 +1,9 @@
 /**
- * Asks for work: one long poll at a time, with the number of free slots.
+ * Claims jobs: one long poll at a time, with the number of free slots.
  *
- * An open poll is never cut to ask for more: it brings the next job at once as long as it asks
- * for one, the poll after it asks for all the room there is, and what the control plane has just
- * put into a poll that is cut would lie there until it gives the job to someone else (5 s).
+ * An open poll is never aborted to ask for more. It brings the next job as soon as there is one,
+ * and the poll after it asks for all free slots. A job that the control plane had just put into an
+ * aborted poll would wait there until it is given to another runner (5 s).
  */
 import { EventEmitter, once } from "node:events";
 import type { Backoff } from "../../../src/lib/retry.ts";
@@ -14,7 +14,7 @@ import { endsSession, messageOf } from "./error.ts";
 import { retryDelayMs } from "./retry.ts";
 
 export interface PollerOptions {
-  /** How many jobs there is room for now. */
+  /** How many slots are free. */
   free: () => number;
   claim: (free: number, signal: AbortSignal) => Promise<Job[]>;
   onJob: (job: Job) => void;
@@ -34,7 +34,7 @@ export class Poller {
     this.#delays = options.delays ?? { baseMs: 250, maxMs: 10_000 };
   }
 
-  /** A slot became free. */
+  /** To be called when a slot has become free. */
   wake(): void {
     this.#changes.emit("change");
   }
@@ -49,7 +49,7 @@ export class Poller {
     this.wake();
   }
 
-  /** Ends with the signal; rejects when the control plane says that it is over. */
+  /** Ends with the signal; rejects if the control plane has ended the session. */
   async run(signal: AbortSignal): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
@@ -76,7 +76,7 @@ export class Poller {
 
   async #waitToRetry(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
     const delayMs = retryDelayMs(error, failures, this.#delays);
-    this.#options.log.warn("asking for work failed", {
+    this.#options.log.warn("claiming jobs failed", {
       error: messageOf(error),
       retry_ms: Math.round(delayMs),
     });

@@ -1,4 +1,4 @@
-/** Tells the control plane how this runner is, and learns whether it is to drain. */
+/** Reports this runner's state to the control plane and learns whether it is to drain. */
 import { sleep } from "../../../src/lib/timeout.ts";
 import type { Load, TelemetryRequest, TelemetryResponse } from "../../../src/protocol/runner.ts";
 import type { Log } from "../lib/log.ts";
@@ -8,7 +8,7 @@ export type RunnerState = Omit<TelemetryRequest, "load">;
 
 export interface TelemetryOptions {
   intervalMs: number;
-  /** Between two reports of what runs here at least, however fast that changes: 5 s by default. */
+  /** The shortest interval between two reports when the running jobs change. Default: 5 s. */
   minIntervalMs?: number;
   state: () => RunnerState;
   load: () => Promise<Load>;
@@ -19,7 +19,7 @@ export interface TelemetryOptions {
 
 const MIN_INTERVAL_MS = 5_000;
 
-/** A runner that stops must not be held up by saying so. */
+/** Announcing a state must not hold up a runner that stops. */
 const ANNOUNCE_TIMEOUT_MS = 2_000;
 
 export class Telemetry {
@@ -30,12 +30,15 @@ export class Telemetry {
     this.#options = options;
   }
 
-  /** What runs here has changed: the next report is due, but not at once after the last. */
+  /**
+   * To be called when the running jobs have changed: the next report is due, but not right after
+   * the last.
+   */
   wake(): void {
     this.#changed.abort();
   }
 
-  /** Ends with the signal; rejects when the control plane says that it is over. */
+  /** Ends with the signal; rejects if the control plane has ended the session. */
   async run(signal: AbortSignal): Promise<void> {
     const { intervalMs, minIntervalMs = MIN_INTERVAL_MS, onAnswer, log } = this.#options;
     const soonest = Math.min(minIntervalMs, intervalMs);
@@ -47,7 +50,7 @@ export class Telemetry {
       } catch (error) {
         if (signal.aborted) return;
         if (endsSession(error)) throw error;
-        // The next beat is the retry.
+        // The next report is the retry.
         log.warn("telemetry failed", { error: messageOf(error) });
       }
       await sleep(soonest, signal);
@@ -56,8 +59,9 @@ export class Telemetry {
   }
 
   /**
-   * Says at once that this runner takes no more work, so that none is handed to the poll that it
-   * has just given up. Unheard, such a job is handed out again after a while, and presence ends.
+   * Announces at once that this runner takes no more jobs, so that none is handed to the poll that
+   * it has just aborted. If the announcement is lost, such a job is handed out again after a while
+   * and the runner's presence expires.
    */
   async announce(state: "draining" | "stopped"): Promise<void> {
     const signal = AbortSignal.timeout(ANNOUNCE_TIMEOUT_MS);

@@ -1,10 +1,10 @@
 /**
  * How a runner gets containers. The life of one:
  *
- * 1. `open`, once per runner: leftovers of an earlier life go, the network is made.
- * 2. `pull`: the image is on the box.
- * 3. `start`: the container runs; whether it is ready is for its interface to find out.
- * 4. `exited` says that it has ended, by itself or by `stop` or `kill`.
+ * 1. `open`, once per runner, removes what an earlier process left and creates the network.
+ * 2. `pull` gets the image.
+ * 3. `start` starts the container; whether it is ready is up to its interface.
+ * 4. `exited` resolves when it has ended, by itself or by `stop` or `kill`.
  */
 import type { Readable } from "node:stream";
 import type { Egress } from "../../../src/protocol/egress.ts";
@@ -12,10 +12,10 @@ import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
 import type { Failure } from "../containers/failure.ts";
 
-/** `repository@digest`, as the wire has it. */
+/** `repository@digest`, as in the protocol. */
 export const referenceOf = (image: Image): string => `${image.repository}@${image.digest}`;
 
-/** The image that a version names, and the model whose version that is. */
+/** The image of a version, and the version's model. */
 export interface ImageRequest {
   image: Image;
   model: Pick<Job["model"], "owner" | "name">;
@@ -23,45 +23,48 @@ export interface ImageRequest {
 
 export interface LaunchOptions extends ImageRequest {
   interface: ContainerInterface;
-  /** What it may reach; an engine that cannot keep it to that does not start it. */
+  /** What it may reach. An engine that cannot enforce this does not start it. */
   egress: Egress;
-  /** The model's own, from whoever published it. */
+  /** The model's own variables, from its publisher. */
   variables: Record<string, string>;
-  /** What the interface wants, over those; where to listen comes from the engine. */
+  /** The interface's variables, which take precedence. The engine adds the listen address. */
   environment: Record<string, string>;
-  /** Where what the container puts out as files goes; Cog is told by a flag of its server. */
+  /** Where the container uploads output files. Cog gets it as a flag of its server. */
   uploadUrl: string;
 }
 
-/** A file in a container, as it is read. */
+/** A file of a container. */
 export interface ContainerFile {
   content: Readable;
-  /** When it was last written, ms since 1970. */
+  /** When it was last modified, in ms since the epoch. */
   modifiedMs: number;
 }
 
 export interface Exit {
-  /** Goes on from "the container": "exited with code 1", "ran out of memory". */
+  /**
+   * Completes a sentence that begins with "the container": "exited with code 1", "ran out of
+   * memory".
+   */
   description: string;
-  /** The last it printed since `forget`. */
+  /** Its last output since `clearLogs`. */
   logs: string;
-  /** Why the engine itself has ended it, if it has. */
+  /** Why the engine ended it, if it did. */
   reason?: Failure;
 }
 
 export interface RunningContainer {
-  /** Where the runner reaches its port. */
+  /** Where the runner can reach its port. */
   readonly address: URL;
   readonly exited: Promise<Exit>;
-  /** Tells what it prints, from its beginning on, until the result is called. */
+  /** Reports its output from its start, until the returned function is called. */
   follow(listener: (text: string) => void): () => void;
-  /** What it has printed so far is somebody else's, and not for the logs of the exit. */
+  /** Drops the output so far from the logs of the exit, since it belongs to another run. */
   clearLogs(): void;
-  /** Opens one of its files. Rejects with a Failure when there is none, or none that may be read. */
+  /** Opens one of its files. Rejects with a Failure if it does not exist or may not be read. */
   read(path: string): Promise<ContainerFile>;
-  /** Asks it to end, and kills it after the grace, ms. Resolves when it is gone. */
+  /** Asks it to stop, and kills it after the grace period. Resolves when it has ended. */
   stop(graceMs: number): Promise<void>;
-  /** Resolves when it is gone. */
+  /** Resolves when it has ended. */
   kill(): Promise<void>;
 }
 
@@ -69,16 +72,16 @@ export type ReportProgress = (progress: SetupProgress) => void;
 
 export interface Engine {
   /**
-   * Removes leftovers and prepares the network. `listen` opens the runner's webhook receiver on
-   * the address it is given and returns the port; the result is the URL by which containers reach
-   * it, and nothing else of this machine.
+   * Removes what an earlier process left and creates the network. `listen` opens the runner's
+   * callback server on the given address and returns its port. Resolves to the URL by which
+   * containers reach the server, the only thing of this machine that they can reach.
    */
   open(listen: (host: string) => Promise<number>): Promise<URL>;
-  /** `repository@digest` of the images on the box. */
+  /** `repository@digest` of the images on this machine. */
   images(): Promise<string[]>;
-  /** @returns the bytes of the image, unpacked */
+  /** @returns the size of the unpacked image in bytes */
   pull(request: ImageRequest, report: ReportProgress, signal: AbortSignal): Promise<number>;
   start(options: LaunchOptions, signal: AbortSignal): Promise<RunningContainer>;
-  /** Undoes `open`, once all containers are gone. */
+  /** Undoes `open`, once all containers have ended. */
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-/** Where a server in a container is to listen, and how it is told. */
+/** Tells the server in a container which address to listen on. */
 import type { ContainerInterface } from "../../../src/protocol/runner.ts";
 
 /**
- * PORT is what Cog, TGI and TEI go by, LLAMA_ARG_… what llama.cpp does. The latter are for
- * vendora containers alone: a Cog model may start a llama.cpp of its own, on a port of its own.
+ * Cog, TGI and TEI read PORT; llama.cpp reads LLAMA_ARG_…, which is set for vendora containers
+ * only: a Cog model may start a llama.cpp server of its own on another port.
  */
 export function listenVariables(
   kind: ContainerInterface,
@@ -17,8 +17,8 @@ export function listenVariables(
 }
 
 /**
- * Of the ports that an image says it listens on, the only one; undefined for none or several.
- * Servers that take their port as a flag, as vLLM does, have it in the image.
+ * The port that an image exposes, if it is exactly one. Servers that take their port as a flag,
+ * such as vLLM, have it in the image.
  */
 export function exposedPort(ports: Record<string, unknown> | undefined): number | undefined {
   const [port, ...others] = Object.keys(ports ?? {}).flatMap((text) => {

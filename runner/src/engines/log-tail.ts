@@ -1,4 +1,4 @@
-/** The last of what a container printed: for the error of one that died, and for who follows it. */
+/** The end of a container's output: for the error when it dies, and for followers. */
 import { StringDecoder } from "node:string_decoder";
 
 const MAX_BYTES = 8_192;
@@ -8,7 +8,10 @@ export class LogTail {
   #bytes = 0;
   readonly #followers = new Set<(chunk: Buffer) => void>();
 
-  /** What there is, and what comes, until the result is called. */
+  /**
+   * Calls the listener with the buffered and all further output, until the returned function is
+   * called.
+   */
   follow(listener: (text: string) => void): () => void {
     const decoder = new StringDecoder();
     const write = (chunk: Buffer) => {

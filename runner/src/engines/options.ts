@@ -1,33 +1,36 @@
-/** What an operator may set about containers; the defaults are those of the sandbox. */
+/** The operator's settings for containers, and the defaults of the sandbox. */
 export interface ProcessOptions {
   kind: "process";
-  /** The folder whose subfolders are models. */
+  /** The directory that contains the model folders. */
   models: string;
-  /** Where the runner keeps what must outlive it: the pid files. */
+  /** The directory for what must outlive the runner: the pid files. */
   state: string;
 }
 
 export interface Sandbox {
-  /** An equal share for each container when absent, as all three of them (shares.ts). */
+  /** An equal share per container by default, as are cpus and disk_bytes (shares.ts). */
   memory_bytes?: number | undefined;
-  /** Cores, also in fractions; 0 is all of them. */
+  /** Cores, may be fractional; 0 means all. */
   cpus?: number | undefined;
-  /** Of what it writes; 0 is no bound. */
+  /** Limits what the container writes; 0 means unlimited. */
   disk_bytes?: number | undefined;
-  /** `user:group` that containers run as; the image's own when absent. */
+  /** The `user:group` of containers; by default the image's. */
   user?: string | undefined;
-  /** Docker's, as `runsc` or `kata`; its default one when absent. */
+  /** A Docker runtime, such as `runsc` or `kata`; by default Docker's default. */
   runtime?: string | undefined;
   /** Processes and threads together. */
   pids: number;
-  /** /dev/shm; counts as memory. Docker's 64 MB break the data loaders of PyTorch. */
+  /**
+   * Size of /dev/shm, which counts as memory. Docker's default of 64 MB breaks PyTorch's data
+   * loaders.
+   */
   shm_bytes: number;
-  /** Of those Docker would give; all others are dropped. */
+  /** Kept from Docker's default set; all others are dropped. */
   capabilities: readonly string[];
   readonly_rootfs: boolean;
-  /** Whether containers reach the public internet. */
+  /** Whether containers may reach the public internet. */
   egress: boolean;
-  /** Public resolvers: the machine's own are often private addresses, which are blocked. */
+  /** Public resolvers, since the machine's own often have private addresses, which are blocked. */
   dns: readonly string[];
 }
 
@@ -35,19 +38,19 @@ export interface DockerOptions {
   kind: "docker";
   /** The socket of Docker or Podman. */
   socket?: string;
-  /** `image`: for those that ask for them (`run.cog.config`, or built on NVIDIA's own images). */
+  /** `image`: for images that ask for them (`run.cog.config`, or built on NVIDIA's images). */
   gpus?: "image" | "always" | "never";
-  /** What containers are told to listen on. */
+  /** The port that containers listen on. */
   port?: number;
   sandbox?: Partial<Sandbox>;
-  /** How many there may be at a time: what each has a share for. */
+  /** How many containers run at a time, which determines each one's share. */
   containers?: number;
   /**
-   * `required`: no container starts without the rules that keep it off this machine and its
-   * private network. `off`: for machines that cannot have them, and models that are trusted.
+   * `required`: no container starts without the rules that block this machine and its private
+   * network. `off`: for machines that cannot have them, and models that are trusted.
    */
   firewall?: "required" | "off";
-  /** Between two looks at what containers must not get round, ms. */
+  /** Between two checks of the firewall and of the containers' disk usage. */
   watch_interval_ms?: number;
 }
 

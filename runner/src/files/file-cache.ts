@@ -1,12 +1,12 @@
 /**
- * Files on disk by their content, and which source held which content last. Bounded: the source
- * that nobody has used for the longest time goes first, what is in use never. What nobody has used
- * for long goes in any case: it is somebody's own.
+ * A cache of files on disk by content, and of which source last had which content. Its size is
+ * bounded: the least recently used source is evicted first, a file in use never. Sources are also
+ * removed after a maximum age, since the files belong to users.
  *
  *   files/{SHA-256 of the bytes}, sources/{SHA-256 of the source}.json
- *   partial/{uuid}: what is on its way in or out
+ *   partial/{uuid}: files being written or removed
  *
- * Everything gets in and out of the first two by rename, so whatever a crash leaves there is whole.
+ * Files enter and leave the first two by rename, so that a crash leaves no partial files there.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { renameSync } from "node:fs";
@@ -19,13 +19,13 @@ import { asDiskFailure, CacheFull } from "./cache-failure.ts";
 import { type FileInfo, parseRecord, RECORD_BYTES, type Source } from "./cache-record.ts";
 
 export interface CacheLimits {
-  /** Of everything in the folder. */
+  /** Of everything in the directory. */
   bytes: number;
-  /** Since a source was used last, ms. */
+  /** Since the last use of a source. */
   ageMs: number;
 }
 
-/** A file that stays until it is released. */
+/** A file that is kept until it is released. */
 export interface CachedFile {
   path: string;
   size: number;
@@ -33,7 +33,7 @@ export interface CachedFile {
   release(): void;
 }
 
-/** A source, and when it was last used, ms since the epoch. */
+/** A source, and the time of its last use in ms since the epoch. */
 interface CachedSource {
   source: Source;
   usedAt: number;
@@ -45,7 +45,7 @@ interface Content {
   holders: number;
 }
 
-/** How much older than allowed something may get, ms. */
+/** How much longer than the maximum age a source may be kept. */
 const SWEEP_INTERVAL_MS = 600_000;
 
 const CONTENT_NAME = /^[0-9a-f]{64}$/;
@@ -55,7 +55,7 @@ const PARTIAL_NAME = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 export class FileCache {
   readonly #folder: string;
   readonly #limits: CacheLimits;
-  /** In the order of their last use. */
+  /** In order of last use. */
   readonly #sources = new Map<string, CachedSource>();
   readonly #contents = new Map<string, Content>();
   #bytes = 0;
@@ -66,7 +66,7 @@ export class FileCache {
     this.#limits = limits;
   }
 
-  /** Finds again what an earlier runner left, and removes what it had not finished. */
+  /** Loads what an earlier process left, and removes its partial files. */
   async start(): Promise<void> {
     try {
       for (const kind of ["files", "sources", "partial"]) {
@@ -80,12 +80,12 @@ export class FileCache {
       this.#makeRoom(0);
       setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref();
     } catch (cause) {
-      const why = `the folder ${this.#folder} cannot hold files of inputs: ${messageOf(cause)}`;
-      throw internal(`${why}; name another one with --cache`, { cause });
+      const why = `${this.#folder} cannot be used as the cache: ${messageOf(cause)}`;
+      throw internal(`${why}; set another directory with --cache`, { cause });
     }
   }
 
-  /** What the source held last. */
+  /** The content that the source last had. */
   async find(name: string): Promise<CachedFile | undefined> {
     const id = sha256(name);
     const source = this.#sources.get(id)?.source;
@@ -99,21 +99,21 @@ export class FileCache {
       this.#touch(id, source);
       return file;
     }
-    // Somebody has cleared the folder.
+    // The directory was cleared meanwhile.
     if (this.#sources.get(id)?.source === source) this.#forget(id, source);
     file.release();
     return undefined;
   }
 
-  /** Waits until there is room for so many bytes. @throws the signal's reason */
+  /** Waits until there is room for this many bytes. @throws the signal's reason */
   async waitForRoom(bytes: number, signal: AbortSignal): Promise<void> {
     while (!this.#makeRoom(bytes)) await untilAborted(this.#change.promise, signal);
   }
 
   /**
-   * Keeps what the source holds now. What the body throws comes through; when it is known how many
-   * bytes are to come, it is not begun without room for them.
-   * @throws NoRoom; another Failure when the disk does not take it
+   * Stores the current content of a source. If its size is known, nothing is read unless there is
+   * room.
+   * @throws CacheFull; another Failure if the disk fails; what the body throws
    */
   async store(
     name: string,
@@ -145,9 +145,10 @@ export class FileCache {
     }
     try {
       take(expected ?? 0);
-      // On the disk before its name is: 1 ms, and what has the right size after a power cut is whole.
+      // Flush before the rename, which takes 1 ms: a file with the right size is then complete even
+      // after a power failure.
       await writeFile(partial, counted(), { flag: "wx", mode: 0o600, flush: true });
-      // As the content's own they count from here on.
+      // From here on the bytes are counted with the content.
       giveBack();
       return await this.#commit(sha256(name), partial, {
         ...info,
@@ -164,7 +165,7 @@ export class FileCache {
   }
 
   async #commit(id: string, partial: string, source: Source): Promise<CachedFile> {
-    // Over the same content, if that is there: its readers have the old file open.
+    // Replaces the same content, if present: its readers have the old file open.
     renameSync(partial, this.#path("files", source.content));
     const file = this.#hold(source);
     const record = this.#path("partial", randomUUID());
@@ -213,7 +214,7 @@ export class FileCache {
     return added;
   }
 
-  /** Content that no source has and nobody holds is gone. */
+  /** Removes content that no source has and nobody uses. */
   #drop({ content }: Source, reason: "sources" | "holders"): void {
     const dropped = this.#contents.get(content);
     if (!dropped) return;
@@ -232,7 +233,7 @@ export class FileCache {
     this.#drop(source, "sources");
   }
 
-  /** Out of the way at once: to unlink 10 GB takes a while, and the same file may come meanwhile. */
+  /** Renames first: unlinking 10 GB takes a while, and the same file may arrive meanwhile. */
   #discard(path: string): void {
     const partial = this.#path("partial", randomUUID());
     try {
@@ -243,7 +244,7 @@ export class FileCache {
     rm(partial, { force: true }).catch(() => {});
   }
 
-  /** Whether there is room for so many bytes more. */
+  /** Evicts sources to make room. @returns whether there is room for this many more bytes */
   #makeRoom(bytes: number): boolean {
     const max = this.#limits.bytes - bytes;
     for (const [id, { source }] of this.#sources) {
@@ -296,7 +297,10 @@ export class FileCache {
     for (const { id, ...known } of records) this.#add(id, known);
   }
 
-  /** Only what has a name as it is given here: an operator may have named the wrong folder. */
+  /**
+   * Removes only files whose names match, since an operator may have configured the wrong
+   * directory.
+   */
   async #remove(kind: string, names: RegExp, unwanted: (name: string) => boolean): Promise<void> {
     for (const name of await readdir(this.#path(kind))) {
       if (names.test(name) && unwanted(name)) await rm(this.#path(kind, name), { force: true });

@@ -1,21 +1,21 @@
-/** What a file is called in front of a container: models look at the ending. */
+/** File names for containers: models look at the extension. */
 import mime from "mime/lite";
 import { safeName } from "../../../src/domain/files/file-name.ts";
 
-/** Safe in an address and in a folder, with the ending of its type when it had none. */
+/** A name that is safe in URLs and directories, with the media type's extension if it has none. */
 export function nameFor(name: string, mimeType: string): string {
   const safe = safeName(name);
   const extension = /\.\w+$/.test(safe) ? null : mime.getExtension(mimeType);
   return extension === null ? safe : `${safe}.${extension}`;
 }
 
-/** What a web server calls it, or else the last part of its address. */
+/** The name that a web server gives, or the last part of the URL. */
 export function webName(url: URL, disposition: string | undefined): string {
   const name = filenameParameter(disposition ?? "") ?? url.pathname.split("/").at(-1) ?? "";
   return decoded(name);
 }
 
-/** The parameter `filename` of Content-Disposition, the one that takes all characters first. */
+/** The parameter `filename` of Content-Disposition; the extended form takes precedence. */
 function filenameParameter(disposition: string): string | undefined {
   const [, extended] = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^;\s]+)/i.exec(disposition) ?? [];
   if (extended !== undefined) return extended;

@@ -1,4 +1,4 @@
-/** The files of an input, brought within reach of the container that is to read them. */
+/** Makes the files of an input available to the container that reads them. */
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import type { CallbackServer } from "../containers/callback-server.ts";
@@ -19,30 +19,30 @@ import { gigabytes } from "./transfer.ts";
 import { WebFiles } from "./web-files.ts";
 
 export interface FileOptions {
-  /** A folder that no other runner uses. */
+  /** A directory that no other runner uses. */
   cache: string;
-  /** What all files in it may take together. */
+  /** The limit of all files in it. */
   cache_bytes: number;
-  /** How long they stay after their last use. */
+  /** How long files are kept after their last use. */
   cache_ms: number;
   max_file_bytes: number;
-  /** Ranges that are not public (CIDR) and may be fetched from all the same, also over http. */
+  /** Private CIDR ranges from which files may be fetched, over http too. */
   fetch_allow: string[];
 }
 
-/** An input in which each file is an address that the container can fetch, until it is closed. */
+/** An input in which each file is a URL that the container can fetch, until it is closed. */
 export interface ReachableInput {
   input: Record<string, Json>;
   close(): void;
 }
 
-/** Files of one run that are on their way at a time. */
+/** How many files of one run are fetched in parallel. */
 const PARALLEL = 4;
 
 export class InputFiles {
   readonly #server: CallbackServer;
   readonly #cache: FileCache;
-  /** Bytes that the files of one run may take, so that none has all the room to itself. */
+  /** The bytes that the files of one run may take, so that no run fills the cache. */
   readonly #max: number;
   readonly #mutex = new Mutex();
   readonly #stored: StoredFiles;
@@ -53,7 +53,7 @@ export class InputFiles {
     const { cache_bytes: bytes, cache_ms: ageMs } = options;
     this.#cache = new FileCache(options.cache, { bytes, ageMs });
     this.#max = Math.floor(bytes / 2);
-    // What a run cannot have at all need not be begun.
+    // A file that does not fit is not fetched at all.
     const max = Math.min(options.max_file_bytes, this.#max - RECORD_BYTES);
     this.#stored = new StoredFiles(controlPlane, this.#cache, max);
     this.#web = new WebFiles(
@@ -63,12 +63,12 @@ export class InputFiles {
     );
   }
 
-  /** Before the first run. */
+  /** To be called before the first run. */
   start(): Promise<void> {
     return this.#cache.start();
   }
 
-  /** @throws Failure for a file that cannot be had; the signal's reason */
+  /** @throws Failure for a file that cannot be fetched; the signal's reason */
   async open(job: RunnableJob, stop: AbortSignal): Promise<ReachableInput> {
     if (job.files.length === 0) return { input: job.input, close() {} };
     const cached = await this.#openWithRoom(job, stop);
@@ -90,22 +90,22 @@ export class InputFiles {
   }
 
   /**
-   * Without room it is waited for, and nothing cached meanwhile: two runs that each had a part of
-   * what they want would wait for each other. Then one after the other, or they would meet again.
+   * Waits for room while holding nothing: two runs that each held part of what they need would wait
+   * for each other. After that such runs take turns, or they would meet again.
    */
   async #openWithRoom(job: RunnableJob, stop: AbortSignal): Promise<CachedFile[]> {
     let cached = await this.#openAll(job, PARALLEL, stop);
     while (cached instanceof CacheFull) {
       await this.#cache.waitForRoom(cached.bytes ?? this.#max, stop);
-      // One file at a time: only then is it exact what the run needs.
+      // One file at a time: only then is it known exactly what the run needs.
       cached = await this.#mutex.run(stop, () => this.#openAll(job, 1, stop));
     }
     return cached;
   }
 
   /**
-   * All of them, in their order, or none: then those that are here are let go of. NoRoom says what
-   * the run needs as far as it has come.
+   * Opens all files, in order, or none: on failure the opened ones are released. CacheFull has the
+   * bytes that the run needs as far as is known.
    */
   async #openAll(
     job: RunnableJob,
@@ -136,9 +136,7 @@ export class InputFiles {
   #check(bytes: number): void {
     if (bytes <= this.#max) return;
     const maxGb = gigabytes(this.#max);
-    throw external(
-      `the files of the input are larger than the ${maxGb} GB together that this runner takes`,
-    );
+    throw external(`the files of the input exceed this runner's limit of ${maxGb} GB in total`);
   }
 
   async #openFile(
@@ -157,7 +155,10 @@ export class InputFiles {
   }
 }
 
-/** What they take of the cache, where the same content is there once. There may be gaps. */
+/**
+ * The bytes that the files take in the cache, where equal content is stored once. The array may
+ * have gaps.
+ */
 function bytesOf(cached: CachedFile[]): number {
   const present = cached.filter(Boolean);
   const sizes = new Map(present.map(({ path, size }) => [path, size]));

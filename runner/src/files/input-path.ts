@@ -1,4 +1,4 @@
-/** Places in an input, as a job names them. */
+/** Paths into an input, as a job names them. */
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import { internal } from "../containers/failure.ts";
@@ -16,15 +16,15 @@ export function describePath(place: InputPath): string {
   return `input${steps.join("")}`.slice(0, 500);
 }
 
-/** @throws Failure when there is none. */
+/** @throws Failure if there is no text at the path */
 export function textAt(input: Json, place: InputPath): string {
   let value: Json | undefined = input;
   for (const step of place) value = getChild(value, step);
   if (typeof value === "string") return value;
-  throw internal(`${describePath(place)} was to be a file and is no text`);
+  throw internal(`${describePath(place)} should be a file and is not a string`);
 }
 
-/** A copy with the text there; all that is not on the way to it is shared. */
+/** A copy with the text at the path; everything off the path is shared. */
 export function replaceText<T extends Json>(input: T, place: InputPath, text: string): T;
 export function replaceText(input: Json, [step, ...rest]: InputPath, text: string): Json {
   if (step === undefined) return text;
@@ -33,7 +33,7 @@ export function replaceText(input: Json, [step, ...rest]: InputPath, text: strin
   return typeof input === "object" ? { ...input, [step]: child } : input;
 }
 
-/** Own properties only: a name may be that of something which every object inherits. */
+/** Own properties only, since a name may be that of an inherited one. */
 function getChild(value: Json | undefined, step: string | number): Json | undefined {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
   return Array.isArray(value) ? value[Number(step)] : value[step];

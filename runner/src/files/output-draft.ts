@@ -1,14 +1,14 @@
-/** An output value whose files are still on their way: what stands in it where they belong. */
+/** Output values whose files are still being stored. */
 import type { Json } from "../../../src/protocol/common.ts";
 
-/** In the place of a string that stands for a file. */
+/** A placeholder for a string that stands for a file. */
 export class Pending {
-  /** The one that the caller will see. */
+  /** The URL that the caller will see. */
   readonly address: Promise<string>;
 
   constructor(address: Promise<string>) {
     this.address = address;
-    // Nobody may come to wait for it, when something else about the value is wrong.
+    // Nothing may await it if another part of the value fails first.
     address.catch(() => {});
   }
 }
@@ -16,8 +16,9 @@ export class Pending {
 export type Draft = Json | Pending | Draft[] | { [key: string]: Draft };
 
 /**
- * The value with what `recognise` makes of its strings; the value itself when that is the same.
- * @param value no deeper than what is taken from a container (interfaces/bounded-json.ts)
+ * The value with each string replaced by the result of `recognise`; the value itself if nothing
+ * changes.
+ * @param value no deeper than the limit for containers (interfaces/bounded-json.ts)
  */
 export function createDraft(value: Json, recognise: (text: string) => Pending | string): Draft {
   if (typeof value === "string") return recognise(value);
@@ -32,7 +33,7 @@ export function createDraft(value: Json, recognise: (text: string) => Pending | 
   return changed ? draft : value;
 }
 
-/** The value with the addresses in it. */
+/** The value with URLs in place of the placeholders. */
 export function fillDraft(draft: Draft, addresses: Map<Pending, string>): Json {
   if (draft instanceof Pending) return addresses.get(draft) ?? null;
   if (typeof draft !== "object" || draft === null) return draft;

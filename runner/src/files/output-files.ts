@@ -1,4 +1,4 @@
-/** The files of outputs, moved to where the caller can read them. */
+/** Moves the files of outputs to where callers can read them. */
 
 import type { CallbackServer } from "../containers/callback-server.ts";
 import type { FileStore } from "../control-plane/client.ts";
@@ -13,23 +13,25 @@ import { References } from "./output-references.ts";
 import { OutputServer } from "./output-server.ts";
 import { OutputStore } from "./output-store.ts";
 
-/** What one container may have on the disk at a time: two files as large as may be, or many small. */
+/**
+ * Limits of one container's files on disk at a time: two of the maximum size, or many small ones.
+ */
 const MAX_LARGE_FILES = 2;
 const MAX_FILES = 10_000;
 
 export interface OutputOptions {
-  /** Where files lie until they are stored. */
+  /** The directory for files until they are stored. */
   directory: string;
-  /** Bytes of one file. */
+  /** The limit of one file. */
   max_file_bytes: number;
 }
 
 export interface OutputRun {
   job: RunnableJob;
-  /** The job's input as the container has it. */
+  /** The job's input with the URLs that the container gets. */
   input: RunnableJob["input"];
   container: { files: OutputServer; read(path: string): Promise<ContainerFile> };
-  /** Whether the container may mean a file of its own by `file:///…`. */
+  /** Whether `file:///…` in the output means a file of the container. */
   declaresFiles: boolean;
   reporter: RunReporter;
   stop: AbortSignal;
@@ -51,17 +53,17 @@ export class OutputFiles {
     this.#bounds = { fileBytes, totalBytes: MAX_LARGE_FILES * fileBytes, count: MAX_FILES };
   }
 
-  /** Before the first run: removes what an earlier life of this runner left. */
+  /** To be called before the first run: removes what an earlier process left. */
   start(): Promise<void> {
     return this.#folders.sweep();
   }
 
-  /** Where a container puts its files, as long as it lives. */
+  /** Receives a container's uploads during its whole life. */
   createServer(): OutputServer {
     return new OutputServer(this.#server, new OutputFolder(this.#folders, this.#bounds));
   }
 
-  /** The reporter of one run, in which files have become addresses. */
+  /** A reporter for one run that replaces files by URLs. */
   open({ job, input, container, declaresFiles, reporter, stop }: OutputRun): StoredOutput {
     const log = this.#log;
     const failed = new AbortController();
@@ -70,13 +72,13 @@ export class OutputFiles {
     const store = new OutputStore({ files: this.#files, lease: job.lease, stop: end });
     const read = declaresFiles ? (path: string) => container.read(path) : undefined;
     const inputs = inputUrls(job, input);
-    // What answers a call of the convention is text, whatever it looks like.
+    // The output of an OpenAI-compatible call is text, whatever it looks like.
     const references =
       job.call === null ? new References({ files, read, store, inputs, stop: end }) : undefined;
     return new OutputQueue({ files, references, store, reporter, stop, failed, log });
   }
 
-  /** Once all containers are gone. */
+  /** To be called once all containers have ended. */
   close(): Promise<void> {
     return this.#folders.sweep();
   }

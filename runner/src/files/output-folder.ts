@@ -1,4 +1,4 @@
-/** The files that a container has given away, on disk until they are stored; bounded. */
+/** The files that a container has uploaded, on disk until they are stored; bounded. */
 import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,14 +6,14 @@ import { external, Failure, internal } from "../containers/failure.ts";
 import { reasonOf } from "../control-plane/error.ts";
 import type { ScratchFolders } from "../lib/scratch.ts";
 
-/** Bytes of one file, bytes of all, and how many there may be: at a time, for one container. */
+/** The limits of one container at a time. */
 export interface FolderLimits {
   fileBytes: number;
   totalBytes: number;
   count: number;
 }
 
-/** A file on this machine's disk. */
+/** A file on this machine. */
 export interface LocalFile {
   path: string;
   name: string;
@@ -31,19 +31,19 @@ export class OutputFolder {
   #bytes = 0;
   #count = 0;
 
-  /** `root`: where to make the folder, once there is something to put into it. */
+  /** `root`: where to create the folder, once there is a file for it. */
   constructor(root: ScratchFolders, bounds: FolderLimits) {
     this.#root = root;
     this.#limits = bounds;
   }
 
-  /** @throws Failure when it is too much, or the disk fails; what reading the content throws */
+  /** @throws Failure if it exceeds the limits or the disk fails; what reading the content throws */
   async add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
     const file = { path: "", name, mime_type, size: 0 };
     this.#count += 1;
     try {
       if (this.#count > this.#limits.count) {
-        throw external(`more than ${this.#limits.count} files at a time`);
+        throw external(`the container has more than ${this.#limits.count} files at a time`);
       }
       file.path = join(await onDisk(name, this.#open()), randomUUID());
       await this.#write(file, content);
@@ -84,7 +84,7 @@ export class OutputFolder {
     const { fileBytes, totalBytes } = this.#limits;
     if (size > fileBytes) throw external(`the file ${name} is larger than ${fileBytes} bytes`);
     if (this.#bytes <= totalBytes) return;
-    throw external(`the files of the container are larger than ${totalBytes} bytes in all`);
+    throw external(`the container's files are larger than ${totalBytes} bytes in total`);
   }
 
   #open(): Promise<string> {
@@ -93,16 +93,19 @@ export class OutputFolder {
   }
 }
 
-/** What cannot be removed now goes when the runner starts again: no run is to fail for it. */
+/**
+ * A file that cannot be removed now is removed when the runner starts again; no run fails because
+ * of it.
+ */
 const removeQuietly = (path: string): Promise<void> =>
   rm(path, { recursive: true, force: true }).catch(() => {});
 
-/** A disk that is full or broken is this machine's trouble, and not the container's. */
+/** A full or broken disk is a problem of this machine and not the container's. */
 async function onDisk<T>(name: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw internal(`the runner could not keep the file ${name}: ${reasonOf(cause)}`, { cause });
+    throw internal(`the runner could not write the file ${name}: ${reasonOf(cause)}`, { cause });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What one run puts out, in its order: a value whose files are on their way holds back those after
- * it. After a value that cannot be had nothing follows, so that no list has a hole.
+ * The outputs of one run, in order: a value whose files are being stored holds back the values
+ * after it. After a failed value nothing follows, so that no list has a gap.
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -26,26 +26,29 @@ import type { References } from "./output-references.ts";
 import type { RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
 
-/** Bytes that JSON makes of one UTF-16 unit, at most (`\u0000`), and the quotes. */
+/** The most bytes of JSON for one UTF-16 unit (`\u0000`), and the quotes. */
 const JSON_GROWTH = 6;
 const QUOTES = 2;
 
 export interface StoredOutput extends RunReporter {
-  /** Takes a file before the output that has it; absent where no text stands for one. */
+  /** Stores a file before the output that names it; undefined if no text stands for a file. */
   readonly saveFile: SaveFile | undefined;
-  /** Waits until all is stored. A file that could not be makes of a success a failure. */
+  /**
+   * Waits until everything is stored. A file that could not be stored turns a success into a
+   * failure.
+   */
   settle(finish: Finish): Promise<Finish>;
   close(): Promise<void>;
 }
 
 export interface OutputQueueOptions {
   files: RunFiles;
-  /** Absent: no text stands for a file. */
+  /** Undefined if no text stands for a file. */
   references: References | undefined;
   store: OutputStore;
   reporter: RunReporter;
   stop: AbortSignal;
-  /** Aborted once something cannot be had: the rest is of no use. */
+  /** Aborted on the first failure, after which the rest is useless. */
   failed: AbortController;
   log: Log;
 }
@@ -80,7 +83,7 @@ export class OutputQueue implements StoredOutput {
     this.#options.reporter.metrics(metrics);
   }
 
-  /** At once, where there is nothing to wait for: most outputs are short texts. */
+  /** Reported at once if nothing needs waiting for: most outputs are short texts. */
   output(value: Json): void {
     if (this.#failure) return;
     try {
@@ -119,7 +122,7 @@ export class OutputQueue implements StoredOutput {
     const failure = files.failure ?? this.#failure;
     if (!failure) return finish;
     if (stop.aborted) return { ...finish, status: "canceled", output };
-    log.warn("an output is not complete", { prediction: files.id, error: failure.message });
+    log.warn("incomplete output", { prediction: files.id, error: failure.message });
     return { ...finish, ...failedFinish(failure, output) };
   }
 
@@ -140,7 +143,7 @@ export class OutputQueue implements StoredOutput {
   }
 
   #push(delivery: Promise<Delivery>): void {
-    // Its turn to be looked at may come later than its failure.
+    // It may fail before the queue reaches it.
     delivery.catch(() => {});
     this.#queue.push(delivery);
     this.#draining ??= this.#drain();
@@ -160,14 +163,18 @@ export class OutputQueue implements StoredOutput {
     this.#draining = undefined;
   }
 
-  /** As JSON, with room taken for it: who waits behind a slow store keeps within the limit too. */
+  /**
+   * As JSON, with its room reserved: values that wait behind a slow store count toward the limit
+   * too.
+   */
   async #prepare(draft: Draft, pending: Pending[]): Promise<Delivery> {
     const { reporter } = this.#options;
     const found = pending.map(async (one) => [one, await one.address] as const);
     const json = JSON.stringify(fillDraft(draft, new Map(await Promise.all(found))));
     const size = Buffer.byteLength(json);
-    if (!reporter.reserve(size)) throw external("the output is larger than its limit");
-    // Not awaited here: the values, twenty times as large as their JSON, are not kept for that long.
+    if (!reporter.reserve(size)) throw external("the output exceeds its limit");
+    // Not awaited here, so that the values, up to twenty times the size of their JSON, are not kept
+    // meanwhile.
     return size > MAX_INLINE_OUTPUT ? this.#store(json, size) : () => reporter.outputJson(json);
   }
 
@@ -184,13 +191,13 @@ export class OutputQueue implements StoredOutput {
     failed.abort();
   }
 
-  /** How what has been delivered makes up the output. */
+  /** How the delivered values make up the output. */
   #deliveredPart(whole: Finish["output"]): Finish["output"] {
     return whole === "items" && this.#delivered > 0 ? "items" : "none";
   }
 }
 
-/** Whether its JSON is too long for the log. */
+/** Whether its JSON is too large for the log. */
 function isLarge(value: Json): boolean {
   if (typeof value === "string" && value.length * JSON_GROWTH + QUOTES <= MAX_INLINE_OUTPUT) {
     return false;

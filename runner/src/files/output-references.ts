@@ -1,4 +1,4 @@
-/** The strings of a run's output that stand for files, and what becomes of each: an address. */
+/** Recognises the strings of a run's output that stand for files, and replaces each by a URL. */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import mime from "mime/lite";
@@ -12,27 +12,31 @@ import type { LocalFile } from "./output-folder.ts";
 import { fileName, type RunFiles } from "./output-server.ts";
 import type { OutputStore } from "./output-store.ts";
 
-/** Of one run. Each is a request or more, and an object in the store. */
+/** Per run. Each is at least one request and one stored object. */
 const MAX_FILES = 10_000;
 
 export type ReadFile = (path: string) => Promise<ContainerFile>;
 
 export interface ReferencesOptions {
   files: RunFiles;
-  /** Reads a file of the container; undefined where `file:///…` is a text like any other. */
+  /** Reads a file of the container; undefined if `file:///…` is plain text. */
   read: ReadFile | undefined;
   store: OutputStore;
-  /** By the address that the container has for it: each file of the input as its caller named it. */
+  /** The original text of each input file, by the URL that the container got for it. */
   inputs: ReadonlyMap<string, string>;
-  /** Nobody waits for the addresses any more. */
+  /** Aborted when the URLs are no longer needed. */
   stop: AbortSignal;
 }
 
 export class References {
   readonly #options: ReferencesOptions;
-  /** By what is the same for the same file: it is stored once, however often it is named. */
+  /**
+   * By a key that is equal for equal files, so that each is stored once however often it is named.
+   */
   readonly #pendingByKey = new Map<string, Pending>();
-  /** Tells what this run has written from what was there before. In whole seconds, as archives have it. */
+  /**
+   * Distinguishes what this run has written from older files. In whole seconds, as in tar archives.
+   */
   readonly #startedAt = Math.floor(Date.now() / 1_000) * 1_000;
   #count = 0;
 
@@ -41,15 +45,16 @@ export class References {
   }
 
   /**
-   * What stands for no file is a text, in which no address is left that ends with the run.
-   * @throws Failure for a file too many, or one that is named inside a longer text; the signal's
-   * reason for any file once that is aborted
+   * A text that stands for no file stays a text, with the run's temporary URLs replaced by the
+   * original ones.
+   * @throws Failure for too many files, or a file URL inside a longer text; the signal's reason
+   * once it is aborted
    */
   recognise(text: string): Pending | string {
     const { files, read } = this.#options;
     if (files.isAddress(text)) return this.#once(text, async () => files.find(text));
     if (text.startsWith("data:")) return this.#data(text) ?? this.#plain(text);
-    // Not once: what lies there may be another file by the next time.
+    // Not deduplicated: the file may be another one by the next time.
     if (read && text.startsWith("file:///")) return this.#pend(() => this.#copy(text, read));
     return this.#plain(text);
   }
@@ -57,7 +62,7 @@ export class References {
   #plain(text: string): string {
     const { files, inputs } = this.#options;
     if (files.isMentionedIn(text)) {
-      throw external("the output has the address of a file inside a longer text: put it out alone");
+      throw external("the output has a file URL inside a longer text: output the URL on its own");
     }
     let plain = text;
     for (const [address, original] of inputs) plain = plain.replaceAll(address, () => original);
@@ -98,7 +103,7 @@ export class References {
       const { content, modifiedMs } = await read(path);
       if (modifiedMs < this.#startedAt) {
         content.destroy();
-        throw external(`${path}, which the output names, was not written by this run`);
+        throw external(`${path} in the output was not written by this run`);
       }
       const type = mime.getType(name) ?? "application/octet-stream";
       return await this.#options.files.add(content, name, type);
@@ -113,6 +118,6 @@ function filePath(text: string): string {
   try {
     return fileURLToPath(text);
   } catch (cause) {
-    throw external(`the output names a file by what is no path: ${text.slice(0, 200)}`, { cause });
+    throw external(`the output has an invalid file path: ${text.slice(0, 200)}`, { cause });
   }
 }

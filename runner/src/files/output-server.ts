@@ -1,8 +1,8 @@
 /**
- * Where one container puts its files: `PUT {url}/{name}`, answered with an address of its own. The
- * file is on disk by then, since Cog waits 25 s at most. Whose it is only that address tells: with
- * several runs in a container, its owner is whoever has it in the output. It goes when the last of
- * those runs has ended that were there when it came.
+ * Receives the files of one container: `PUT {url}/{name}` returns a URL for the file. The file is
+ * on disk by then, since Cog waits for at most 25 s. With several runs in a container only this URL
+ * tells which run owns the file: the one that has it in its output. A file is removed when the last
+ * run has ended that was there when it arrived.
  */
 import { createHash, type Hash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,25 +14,25 @@ import { external, Failure, internal } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
 import type { Content, LocalFile, OutputFolder } from "./output-folder.ts";
 
-/** A container that stops in the middle of a file is cut off. */
+/** An upload that stalls is cut off. */
 const IDLE_TIMEOUT_MS = 60_000;
 /**
- * The end of a run and of the connection of an upload that broke off come on different ways: the
- * connection may be a little later.
+ * The end of a run and the end of a broken upload arrive on different connections: the latter may
+ * be a little later.
  */
 const SETTLE_TIMEOUT_MS = 2_000;
 const MAX_NAME_CHARS = 200;
 
 interface ReceivedFile {
   file: LocalFile;
-  /** The runs whose it may be. */
+  /** The runs that may own the file. */
   runs: Set<RunFiles>;
 }
 
-/** An upload under way. */
+/** An upload in progress. */
 interface Upload {
   name: string;
-  /** Those of them that are still there. */
+  /** The runs that may own the file and have not ended. */
   runs: Set<RunFiles>;
   ended: Promise<void>;
   cut(): void;
@@ -53,19 +53,19 @@ export class OutputServer {
     );
   }
 
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   get url(): string {
     return this.#opening.url;
   }
 
-  /** Before the container hears of the run. */
+  /** To be called before the container gets the run. */
   begin(id: string): RunFiles {
     const run = new RunFiles(id, this);
     this.#runs.add(run);
     return run;
   }
 
-  /** The file that was answered with this address; it stays until the run has ended. */
+  /** The file with this URL; it is kept until the run has ended. */
   find(run: RunFiles, location: string): LocalFile | undefined {
     const received = this.#files.get(location);
     received?.runs.add(run);
@@ -75,46 +75,46 @@ export class OutputServer {
   async add(run: RunFiles, content: Content, name: string, mime_type: string): Promise<LocalFile> {
     const file = await this.#folder.add(content, name, mime_type);
     this.#files.set(file.path, { file, runs: new Set([run]) });
-    // One that ended meanwhile has nobody else to remove it.
+    // If the run ended meanwhile, nothing else would remove the file.
     if (!this.#runs.has(run)) await this.#release(run);
     return file;
   }
 
-  /** As though the container had uploaded it. */
+  /** Adds a file as if the container had uploaded it. */
   async place(run: RunFiles, content: Content, name: string, mime_type: string): Promise<string> {
     const file = await this.#folder.add(content, name, mime_type);
     return this.#register(file, new Set(this.#runs.has(run) ? [run] : []));
   }
 
-  /** It was there already. */
+  /** Removes a file that was already there. */
   async drop(location: string): Promise<void> {
     const received = this.#files.get(location);
     this.#files.delete(location);
     if (received) await this.#folder.remove(received.file);
   }
 
-  /** Waits for what may be this run's. */
+  /** Waits for the uploads that may belong to this run. */
   async settle(run: RunFiles): Promise<void> {
     const uploads = [...this.#uploads].filter(({ runs }) => runs.has(run));
     if (uploads.length === 0) return;
     if (await settlesWithin(Promise.all(uploads.map(({ ended }) => ended)), SETTLE_TIMEOUT_MS))
       return;
-    // Of several runs it may be another's, which will hear of it.
+    // If several runs may own it, another one will report it.
     const left = uploads.find((upload) => this.#uploads.has(upload) && upload.runs.size === 1);
-    if (left) run.fail(external(`the run ended before its file ${left.name} had come`));
+    if (left) run.fail(external(`the run ended before its file ${left.name} was uploaded`));
   }
 
   async end(run: RunFiles): Promise<void> {
     this.#runs.delete(run);
     for (const { runs, cut } of this.#uploads) {
-      // Nobody is left to claim it.
+      // No run is left to own the file.
       if (runs.delete(run) && runs.size === 0) cut();
     }
     await this.#release(run);
     if (this.#closed && this.#runs.size === 0) await this.#folder.close();
   }
 
-  /** The container is gone; runs that are storing its files are not. */
+  /** The container has ended, but runs may still be storing its files. */
   async close(): Promise<void> {
     this.#opening.close();
     this.#closed = true;
@@ -132,7 +132,7 @@ export class OutputServer {
   async #receive(request: IncomingMessage, response: ServerResponse, rest: string): Promise<void> {
     if (request.method !== "PUT") return refuse(request, response, 405);
     const runs = this.#runsOf(request);
-    // Nobody is there to claim it.
+    // There is no run to own the file.
     if (runs.size === 0) return refuse(request, response, 409);
     const name = uploadName(rest);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ export class OutputServer {
 
   async #take(request: IncomingMessage, { name, runs }: Upload): Promise<string> {
     request.setTimeout(IDLE_TIMEOUT_MS, () => request.destroy());
-    // Not destroyed with the loop: a refusal has to be answered.
+    // Not destroyed with the loop, so that a rejection can still be sent.
     const content = request.iterator({ destroyOnReturn: false });
     const mimeType = createUpload.shape.mime_type.safeParse(request.headers["content-type"]);
     const type = mimeType.data ?? "application/octet-stream";
@@ -161,7 +161,7 @@ export class OutputServer {
     return this.#register(file, runs);
   }
 
-  /** Where nobody is left to claim it, it goes. */
+  /** Removes the file if no run is left to own it. */
   async #register(file: LocalFile, runs: Set<RunFiles>): Promise<string> {
     const name = urlSafeName(file.name);
     const location = `${this.url}/${randomBytes(12).toString("base64url")}/${name}`;
@@ -170,14 +170,14 @@ export class OutputServer {
     return location;
   }
 
-  /** Cog 0.9.9 to 0.16 says whose it is; without that it may be anybody's who is there. */
+  /** Cog 0.9.9 to 0.16 names the run; otherwise any current run may own the file. */
   #runsOf({ headers }: IncomingMessage): Set<RunFiles> {
     const named = [...this.#runs].filter(({ id }) => id === headers["x-prediction-id"]);
     return new Set(named.length > 0 ? named : this.#runs);
   }
 }
 
-/** The share of one run in its container's files. */
+/** One run's view of its container's files. */
 export class RunFiles {
   readonly id: string;
   readonly #server: OutputServer;
@@ -191,12 +191,12 @@ export class RunFiles {
     this.#prefix = `${server.url}/`;
   }
 
-  /** Why a file of this run is missing. */
+  /** Why a file of this run is missing, if one is. */
   get failure(): Failure | undefined {
     return this.#failure;
   }
 
-  /** Whether a text is an address that this container was given, or looks like one. */
+  /** Whether a text is a file URL of this container, or looks like one. */
   isAddress(text: string): boolean {
     return text.startsWith(this.#prefix);
   }
@@ -205,19 +205,22 @@ export class RunFiles {
     return text.includes(this.#prefix);
   }
 
-  /** @throws Failure for an address that stands for no file */
+  /** @throws Failure for a URL without a file */
   find(location: string): LocalFile {
     const file = this.#server.find(this, location);
     if (file) return file;
-    throw external("the output has the address of a file that is not there, or not any more");
+    throw external("the output has the URL of a file that does not exist, or no longer exists");
   }
 
-  /** A file of this run that comes by another way than an upload. */
+  /** Adds a file of this run that is not uploaded. */
   add(content: Content, name: string, mime_type: string): Promise<LocalFile> {
     return this.#server.add(this, content, name, mime_type);
   }
 
-  /** The address of one that came inside a report: the same for the same, for reports repeat them. */
+  /**
+   * Adds a file from a report. @returns its URL, which is the same for the same content, since
+   * reports repeat files
+   */
   async place(content: Content, name: string, mime_type: string): Promise<string> {
     const hash = createHash("sha256").update(`${mime_type}\n`);
     const location = await this.#server.place(this, hashed(content, hash), name, mime_type);
@@ -232,7 +235,7 @@ export class RunFiles {
     this.#failure ??= failure;
   }
 
-  /** Waits until nothing is under way that may be this run's. */
+  /** Waits until no upload is in progress that may belong to this run. */
   settle(): Promise<void> {
     return this.#server.settle(this);
   }
@@ -251,12 +254,12 @@ async function* hashed(content: Content, hash: Hash): AsyncGenerator<Uint8Array>
 
 function uploadFailure(error: unknown, request: IncomingMessage, name: string): Failure {
   if (error instanceof Failure) return error;
-  const why = request.complete ? messageOf(error) : "its connection was cut off";
+  const why = request.complete ? messageOf(error) : "the connection was closed";
   const failure = request.complete ? internal : external;
   return failure(`the upload of the file ${name} failed: ${why}`, { cause: error });
 }
 
-/** What the upload is called: no folders, nothing that no file name holds. */
+/** The name of an upload, without directories and invalid characters. */
 function uploadName(rest: string): string {
   const [path = ""] = rest.split("?");
   return fileName(decoded(path));
@@ -275,5 +278,5 @@ export function fileName(path: string): string {
   return /^\.*$/.test(name) ? "output" : name.slice(-MAX_NAME_CHARS).toWellFormed();
 }
 
-/** For an address that everybody spells in the same way. */
+/** A name that every client encodes in the same way. */
 const urlSafeName = (name: string): string => name.replace(/[^\w.-]/g, "_");

@@ -1,4 +1,7 @@
-/** Moves files and large values to the control plane, for one run: several at a time, retried. */
+/**
+ * Stores the files and large values of one run in the control plane: several in parallel, with
+ * retries.
+ */
 import { readFile } from "node:fs/promises";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
 import { type Failure, internal } from "../containers/failure.ts";
@@ -8,9 +11,9 @@ import { retryCall } from "../control-plane/retry.ts";
 import type { LocalFile } from "./output-folder.ts";
 import { sendParts } from "./send-parts.ts";
 
-/** About 45 s of an unreachable service; the run is over meanwhile, or goes on. */
+/** Covers about 45 s of an unreachable service, while the run is over or continues. */
 const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
-/** Of one run; whole files are in memory while they are sent, up to 8 MiB each. */
+/** Per run. Whole files, of up to 8 MiB each, are in memory while they are sent. */
 const MAX_PARALLEL = 4;
 
 export interface StoreOptions {
@@ -28,7 +31,10 @@ export class OutputStore {
     this.#options = options;
   }
 
-  /** @returns its address; throws a Failure, or the signal's reason */
+  /**
+   * @returns its URL
+   * @throws Failure; the signal's reason
+   */
   file(file: LocalFile): Promise<string> {
     const what = `the file ${file.name} (${file.size} bytes)`;
     return this.#store(what, () =>
@@ -36,7 +42,10 @@ export class OutputStore {
     );
   }
 
-  /** @returns its name; throws a Failure, or the signal's reason */
+  /**
+   * @returns its name
+   * @throws Failure; the signal's reason
+   */
   value(json: string): Promise<string> {
     const { files, lease, stop } = this.#options;
     const what = `an output value of ${json.length} characters`;

@@ -1,4 +1,4 @@
-/** Which addresses are the public internet, and which of the others an operator has allowed. */
+/** Decides which addresses are public, and which others the operator has allowed. */
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { GLOBAL_V6, NOT_PUBLIC, NOT_PUBLIC_V6 } from "../../../src/lib/public-address.ts";
@@ -7,19 +7,19 @@ const notPublicV4 = blockList(NOT_PUBLIC);
 const globalV6 = blockList([GLOBAL_V6]);
 const notPublicV6 = blockList(NOT_PUBLIC_V6);
 
-/** Where a runner may fetch from. */
+/** The addresses that a runner may fetch from. */
 export class AddressPolicy {
   readonly #allowed: BlockList;
 
-  /** @param allow ranges in CIDR notation, whose addresses need be neither public nor https. */
+  /** @param allow CIDR ranges that may be private and served over http */
   constructor(allow: string[]) {
     this.#allowed = blockList(allow);
   }
 
-  /** @param address as the resolver gives it. */
+  /** @param address as returned by the resolver */
   permits(address: string, protocol: string): boolean {
     const version = isIP(address);
-    // An address with a zone (fe80::1%eth0) is of this machine's links.
+    // An address with a zone (fe80::1%eth0) is link-local.
     if (version === 0 || address.includes("%")) return false;
     if (this.#allowed.check(address, version === 4 ? "ipv4" : "ipv6")) return true;
     return protocol === "https:" && isPublic(address, version) && !isOwn(address);
@@ -31,7 +31,7 @@ const isPublic = (address: string, version: number): boolean =>
     ? !notPublicV4.check(address, "ipv4")
     : globalV6.check(address, "ipv6") && !notPublicV6.check(address, "ipv6");
 
-/** This machine's public addresses: seen from here, its firewall keeps nobody out. */
+/** This machine's own public addresses: its firewall does not apply to requests from itself. */
 const isOwn = (address: string): boolean =>
   Object.values(networkInterfaces()).some((of) => of?.some((own) => own.address === address));
 

@@ -1,7 +1,7 @@
 /**
- * GET of an address that a user has named, from inside somebody's network: it goes to public
- * addresses only. The connection is made to the very addresses that were checked, for each
- * redirect anew, with no proxy, no cookie and no credentials.
+ * Fetches a URL that a user provided, from inside a private network: only from public addresses.
+ * The connection goes to the very address that was checked, again for each redirect, without
+ * proxies, cookies or credentials.
  */
 import { createHash } from "node:crypto";
 import { type IncomingMessage, request as requestPlain } from "node:http";
@@ -19,7 +19,7 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
 const TRANSIENT_STATUSES = [408, 425, 429, 500, 502, 503, 504];
 
-/** What another try may not meet again. */
+/** An error that a retry may not meet again. */
 export class TransientError extends Error {
   readonly retryAfterMs: number;
 
@@ -30,10 +30,10 @@ export class TransientError extends Error {
 }
 
 export interface Fetched {
-  /** Nothing has come that is newer than what the validators are of. */
+  /** The file is the one that the validators belong to. */
   unchanged: boolean;
   body: IncomingMessage;
-  /** For the next time; without etag and modified when the server gave none. */
+  /** For the next fetch; without etag and modified if the server sent none. */
   validators: Validators;
 }
 
@@ -47,14 +47,14 @@ export class PublicFetch {
   }
 
   /**
-   * @throws Failure for what cannot be fetched at all, Trouble for what may be another time: both
-   * name the host and never the rest of the address, whose query may hold a signature.
+   * @throws Failure if it cannot be fetched, TransientError if it may succeed later. Both name the
+   * host but not the rest of the URL, whose query may contain a signature.
    */
   async get(address: URL, known: Validators | undefined, stop: AbortSignal): Promise<Fetched> {
     let url = address;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       this.#check(url);
-      // A redirect may lead elsewhere today, where the same ETag means something else.
+      // A redirect may lead elsewhere than last time, where the same ETag means another file.
       const conditions = known?.from === urlHash(url) ? conditionsOf(known) : {};
       const response = await this.#request(url, conditions, stop);
       const { statusCode: status = 0, headers } = response;
@@ -73,22 +73,22 @@ export class PublicFetch {
         throw statusError(url, status, headers["retry-after"]);
       }
       if (!URL.canParse(headers.location, url.href))
-        throw external(`${url.host} redirects to no address`);
+        throw external(`${url.host} redirects to an invalid URL`);
       url = new URL(headers.location, url);
     }
     throw external(`${address.host} redirects more than ${MAX_REDIRECTS} times`);
   }
 
-  /** All that can be known without asking for the name. */
+  /** Checks everything that needs no DNS lookup. */
   #check(url: URL): void {
     const { protocol, username, password, hostname, host } = url;
     if (protocol !== "https:" && protocol !== "http:") {
-      throw external(`${protocol} addresses are not fetched: use https`);
+      throw external(`${protocol} URLs are not supported: use https`);
     }
     if (username !== "" || password !== "") {
-      throw external(`the address at ${host} has credentials in it: use one that is signed`);
+      throw external(`the URL at ${host} contains credentials: use a signed URL`);
     }
-    // The parser has made four plain numbers of every way to write IPv4. Names are seen in #lookup.
+    // The URL parser normalizes every notation of IPv4. Names are checked in #lookup.
     const literal = hostname.replace(/^\[|\]$/g, "");
     if (isIP(literal) !== 0 && !this.#reach.permits(literal, protocol)) throw notPublic(url);
   }
@@ -97,7 +97,7 @@ export class PublicFetch {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const request = url.protocol === "https:" ? requestSecure : requestPlain;
     const outgoing = request(url, {
-      // A connection of its own: the agent of all has one's pools, and the environment's proxies.
+      // A connection of its own: the global agent has a pool and may use the environment's proxies.
       agent: false,
       lookup: this.#lookup(url),
       headers: {
@@ -122,21 +122,24 @@ export class PublicFetch {
   }
 }
 
-/** Host, and the code of what happened there: the message may name an address of the network. */
+/** Only the host and the error code: the message may contain private addresses. */
 export function transientError({ host }: URL, error: unknown): TransientError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   const why = typeof code === "string" ? code : messageOf(error);
   return new TransientError(`${host} could not be read: ${why}`);
 }
 
-/** The same for a name that there is not: who asks is not to learn the names of a network. */
+/**
+ * The same message if the name does not exist: callers must not learn which names a private network
+ * has.
+ */
 const notPublic = ({ protocol, host }: URL): Failure =>
   protocol === "http:"
-    ? external(`${host} is not fetched from over http: use an https address`)
+    ? external(`${host} cannot be fetched over http: use an https URL`)
     : external(`${host} has no public address`);
 
 const statusError = ({ host }: URL, status: number, retryAfter: string | undefined) => {
-  const message = `${host} answered with status ${status}`;
+  const message = `${host} responded with status ${status}`;
   if (!TRANSIENT_STATUSES.includes(status)) return external(message);
   return new TransientError(message, retryAfterMs(retryAfter ?? null));
 };
@@ -145,12 +148,12 @@ function rejectEncoding(response: IncomingMessage, { host }: URL): void {
   const encoding = response.headers["content-encoding"] ?? "identity";
   if (encoding.trim().toLowerCase() === "identity") return;
   response.destroy();
-  throw external(`${host} sends the file compressed (${encoding}), without being asked to`);
+  throw external(`${host} sends the file compressed (${encoding}), which was not requested`);
 }
 
 /**
- * With the query, which may be what names the file; hashed, since it may hold a signature and this
- * is kept. Where the signature changes each time the file is fetched anew.
+ * A hash of the URL with its query, which may identify the file. Hashed, since it is stored and may
+ * contain a signature. If the signature changes each time, the file is fetched again.
  */
 const urlHash = ({ href }: URL): string => createHash("sha256").update(href).digest("hex");
 

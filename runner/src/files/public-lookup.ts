@@ -1,4 +1,7 @@
-/** What connections are made to, so that no second look-up of a name can say something else. */
+/**
+ * A DNS lookup that returns only permitted addresses, so that no second lookup can return another
+ * one.
+ */
 import { lookup as resolveName } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 
@@ -6,7 +9,10 @@ export type Resolve = (name: string) => Promise<{ address: string; family: numbe
 
 export const resolveAll: Resolve = (name) => resolveName(name, { all: true });
 
-/** @param refusal the same for a name that there is not: who asks is not to learn a network's names */
+/**
+ * @param refusal also used if the name does not exist: callers must not learn which names a network
+ * has
+ */
 export function permittedLookup(
   lookupAll: Resolve,
   permits: (address: string) => boolean,

@@ -1,4 +1,4 @@
-/** Sends a file in parts to signed addresses: several at a time, each tried again by itself. */
+/** Uploads a file in parts to signed URLs: several in parallel, each with its own retries. */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { type IncomingMessage, request as requestPlain } from "node:http";
@@ -11,46 +11,46 @@ import { ControlPlaneError, messageOf } from "../control-plane/error.ts";
 import { problemDetail, retryAfterMs } from "../control-plane/json-client.ts";
 import { type CallRetry, retryCall } from "../control-plane/retry.ts";
 
-/** About 45 s of an unreachable service, so that a short outage is sat out. */
+/** Covers about 45 s of an unreachable service, so that a short outage does not fail the upload. */
 const RETRIES = { attempts: 8, baseMs: 500, maxMs: 15_000 };
-/** A part may take as long as it likes, as long as some of it moves. */
+/** A part may take any time as long as bytes are moving. */
 const IDLE_TIMEOUT_MS = 60_000;
 /**
- * A server that refuses hangs up on what is still being sent, and its words are lost with the line
- * (EPIPE). With every other try it has so long to say them before the part follows.
+ * A server that rejects a part closes the connection while the part is still being sent (EPIPE),
+ * and its response is lost. On retries it gets this long to respond before the content is sent.
  */
 const EARLY_ANSWER_MS = 500;
 
 export interface Parts {
-  /** The path of the file. */
+  /** The file's path. */
   file: string;
-  /** Bytes of the file, and of each part but the last. */
+  /** The bytes of the file, and of each part but the last. */
   size: number;
   partSize: number;
-  /** When it was last written to, ms, where that is known from before. */
+  /** The time of the last modification, if known from before. */
   mtimeMs?: number;
-  /** Where each part is PUT, in order. They are signed: no credentials go with them. */
+  /** Where to PUT each part, in order. The URLs are signed: no credentials are sent. */
   urls: string[];
-  /** Parts that are there already: numbers, from 1, and their ETags. */
+  /** Parts that were already uploaded: their numbers, from 1, and ETags. */
   completed?: ReadonlyMap<number, string>;
-  /** How many are sent at a time. */
+  /** How many parts are sent in parallel. */
   parallel: number;
   signal: AbortSignal;
-  /** Bytes that went out; negative when a part that broke off is begun again. */
+  /** Called with the number of bytes sent; negative if a failed part is sent again. */
   onSent?: (bytes: number) => void;
-  /** Before a part that broke off is begun again, in so many ms. */
+  /** Called before a failed part is sent again. */
   onRetry?: (error: unknown, delayMs: number) => void;
-  /** A part of which nothing has moved for so long is begun again. */
+  /** A part without progress for this long is sent again. */
   idleMs?: number;
 }
 
-/** The file cannot be read, or is no longer what the upload was begun with. */
+/** The file cannot be read, or has changed since the upload was created. */
 export class FileError extends Error {
   override readonly name = "FileError";
 }
 
 /**
- * @returns the ETags in the order of the parts, as the answers have them
+ * @returns the ETags, in the order of the parts
  * @throws FileError, ControlPlaneError, the signal's reason
  */
 export async function sendParts(parts: Parts): Promise<string[]> {
@@ -62,7 +62,8 @@ export async function sendParts(parts: Parts): Promise<string[]> {
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   const retries = { ...RETRIES, signal: stop, onRetry: parts.onRetry };
-  // All take from one list; the first that fails stops the others, and none is left at work.
+  // All workers share one list; the first failure stops the others, and all have ended when this
+  // returns.
   const work = async () => {
     for (const index of missing) {
       etags[index] = await sendPart(parts, index, retries);
@@ -81,7 +82,7 @@ async function requireUnchanged(file: string, size: number, mtimeMs: number): Pr
   if ((await modifiedAt(file, size)) !== mtimeMs) throw changed(file);
 }
 
-/** @throws FileError, also when it has another size. */
+/** @throws FileError, also if the size differs */
 async function modifiedAt(file: string, size: number): Promise<number> {
   const now = await stat(file).catch((error: unknown) => {
     throw unreadable(file, error);
@@ -91,7 +92,7 @@ async function modifiedAt(file: string, size: number): Promise<number> {
 }
 
 const changed = (file: string) =>
-  new FileError(`${file} changed while it was sent: send it again once nobody writes to it`);
+  new FileError(`${file} changed during the upload: upload it again once nothing writes to it`);
 
 const unreadable = (file: string, cause: unknown) =>
   new FileError(`${file} cannot be read`, { cause });
@@ -137,7 +138,7 @@ async function tryPart(
   }
 }
 
-/** A piece of the file; each chunk is counted once the line has taken it. */
+/** Reads a part of the file; each chunk is counted once it was written to the connection. */
 async function* read(
   file: string,
   start: number,
@@ -160,18 +161,18 @@ async function* read(
 interface Put {
   content: AsyncIterable<Buffer>;
   length: number;
-  /** How long an answer is waited for before the content is sent. */
+  /** How long to wait for a response before the content is sent. */
   waitMs: number;
   signal: AbortSignal;
   idleMs: number;
 }
 
-/** One try. Not with `fetch`, which would send a stream without saying how long it is. */
+/** One attempt. Not with `fetch`, which would send a stream without a content length. */
 async function put(url: URL, { content, length, waitMs, signal, idleMs }: Put): Promise<string> {
   const request = url.protocol === "https:" ? requestSecure : requestPlain;
   const headers = { "content-length": length, "content-type": "application/octet-stream" };
   const outgoing = request(url, { method: "PUT", headers, signal, timeout: idleMs });
-  outgoing.on("timeout", () => outgoing.destroy(new Error(`nothing moved for ${idleMs / 1000} s`)));
+  outgoing.on("timeout", () => outgoing.destroy(new Error(`no progress for ${idleMs / 1000} s`)));
   const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.on("response", resolve).on("error", reject);
   try {
@@ -179,12 +180,12 @@ async function put(url: URL, { content, length, waitMs, signal, idleMs }: Put): 
       outgoing.flushHeaders();
       await Promise.race([answered, sleep(waitMs)]);
     }
-    // An answer that comes before the end is a refusal: what is still to be sent is of no use.
+    // A response before the end is a rejection: the rest need not be sent.
     const answer = await Promise.race([answered, pipeline(content, outgoing).then(() => answered)]);
     const body = await text(answer);
     const { statusCode: status = 0, headers } = answer;
     if (status === 200 && headers.etag) return headers.etag;
-    const why = status === 200 ? "it was taken without an ETag" : problemDetail(status, body);
+    const why = status === 200 ? "the response has no ETag" : problemDetail(status, body);
     const retryAfter = headers["retry-after"] ?? null;
     throw new ControlPlaneError(why, { status, retryAfterMs: retryAfterMs(retryAfter) });
   } catch (error) {

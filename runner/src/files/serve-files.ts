@@ -1,4 +1,4 @@
-/** Files in front of a container: read as often as it likes, whole or in part. */
+/** Serves files to a container, whole or in ranges, as often as it wants. */
 import { createReadStream } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
@@ -7,17 +7,17 @@ import { type Handler, refuse } from "../containers/callback-server.ts";
 
 export interface ServedFile {
   path: string;
-  /** As the address ends. */
+  /** The last part of the URL. */
   name: string;
   size: number;
   mime_type: string;
 }
 
 const PATH = /^\/(\d{1,9})\/([\w.-]+)(?:\?.*)?$/;
-/** What may stand in a header as it is. */
+/** Types that are valid in a header. */
 const MIME_TYPE = /^[\w.+-]+\/[\w.+-]+(?: *;[ -~]*)?$/;
 
-/** @param end cuts off whoever still reads. */
+/** @param end aborts the transfers */
 export const serveFiles =
   (files: ServedFile[], end: AbortSignal): Handler =>
   async (request, response, rest) => {
@@ -36,7 +36,7 @@ async function send(
   response: ServerResponse,
   end: AbortSignal,
 ): Promise<void> {
-  // There is nothing that If-Range could name; ranges are for GET.
+  // Files have no validator for If-Range. Ranges are for GET only.
   const ranged = method === "GET" && headers["if-range"] === undefined;
   const range = ranged ? parseRange(headers.range, size) : undefined;
   response.setHeader("accept-ranges", "bytes");

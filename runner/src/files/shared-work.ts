@@ -1,11 +1,13 @@
-/** Work that several wait for: begun by the first of them, ended with the last. */
+/**
+ * Work that several callers share: started by the first of them, aborted when the last has left.
+ */
 import { untilAborted } from "../../../src/lib/timeout.ts";
 
 export interface Releasable {
   release(): void;
 }
 
-/** @param participants who waits at the moment, in the order in which they came. */
+/** @param participants those who currently wait, in order of arrival */
 type Work<T, A> = (stop: AbortSignal, participants: Iterable<A>) => Promise<T>;
 
 interface Share<T, A> {
@@ -18,9 +20,9 @@ export class SharedWork<T extends Releasable, A> {
   readonly #running = new Map<string, Share<T, A>>();
 
   /**
-   * The result of the work of this name: of the one that is under way, if there is one. It is
-   * released when everybody who waited for it has released it.
-   * @throws what the work throws; the signal's reason, which is nothing to the others.
+   * Joins the work of this name, or starts it. The result is released when everyone who waited for
+   * it has released it.
+   * @throws what the work throws; the signal's reason, which does not affect the others
    */
   async join(name: string, participant: A, signal: AbortSignal, work: Work<T, A>): Promise<T> {
     signal.throwIfAborted();
@@ -44,7 +46,7 @@ export class SharedWork<T extends Releasable, A> {
     const participants = {
       [Symbol.iterator]: () => Array.from(waiting, ({ participant }) => participant).values(),
     };
-    // Not before the first one waits.
+    // Not before the first participant is added.
     const result = Promise.resolve().then(() => work(stop.signal, participants));
     const share = { result, stop, waiting };
     const forget = () => this.#forget(name, share);

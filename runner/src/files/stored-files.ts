@@ -1,4 +1,4 @@
-/** Files of the service, read once per box. */
+/** Files stored in the service, fetched once per machine. */
 import type { InputFile, Job } from "../../../src/protocol/runner.ts";
 import { external, Failure, internal } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
@@ -10,18 +10,18 @@ import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";
 
 export type StoredFile = NonNullable<InputFile["stored"]>;
 
-/** For whose run it is. */
+/** The run that needs the file. */
 type Requester = Pick<Job, "keys" | "lease">;
 
 interface FileRequest {
   file: StoredFile;
-  /** What it is called in the cache. */
+  /** Its name in the cache. */
   source: string;
   leases: Iterable<string>;
 }
 
 const RETRY = { attempts: 4, baseMs: 250, maxMs: 4_000 };
-/** Without a byte, ms. */
+/** Without receiving a byte. */
 const IDLE_TIMEOUT_MS = 60_000;
 
 export class StoredFiles {
@@ -43,10 +43,11 @@ export class StoredFiles {
     signal: AbortSignal,
   ): Promise<CachedFile> {
     if (file.size > this.#max) throw tooLarge(this.#max);
-    // Others who may read it too are not to notice, by the time that it takes, that somebody has.
+    // Cached per account, so that the response time does not reveal to others whether someone has
+    // used the file.
     const source = `stored:${keys.files}:${file.key}`;
     return this.#shared.join(source, lease, signal, async (stop, leases) => {
-      // A key never names other bytes, so what is there needs no question.
+      // A key always names the same bytes, so a cached file needs no validation.
       const cached = await this.#cache.find(source);
       return cached ?? this.#fetch({ file, source, leases }, stop);
     });
@@ -58,7 +59,7 @@ export class StoredFiles {
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof Failure) throw error;
-      const why = `the service did not hand out the file ${request.file.name}: ${reasonOf(error)}`;
+      const why = `the file ${request.file.name} could not be fetched from the service: ${reasonOf(error)}`;
       throw internal(why, { cause: error });
     }
   }
@@ -82,9 +83,9 @@ export class StoredFiles {
     }
   }
 
-  /** The lease of one who waits may be lost while that of another is not. */
+  /** One participant's lease may be lost while another's is valid. */
   async #request(key: string, leases: Iterable<string>, signal: AbortSignal): Promise<Response> {
-    let refusal: unknown = external("nobody waits for the file any more");
+    let refusal: unknown = external("the file is no longer needed");
     for (const lease of leases) {
       try {
         return await this.#controlPlane.file(lease, key, signal);
@@ -97,8 +98,8 @@ export class StoredFiles {
   }
 }
 
-/** No answer, or one that ended too soon: it may be had another time. */
+/** No response, or an incomplete one: a retry may succeed. */
 const toControlPlaneError = (error: unknown): ControlPlaneError =>
   error instanceof ControlPlaneError
     ? error
-    : new ControlPlaneError("it did not come whole", { cause: error });
+    : new ControlPlaneError("the response was incomplete", { cause: error });

@@ -1,23 +1,23 @@
-/** Bytes on their way here: no more of them than allowed, and no silence without end. */
+/** Limits on downloads: the size, and the time without a byte. */
 import { external, type Failure } from "../containers/failure.ts";
 
-/** Ends what nothing comes from any more. */
+/** Aborts its signal when nothing has arrived for a while. */
 export class IdleTimeout {
   readonly #over = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly signal = this.#over.signal;
 
   constructor(milliseconds: number) {
-    const over = () => this.#over.abort(new Error(`nothing came for ${milliseconds / 1_000} s`));
+    const over = () => this.#over.abort(new Error(`no data for ${milliseconds / 1_000} s`));
     this.#timer = setTimeout(over, milliseconds);
   }
 
-  /** Something came. */
+  /** To be called when something has arrived. */
   readonly refresh = (): void => {
     this.#timer.refresh();
   };
 
-  /** Nothing is waited for any more, and what is still open is let go of. */
+  /** Stops the timer and aborts what is still open. */
   end(): void {
     clearTimeout(this.#timer);
     this.#over.abort();
@@ -26,16 +26,18 @@ export class IdleTimeout {
 
 export interface Transfer {
   body: AsyncIterable<Uint8Array>;
-  /** Bytes. */
   maxBytes: number;
-  /** Bytes, where it is known how many they are to be. */
+  /** Bytes, if known. */
   expected?: number;
   onBytes: () => void;
-  /** What becomes of an error of the body. */
+  /** Converts an error of the body. */
   toError: (error: unknown) => unknown;
 }
 
-/** @throws Failure for too many bytes; what `toError` makes of too few, or of a body's error. */
+/**
+ * @throws Failure for too many bytes; the result of `toError` for too few, or for an error of the
+ * body
+ */
 export async function* limitTransfer(transfer: Transfer): AsyncGenerator<Uint8Array> {
   const { body, maxBytes, expected, onBytes, toError } = transfer;
   let size = 0;
@@ -46,7 +48,7 @@ export async function* limitTransfer(transfer: Transfer): AsyncGenerator<Uint8Ar
     yield chunk;
   }
   if (expected !== undefined && size !== expected) {
-    throw toError(new Error(`${size} bytes came of ${expected}`));
+    throw toError(new Error(`received ${size} of ${expected} bytes`));
   }
 }
 
@@ -59,6 +61,6 @@ async function* translated(body: Transfer["body"], toError: Transfer["toError"])
 }
 
 export const tooLarge = (max: number): Failure =>
-  external(`the file is larger than the ${gigabytes(max)} GB that this runner takes`);
+  external(`the file exceeds this runner's limit of ${gigabytes(max)} GB`);
 
 export const gigabytes = (bytes: number): number => Number((bytes / 1024 ** 3).toPrecision(3));

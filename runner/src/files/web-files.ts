@@ -1,4 +1,4 @@
-/** Files in the web: asked for each time, sent again only when they have changed. */
+/** Files from the web: requested each time, downloaded again only if they have changed. */
 import { retry } from "../../../src/lib/retry.ts";
 import { external } from "../containers/failure.ts";
 import type { FileInfo } from "./cache-record.ts";
@@ -11,18 +11,18 @@ import { IdleTimeout, limitTransfer, tooLarge } from "./transfer.ts";
 const RETRY = { attempts: 3, baseMs: 250, maxMs: 4_000 };
 
 export interface Timeouts {
-  /** Without a byte, ms. */
+  /** Without receiving a byte. */
   idleMs: number;
-  /** For one try in all, ms. */
+  /** For one attempt. */
   totalMs: number;
 }
 
-/** 10 GB in an hour are 3 MB/s; the deadline of the prediction is most often sooner. */
+/** 10 GB in an hour are 3 MB/s; usually the prediction's deadline is earlier. */
 const TIMEOUTS: Timeouts = { idleMs: 30_000, totalMs: 3_600_000 };
 
 interface Receipt {
   url: URL;
-  /** What it is called in the cache. */
+  /** Its name in the cache. */
   source: string;
   onBytes: () => void;
   toError: (error: unknown) => TransientError;
@@ -43,12 +43,12 @@ export class WebFiles {
   }
 
   /**
-   * @param key whose file it is: to others it is as if it had never been fetched, since the time
-   * that it takes would tell them that somebody has
+   * @param key the owner: for other accounts the file is fetched again, since the response time
+   * would reveal that someone has used it
    * @throws Failure; the signal's reason
    */
   async open(address: string, key: string, signal: AbortSignal): Promise<CachedFile> {
-    if (!URL.canParse(address)) throw external("it is no address: use https, or a data URI");
+    if (!URL.canParse(address)) throw external("not a valid URL: use an https URL or a data URI");
     const url = new URL(address);
     url.hash = "";
     const source = `web:${key}:${url.href}`;

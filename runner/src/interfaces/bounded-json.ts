@@ -1,4 +1,7 @@
-/** JSON of containers, counted before it is parsed: a runner works for others beside them. */
+/**
+ * JSON from containers, whose depth and number of values are checked before it is parsed, since
+ * parsing affects every run of this runner.
+ */
 import { passedBound } from "../../../src/lib/json-scan.ts";
 import { OUTPUT_BOUNDS } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -6,15 +9,15 @@ import { Failure } from "../containers/failure.ts";
 
 const { depth, values } = OUTPUT_BOUNDS;
 
-/** A container has answered, with too much. */
+/** The container's answer exceeds the bounds. */
 export class TooLarge extends Failure {}
 
-/** What is not even to be parsed; undefined for what may be. */
+/** The failure for a text that exceeds the bounds; undefined if it may be parsed. */
 export function findExcess(text: string): TooLarge | undefined {
   const passed = passedBound(text, OUTPUT_BOUNDS);
   if (!passed) return undefined;
-  const limit = passed === "depth" ? `${depth} levels of lists and objects` : `${values} values`;
-  return new TooLarge("external", `the container answered with more than ${limit}`);
+  const limit = passed === "depth" ? `${depth} levels of nesting` : `${values} values`;
+  return new TooLarge("external", `the container's response has more than ${limit}`);
 }
 
 /** @throws SyntaxError, Excess */

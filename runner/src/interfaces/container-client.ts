@@ -1,13 +1,13 @@
 /**
- * HTTP to a container. Calls: connections are kept, answers are bounded, everything has a deadline.
- * Streams: a connection of its own for each, and no deadline but the caller's.
+ * HTTP to a container. Calls use kept-alive connections, bounded answers and timeouts. Streams have
+ * a connection each and no timeout but the caller's signal.
  */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { external, type Failure } from "../containers/failure.ts";
 
 /**
- * Servers drop idle connections after 5 s (uvicorn, Node): this side is first, so that no request
- * meets a connection that is just being closed.
+ * Servers close idle connections after 5 s (uvicorn, Node). This side closes them earlier, so that
+ * no request is sent on a connection that is being closed.
  */
 const IDLE_TIMEOUT_MS = 3_000;
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
@@ -17,7 +17,7 @@ export interface Call {
   path: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Milliseconds for the whole of it. */
+  /** For the whole call. */
   timeoutMs: number;
 }
 
@@ -44,7 +44,8 @@ export class ContainerClient {
       signal: AbortSignal.timeout(timeoutMs),
     });
     outgoing.on("error", (error) => {
-      // Most likely closed while it was idle, before this call was seen. All calls may be repeated.
+      // Most likely closed by the server while idle, before it saw this call. All calls are
+      // idempotent.
       const stale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
       if (stale) resolve(this.call(call));
       else reject(error);
@@ -53,7 +54,7 @@ export class ContainerClient {
     outgoing.on("response", (incoming) => {
       const status = incoming.statusCode ?? 0;
       readBounded(incoming, MAX_ANSWER_BYTES).then((text) => {
-        if (text === undefined) reject(external("the container's answer is too large"));
+        if (text === undefined) reject(external("the container's response is too large"));
         else resolve({ status, body: text });
       }, reject);
     });
@@ -62,8 +63,8 @@ export class ContainerClient {
   }
 
   /**
-   * Sends JSON, once: what may have begun is not asked for again. Resolves with the head of the
-   * answer, however long that takes; the signal closes the connection, also while it is read.
+   * Sends JSON once, since a run must not start twice. Resolves with the head of the answer,
+   * however long that takes; the signal closes the connection, also while the body is read.
    */
   stream(path: string, body: string, signal: AbortSignal): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -89,17 +90,17 @@ export class ContainerClient {
   }
 }
 
-/** Without a listener a 101 closes the connection, and neither answer nor error ever comes. */
+/** Without a listener a 101 closes the connection and neither an answer nor an error is emitted. */
 function refuseUpgrade(outgoing: ClientRequest, reject: (failure: Failure) => void): void {
   outgoing.on("upgrade", (_answer, socket) => {
     socket.destroy();
-    reject(external("the container answered in another protocol than HTTP"));
+    reject(external("the container responded with another protocol than HTTP"));
   });
 }
 
 /**
- * The body as text; undefined, and the connection gone, when there is more than `max` bytes.
- * `holds` is told how many there are so far, and may hold up those after them.
+ * The body as text; undefined if it is larger than `maxBytes`, and then the connection is closed.
+ * `backpressure` gets the number of bytes read so far and may delay reading more.
  */
 export async function readBounded(
   message: IncomingMessage,
@@ -110,7 +111,7 @@ export async function readBounded(
   let size = 0;
   for await (const chunk of message as AsyncIterable<Buffer>) {
     size += chunk.length;
-    // Leaving the loop destroys the message, and with it the connection.
+    // Leaving the loop destroys the message and its connection.
     if (size > max) return undefined;
     chunks.push(chunk);
     await holds?.(size);
@@ -118,7 +119,7 @@ export async function readBounded(
   return Buffer.concat(chunks).toString();
 }
 
-/** Of a connection that broke, or that nobody took: whoever was to answer is not there any more. */
+/** Whether the connection broke or was refused, so that the server is probably gone. */
 export const isConnectionError = (error: unknown): boolean =>
   error instanceof Error &&
   "code" in error &&

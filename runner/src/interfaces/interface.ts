@@ -1,9 +1,9 @@
 /**
- * What a container speaks. The runner's side of one conversation:
+ * The protocol of a container, from the runner's side:
  *
- * 1. `connect` waits until the container is ready, and reports what it prints until then.
- * 2. `run`, up to `max_concurrency` at a time: one run from the request to its last word.
- * 3. `shutdown` asks the server to end.
+ * 1. `connect` waits until the container is ready and reports what it prints until then.
+ * 2. `run` performs one run; up to `max_concurrency` at a time.
+ * 3. `shutdown` asks the server to stop.
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -13,66 +13,75 @@ import type { SaveFile } from "./read-report.ts";
 
 export interface ContainerConnection {
   address: URL;
-  /** What the container proves itself with towards the receiver; no other container knows it. */
+  /**
+   * The token by which the container authenticates to the callback server; no other container knows
+   * it.
+   */
   token: string;
   maxConcurrency: number;
-  /** Tells what it prints, from its beginning on, until the result is called. */
+  /** Reports the container's output from its start, until the returned function is called. */
   follow(listener: (text: string) => void): () => void;
-  /** Aborted when the container has ended; its reason is the Failure to report. */
+  /** Aborted when the container has ended; the reason is the Failure to report. */
   ended: AbortSignal;
 }
 
 export interface Run {
   id: string;
-  /** What the input is the body of; null: it is the model's own. */
+  /** The call whose request body the input is; null for the model's own input. */
   call: VendoraCall | null;
-  /** As its callers know it: `owner/name`. */
+  /** The model as callers know it: `owner/name`. */
   model: string;
   input: Record<string, Json>;
   limits: Limits;
   reporter: RunReporter;
-  /** Takes a file of the output that comes inside of it; absent where there are none. */
+  /** Stores a file that comes inside the output; undefined if the output has no files. */
   saveFile?: SaveFile | undefined;
-  /** Stop the model. */
+  /** Aborted to stop the model. */
   stop: AbortSignal;
 }
 
 export interface Outcome {
   finish: Finish;
   /**
-   * What becomes of the container: it is kept for the next run, `retired` (gets no other run,
-   * because it cannot be trusted) or `killed`, because it did not stop: once nobody else is in it.
+   * What becomes of the container: `kept` for the next run; `retired` (no new runs, because it
+   * cannot be trusted); or `killed`, because it did not stop, once no other run is in it.
    */
   container: "kept" | "retired" | "killed";
-  /** It failed by what it was asked, and has used nothing. */
+  /** The run failed because of its input, and has used nothing. */
   inputRejected?: boolean;
-  /** It failed, and that says nothing against the container, which did its part. */
+  /** The run failed, but the container did its part. */
   notContainersFault?: boolean;
   /**
-   * The container would not take it, and it has not begun: another container may take it. `full`:
-   * it said that it has no room.
+   * The container did not accept the run, so another container may run it. `full`: it reported that
+   * it has no room.
    */
   notAccepted?: "refused" | "full";
-  /** It failed, and the container may have died of it. Told when that has shown; nobody joins before. */
+  /**
+   * Set if the container may have died of the failed run. Resolves once that is known; no run joins
+   * before.
+   */
   verdict?: Promise<"kept" | "retired">;
 }
 
 export interface Session {
-  /** Whether its outputs have files in them, as far as it has told. */
+  /** Whether the outputs have files, as far as the container declares it. */
   readonly declaresFiles: boolean;
-  /** Whether a run ends with its connection: then an abandoned one is stopped, not killed for. */
+  /** Whether a run ends with its connection, so that an abandoned run needs no kill. */
   readonly stopsOnDisconnect: boolean;
-  /** Never rejects: whatever goes wrong is a `failed` finish. */
+  /** Never rejects: any failure is a `failed` finish. */
   run(run: Run): Promise<Outcome>;
   shutdown(): Promise<void>;
-  /** Lets go of the connections. */
+  /** Closes the connections. */
   close(): void;
 }
 
 export interface ServerInterface {
-  /** What the interface wants in the container's environment. */
+  /** The variables that the interface needs in the container's environment. */
   environment(maxConcurrency: number, token: string): Record<string, string>;
-  /** Rejects with a Failure when the container will never be ready, or when `gone` or `stop`. */
+  /**
+   * Rejects with a Failure if the container will never be ready, or when `ended` or `stop` is
+   * aborted.
+   */
   connect(
     connection: ContainerConnection,
     report: (logs: string) => void,
@@ -80,21 +89,21 @@ export interface ServerInterface {
   ): Promise<Session>;
 }
 
-/** How long things may take, ms. */
+/** Intervals and timeouts. */
 export interface Timing {
-  /** Between two looks at a container that is not ready, in its first second and after. */
+  /** Between two health checks of a starting container, after its first second. */
   readinessPollMs: number;
-  /** Between two looks at a container that is at work. */
+  /** Between two health checks of a running container. */
   healthPollMs: number;
-  /** A broken connection is the first that is seen of a crash: how long its exit may take. */
+  /** A broken connection is the first sign of a crash: how long the exit may take to follow. */
   exitNoticeMs: number;
-  /** After a failed run, how long a container is looked at before it gets another one. */
+  /** After a failed run, how long the container is watched before it gets another one. */
   failureWatchMs: number;
   /** From the cancel of a run to the kill of its container. */
   cancelGraceMs: number;
-  /** Between two looks whether a server has let go of a request that was closed, at least. */
+  /** Between two checks whether a server has stopped working on a closed request, at least. */
   releasePollMs: number;
-  /** From the polite request to end to the kill. */
+  /** From the request to stop to the kill. */
   stopGraceMs: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Large answers of all containers are read one at a time: an answer is in memory as bytes, as text
- * and as values, which may be twenty times that. The others wait unread, in the socket.
+ * Reads the large answers of all containers one at a time: an answer is in memory as bytes, text
+ * and values, which can be twenty times its size. The others wait unread in their sockets.
  */
 import type { IncomingMessage } from "node:http";
 import { external } from "../containers/failure.ts";
@@ -11,15 +11,15 @@ export class LargeReads {
   readonly #mutex = new Mutex();
   readonly #turnMs: number;
 
-  /** Of a turn. */
+  /** @param turnMs how long a turn lasts */
   constructor(turnMs = TURN_MS) {
     this.#turnMs = turnMs;
   }
 
-  /** For one answer; `end` is for those who wait. */
+  /** `end` aborts waiting for a turn. */
   open(answer: IncomingMessage, end: AbortSignal): LargeRead {
     const turnMs = this.#turnMs;
-    const message = `of a large answer of the container less than 1 MB came in ${turnMs / 1e3} s`;
+    const message = `the container sent less than 1 MB of a large response in ${turnMs / 1e3} s`;
     const onStalled = () => void answer.destroy(external(message));
     return new LargeRead(new ReadTurn({ mutex: this.#mutex, turnMs, end, onStalled }), end);
   }
@@ -35,8 +35,8 @@ export class LargeRead {
   }
 
   /**
-   * Told after every piece how much there is of what is in memory. Waits for its turn once that is
-   * large, and ends it once that is not.
+   * To be called after every chunk with the size of what is in memory. Waits for a turn once that
+   * is large, and ends the turn once it no longer is.
    * @throws the signal's reason
    */
   async progress(size: number): Promise<void> {

@@ -1,32 +1,34 @@
 /**
- * A report of a container as it comes. Its large files, which are base64 inside the JSON, go
- * straight to disk: what is left of it in memory has addresses in their place.
+ * Reads a container's report as a stream. Large files, which are base64 inside the JSON, go
+ * straight to disk: in memory they are replaced by their URLs.
  */
 import type { Readable } from "node:stream";
 import { createUpload } from "../../../src/protocol/upload.ts";
 import { external } from "../containers/failure.ts";
 
-/** Takes a file; returns what to call it in the report. */
+/** Stores a file. @returns the URL that replaces it in the report */
 export type SaveFile = (content: AsyncIterable<Uint8Array>, mimeType: string) => Promise<string>;
 
 export interface ReportOptions {
-  /** Bytes, without the files that are kept. */
+  /** Without the files that are stored. */
   maxBytes: number;
-  /** Absent: what looks like a file is text. */
+  /** Undefined if files are not recognized. */
   saveFile: SaveFile | undefined;
-  /** Told how much has come, and may hold up what comes after it. */
+  /** Gets the number of bytes read so far and may delay reading more. */
   backpressure: (size: number) => Promise<void>;
 }
 
 /** `"` and `\`. */
 const [QUOTE, ESCAPE] = [0x22, 0x5c];
-/** Bytes in which a file says what it is, and those of one that stays where it is. */
+/**
+ * The bytes by which a data URI's header must end, and the size up to which a file stays inline.
+ */
 const MAX_HEAD_BYTES = 300;
 const INLINE_BYTES = 64 * 1024;
 const PREFIX = "data:";
 const HEAD = /^data:([^",\\]+);base64,/i;
 
-/** Undefined, and the connection gone, when there is more than `max`. */
+/** Undefined if there is more than `maxBytes`, and then the connection is closed. */
 export async function readReport(
   message: Readable,
   { maxBytes, saveFile, backpressure }: ReportOptions,
@@ -51,14 +53,14 @@ export async function readReport(
   return size > maxBytes ? undefined : Buffer.concat(parts).toString();
 }
 
-/** Up to a string's begin; whether there is one. */
+/** Copies up to the start of a string. @returns whether there is one */
 function copy(source: Source, put: (bytes: Buffer) => void): boolean {
   const at = source.buffer.indexOf(QUOTE);
   put(source.take(at < 0 ? source.buffer.length : at + 1));
   return at >= 0;
 }
 
-/** The rest of a string with its end, and whether it goes on where `going` has ended it. */
+/** Copies the rest of a string. @returns whether it continues, because `going` ended the copy */
 async function copyText(
   source: Source,
   put: (bytes: Buffer) => void,
@@ -79,7 +81,7 @@ async function copyText(
   return true;
 }
 
-/** The media type of a large file that begins here; its head has been taken then. */
+/** The media type of a large file that starts here; its header is consumed. */
 async function fileAhead(source: Source): Promise<string | undefined> {
   await source.has(PREFIX.length);
   if (source.buffer.toString("latin1", 0, PREFIX.length).toLowerCase() !== PREFIX) return undefined;
@@ -92,23 +94,24 @@ async function fileAhead(source: Source): Promise<string | undefined> {
   return mimeType.data;
 }
 
-/** The bytes up to the string's end, which stays. */
+/** The decoded bytes up to the end of the string, which is not consumed. */
 async function* decoded(source: Source): AsyncGenerator<Buffer> {
   for (let ended = false; !ended; ) {
-    // Four characters are three bytes.
+    // Four characters encode three bytes.
     const isMore = await source.has(4);
     const at = source.buffer.indexOf(QUOTE);
     ended = at >= 0;
-    if (!ended && !isMore) throw new Error("the report is cut off inside a file");
+    if (!ended && !isMore) throw new Error("the report ends inside a file");
     const text = source.take(ended ? at : source.buffer.length & ~3).toString("latin1");
     const bytes = Buffer.from(text, "base64");
-    // The decoder passes over what it does not know: only what comes out again is base64.
-    if (bytes.toString("base64") !== text) throw external("a file in the output is not base64");
+    // The decoder skips invalid characters, so compare with the re-encoded bytes.
+    if (bytes.toString("base64") !== text)
+      throw external("a file in the output is not valid base64");
     if (bytes.length > 0) yield bytes;
   }
 }
 
-/** What has come and is not taken yet. */
+/** What was read and not consumed yet. */
 class Source {
   buffer: Buffer = Buffer.alloc(0);
   readonly #chunks: AsyncIterator<Buffer>;
@@ -120,7 +123,7 @@ class Source {
     this.#backpressure = holds;
   }
 
-  /** Waits until so many bytes are there; false when there are not as many any more. */
+  /** Waits for this many bytes. @returns false if the stream ends before */
   async has(count: number): Promise<boolean> {
     const parts = [this.buffer];
     let size = this.buffer.length;

@@ -1,22 +1,22 @@
 /**
- * One's turn to read what may be large. How long that takes says how busy the machine is, and
- * nothing else. So there is no time for the whole of it: a turn that has lasted goes to whoever
- * waits, and comes round again. Only what dribbles is given up.
+ * A turn to read something large. Its duration depends on how busy the machine is, so there is no
+ * limit for a whole read: after each turn the lock passes to the next waiter and comes back later.
+ * Only a read that makes too little progress is given up.
  */
 import type { Mutex } from "../lib/mutex.ts";
 
-/** Bytes or characters: what a turn brings at least, or it is the last. */
+/** The bytes or characters that a turn must bring to be followed by another. */
 export const MEGABYTE = 1024 ** 2;
-/** Milliseconds of a turn: 35 kB/s at least. */
+/** At least 35 kB/s. */
 export const TURN_MS = 30_000;
 
 export interface ReadTurnOptions {
   mutex: Mutex;
-  /** Milliseconds of a turn. */
+  /** How long a turn lasts. */
   turnMs: number;
-  /** For who waits for another turn. */
+  /** Aborts waiting for another turn. */
   end: AbortSignal;
-  /** It dribbles. */
+  /** Called when a turn has brought less than a megabyte. */
   onStalled: () => void;
 }
 
@@ -36,7 +36,7 @@ export class ReadTurn {
     return this.#release !== undefined;
   }
 
-  /** @throws the signal's reason, when that comes before the turn does */
+  /** @throws the signal's reason if it is aborted before the turn begins */
   async begin(wait: AbortSignal): Promise<void> {
     const { mutex, turnMs } = this.#options;
     this.#release = await mutex.enter(wait);
@@ -45,7 +45,7 @@ export class ReadTurn {
   }
 
   /**
-   * Told how much there is by now; waits where others have their turn first.
+   * To be called with the size so far. Waits if others should have a turn first.
    * @throws the signal's reason
    */
   async progress(size: number): Promise<void> {

@@ -1,24 +1,24 @@
 /**
- * The seam of the runner. Above it: the control plane, jobs, channels, reports. Below it:
- * containers, engines, interfaces.
+ * The interface between the two halves of the runner. Above it: control plane, jobs, channels,
+ * reports. Below it: containers, engines, interfaces.
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics, SetupProgress, StoredValue } from "../../../src/protocol/event.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
 
-/** Where a run puts what it has to say, in order. None of these waits or throws. */
+/** Receives what a run reports, in order. No method waits or throws. */
 export interface RunReporter {
   setup(progress: SetupProgress): void;
   output(value: Json): void;
   /**
-   * Takes room for an output of so many bytes of JSON, before it is stored elsewhere; false when
-   * there is none.
+   * Reserves room for an output of this many bytes of JSON before it is stored elsewhere. @returns
+   * false if the output limit is exceeded
    */
   reserve(bytes: number): boolean;
-  /** An output as its JSON, for which there was room. */
+  /** An output as JSON, for which room was reserved. */
   outputJson(json: string): void;
-  /** An output for which there was room, and that is stored. */
+  /** An output that was stored elsewhere, for which room was reserved. */
   storedOutput(value: StoredValue): void;
   logs(text: string): void;
   metrics(metrics: Metrics): void;
@@ -29,34 +29,34 @@ export interface RunnableJob extends Omit<Job, "input"> {
 }
 
 /**
- * What its container knows a run by. The attempt before may still be there, when its runner was
- * silent for a while and was then given the job again.
+ * The id of a run in its container. It includes the attempt because the previous attempt may still
+ * be in the container if this runner was silent for a while and then got the job again.
  */
 export const runIdOf = ({ prediction_id, attempt }: RunnableJob): string =>
   attempt === 1 ? prediction_id : `${prediction_id}-${attempt}`;
 
 export interface RunSignals {
-  /** Stop the model; when it has not stopped 30 s later, its container is killed. */
+  /** Stop the model; if it has not stopped after 30 s, kill its container. */
   cancel: AbortSignal;
-  /** Stop now: nobody waits for the result (fenced, lease lost, limits broken). */
+  /** Stop immediately: the result is not wanted any more (fenced, lease lost, limits exceeded). */
   abandon: AbortSignal;
 }
 
 export interface WarmContainer {
-  /** `keys.container` of the jobs that it is for. */
+  /** `keys.container` of the jobs that may use it. */
   key: string;
-  /** `owner/name:version`, as the job had it that it was started for. */
+  /** `owner/name:version` of the job that it was started for. */
   model: string;
 }
 
 export interface Executor {
-  /** Removes what an earlier life of this runner left behind (containers, processes). */
+  /** Removes containers and processes of an earlier process of this runner. */
   open(): Promise<void>;
-  /** The containers that are up and have room for one more. */
+  /** The containers that are ready and have room for another run. */
   warm(): WarmContainer[];
-  /** `repository@digest` of the images on the box, as last looked up. */
+  /** `repository@digest` of the images on this machine, as of the last refresh. */
   images(): string[];
-  /** Runs one job to its end. Never rejects: whatever goes wrong is a `failed` finish. */
+  /** Runs one job to its end. Never rejects: any failure is a `failed` finish. */
   run(job: RunnableJob, reporter: RunReporter, signals: RunSignals): Promise<Finish>;
   /** Stops every container. */
   close(): Promise<void>;

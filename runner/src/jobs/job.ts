@@ -1,6 +1,6 @@
 /**
- * One job's life: its input, the run and the channel side by side, the verdict, the end. The slot
- * is free when the executor has let go and the prediction has the result or does not want it.
+ * The life of one job: its input, then the run and the channel in parallel, then the result. The
+ * slot is free once the executor is done and the prediction has the result or no longer wants it.
  */
 import type { Finish, RunError } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -18,12 +18,12 @@ export interface JobOptions {
   executor: Executor;
   controlPlane: Pick<ControlPlane, "channel" | "finish" | "input">;
   settings: RunnerSettings;
-  /** Takes the receipt of having been heard at the prediction. */
+  /** Called with the receipt that the prediction gives for this attempt. */
   onReceipt: (receipt: string) => void;
   log: Log;
 }
 
-/** About 8 s in all; the prediction waits, and its channel is open meanwhile. */
+/** About 8 s in all, during which the channel is open. */
 const INPUT_RETRY = { attempts: 6, baseMs: 250, maxMs: 4_000 };
 
 export class Job {
@@ -35,7 +35,7 @@ export class Job {
   readonly #reporter: Reporter;
   readonly #channel: Channel;
   readonly #claimedAt = performance.now();
-  /** Why the run was stopped from here: what the prediction is told instead of its result. */
+  /** Why this runner stopped the run; reported instead of the run's result. */
   #stopped: RunError | undefined;
 
   constructor(options: JobOptions) {
@@ -55,7 +55,7 @@ export class Job {
       outbox: this.#reporter,
       onReceipt: options.onReceipt,
       onCancel: (reason) => {
-        this.#log.info("cancel asked for", { reason });
+        this.#log.info("cancel requested", { reason });
         this.#cancel.abort();
       },
     });
@@ -66,25 +66,25 @@ export class Job {
     this.#channel.open(streams(this.#options.order));
     const work = this.#work();
     const end = await this.#channel.ended;
-    // With a reason at hand: the one that `abort` makes for itself takes a stack trace.
+    // An explicit reason: the default one captures a stack trace.
     this.#abandon.abort(end.kind);
     await work;
     this.#logEnd(end);
   }
 
-  /** Gives the job back unless the model has begun to work on it. */
+  /** Releases the job unless the model has started to work on it. */
   releaseUnstarted(reason: string): void {
     if (!this.#reporter.started) this.release(reason);
   }
 
   /**
-   * Ends the run and gives the job back; one whose result is on its way is left alone. What has
-   * produced output cannot begin anew somewhere else: its readers would see everything twice.
+   * Ends the run and releases the job, unless its result is being sent. A run that has produced
+   * output is not released: on another runner its readers would get the output twice.
    */
   release(reason: string): void {
     if (this.#reporter.finished) return;
     if (!this.#reporter.hasOutput) this.#channel.release(reason);
-    this.#stop({ source: "internal", message: `The run was ended: ${reason}` });
+    this.#stop({ source: "internal", message: `The run was stopped: ${reason}` });
   }
 
   #stop(error: RunError): void {
@@ -103,7 +103,7 @@ export class Job {
       const finish = await executor.run({ ...order, input }, this.#reporter, { cancel, abandon });
       this.#reporter.finish(this.#judge(finish, waited));
     } catch (error) {
-      if (!cancel.aborted && !abandon.aborted) this.#log.error("could not be run", { error });
+      if (!cancel.aborted && !abandon.aborted) this.#log.error("job failed", { error });
       this.#reporter.finish(cancel.aborted ? CANCELED : failed(error));
     }
   }
@@ -113,13 +113,13 @@ export class Job {
     return retryCall(() => controlPlane.input(order.lease, signal), { ...INPUT_RETRY, signal });
   }
 
-  /** The executor's word, but for what only the job knows. */
+  /** The executor's result, corrected by what only the job knows. */
   #judge(finish: Finish, waited: number): Finish {
     const { setup_seconds: setup } = finish;
     const timed = setup === undefined ? finish : { ...finish, setup_seconds: setup + waited };
     if (this.#stopped) return { ...timed, status: "failed", error: this.#stopped };
     if (finish.status === "canceled" && !this.#cancel.signal.aborted) {
-      const message = "The run was stopped and nobody had asked for it";
+      const message = "The container stopped the run without a cancel request";
       return { ...timed, status: "failed", error: { source: "internal", message } };
     }
     return timed;
@@ -136,12 +136,12 @@ export class Job {
   }
 }
 
-/** What its caller watches word by word. */
+/** Whether the caller asked for a stream. */
 const streams = ({ call, input }: JobOrder) => call !== null && input?.stream === true;
 
 const CANCELED: Finish = { status: "canceled", output: "none" };
 
-/** A defect is for the runner's log; whose prediction it is can do nothing with it. */
+/** The details of a defect go to the runner's log; the prediction's owner cannot act on them. */
 const failed = (error: unknown): Finish => ({
   status: "failed",
   output: "none",
@@ -150,6 +150,6 @@ const failed = (error: unknown): Finish => ({
     message:
       error instanceof ControlPlaneError
         ? "The runner could not fetch the input"
-        : "The runner had a problem of its own",
+        : "The runner had an internal error",
   },
 });

@@ -1,6 +1,6 @@
 /**
- * What a run has said and the prediction does not have yet: the reporter that gathers it, merges
- * what may be merged, keeps the limits, and hands it out in portions for the frames.
+ * Buffers what a run has reported and the prediction has not received yet: merges events where
+ * possible, enforces the limits, and hands the events out in portions for the frames.
  */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
@@ -17,40 +17,42 @@ import type { RunReporter } from "./executor.ts";
 import { isPreamble } from "./token-estimate.ts";
 
 /**
- * A larger frame gains nothing, and is refused somewhat above. An output may be as long by itself,
- * and then travels alone; whatever else is longer is split. It is also what keeps a frame below the
- * protocol's 10,000 events, none of which is shorter than 27 bytes.
+ * Larger frames bring no gain and are rejected a little above this size. A single output may be as
+ * large as the output limit and then travels alone; anything else is split. This size also keeps a
+ * frame below the protocol's 10,000 events, since none is shorter than 27 bytes.
  */
 export const FRAME_BYTES = 256 * 1024;
 
-/** A piece of a long text, as UTF-16 units: JSON makes at most six bytes of one (`\u0000`). */
+/**
+ * UTF-16 units of one piece of a long text: JSON encodes a unit in at most six bytes (`\u0000`).
+ */
 const PIECE_CHARS = Math.floor(FRAME_BYTES / 6) - 100;
-/** Metrics in a piece of many: a name has 100 units at most, and a number 25 characters. */
+/** Metrics per event: a name has at most 100 units, a number at most 25 characters. */
 const PIECE_METRICS = 400;
 
-/** Bytes of what says how many tokens were used. It is said twice at most, and always taken. */
+/** Metrics of up to this many bytes are always accepted: token usage is reported twice at most. */
 const FEW_METRICS = 200;
 
 export interface Portion {
-  /** The JSON of each. */
+  /** The JSON of each event. */
   events: string[];
-  /** With the last portion only. */
+  /** Set in the last portion only. */
   finish?: Finish;
 }
 
 export interface ReporterOptions {
   limits: Pick<Limits, "output_bytes" | "logs_bytes">;
-  /** There is something to take. */
+  /** Called when there is something to take. */
   onChange: () => void;
-  /** The output is larger than it may be, or has more values; called once, nothing more is kept. */
+  /** Called once when the output exceeds its limits; nothing more is accepted after that. */
   onBreach: (message: string) => void;
 }
 
 interface Entry {
-  /** Outputs, of which there may be many, as JSON: as values they may be twenty times as large. */
+  /** Outputs are kept as JSON: as values they can take twenty times the memory. */
   event: ReportedEvent | string;
   bytes: number;
-  /** An output that says something. */
+  /** An output that has text. */
   isText?: boolean;
 }
 
@@ -62,10 +64,10 @@ export class Reporter implements RunReporter {
   #logsRoom: number;
   #logsCut = false;
   #outputs = 0;
-  /** Events of other kinds, as they are sent. */
+  /** How many events of other kinds were added. */
   #otherEvents = 0;
   #breached = false;
-  /** The first output that says something is waited for, those after it can be gathered. */
+  /** The first output with text is sent at once; later ones may be batched. */
   #firstOutput: "ahead" | "waiting" | "taken" = "ahead";
   #started = false;
   #hasOutput = false;
@@ -77,12 +79,12 @@ export class Reporter implements RunReporter {
     this.#logsRoom = Math.max(0, logs_bytes - Buffer.byteLength(this.#tooLongNotice));
   }
 
-  /** The model has been asked to run, as far as one can tell. */
+  /** The model has started on the input, as far as the runner can tell. */
   get started(): boolean {
     return this.#started;
   }
 
-  /** There is output, here or at the prediction. */
+  /** There is output, in this buffer or at the prediction. */
   get hasOutput(): boolean {
     return this.#hasOutput;
   }
@@ -95,7 +97,7 @@ export class Reporter implements RunReporter {
     return this.#entries.length === 0 && this.#finish === undefined;
   }
 
-  /** Somebody waits for what is here: the first output, or the end. */
+  /** The buffer holds the first output or the end of the run, which clients wait for. */
   get urgent(): boolean {
     return this.#firstOutput === "waiting" || this.finished;
   }
@@ -104,7 +106,7 @@ export class Reporter implements RunReporter {
     const { logs, ...rest } = progress;
     if (progress.phase === "ready") this.#started = true;
     const kept = this.#withinLogs(logs ?? "");
-    // That it has printed something says nothing once that is cut.
+    // Progress without a log says nothing once the log is cut off.
     if (kept === "" && (!logs || rest.phase === "ready")) this.#add({ event: "setup", data: rest });
     for (const piece of pieces(kept)) this.#add({ event: "setup", data: { ...rest, logs: piece } });
   }
@@ -150,8 +152,9 @@ export class Reporter implements RunReporter {
 
   metrics(metrics: Metrics): void {
     this.#started = true;
-    // Counted as output: a model may not fill the memory with names of metrics either. But what
-    // was used is told, also of a run that was stopped because it had put out too much.
+    // Metrics count toward the output limit so that a model cannot fill the memory with metric
+    // names. Small ones are always accepted: token usage is reported even for a run that was
+    // stopped for exceeding the limit.
     const bytes = bytesOf({ event: "metrics", data: metrics });
     if (bytes > FEW_METRICS && !this.reserve(bytes)) return;
     const entries = Object.entries(metrics);
@@ -161,13 +164,13 @@ export class Reporter implements RunReporter {
     }
   }
 
-  /** The run has ended; nothing comes after this. */
+  /** The end of the run; nothing is reported after it. */
   finish(finish: Finish): void {
     this.#finish = finish;
     this.#options.onChange();
   }
 
-  /** Removes and returns what goes into the next frame. */
+  /** Removes and returns the events of the next frame. */
   take(): Portion {
     let bytes = 0;
     let count = 0;
@@ -189,7 +192,7 @@ export class Reporter implements RunReporter {
   #addOutput(entry: Entry): void {
     if (this.#outputs === MAX_OUTPUTS) {
       const limit = `The output has more than the limit of ${MAX_OUTPUTS} items`;
-      return this.#breach(`${limit}: have the model put out several as one`);
+      return this.#breach(`${limit}: combine several items into one`);
     }
     this.#outputs += 1;
     this.#hasOutput = true;
@@ -214,15 +217,15 @@ export class Reporter implements RunReporter {
   }
 
   get #tooLongNotice(): string {
-    return cutNotice(`is longer than ${this.#options.limits.logs_bytes} bytes`);
+    return cutNotice(`is longer than the limit of ${this.#options.limits.logs_bytes} bytes`);
   }
 
-  /** The text as far as there is room for it; where the room ends, it says so. */
+  /** The part of the text that fits into the log limit, and a notice where the log is cut. */
   #withinLogs(text: string): string {
     if (this.#logsCut) return "";
     if (this.#otherEvents >= MAX_NOTES) {
       this.#logsCut = true;
-      return text && cutNotice(`has come in more than ${MAX_NOTES} pieces`);
+      return text && cutNotice(`came in more than ${MAX_NOTES} pieces`);
     }
     const bytes = Buffer.from(text);
     this.#logsRoom -= bytes.length;
@@ -234,9 +237,9 @@ export class Reporter implements RunReporter {
   }
 }
 
-const cutNotice = (why: string) => `\n[auspex] The log is cut here: it ${why}.\n`;
+const cutNotice = (why: string) => `\n[auspex] Log truncated: it ${why}.\n`;
 
-/** None of them tears a character in two; nothing of nothing. */
+/** Splits a text without splitting a surrogate pair. An empty text has no pieces. */
 function* pieces(text: string): Generator<string> {
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + PIECE_CHARS;
@@ -250,7 +253,7 @@ const outputEvent = (json: string) => `{"event":"output","data":${json}}`;
 
 const bytesOf = (event: ReportedEvent) => Buffer.byteLength(JSON.stringify(event));
 
-/** Two neighbours as one event, where that says the same; undefined where it would not. */
+/** Merges two adjacent events; undefined if they cannot be merged without a loss. */
 function merge(last: Entry["event"], next: ReportedEvent): ReportedEvent | undefined {
   if (typeof last === "string") return undefined;
   if (last.event === "logs" && next.event === "logs") {

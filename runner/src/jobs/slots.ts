@@ -1,4 +1,4 @@
-/** The jobs this runner has, and the room for more. */
+/** The running jobs and the free slots of this runner. */
 import type { Job } from "./job.ts";
 
 type Running = Pick<Job, "id" | "run" | "releaseUnstarted" | "release">;
@@ -21,7 +21,7 @@ export class Slots {
     return Array.from(this.#running.keys(), (job) => job.id);
   }
 
-  /** Who is told that a job has come, or that a slot has become free. */
+  /** Called when a job has started or a slot has become free. */
   set onChange(listener: () => void) {
     this.#onChange = listener;
   }
@@ -36,13 +36,13 @@ export class Slots {
     this.#onChange();
   }
 
-  /** From now on jobs that have not begun are handed back; those that have go on. */
+  /** Releases jobs that have not started, now and from now on; the others continue. */
   drain(reason: string): void {
     this.#drainReason = reason;
     for (const job of this.#running.keys()) job.releaseUnstarted(reason);
   }
 
-  /** Ends everything, whatever it is at. */
+  /** Releases every job, started or not. */
   release(reason: string): void {
     for (const job of this.#running.keys()) job.release(reason);
   }

@@ -1,16 +1,16 @@
-/** How long the texts are that go into a model and come out of it. */
+/** Counts the characters of a model's input and output, to estimate tokens. */
 
 import { isObject } from "../../../src/lib/json.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
-/** Where requests have texts for the model; addresses of images and ids are none. */
+/** The fields of requests that hold text for the model; image URLs and ids do not count. */
 const INPUT_FIELDS = ["messages", "input", "instructions"];
 const TEXT_FIELDS = ["content", "text", "output", "arguments", "refusal", "reasoning_content"];
 
-/** Deeper than requests mean, and not too deep for the stack. */
+/** Deeper than any real request, and shallow enough for the stack. */
 const MAX_DEPTH = 20;
 
-/** Characters in an input. A number stands for a token, as in lists of them: as many as one has. */
+/** Characters in an input. A number counts as one token, since lists of numbers are token ids. */
 export const inputCharacters = (input: Record<string, Json>, perToken: number): number =>
   INPUT_FIELDS.reduce((sum, name) => sum + countCharacters(input[name], perToken, 0), 0);
 
@@ -26,18 +26,18 @@ function countCharacters(value: Json | undefined, perToken: number, depth: numbe
   return parts.reduce<number>((sum, part) => sum + countCharacters(part, perToken, depth + 1), 0);
 }
 
-/** Characters of text in an output, whichever of the convention's shapes it has. */
+/** Characters of text in an output, in any of the OpenAI-compatible shapes. */
 export function outputCharacters(output: Json): number {
   if (typeof output === "string") return output.length;
   if (!isObject(output)) return 0;
   const { choices, delta, type } = output;
   if (Array.isArray(choices)) return sum(choices, choiceCharacters);
-  // Events of a response: their last repeats what the pieces before it have message.
+  // Events of a response: the last one repeats the text of the deltas.
   if (typeof type === "string") return typeof delta === "string" ? delta.length : 0;
   return Array.isArray(output.output) ? sum(output.output, itemCharacters) : 0;
 }
 
-/** Of the convention's streams: what comes before anything is message, as a role does. */
+/** Whether this is a stream chunk without text, such as one that only sets the role. */
 export function isPreamble(output: Json): boolean {
   if (!isObject(output)) return false;
   const { choices, type } = output;
@@ -60,7 +60,7 @@ const callCharacters = (call: Json) =>
 const functionCharacters = ({ name, arguments: args }: Record<string, Json>) =>
   textLength(name) + textLength(args);
 
-/** An item of a response: a message, reasoning, a call. */
+/** An item of a response: a message, reasoning, or a tool call. */
 function itemCharacters(item: Json): number {
   if (!isObject(item)) return 0;
   const parts = [item.content, item.summary].flatMap((list) => (Array.isArray(list) ? list : []));

@@ -1,6 +1,6 @@
 /**
- * The tokens of one run that was asked for by a call of the convention: what its outputs say of
- * them, else what the model reports, else an estimate by the length of the texts.
+ * The token usage of one run of an OpenAI-compatible call: as its outputs report it, otherwise as
+ * the model's metrics report it, otherwise estimated from the length of the texts.
  */
 
 import { isObject } from "../../../src/lib/json.ts";
@@ -10,7 +10,7 @@ import type { VendoraCall } from "../../../src/protocol/runner.ts";
 import type { RunReporter } from "./executor.ts";
 import { inputCharacters, outputCharacters } from "./token-estimate.ts";
 
-/** English text in the tokens of most models. */
+/** Typical for English text in most models' tokenizers. */
 const CHARACTERS_PER_TOKEN = 4;
 
 interface Tokens {
@@ -58,7 +58,7 @@ export class TokenUsage implements RunReporter {
     this.#reporter.output(value);
   }
 
-  /** Language models on Replicate say `input_token_count`. */
+  /** Language models on Replicate report `input_token_count`. */
   metrics(metrics: Metrics): void {
     this.#metrics = mergeTokens(this.#metrics, {
       input: tokenCount(metrics.input_tokens) ?? tokenCount(metrics.input_token_count),
@@ -67,7 +67,7 @@ export class TokenUsage implements RunReporter {
     this.#reporter.metrics(metrics);
   }
 
-  /** After the last output. Runs that failed or were stopped have used what they have, too. */
+  /** Reports the usage after the last output, also for runs that failed or were stopped. */
   settle(): void {
     const input = this.#usage.input ?? this.#metrics.input;
     const reported = this.#usage.output ?? this.#metrics.output;
@@ -82,7 +82,7 @@ export class TokenUsage implements RunReporter {
 
 const estimate = (characters: number) => Math.ceil(characters / CHARACTERS_PER_TOKEN);
 
-/** Of a chunk, a completion, embeddings, a response or an event of one. */
+/** The usage in a chunk, completion, embeddings, response or response event. */
 function readUsage(value: Json): Tokens | undefined {
   if (!isObject(value)) return undefined;
   const usage = isObject(value.response) ? value.response.usage : value.usage;
@@ -92,10 +92,10 @@ function readUsage(value: Json): Tokens | undefined {
   return { input, output };
 }
 
-/** What is reported later counts, as far as it says something. */
+/** Later values replace earlier ones where they are set. */
 const mergeTokens = (before: Tokens, later: Tokens | undefined): Tokens =>
   later ? { input: later.input ?? before.input, output: later.output ?? before.output } : before;
 
-/** Containers say what they like: JSON's 1e999 is infinite, and no JSON any more. */
+/** Containers are untrusted: JSON's 1e999 parses to Infinity, which JSON cannot express. */
 const tokenCount = (value: Json | undefined) =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;

@@ -1,4 +1,4 @@
-/** What the runner says while it runs: one line an event, for people or as JSON, on stderr. */
+/** The runner's log: one line per event on stderr, as text or JSON. */
 export const LEVELS = ["debug", "info", "warn", "error"] as const;
 export type Level = (typeof LEVELS)[number];
 
@@ -9,7 +9,7 @@ export interface Log {
   info(message: string, fields?: Fields): void;
   warn(message: string, fields?: Fields): void;
   error(message: string, fields?: Fields): void;
-  /** The same log with fields that every line carries. */
+  /** A log that adds these fields to every line. */
   with(fields: Fields): Log;
 }
 
@@ -48,7 +48,7 @@ function textLine(time: Date, level: Level, message: string, fields: Fields): st
   return `${clock} ${level.padEnd(5)} ${plain(message, /\p{Cc}/u)}${pairs.join("")}`;
 }
 
-/** Quoted where it would not be one word: what containers say must not forge a line. */
+/** Quoted unless it is a single word, so that container output cannot forge a log line. */
 function plain(value: unknown, unsafe = /[\s"=\p{Cc}]/u): string {
   const text = value instanceof Error ? (value.stack ?? value.message) : String(value);
   return text === "" || unsafe.test(text) ? JSON.stringify(text) : text;

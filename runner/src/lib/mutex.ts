@@ -1,16 +1,18 @@
-/** One at a time, in the order in which they came. */
+/** A mutex that serves its waiters in order and whose waiters can be aborted. */
 import { untilAborted } from "../../../src/lib/timeout.ts";
 
 export class Mutex {
   #last: Promise<void> = Promise.resolve();
   #length = 0;
 
-  /** How many have their turn or wait for it. */
+  /** How many hold the lock or wait for it. */
   get length(): number {
     return this.#length;
   }
 
-  /** @throws what the work throws; the signal's reason, when that comes before the turn does */
+  /**
+   * @throws what the work throws; the signal's reason if it is aborted before the lock is acquired
+   */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const leave = await this.enter(signal);
     try {
@@ -21,8 +23,8 @@ export class Mutex {
   }
 
   /**
-   * Resolves when it is one's turn, with what ends it, to be called once.
-   * @throws the signal's reason, when that comes first
+   * Acquires the lock. @returns a function that releases it, to be called once
+   * @throws the signal's reason if it is aborted first
    */
   async enter(signal: AbortSignal): Promise<() => void> {
     const before = this.#last;

@@ -1,23 +1,23 @@
 /**
- * Folders for a while, in one that may hold other things too: an operator may have named the wrong
- * one. Only what has a name as it is given here is removed.
+ * Temporary folders in a directory that may hold other things too, since an operator may have
+ * configured the wrong one: only names that match this module's pattern are removed.
  */
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 const PREFIX = "auspex-scratch-";
-/** `mkdtemp` puts six characters behind it. */
+/** `mkdtemp` appends six characters. */
 const NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{6}$`);
 
 export class ScratchFolders {
   readonly #root: string;
 
-  /** `root` belongs to one runner: what has such a name there is its own. */
+  /** `root` belongs to one runner: every folder in it with such a name is its own. */
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Makes the root, and removes what is left there of an earlier life. */
+  /** Creates the root and removes what an earlier process left in it. */
   async sweep(): Promise<void> {
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#root)) {
@@ -25,7 +25,7 @@ export class ScratchFolders {
     }
   }
 
-  /** @returns the path of a new one, for this user alone. */
+  /** @returns the path of a new folder, accessible to this user only */
   make(): Promise<string> {
     return mkdtemp(join(this.#root, PREFIX));
   }

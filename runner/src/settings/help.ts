@@ -1,16 +1,16 @@
-/** What `auspex-runner --help` prints; the settings describe themselves. */
+/** The text of `auspex-runner --help`, generated from the settings' descriptions. */
 import { flagOf, settingsSchema, variableOf } from "./settings.ts";
 
-/** Of the settings below it takes the address only: it runs wherever the file is. */
-const UPLOAD = `Upload needs the address (--url, AUSPEX_URL) and the token of a user with the scope predict
-(AUSPEX_TOKEN, --token-file), and takes:
+/** Of the settings below, upload uses only the URL: it runs on any machine that has the file. */
+const UPLOAD = `Upload needs the URL (--url, AUSPEX_URL) and a user token with the scope predict
+(AUSPEX_TOKEN, --token-file). Its options:
 
-  --mime-type TYPE  what it is (guessed from the name's ending)
-  --name NAME       what it is called when it is downloaded (as the file)
-  --parallel N      parts that are sent at a time (4)
-  --quiet, -q       no progress, only the address
+  --mime-type TYPE  media type (default: guessed from the file extension)
+  --name NAME       file name for downloads (default: the file's name)
+  --parallel N      parts sent in parallel (default: 4)
+  --quiet, -q       print only the URL, no progress
 
-The same command on the same unchanged file goes on where an earlier one was broken off.`;
+Run the same command again on the unchanged file to resume an interrupted upload.`;
 
 export function help(): string {
   const rows = Object.entries(settingsSchema.shape).map(([name, schema]) => [
@@ -26,15 +26,15 @@ export function help(): string {
       `  ${flag.padEnd(17)} ${variable.padEnd(22)} ${text}`,
   );
   return `auspex-runner [run]          runs predictions of an Auspex deployment on this machine
-auspex-runner check [--json] says what is wrong with this machine, and what to do
-auspex-runner digest FOLDER  the digest of a model folder (process engine)
-auspex-runner upload FILE    sends a file to the deployment and prints the address of the upload
+auspex-runner check [--json] checks this machine and says how to fix problems
+auspex-runner digest FOLDER  prints the digest of a model folder (process engine)
+auspex-runner upload FILE    uploads a file to the deployment and prints its URL
 auspex-runner --version | --help
 
 ${UPLOAD}
 
-Settings, as flags, from the environment, or in a file (with _ for -); flags beat the environment,
-which beats the file.
+Settings can be given as flags, as environment variables, or in a file (with _ for -). Flags take
+precedence over the environment, and the environment over the file.
 
 ${lines.join("\n")}`;
 }

@@ -1,4 +1,7 @@
-/** Settings from flags, environment and file, in this order of strength; checked once, here. */
+/**
+ * Reads the settings from flags, the environment and a file, in this order of precedence, and
+ * validates them once.
+ */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -17,7 +20,7 @@ import {
 
 export type Settings = Omit<ParsedSettings, "token_file">;
 
-/** What is wrong with the settings, in lines for the operator. */
+/** What is wrong with the settings, one line per problem, for the operator. */
 export class SettingsError extends Error {
   override readonly name = "ConfigError";
 }
@@ -45,12 +48,12 @@ export function readSettings(flags: Flags, environment: Environment): Settings {
   if (!result.success) throw new SettingsError(describeIssues(result.error, given));
   const { token_file: _, ...config } = result.data;
   if (config.engine === "process" && config.models === undefined) {
-    throw new SettingsError(`${sourcesOf("models")}: the process engine needs it`);
+    throw new SettingsError(`${sourcesOf("models")}: required by the process engine`);
   }
   return config;
 }
 
-/** The settings of the lower half. */
+/** The settings that concern the engine. */
 export function engineOptions(config: Settings): EngineOptions {
   if (config.engine === "process") {
     const state = path.join(homedir(), ".local", "state", "auspex-runner", config.name);
@@ -88,7 +91,7 @@ const sandboxOf = (config: Settings): Sandbox => ({
   dns: config.dns ?? DEFAULT_SANDBOX.dns,
 });
 
-/** The one for this machine's class before the one for all. */
+/** An entry for this machine's hardware class takes precedence over the general one. */
 function runtimeOf({ runtime = [], hardware }: Settings): string | undefined {
   const named = runtime.find((one) => one.startsWith(`${hardware}=`));
   return named?.slice(hardware.length + 1) ?? runtime.find((one) => !one.includes("="));
@@ -97,7 +100,7 @@ function runtimeOf({ runtime = [], hardware }: Settings): string | undefined {
 const gigabytesToBytes = (gigabytes: number) => Math.floor(gigabytes * 1024 ** 3);
 const bytes = (gigabytes: number | undefined) => gigabytes && gigabytesToBytes(gigabytes);
 
-/** An empty variable is none: that is how unit files and compose files leave one out. */
+/** An empty variable counts as unset: unit files and compose files leave variables out this way. */
 const pick = (value: (name: string) => unknown): Raw =>
   Object.fromEntries(
     SETTING_NAMES.map((name) => [name, value(name)]).filter(
@@ -111,10 +114,10 @@ function readSettingsFile(file: string): Raw {
     if (typeof value === "object" && value !== null) return { ...value };
   } catch (error) {
     if (error instanceof SettingsError) throw error;
-    // The parser's message quotes the text, and the text may hold the token.
-    throw new SettingsError(`${file}: no valid JSON`);
+    // The parser's message quotes the text, which may contain the token.
+    throw new SettingsError(`${file}: not valid JSON`);
   }
-  throw new SettingsError(`${file}: the settings are a JSON object`);
+  throw new SettingsError(`${file}: settings must be a JSON object`);
 }
 
 function readText(file: string): string {
@@ -130,11 +133,11 @@ const describeIssues = (error: z.ZodError, given: Raw): string =>
     .map(({ code, path: [name], message, ...issue }) => {
       if (code === "unrecognized_keys" && "keys" in issue) return message;
       const missing = given[String(name)] === undefined;
-      return `${sourcesOf(String(name))}: ${missing ? "is missing" : message}`;
+      return `${sourcesOf(String(name))}: ${missing ? "is required" : message}`;
     })
     .join("\n");
 
-/** Where a setting may come from: what the operator looks for. */
+/** Where a setting can be given, for error messages. */
 function sourcesOf(name: string): string {
   const flag = name === "token" ? "--token-file" : `--${flagOf(name)}`;
   return `${name} (${flag}, ${variableOf(name)})`;

@@ -1,9 +1,9 @@
-/** Every setting of the runner: what it may be, and what the help says about it. */
+/** Every setting of the runner: its schema and its help text. */
 import { hostname } from "node:os";
 import { z } from "zod";
 import { LEVELS } from "../lib/log.ts";
 
-/** Flags and variables are text, the file has JSON. */
+/** Flags and variables are text; the file has JSON values. */
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 const gigabytes = z.coerce.number().positive();
 const yesOrNo = z.union([z.boolean(), z.stringbool()]);
@@ -13,99 +13,108 @@ const list = z.union([
 ]);
 
 const controlPlaneUrl = z
-  .url({ protocol: /^https?$/, error: "is no http or https address" })
+  .url({ protocol: /^https?$/, error: "must be an http or https URL" })
   .transform((url) => url.replace(/\/+$/, ""));
 
 export const settingsSchema = z.strictObject({
-  url: controlPlaneUrl.describe("address of the control plane"),
+  url: controlPlaneUrl.describe("URL of the deployment"),
   token: z
     .string()
     .trim()
-    .regex(/^ausr_\w+$/, 'is no runner token (they begin with "ausr_")')
-    .describe("runner token; never as a flag, where every process could read it"),
-  token_file: z.string().optional().describe("file that holds the token"),
-  hardware: z.string().min(1).max(63).describe("hardware class that this machine serves"),
+    .regex(/^ausr_\w+$/, 'must be a runner token (it begins with "ausr_")')
+    .describe("runner token; not a flag, since every process can read those"),
+  token_file: z.string().optional().describe("file that contains the token"),
+  hardware: z.string().min(1).max(63).describe("hardware class of this machine"),
   name: z
     .string()
     .min(1)
     .max(100)
     .default(() => hostname())
-    .describe("unique name of this runner (the host name)"),
-  slots: count(1, 1_000).default(1).describe("predictions at a time (1)"),
+    .describe("unique name of this runner (default: the host name)"),
+  slots: count(1, 1_000).default(1).describe("predictions to run concurrently (default: 1)"),
   containers: count(1, 1_000)
     .optional()
-    .describe("containers up at a time: 1 for one GPU, however many predictions share it (slots)"),
-  engine: z.enum(["docker", "process"]).default("docker").describe("docker or process (docker)"),
+    .describe("containers to run concurrently; 1 if predictions share one GPU (default: slots)"),
+  engine: z
+    .enum(["docker", "process"])
+    .default("docker")
+    .describe("docker or process (default: docker)"),
   models: z
     .string()
     .optional()
-    .describe("models of the process engine, as {owner}/{name} in this folder"),
-  state: z.string().optional().describe("folder for what must outlive the process engine"),
-  docker_socket: z.string().optional().describe("socket of Docker or Podman"),
+    .describe("model folders of the process engine, as {owner}/{name} in this directory"),
+  state: z.string().optional().describe("directory for the process engine's state"),
+  docker_socket: z.string().optional().describe("Docker or Podman socket"),
   gpus: z
     .enum(["image", "always", "never"])
     .default("image")
-    .describe("who gets GPUs: image (those that ask), always, never (image)"),
+    .describe(
+      "containers that get GPUs: image (if the image asks), always, never (default: image)",
+    ),
   memory_gb: gigabytes
     .optional()
-    .describe("memory of one container (an equal share of nine tenths)"),
-  shm_gb: gigabytes.optional().describe("shared memory of one container (1)"),
+    .describe("memory per container (default: an equal share of 90 %)"),
+  shm_gb: gigabytes.optional().describe("shared memory per container (default: 1)"),
   cpus: z.coerce
     .number()
     .nonnegative()
     .optional()
-    .describe("cores of one container, 0 for all (an equal share)"),
+    .describe("cores per container, 0 for all (default: an equal share)"),
   disk_gb: z.coerce
     .number()
     .nonnegative()
     .optional()
-    .describe("what one container may write, 0 for no bound (an equal share of what is free)"),
-  pids: count(16, 1_000_000).optional().describe("processes in one container (4096)"),
-  capabilities: list.optional().describe("capabilities that containers keep"),
+    .describe("disk per container, 0 for unlimited (default: an equal share of the free space)"),
+  pids: count(16, 1_000_000).optional().describe("processes per container (default: 4096)"),
+  capabilities: list.optional().describe("Linux capabilities that containers keep"),
   user: z
     .string()
-    .regex(/^[\w.-]+(:[\w.-]+)?$/, "is no user or user:group")
+    .regex(/^[\w.-]+(:[\w.-]+)?$/, "must be user or user:group")
     .optional()
-    .describe("user:group that containers run as, as in 65534:65534 (the image's own)"),
+    .describe("user:group of containers, such as 65534:65534 (default: the image's)"),
   runtime: list
-    .pipe(z.array(z.string().regex(/^([\w.-]+=)?[\w.-]+$/, "is no runtime or hardware=runtime")))
+    .pipe(z.array(z.string().regex(/^([\w.-]+=)?[\w.-]+$/, "must be runtime or hardware=runtime")))
     .optional()
-    .describe("Docker's runtime for containers: runsc, or l40s=runsc for one hardware class"),
-  read_only: yesOrNo.optional().describe("root file system of containers is read-only (no)"),
-  egress: yesOrNo.optional().describe("containers reach the public internet (yes)"),
+    .describe("Docker runtime: runsc, or l40s=runsc for one hardware class"),
+  read_only: yesOrNo.optional().describe("read-only root file system in containers (default: no)"),
+  egress: yesOrNo.optional().describe("containers may reach the public internet (default: yes)"),
   firewall: z
     .enum(["required", "off"])
     .default("required")
-    .describe("off: containers may reach this machine and its private network (required)"),
-  dns: list.optional().describe("public resolvers for containers"),
+    .describe("off lets containers reach this machine and its private network (default: required)"),
+  dns: list.optional().describe("public DNS resolvers for containers"),
   cache: z
     .string()
     .optional()
-    .describe("folder of its own for files of inputs (~/.cache/auspex-runner/<name>)"),
+    .describe("cache directory for input files (default: ~/.cache/auspex-runner/<name>)"),
   cache_gb: gigabytes
     .default(20)
-    .describe("what the files in it may take, those of one input half of it (20)"),
+    .describe("size of the cache; one input's files may use half of it (default: 20)"),
   cache_hours: z.coerce
     .number()
     .positive()
     .default(72)
-    .describe("how long they stay after their last use, since they are users' own (72)"),
-  max_file_gb: gigabytes.default(10).describe("largest file of an input (10)"),
+    .describe("how long cached files are kept after their last use (default: 72)"),
+  max_file_gb: gigabytes.default(10).describe("largest input file (default: 10)"),
   fetch_allow: list
-    .pipe(z.array(z.union([z.cidrv4(), z.cidrv6()], "is no list of ranges, as in 10.1.0.0/16")))
+    .pipe(
+      z.array(
+        z.union([z.cidrv4(), z.cidrv6()], "must be a list of CIDR ranges, such as 10.1.0.0/16"),
+      ),
+    )
     .default([])
-    .describe("private ranges that inputs may name files in, over http as well (none)"),
+    .describe("private ranges to fetch input files from, over http too (default: none)"),
   drain_seconds: count(0, 86_400)
     .default(600)
-    .describe("how long running work may take on after SIGTERM (600)"),
+    .describe("how long running predictions may continue after SIGTERM (default: 600)"),
   cancel_seconds: count(1, 3_600)
     .default(30)
-    .describe("how long a cancelled model may take to stop before it is killed (30)"),
+    .describe("how long a canceled model may take to stop before it is killed (default: 30)"),
   log_level: z
     .enum(LEVELS)
     .default("info")
-    .describe(`${LEVELS.join(", ")} (info)`),
-  log_format: z.enum(["text", "json"]).default("text").describe("text or json (text)"),
+    .describe(`${LEVELS.join(", ")} (default: info)`),
+  log_format: z.enum(["text", "json"]).default("text").describe("text or json (default: text)"),
 });
 export type ParsedSettings = z.infer<typeof settingsSchema>;
 
@@ -114,6 +123,6 @@ export type SettingName = (typeof SETTING_NAMES)[number];
 
 export const flagOf = (name: string): string => name.replaceAll("_", "-");
 
-/** The token's variable says whose it is: user tokens are about as well. */
+/** The token's variable names the runner, since AUSPEX_TOKEN holds user tokens. */
 export const variableOf = (name: string): string =>
   name === "token" ? "AUSPEX_RUNNER_TOKEN" : `AUSPEX_${name.toUpperCase()}`;

@@ -1,43 +1,42 @@
-/** What to do when an upload has broken off, in words. */
+/** Error messages of uploads, with what to do next. */
 import { isRetryable, messageOf, statusOf } from "../control-plane/error.ts";
 import type { UploadOptions } from "./options.ts";
 import { formatBytes } from "./progress.ts";
 
-/** The service will not have this upload any more, whatever is sent: only a new one helps. */
+/** Whether the service no longer accepts this upload, so that only a new one helps. */
 export function isUploadGone(error: unknown): boolean {
   const status = statusOf(error) ?? 0;
   return status >= 400 && status < 500 && status !== 401 && !isRetryable(error);
 }
 
-/** Before there is an upload. */
+/** For errors before the upload was created. */
 export function adviceAtBegin(error: unknown, { url, file }: UploadOptions): string {
   const why = messageOf(error);
   switch (statusOf(error)) {
     case 401:
       return `${why}\n${NEW_TOKEN}`;
     case 404:
-      return `${url} takes no uploads: ${why}\nIs this the address of the service (AUSPEX_URL, --url)?`;
+      return `${url} does not accept uploads: ${why}\nCheck the URL of the service (AUSPEX_URL, --url).`;
     case 422:
-      return `${file.path} (${formatBytes(file.size)}) is not taken: ${why}\nWhat is too large has to be split, or the operator allows larger parts (UPLOAD_PART_MAX_MIB).`;
+      return `${file.path} (${formatBytes(file.size)}) was rejected: ${why}\nSplit files that are too large, or ask the operator to allow larger parts (UPLOAD_PART_MAX_MIB).`;
     default:
       return isRetryable(error)
-        ? `${why}\nLook at the address (AUSPEX_URL, --url) and the network, then run the same command again.`
+        ? `${why}\nCheck the URL (AUSPEX_URL, --url) and the network, then run the same command again.`
         : why;
   }
 }
 
-/** While parts are sent, or put together. */
+/** For errors while parts are sent or assembled. */
 export function adviceMidway(error: unknown, resumable: boolean): string {
   const why = messageOf(error);
-  if (isUploadGone(error)) return `${why}\nRun the same command again: it begins anew.`;
+  if (isUploadGone(error)) return `${why}\nRun the same command again to start over.`;
   if (statusOf(error) === 401) return `${why}\n${NEW_TOKEN} ${runAgain(resumable)}`;
   return isRetryable(error) ? `${why}\n${runAgain(resumable)}` : why;
 }
 
 export const runAgain = (remembered: boolean): string =>
   remembered
-    ? "Run the same command again: it goes on from here."
-    : "Run the same command again: it begins anew.";
+    ? "Run the same command again to resume."
+    : "Run the same command again to start over.";
 
-const NEW_TOKEN =
-  "Put a token that is valid, with the scope predict, into AUSPEX_TOKEN (or --token-file).";
+const NEW_TOKEN = "Set AUSPEX_TOKEN (or --token-file) to a valid token with the scope predict.";

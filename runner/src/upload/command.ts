@@ -1,4 +1,4 @@
-/** `auspex-runner upload`: sends a file in parts, and goes on with what an earlier try has previous. */
+/** `auspex-runner upload`: uploads a file in parts, and resumes an interrupted upload. */
 import { constants } from "node:os";
 import { partLength, type Upload } from "../../../src/protocol/upload.ts";
 import { messageOf, statusOf } from "../control-plane/error.ts";
@@ -14,12 +14,12 @@ import { UploadClient } from "./upload-client.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
-/** Writes the address of the upload, and nothing else, to standard output. */
+/** Prints the URL of the upload, and nothing else, to standard output. */
 export async function upload(options: UploadOptions, environment: Environment): Promise<number> {
   const stop = new AbortController();
   let code = 1;
   for (const name of SIGNALS) {
-    // The second one does not ask.
+    // `once`: a second signal ends the process at once.
     process.once(name, () => {
       code = 128 + constants.signals[name];
       stop.abort(new Error("interrupted"));
@@ -59,7 +59,7 @@ class UploadCommand {
     this.#service = new UploadClient({ ...options, signal, onRetry: this.#onRetry });
   }
 
-  /** @returns the upload's address; an error says what to do next */
+  /** @returns the upload's URL; errors say what to do next */
   async run(): Promise<string> {
     await this.#resumeStore.sweep();
     const pending = await this.#findOrBegin().catch((error: unknown) => {
@@ -70,7 +70,7 @@ class UploadCommand {
     return url;
   }
 
-  /** The one that an earlier try has left, or else a new one. */
+  /** Finds the interrupted upload of this file, or creates one. */
   async #findOrBegin(): Promise<Upload> {
     const id = await this.#resumeStore.find(this.#options);
     const previous = id && (await this.#service.get(id).catch(unlessForgotten));
@@ -84,7 +84,7 @@ class UploadCommand {
     const pending = await this.#service.begin({ size: file.size, mime_type, name });
     await this.#resumeStore.save(this.#options, pending.id).catch((error: unknown) => {
       this.#resumable = false;
-      this.#display.say(`Broken off, this upload could not be resumed: ${messageOf(error)}`);
+      this.#display.say(`This upload cannot be resumed if it is interrupted: ${messageOf(error)}`);
     });
     return pending;
   }
@@ -97,7 +97,7 @@ class UploadCommand {
     );
     if (completedBytes > 0) {
       const which = `${parts.length} of ${urls.length} parts`;
-      this.#display.say(`Going on: ${which} are there (${formatBytes(completedBytes)}).`);
+      this.#display.say(`Resuming: ${which} are uploaded (${formatBytes(completedBytes)}).`);
     }
     const meter = new Meter(size, completedBytes, performance.now());
     const unwatch = this.#display.watch(meter);
@@ -109,7 +109,7 @@ class UploadCommand {
       unwatch(false);
       if (isUploadGone(error)) await this.#resumeStore.remove(this.#options);
       const resumable = this.#resumable;
-      const until = resumable ? ` It is waited for until ${minuteOf(expires_at)}.` : "";
+      const until = resumable ? ` It expires at ${minuteOf(expires_at)}.` : "";
       throw this.#explain(adviceMidway(error, resumable), `${runAgain(resumable)}${until}`);
     }
   }
@@ -133,10 +133,10 @@ class UploadCommand {
 
   readonly #onRetry = (error: unknown, delayMs: number): void =>
     this.#display.say(
-      `${messageOf(error)}: trying again in ${formatDuration(Math.ceil(delayMs / 1000))}`,
+      `${messageOf(error)}: retrying in ${formatDuration(Math.ceil(delayMs / 1000))}`,
     );
 
-  /** Whoever has interrupted it knows why it ended, and not yet how to go on. */
+  /** After an interrupt the cause is known, so the message only says how to resume. */
   #explain(advice: string, interrupted: string): Error {
     return new Error(this.#signal.aborted ? `Interrupted. ${interrupted}` : advice);
   }
@@ -145,7 +145,7 @@ class UploadCommand {
 /** `2026-11-22 06:27 UTC` */
 const minuteOf = (timestamp: string): string => `${timestamp.slice(0, 16).replace("T", " ")} UTC`;
 
-/** Removed, expired, or of another user: the same to us. */
+/** Removed, expired, or another user's: all the same here. */
 function unlessForgotten(error: unknown): undefined {
   if (statusOf(error) !== 404) throw error;
 }

@@ -1,20 +1,23 @@
-/** Shows the progress on standard error: a bar in a terminal, now and then a line elsewhere. */
+/** Shows the progress on standard error: a bar in a terminal, otherwise a line now and then. */
 import type { WriteStream } from "node:tty";
 import type { Meter } from "./meter.ts";
 import { formatBytes, formatDuration, progressBar, progressLine } from "./progress.ts";
 
 const REDRAW_MS = 100;
-/** Where lines are kept, every fifth look is one. */
+/** Without a terminal every fifth sample is printed. */
 const SAMPLE_MS = 1_000;
 const SAMPLES_PER_LINE = 5;
-/** Where nobody says how wide it is. */
+/** If the terminal's width is unknown. */
 const COLUMNS = 80;
 const CLEAR = "\r\u001b[K";
 
 export interface Display {
-  /** A line of its own. */
+  /** Prints a line. */
   say(text: string): void;
-  /** Shows it until it is stopped; then says what it came to, when it came to an end. */
+  /**
+   * Shows the progress until the returned function is called; prints a summary if the upload is
+   * complete.
+   */
   watch(meter: Meter): (ended: boolean) => void;
 }
 

@@ -1,11 +1,13 @@
-/** Counts what goes out, and how fast it did lately. */
+/** Counts the bytes sent and the current rate. */
 import type { Progress } from "./progress.ts";
 
-/** What the rate is the mean of: long enough to be calm, short enough to notice a change. */
+/**
+ * The rate is the mean over this time: long enough to be steady, short enough to follow changes.
+ */
 const WINDOW_MS = 10_000;
-/** In the first moment the system buffers what the line has yet to take. */
+/** At first the system only buffers what is to be sent. */
 const WARM_UP_MS = 1_000;
-/** Of less than that no rate is made. */
+/** The shortest time to compute a rate from. */
 const MIN_SPAN_MS = 1_000;
 
 interface Sample {
@@ -19,29 +21,29 @@ export class Meter {
   #sent: number;
   #samples: Sample[] = [];
 
-  /** @param sent bytes that are there already, and say nothing about the line */
+  /** @param sent bytes uploaded before, which do not count toward the rate */
   constructor(size: number, sent: number, now: number) {
     this.#size = size;
     this.#sent = sent;
     this.#first = { at: now, sent };
   }
 
-  /** Negative when something has to go out again: the rate is that since then. */
+  /** Negative if something is sent again: the rate then starts over. */
   readonly add = (bytes: number): void => {
     this.#sent += bytes;
     if (bytes < 0) this.#samples = [];
   };
 
-  /** Asked every second or more often: the rate is that between two such looks. */
+  /** To be called at least every second: the rate is computed between samples. */
   sample(now: number): Progress {
     if (now - this.#first.at >= WARM_UP_MS) this.#samples.push({ at: now, sent: this.#sent });
     const old = this.#samples.findLastIndex(({ at }) => now - at >= WINDOW_MS);
-    // One that is older than the window stays, so that all of it is covered.
+    // One older sample is kept so that the whole window is covered.
     this.#samples = this.#samples.slice(Math.max(old, 0));
     return { size: this.#size, sent: this.#sent, rate: this.#rate(now) };
   }
 
-  /** Since the beginning: bytes that went out, ms, bytes a second. */
+  /** Since the start: the bytes sent, the time, and bytes per second. */
   total(now: number): { bytes: number; ms: number; rate: number } {
     const [bytes, ms] = [this.#sent - this.#first.sent, Math.max(now - this.#first.at, 1)];
     return { bytes, ms, rate: (bytes / ms) * 1000 };

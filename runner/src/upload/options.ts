@@ -1,4 +1,4 @@
-/** What `auspex-runner upload` is asked for: its flags and variables, and the file. Checked once, here. */
+/** The options of `auspex-runner upload`: flags, variables and the file, validated once. */
 import { readFileSync } from "node:fs";
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -10,7 +10,7 @@ import { messageOf } from "../control-plane/error.ts";
 import { type Environment, type Flags, SettingsError } from "../settings/read-settings.ts";
 import { settingsSchema } from "../settings/settings.ts";
 
-/** Besides those that settings have as well: url, token-file, name. */
+/** Besides those that the settings have too: url, token-file, name. */
 export const UPLOAD_FLAGS = {
   "mime-type": { type: "string" },
   parallel: { type: "string" },
@@ -20,26 +20,26 @@ export const UPLOAD_FLAGS = {
 const UNKNOWN_TYPE = "application/octet-stream";
 
 const token = z
-  .string({ error: "is missing: make a token with the scope predict (aus_…)" })
+  .string({ error: "is required: create a token with the scope predict (aus_…)" })
   .trim()
   .refine((text) => !text.startsWith("ausr_"), {
-    error: "is the token of a runner (ausr_…): files are uploaded by users, with theirs (aus_…)",
+    error: "is a runner token (ausr_…): uploads need a user token (aus_…)",
     abort: true,
   })
-  .regex(/^aus_\w+$/, 'is no token of a user (they begin with "aus_")');
+  .regex(/^aus_\w+$/, 'must be a user token (it begins with "aus_")');
 
 const schema = z.object({
   url: z
-    .string({ error: "is missing: the address of the service, as in https://auspex.example.com" })
+    .string({ error: "is required: the URL of the service, such as https://auspex.example.com" })
     .pipe(settingsSchema.shape.url),
   token,
   mime_type: createUpload.shape.mime_type,
   name: createUpload.shape.name,
-  parallel: z.coerce.number("is no number").int().min(1).max(64).default(4),
+  parallel: z.coerce.number("must be a number").int().min(1).max(64).default(4),
   quiet: z.boolean().default(false),
 });
 
-/** Where each may come from. */
+/** Where each can be given, for error messages. */
 const OPTION_SOURCES: Record<string, string> = {
   url: "AUSPEX_URL, --url",
   token: "AUSPEX_TOKEN, --token-file",
@@ -48,9 +48,9 @@ const OPTION_SOURCES: Record<string, string> = {
   parallel: "--parallel",
 };
 
-/** What is to be sent, as it is now. */
+/** The file to upload, as it is now. */
 export interface LocalFile {
-  /** Absolute, without links. */
+  /** Absolute, with symbolic links resolved. */
   path: string;
   size: number;
   mtimeMs: number;
@@ -58,13 +58,13 @@ export interface LocalFile {
 
 export type UploadOptions = z.output<typeof schema> & { file: LocalFile };
 
-/** @throws ConfigError, which says what to do */
+/** @throws SettingsError that says what to do */
 export async function readUploadOptions(
   path: string | undefined,
   flags: Flags,
   environment: Environment,
 ): Promise<UploadOptions> {
-  if (path === undefined) throw new SettingsError("upload: which file?");
+  if (path === undefined) throw new SettingsError("upload needs a file");
   const result = schema.safeParse({
     url: flags.url ?? nonEmpty(environment.AUSPEX_URL),
     token: readToken(flags["token-file"]) ?? nonEmpty(environment.AUSPEX_TOKEN),
@@ -77,10 +77,10 @@ export async function readUploadOptions(
   return { ...result.data, file: await requireFile(path) };
 }
 
-/** An empty variable is none. */
+/** An empty variable counts as unset. */
 const nonEmpty = (text: string | undefined): string | undefined => text || undefined;
 
-/** One that the service does not take is left out: whoever wants another says so. */
+/** The file's name, unless the service would reject it. */
 const defaultName = (path: string): string | undefined =>
   createUpload.shape.name.safeParse(basename(path)).data;
 
@@ -99,11 +99,11 @@ async function requireFile(file: string): Promise<LocalFile> {
     const stats = await stat(path);
     if (stats.isDirectory()) {
       throw new SettingsError(
-        `${file} is a folder: upload its files, or pack it into one (tar, zip)`,
+        `${file} is a directory: upload its files, or pack it into an archive (tar, zip)`,
       );
     }
-    if (!stats.isFile()) throw new SettingsError(`${file} is no file: save it as one first`);
-    if (stats.size === 0) throw new SettingsError(`${file} is empty: there is nothing to upload`);
+    if (!stats.isFile()) throw new SettingsError(`${file} is not a regular file`);
+    if (stats.size === 0) throw new SettingsError(`${file} is empty`);
     await access(path, constants.R_OK);
     return { path, size: stats.size, mtimeMs: stats.mtimeMs };
   } catch (error) {

@@ -1,18 +1,18 @@
-/** How far an upload is, in words and as a bar. */
+/** The progress of an upload as text and as a bar. */
 
 export interface Progress {
-  /** Bytes, all of them and those that are there. */
+  /** Bytes in all, and those uploaded. */
   size: number;
   sent: number;
-  /** Bytes a second; undefined until it is known. */
+  /** Bytes per second; undefined until known. */
   rate: number | undefined;
 }
 
-/** A shorter bar says nothing. */
+/** A shorter bar is useless. */
 const MIN_BAR_COLUMNS = 10;
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
-/** One line that fits into so many columns: the bar takes what is left over, and goes first. */
+/** One line of at most this many columns: the bar takes what is left, and is dropped first. */
 export function progressBar(progress: Progress, columns: number): string {
   // The last column stays empty: some terminals wrap when it is filled.
   const room = columns - 1;
@@ -34,7 +34,7 @@ export function progressBar(progress: Progress, columns: number): string {
   return line ?? percent.slice(0, Math.max(room, 0));
 }
 
-/** The same where lines are kept: in a log. */
+/** The same as a line of a log. */
 export const progressLine = (progress: Progress): string =>
   [percentOf, amountOf, speedOf, leftOf]
     .map((text) => text(progress).trim())
@@ -58,7 +58,7 @@ export function formatDuration(seconds: number): string {
   return `${Math.round(hours / 24)} days`;
 }
 
-/** Rounded down: nothing is whole before it is. */
+/** Rounded down: 100 % means complete. */
 const percentOf = ({ sent, size }: Progress): string => `${Math.floor((sent / size) * 100)}%`;
 
 function amountOf({ sent, size }: Progress): string {
@@ -82,7 +82,7 @@ function barOf({ sent, size }: Progress, width: number): string {
   return `${"=".repeat(done)}${head}`.padEnd(width);
 }
 
-/** The largest one that keeps a digit before the point, after rounding. */
+/** The largest unit that leaves a digit before the decimal point, after rounding. */
 const unitOf = (count: number): number =>
   Math.max(
     0,

@@ -1,4 +1,4 @@
-/** Remembers unfinished uploads, so that the same command on the same file goes on with its own. */
+/** Remembers unfinished uploads, so that the same command on the same file resumes its own. */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -8,14 +8,14 @@ import { uuid } from "../../../src/protocol/common.ts";
 import type { Environment } from "../settings/read-settings.ts";
 import type { UploadOptions } from "./options.ts";
 
-/** The service forgets before: it waits a week at the most. */
+/** The service removes uploads earlier: after a week at most. */
 const STALE_MS = 7 * 24 * 3_600_000;
 
 const NOTE = /^[0-9a-f]{64}\.json$/;
 
 const note = z.object({ id: uuid });
 
-/** One note for each upload. Its name says all that must be the same for going on. */
+/** One note per upload. Its name is a hash of everything that must be equal to resume. */
 export class ResumeStore {
   readonly #folder: string;
 
@@ -23,7 +23,7 @@ export class ResumeStore {
     this.#folder = folder;
   }
 
-  /** @returns the id of the upload, undefined when there is none, or its note is damaged */
+  /** @returns the id of the upload; undefined if there is none or the note is damaged */
   async find(options: UploadOptions): Promise<string | undefined> {
     const text = await readFile(this.#pathOf(options), "utf8").catch(() => "");
     try {
@@ -33,10 +33,10 @@ export class ResumeStore {
     }
   }
 
-  /** @throws what the file system says */
+  /** @throws errors of the file system */
   async save(options: UploadOptions, id: string): Promise<void> {
     const { url, file } = options;
-    // The rest is for whoever looks into it.
+    // The other fields are for people who read the file.
     const text = JSON.stringify({ id, url, file: file.path }, null, 2);
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await writeFile(this.#pathOf(options), `${text}\n`, { mode: 0o600 });
@@ -46,7 +46,7 @@ export class ResumeStore {
     await rm(this.#pathOf(options), { force: true });
   }
 
-  /** Removes what nobody came back for. */
+  /** Removes notes of abandoned uploads. */
   async sweep(now = Date.now()): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     for (const path of names.filter((name) => NOTE.test(name)).map((n) => join(this.#folder, n))) {
@@ -64,7 +64,7 @@ export class ResumeStore {
   }
 }
 
-/** As the XDG base directories have it: what is not absolute is none. */
+/** As in the XDG Base Directory specification, which ignores relative paths. */
 export function resumeFolder({ XDG_STATE_HOME = "" }: Environment): string {
   const states = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : join(homedir(), ".local", "state");
   return join(states, "auspex-runner", "uploads");

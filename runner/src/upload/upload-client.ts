@@ -1,14 +1,14 @@
-/** The uploads of a user, as the service has them: one typed call for each thing that can be asked. */
+/** Client of a user's uploads: one typed method per endpoint. */
 import { type CreateUpload, type Upload, upload } from "../../../src/protocol/upload.ts";
 import { JsonClient } from "../control-plane/json-client.ts";
 import { retryCall } from "../control-plane/retry.ts";
 import { VERSION } from "../version.ts";
 
-/** Somebody waits for the first answer: about 3 s of an unreachable service. */
+/** Somebody waits for the first response: covers about 3 s of an unreachable service. */
 const BEGIN_RETRY = { attempts: 4, baseMs: 500, maxMs: 2_000 };
-/** All parts are there by then: about 45 s, as for each of them. */
+/** All parts were uploaded by then: covers about 45 s, as for each of them. */
 const COMPLETE_RETRY = { attempts: 8, baseMs: 500, maxMs: 15_000 };
-/** Ten thousand parts are put together while one waits. */
+/** The service assembles up to ten thousand parts during this call. */
 const TIMEOUT_MS = 120_000;
 
 export interface UploadClientOptions {

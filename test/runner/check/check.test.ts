@@ -45,7 +45,10 @@ test.each([200, 302, 404])("an address that is no deployment's and answers %i", 
   plane.endpoints.set("/v1/runner/hardware/l40s", () => ({ status, body: {}, headers }));
   const config = { url: plane.url, token: "ausr_x", hardware: "l40s" };
   const findings = await checkControlPlane(config, 0);
-  expect(findings[0]).toMatchObject({ ok: false, detail: expect.stringContaining("is no Auspex") });
+  expect(findings[0]).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining("is not an Auspex deployment"),
+  });
   expect(findings.map(({ name }) => name)).toEqual(["control plane", "clock"]);
 });
 
@@ -65,8 +68,8 @@ test("a machine with fewer GPUs than its class: a warning", async () => {
   const few = async (gpus: number) => (await look(200, CLASS, gpus)).hardware;
   expect(await few(0)).toMatchObject({
     ok: true,
-    detail: "a machine of l40s has 2 GPUs, and this one shows none",
-    advice: expect.stringContaining("serve another class (--hardware)"),
+    detail: "l40s machines have 2 GPUs, and this one has none",
+    advice: expect.stringContaining("use another class (--hardware)"),
   });
   expect((await few(1))?.advice).toBeDefined();
   expect(await few(8)).toEqual({ ok: true, detail: "l40s, NVIDIA L40S" });
@@ -90,7 +93,7 @@ test("clocks: a warning beyond five seconds", () => {
 
 test("Node", () => {
   expect(checkNode("24.1.0").ok).toBe(true);
-  expect(checkNode("20.19.0")).toMatchObject({ ok: false, advice: "install Node 22 or later" });
+  expect(checkNode("20.19.0")).toMatchObject({ ok: false, advice: "install Node.js 22 or later" });
 });
 
 test("for people", () => {

@@ -46,7 +46,7 @@ it("a folder is no file", async () => {
   mkdirSync(join(directory, "folder"));
   const archive = new PassThrough();
   archive.end(execFileSync("tar", ["-c", "-C", directory, "folder"]));
-  await expect(extractFile(archive, "/folder")).rejects.toThrow("no regular file");
+  await expect(extractFile(archive, "/folder")).rejects.toThrow("not a regular file");
 });
 
 describe("a file that breaks off", () => {

@@ -275,7 +275,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     const { error } = await run({ repository, digest }).finish;
     expect(error?.source).toBe("external");
     expect(error?.message).toContain("the registry has no image with this digest");
-    expect(error?.message).toContain("docker push prints, and not the id");
+    expect(error?.message).toContain("docker push prints rather than the id");
   });
 
   it("says what is wrong with a command, and with a GPU that is not there", async () => {
@@ -385,8 +385,8 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
         /^the container has no file|no regular/,
       );
       // Three failures in a row, and the container goes.
-      expect(await refused([link, { say: { value: "$link" } }])).toContain("no regular file");
-      expect(await named("file:///tmp")).toContain("no regular file");
+      expect(await refused([link, { say: { value: "$link" } }])).toContain("not a regular file");
+      expect(await named("file:///tmp")).toContain("not a regular file");
       expect(await named("file:///nowhere")).toBe("the container has no file /nowhere");
     });
 

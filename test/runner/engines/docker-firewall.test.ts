@@ -104,7 +104,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     const next = await box.run(executor, "liar", { mode: "pid" }).finish;
     expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
     expect((await rules()).sort()).toEqual(before.sort());
-    expect(log.lines.join()).toContain("the firewall of the containers was gone");
+    expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
     // The connection from the time between is no way out any more: it is sent again in vain.
     await vi.waitFor(async () => expect(await refused()).toBeGreaterThan(0), 10_000);
     const cut = heard;
@@ -139,7 +139,7 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
       chmodSync(join(broken, name), 0o755);
     }
     process.env.PATH = `${broken}:${PATH}`;
-    const message = expect.stringMatching(/^the firewall that keeps containers .* put back/);
+    const message = expect.stringMatching(/^the firewall between containers .* restored/);
     const error = { source: "internal", message };
     expect(await caller.finish).toMatchObject({ status: "failed", error });
     await vi.waitFor(async () => expect(await box.containers()).toEqual([]), 10_000);

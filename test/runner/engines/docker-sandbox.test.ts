@@ -149,12 +149,12 @@ describe.runIf(dockerIsUp)("a container", () => {
     async (file) => {
       await open({ watch_interval_ms: 50, sandbox: { disk_bytes: 20 * MIB } });
       const { finish } = box.run(executor, "insider", { file, mebibytes: 30 });
-      const message = expect.stringContaining("wrote more than the 0.0195 GB of disk");
+      const message = expect.stringContaining("wrote more than its 0.0195 GB of disk");
       expect(await finish).toMatchObject({
         status: "failed",
         error: { source: "external", message },
       });
-      expect(log.lines.join()).toContain("has no quota: what containers write is watched");
+      expect(log.lines.join()).toContain("has no quotas: checking regularly what containers write");
       const next = await box.run(executor, "insider").finish;
       expect(next).toMatchObject({ status: "succeeded" });
     },
@@ -162,7 +162,7 @@ describe.runIf(dockerIsUp)("a container", () => {
 
   it("is not started by a runtime that Docker does not have", async () => {
     executor = box.executor({ sandbox: { runtime: "runsc" } }, log);
-    const message = expect.stringMatching(/^Docker has no runtime runsc, which --runtime asks for/);
+    const message = expect.stringMatching(/^Docker has no runtime runsc, which --runtime requires/);
     await expect(executor.open()).rejects.toMatchObject({ source: "internal", message });
     const findings = await checkEngine({ kind: "docker", sandbox: { runtime: "runsc" } });
     const [isolation] = findings.filter(({ name }) => name === "container isolation");

@@ -33,7 +33,9 @@ describe("a container that cannot be started", () => {
     });
     expect(why(true, true)).toMatchObject({
       source: "internal",
-      message: expect.stringMatching(/operator installs the NVIDIA driver and container toolkit/),
+      message: expect.stringMatching(
+        /operator must install the NVIDIA driver and container toolkit/,
+      ),
     });
     expect(why(false, false)).toMatchObject({
       source: "internal",

@@ -119,16 +119,14 @@ describe("the engine", () => {
 
   it("says what is missing, and not where", async () => {
     const missing = await box.run("nothing", {}).finish;
-    const words = "the runner's machine has no files of test/nothing";
+    const words = "the runner's machine has no folder test/nothing";
     expect(missing).toMatchObject({ error: { source: "internal" } });
     expect(missing.error?.message).toContain(words);
     writeFileSync(join(box.models, "hello/new.txt"), "");
     const changed = await box.run("hello", {}).finish;
     const { digest } = await box.image("hello");
     expect(changed).toMatchObject({ error: { source: "internal" } });
-    expect(changed.error?.message).toContain(
-      `not those of this version, whose digest is ${digest}`,
-    );
+    expect(changed.error?.message).toContain(`do not match this version (${digest})`);
     for (const { error } of [missing, changed]) expect(error?.message).not.toContain(box.directory);
   });
 

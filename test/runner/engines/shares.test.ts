@@ -24,8 +24,8 @@ test("equal shares are never too much, nor is what an operator gives within the 
 
 test("more cores than Docker has: it would start nothing", async () => {
   expect(await excess(1, { cpus: 9 })).toEqual({
-    detail: "each is to get 9 cores, and Docker has 8: it starts none",
-    advice: "give at most 8 (--cpus), or 0 for all",
+    detail: "each gets 9 cores, but Docker has 8 and will start none",
+    advice: "set --cpus to at most 8, or 0 for all",
     fatal: true,
   });
 });
@@ -33,8 +33,8 @@ test("more cores than Docker has: it would start nothing", async () => {
 test("more memory than the machine has, in sum", async () => {
   expect(await excess(3, { memory_bytes: 10 * GB })).toEqual({
     detail:
-      "3 of 10 GB of memory are more than the 20 GB of this machine: the kernel may end any of its programs",
-    advice: "give 6 GB each (--memory-gb), or run fewer at a time (--containers)",
+      "3 containers with 10 GB of memory exceed this machine's 20 GB: the kernel may kill any program",
+    advice: "set --memory-gb to 6, or run fewer containers (--containers)",
     fatal: false,
   });
   expect(await excess(1, { memory_bytes: 21 * GB })).toMatchObject({ fatal: false });

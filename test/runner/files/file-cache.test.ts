@@ -263,7 +263,7 @@ test("a disk that does not take it is the runner's trouble", async () => {
   rmSync(join(folder, "partial"), { recursive: true });
   await expect(put(cache, "a", bytesOf("a", KB))).rejects.toMatchObject({
     source: "internal",
-    message: expect.stringContaining("cannot be written"),
+    message: expect.stringContaining("the runner's cache is not writable"),
   });
 });
 

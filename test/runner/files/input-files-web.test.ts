@@ -173,7 +173,7 @@ test("a file that there is not is asked for once", async () => {
   const web = await serve((_request, response) => response.writeHead(404).end());
   expect(await errorOf(webFiles().open(web.url, "ada", never))).toMatchObject({
     source: "external",
-    message: `${web.host} answered with status 404`,
+    message: `${web.host} responded with status 404`,
   });
   expect(web.requests).toHaveLength(1);
 });
@@ -187,7 +187,7 @@ test.each([
   });
   expect(await errorOf(webFiles().open(web.url, "ada", never))).toMatchObject({
     source: "external",
-    message: expect.stringContaining("larger than the"),
+    message: expect.stringContaining("exceeds this runner's limit of"),
   });
   expect([kept(), onTheWay()]).toEqual([0, 0]);
 });
@@ -215,12 +215,12 @@ test("no address at all", async () => {
 });
 
 test.each([
-  ["silence before the answer", () => {}, { idleMs: 100, totalMs: 60_000 }, "nothing came"],
+  ["silence before the answer", () => {}, { idleMs: 100, totalMs: 60_000 }, "no data for"],
   [
     "silence in the middle",
     (_request: IncomingMessage, response: ServerResponse) => void response.write("x"),
     { idleMs: 100, totalMs: 60_000 },
-    "nothing came",
+    "no data for",
   ],
   [
     "a trickle without end",

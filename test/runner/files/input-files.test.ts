@@ -226,7 +226,9 @@ test.each([
   const job = jobWith({ list: [{ image: "x" }] }, stored("a", PHOTO, ["list", 0, "image"]));
   expect(await errorOf(files.open(job, never))).toMatchObject({
     source: "internal",
-    message: expect.stringMatching(/^input\.list\[0\]\.image: the service did not hand out/),
+    message: expect.stringMatching(
+      /^input\.list\[0\]\.image: the file [\w.]+ could not be fetched from the service: /,
+    ),
   });
 });
 
@@ -235,7 +237,7 @@ test("fewer bytes than the job says are no file", async () => {
   plane.files.inputs.set("a", { mime_type: "image/png", bytes: Buffer.from("012") });
   expect(await errorOf(files.open(jobWith({ image: "x" }, file), never))).toMatchObject({
     source: "internal",
-    message: expect.stringContaining("3 bytes came of 10"),
+    message: expect.stringContaining("received 3 of 10 bytes"),
   });
 });
 
@@ -252,7 +254,7 @@ test("a file over the limit is the caller's to know, before it is fetched", asyn
   const job = jobWith({ image: "x" }, stored("large", Buffer.alloc(50_001)));
   expect(await errorOf(files.open(job, never))).toMatchObject({
     source: "external",
-    message: expect.stringMatching(/^input\.image: the file is larger than the .* GB/),
+    message: expect.stringMatching(/^input\.image: the file exceeds this runner's limit of .* GB$/),
   });
   expect(downloads()).toBe(0);
 });
@@ -295,7 +297,9 @@ test("the files of one run take half of the cache at most", async () => {
   const places = Object.keys(three).map((name) => ({ at: [name] }));
   expect(await errorOf(files.open(jobWith(three, ...places), never))).toMatchObject({
     source: "external",
-    message: expect.stringMatching(/^the files of the input are larger than the .* GB together/),
+    message: expect.stringMatching(
+      /^the files of the input exceed this runner's limit of .* GB in total$/,
+    ),
   });
   // What is there twice counts once, and nothing of the others is held any more.
   const twice = { ...three, b: three.a, c: three.a };

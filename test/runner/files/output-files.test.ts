@@ -121,7 +121,9 @@ describe("an upload of the container", () => {
       status: "succeeded",
     });
     const { reporter, finish } = run([{ say: { value: "$$a" } }]);
-    const message = expect.stringContaining("not there, or not any more");
+    const message = expect.stringContaining(
+      "the URL of a file that does not exist, or no longer exists",
+    );
     const error = { source: "external", message };
     expect(await finish).toMatchObject({ status: "failed", output: "none", error });
     expect(reporter.of("output")).toEqual([]);
@@ -138,7 +140,7 @@ describe("an upload that fails", () => {
       ],
       items,
     );
-    const message = expect.stringMatching(/cut\.bin.*cut off/);
+    const message = expect.stringMatching(/cut\.bin failed: the connection was closed$/);
     expect(await finish).toMatchObject({
       status: "failed",
       output: "items",
@@ -167,7 +169,7 @@ describe("an upload that fails", () => {
       { put: { name: "3.bin", size, as: "c" } },
       { say: { value: "$a" } },
     ]);
-    const message = "the files of the container are larger than 100000000 bytes in all";
+    const message = "the container's files are larger than 100000000 bytes in total";
     expect(await finish).toMatchObject({
       status: "failed",
       error: { source: "external", message },
@@ -196,8 +198,8 @@ describe("an upload that fails", () => {
   });
 
   it.each([
-    [{}, "the run ended before its file late.bin had come"],
-    [{ cut: 300 }, "the upload of the file late.bin failed: its connection was cut off"],
+    [{}, "the run ended before its file late.bin was uploaded"],
+    [{ cut: 300 }, "the upload of the file late.bin failed: the connection was closed"],
   ])("fails a run that ended before it: %j", async (how, message) => {
     const begin = { begin: { name: "late.bin", ...how } };
     const { reporter, finish } = run([begin, { say: { value: "done" } }]);
@@ -300,11 +302,11 @@ describe("a file of the container", () => {
   });
 
   it.each([
-    ["file:///etc/hostname", /no file below \$TMPDIR/],
-    ["file:///etc/../etc/hostname", /no file below \$TMPDIR/],
-    ["file:///nowhere", /no file below \$TMPDIR/],
-    ["file:///a%2Fb", /no path/],
-    ["file:///a%00b", /no file below \$TMPDIR/],
+    ["file:///etc/hostname", /not a file below \$TMPDIR/],
+    ["file:///etc/../etc/hostname", /not a file below \$TMPDIR/],
+    ["file:///nowhere", /not a file below \$TMPDIR/],
+    ["file:///a%2Fb", /invalid file path/],
+    ["file:///a%00b", /not a file below \$TMPDIR/],
   ])("is not what lies elsewhere: %s", async (value, why) => {
     const { finish } = run([{ say: { value } }], declared);
     const message = expect.stringMatching(why);
@@ -317,8 +319,8 @@ describe("a file of the container", () => {
 
   it.each<[Steps[number], string]>([
     [{ write: { name: "a", text: "theirs", as: "file", age: 60 } }, "not written by this run"],
-    [{ link: { name: "a", target: "/etc/hostname", as: "file" } }, "no file below $TMPDIR"],
-    [{ link: { name: "a", target: ".", as: "file" } }, "no file below $TMPDIR"],
+    [{ link: { name: "a", target: "/etc/hostname", as: "file" } }, "not a file below $TMPDIR"],
+    [{ link: { name: "a", target: ".", as: "file" } }, "not a file below $TMPDIR"],
   ])("is not what another run has left, or a link: %j", async (step, why) => {
     const { finish } = run([step, { say: { value: "$file" } }], declared);
     const error = { source: "external", message: expect.stringContaining(why) };
@@ -529,7 +531,7 @@ describe("a large value", () => {
   it("is not nested without end", async () => {
     const deep = `${"[".repeat(200)}${"]".repeat(200)}`;
     const { finish } = run([{ say: { value: JSON.parse(deep) } }]);
-    const message = "the container answered with more than 128 levels of lists and objects";
+    const message = "the container's response has more than 128 levels of nesting";
     expect(await finish).toMatchObject({
       status: "failed",
       error: { source: "external", message },

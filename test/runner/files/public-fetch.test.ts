@@ -104,11 +104,11 @@ test("what an operator allows is allowed, however it is written, and nothing bes
 });
 
 test.each([
-  ["http", "http://example.com/?key=secret", "example.com is not fetched from over http"],
-  ["files", "file:///etc/passwd", "file: addresses are not fetched"],
-  ["ftp", "ftp://example.com/", "ftp: addresses are not fetched"],
-  ["credentials", "https://me:secret@example.com/", "example.com has credentials in it"],
-  ["a name alone", "https://me@example.com/", "example.com has credentials in it"],
+  ["http", "http://example.com/?key=secret", "example.com cannot be fetched over http"],
+  ["files", "file:///etc/passwd", "file: URLs are not supported"],
+  ["ftp", "ftp://example.com/", "ftp: URLs are not supported"],
+  ["credentials", "https://me:secret@example.com/", "example.com contains credentials"],
+  ["a name alone", "https://me@example.com/", "example.com contains credentials"],
 ])("refused before anything is looked up: %s", async (_name, url, message) => {
   const asked: string[] = [];
   const resolve = async (name: string) => {
@@ -144,9 +144,9 @@ test.each([
   ["to a private address", (inside: string) => inside, /has no public|over http/],
   ["to a private name", () => "https://intranet.test/", /has no public address/],
   ["to metadata", () => "http://169.254.169.254/latest/meta-data/", /over http/],
-  ["to a file", () => "file:///etc/passwd", /file: addresses/],
+  ["to a file", () => "file:///etc/passwd", /file: URLs/],
   ["with credentials", () => "https://a:b@example.com/", /credentials/],
-  ["to nothing that can be read", () => "https://[", /redirects to no address/],
+  ["to nothing that can be read", () => "https://[", /redirects to an invalid URL/],
 ])("no redirect %s", async (_name, target, message) => {
   const inside = await serve((_request, response) => response.end("inside"), "127.0.0.2");
   const web = await serve((_request, response) => {
@@ -235,7 +235,7 @@ test.each([
   });
   const error = await errorOf(get(`${web.url}/file.png?signature=secret`));
   expect(error).toBeInstanceOf(kind);
-  expect(error).toMatchObject({ message: `${web.host} answered with status ${status}` });
+  expect(error).toMatchObject({ message: `${web.host} responded with status ${status}` });
   if (error instanceof TransientError) expect(error.retryAfterMs).toBe(2_000);
 });
 

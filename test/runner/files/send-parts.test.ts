@@ -290,7 +290,7 @@ describe.concurrent("what ends it", () => {
       await buffer(request);
       return !!response.writeHead(200).end("{}");
     };
-    const message = "part 1 of 1: it was taken without an ETag";
+    const message = "part 1 of 1: the response has no ETag";
     expect(await errorOf(transfer.send())).toMatchObject({ status: 200, message });
     expect(transfer.arrivals).toEqual([1]);
   });
@@ -352,7 +352,11 @@ describe.concurrent("what ends it", () => {
     };
     const error = await errorOf(transfer.send({ partSize: LARGE, parallel: 1 }));
     expect(error).toBeInstanceOf(FileError);
-    expect(error).toMatchObject({ message: expect.stringMatching(/ changed while it was sent/) });
+    expect(error).toMatchObject({
+      message: expect.stringMatching(
+        / changed during the upload: upload it again once nothing writes to it$/,
+      ),
+    });
     expect(transfer.arrivals).toEqual([1, 2]);
     expect([...transfer.have.keys()]).toEqual([1]);
   });

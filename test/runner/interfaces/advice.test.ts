@@ -22,9 +22,9 @@ it.each([
   async (_, input, variables, at) => {
     const { error } = await box.run("liar", input, { variables: { ...variables } }).finish;
     expect(error?.source).toBe("external");
-    expect(error?.message).toContain(`answers ${at}`);
-    expect(error?.message).toContain("it demands an API key");
-    expect(error?.message).toContain("Its publisher starts it without one");
+    expect(error?.message).toContain(`responded to ${at} instead of 200`);
+    expect(error?.message).toContain("it requires an API key");
+    expect(error?.message).toContain("Start it without one");
   },
 );
 
@@ -40,7 +40,7 @@ it.each([401, 403])(
     const detail = { status: 502, error: { type: "server_error" } };
     expect(finish).toMatchObject({ status: "failed", error: { source: "external", detail } });
     expect(finish.error?.message).toContain(`${CHAT} with ${status}`);
-    expect(finish.error?.message).toContain("Its publisher starts it without one");
+    expect(finish.error?.message).toContain("Start it without one");
     expect([inputRejected, notContainersFault]).toEqual([false, false]);
   },
 );
@@ -49,7 +49,7 @@ it("a vendora server demands one for its health", async () => {
   const server = await FakeServer.start({ "/health": json(403, {}) });
   await expect(connect(server)).rejects.toMatchObject({
     source: "external",
-    message: expect.stringContaining("it demands an API key"),
+    message: expect.stringContaining("it requires an API key"),
   });
 });
 
@@ -59,7 +59,7 @@ it("max_concurrency is above what the image says that it takes: nothing begins",
   const { error } = await finish;
   expect(error?.source).toBe("external");
   expect(error?.message).toMatch(
-    /^the image takes 1 runs at a time, .* max_concurrency 4: publish/,
+    /^the image supports 1 concurrent runs, .* max_concurrency to 4: publish/,
   );
   const one = box.run("liar", { mode: "pid" }, { variables: { SETUP: "single" } });
   expect(await one.finish).toMatchObject({ status: "succeeded" });
@@ -69,7 +69,9 @@ it("max_concurrency is above what the image takes, which it does not say", async
   const limits = { max_concurrency: 4 };
   const { error } = await box.run("liar", { mode: "full" }, { limits }).finish;
   expect(error?.source).toBe("external");
-  expect(error?.message).toMatch(/^the image takes fewer runs at a time, .* max_concurrency 4/);
+  expect(error?.message).toMatch(
+    /^the image supports fewer concurrent runs, .* max_concurrency to 4/,
+  );
 });
 
 it.each([
@@ -82,7 +84,9 @@ it.each([
     const limits = { max_concurrency: 4 };
     const { error } = await box.run("liar", { mode: "pid" }, { variables, limits }).finish;
     expect(error?.source).toBe("external");
-    expect(error?.message).toMatch(/^the image takes fewer runs at a time, .* max_concurrency 4/);
+    expect(error?.message).toMatch(
+      /^the image supports fewer concurrent runs, .* max_concurrency to 4/,
+    );
     expect(error?.message).toContain(said);
     // The same words of a model that was not asked for more than one are its own affair.
     const one = await box.run("liar", { mode: "pid" }, { variables }).finish;

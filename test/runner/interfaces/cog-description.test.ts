@@ -64,9 +64,17 @@ test.each<[string, RequestListener]>([
 });
 
 test.each<[string, RequestListener, RegExp]>([
-  ["silence", () => {}, /did not say what its output is/],
-  ["no JSON", (_request, response) => void response.end("<html>"), /openapi\.json is not Cog's/],
-  ["another shape", (_request, response) => void response.end("[]"), /openapi\.json is not Cog's/],
+  ["silence", () => {}, /output schema could not be read/],
+  [
+    "no JSON",
+    (_request, response) => void response.end("<html>"),
+    /openapi\.json response is not Cog's/,
+  ],
+  [
+    "another shape",
+    (_request, response) => void response.end("[]"),
+    /openapi\.json response is not Cog's/,
+  ],
 ])("%s: the setup has failed", async (_name, handler, message) => {
   const error = await errorOf(ask(handler, SOON));
   expect(error).toBeInstanceOf(Failure);
@@ -78,7 +86,9 @@ test("who waits for long is told what for, once", async () => {
   const handler: RequestListener = (_request, response) => void response.writeHead(503).end();
   const times = { ...TIMES, patience: 60, quiet: 10 };
   expect(await ask(handler, times, never, (logs) => told.push(logs))).toEqual(NONE);
-  expect(told).toEqual([expect.stringMatching(/openapi\.json answers 503: .* cog build makes it/)]);
+  expect(told).toEqual([
+    expect.stringMatching(/openapi\.json responds with 503: .* cog build include their schema/),
+  ]);
   const found: RequestListener = (_request, response) => void response.end(SCHEMA);
   expect(await ask(found, TIMES, never, (logs) => told.push(logs))).toMatchObject({
     iterator: true,

@@ -105,8 +105,8 @@ describe("a start", () => {
   it.each([
     ["fail", /^the model's setup failed:\nno weights$/],
     ["exit", /^the container exited with code 3:\nthe liar is up$/],
-    ["old", /before 0\.7/],
-    ["garbage", /is not Cog's/],
+    ["old", /older than Cog 0\.7/],
+    ["garbage", /response is not Cog's/],
   ])("that ends in %s is told", async (SETUP, message) => {
     const { finish } = box.run("liar", { mode: "pid" }, { variables: { SETUP } });
     const error = { source: "external", message: expect.stringMatching(message) };
@@ -118,17 +118,17 @@ describe("a start", () => {
 describe("a container that lies", () => {
   it.each([
     ["wrongId", "external", "another prediction's state"],
-    ["garbage", "external", "not the state of a prediction"],
+    ["garbage", "external", "something other than the state of a prediction"],
     ["deep", "external", "128 levels"],
     ["many", "external", "2000000 values"],
-    ["huge", "external", "larger than the limits"],
-    ["hangUp", "external", "did not take the prediction"],
-    ["silent", "internal", "idle and has not reported"],
-    ["selfCanceled", "external", "nobody had asked for"],
+    ["huge", "external", "exceeds the limits"],
+    ["hangUp", "external", "did not accept the prediction"],
+    ["silent", "internal", "idle without having reported"],
+    ["selfCanceled", "external", "canceled the prediction without a request"],
     ["full", "internal", "no room"],
     ["invalid", "external", "body.input.name: too long"],
     ["sync", "external", "asynchronously"],
-    ["broken", "external", "refused the prediction: 500"],
+    ["broken", "external", "rejected the prediction: 500"],
   ])("%s fails the run", async (mode, source, text) => {
     const { reporter, finish } = box.run("liar", { mode });
     const error = { source, message: expect.stringContaining(text) };

@@ -90,10 +90,10 @@ it.each([
 
 it.each(["*", "A=AA", "AA\\n"])("does not take for base64 what is none: %j", async (wrong) => {
   const text = JSON.stringify(`data:image/png;base64,${"A".repeat(LARGE)}${wrong}`);
-  await expect(read(text)).rejects.toThrow("is not base64");
+  await expect(read(text)).rejects.toThrow("is not valid base64");
 });
 
 it("does not take half a file for a whole one", async () => {
   const text = `{"output":"${uri(Buffer.alloc(2 * LARGE))}`;
-  await expect(read(text)).rejects.toThrow("cut off");
+  await expect(read(text)).rejects.toThrow("the report ends inside a file");
 });

@@ -58,7 +58,7 @@ describe("a start that fails", () => {
 
   it("tells others the reason, and none of its words", async () => {
     const run = ask("fail", "d", false);
-    const message = "the container exited with code 3 (its log is for the model's owner to read)";
+    const message = "the container exited with code 3 (the model's owner can see its logs)";
     expect(await run.finish).toMatchObject({ error: { source: "external", message } });
     expect(await whole(run)).not.toContain("hunter2");
   });
@@ -71,9 +71,7 @@ describe("a start that fails", () => {
       return error?.message;
     };
     expect(await told(true)).toBe("the model's setup failed:\nno weights");
-    expect(await told(false)).toBe(
-      "the model's setup failed (its log is for the model's owner to read)",
-    );
+    expect(await told(false)).toBe("the model's setup failed (the model's owner can see its logs)");
   });
 });
 

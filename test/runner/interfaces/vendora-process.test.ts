@@ -79,7 +79,7 @@ describe("a run in a server", () => {
     for (const depth of [128, 4_300, 40_000]) {
       const text = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
       const { reporter, finish } = ask("raw", { text });
-      const message = "the container answered with more than 128 levels of lists and objects";
+      const message = "the container's response has more than 128 levels of nesting";
       const error = { source: "external", message };
       expect(await finish).toMatchObject({ status: "failed", output: "none", error });
       expect(reporter.of("output")).toEqual([]);

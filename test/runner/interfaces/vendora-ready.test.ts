@@ -73,16 +73,18 @@ describe("a server is ready", () => {
   });
 
   it.each([
-    [307, "redirects are not followed"],
-    [401, "200 is due"],
-    [400, "200 is due"],
+    [307, ": redirects are not followed"],
+    [401, " instead of 200: it requires an API key"],
+    [400, ": expected 200"],
   ])("never, when it answers %i, which it is told", async (status, why) => {
     const server = await FakeServer.start({ "/health": json(status, {}) });
-    const said = `the container answers /health with ${status}, where ${why}`;
+    const said = `the container responded to /health with ${status}${why}`;
     await expect(connect(server)).rejects.toThrow(said);
     server.answers["/health"] = json(404, {});
     server.answers["/v1/models"] = json(401, {});
-    await expect(connect(server)).rejects.toThrow("answers /v1/models with 401");
+    await expect(connect(server)).rejects.toThrow(
+      "responded to /v1/models with 401 instead of 200",
+    );
   });
 
   it("never, when it speaks another protocol", async () => {
@@ -98,7 +100,9 @@ describe("a server is ready", () => {
     });
     const { told } = await connect(server);
     const lines = [503, 500, 429, 408, 425, 204];
-    expect(told).toEqual(lines.map((status) => `[auspex] /health answers ${status}: waiting\n`));
+    expect(told).toEqual(
+      lines.map((status) => `[auspex] /health responded with ${status}, waiting\n`),
+    );
   });
 
   it("never, when it ends or is stopped while it loads", async () => {

@@ -68,7 +68,7 @@ describe("a chat's stream", () => {
   it("has failed without its end, and keeps what was said", async () => {
     const { reporter, finish, container } = await chat(events([data(chunk("a"))]));
     expect(reporter.of("output")).toHaveLength(1);
-    const message = "the container broke off: its stream has no end";
+    const message = "the connection to the container broke: the stream ended early";
     expect(finish).toMatchObject({
       status: "failed",
       output: "items",
@@ -102,7 +102,7 @@ describe("a chat's stream", () => {
     async (text) => {
       const { reporter, finish } = await chat(events([`data: ${text}\n\n`, DONE]));
       expect(reporter.of("output")).toEqual([]);
-      const message = expect.stringContaining("no JSON object");
+      const message = expect.stringContaining("an event that is not a JSON object");
       expect(finish).toMatchObject({ status: "failed", error: { source: "external", message } });
     },
   );
@@ -152,7 +152,7 @@ describe("a response's stream", () => {
   });
 
   it("has failed also when that says nothing more", async () => {
-    const message = "the response failed without saying why";
+    const message = "the response failed without an error message";
     for (const response of [{ error: null }, {}, null]) {
       const { finish } = await ask([created, event("response.failed", { response })]);
       expect(finish).toMatchObject({ status: "failed", error: { message } });

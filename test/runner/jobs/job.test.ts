@@ -151,6 +151,6 @@ test("not handed back once the model runs; ended by force it is a failure, not a
   expect(prediction.releases).toEqual([]);
   expect(prediction.finish).toMatchObject({
     status: "failed",
-    error: { source: "internal", message: "The run was ended: shutting down" },
+    error: { source: "internal", message: "The run was stopped: shutting down" },
   });
 });

@@ -111,7 +111,7 @@ test("more outputs than there may be are a breach, told once, with the number", 
   it.output(2);
   it.storedOutput({ name: "v2", size: 1 });
   expect(onBreach).toHaveBeenCalledExactlyOnceWith(
-    "The output has more than the limit of 200000 items: have the model put out several as one",
+    "The output has more than the limit of 200000 items: combine several items into one",
   );
   while (!it.empty) events += it.take().events.length;
   expect(events).toBe(MAX_OUTPUTS);
@@ -132,7 +132,7 @@ test("a log that comes in more pieces than there may be is cut, and says so", ()
     { event: "setup", data: { phase: "starting", logs: "the last" } },
     {
       event: "logs",
-      data: "\n[auspex] The log is cut here: it has come in more than 250000 pieces.\n",
+      data: "\n[auspex] Log truncated: it came in more than 250000 pieces.\n",
     },
     { event: "setup", data: { phase: "ready" } },
   ]);
@@ -147,7 +147,7 @@ test("logs are cut once, between characters, within the limit, and say so", () =
   const [setup, logs, ready] = taken(it).events;
   expect(setup?.data).toEqual({ phase: "starting", logs: "0123456789" });
   expect(logs?.data).toMatch(
-    /^ä+\n\[auspex\] The log is cut here: it is longer than 104 bytes\.\n$/,
+    /^ä+\n\[auspex\] Log truncated: it is longer than the limit of 104 bytes\.\n$/,
   );
   expect(10 + Buffer.byteLength(String(logs?.data))).toBeLessThanOrEqual(104);
   expect(ready?.data).toEqual({ phase: "ready" });

@@ -20,5 +20,5 @@ it("a failure that nobody waits for is told and does not end the runner", async 
     once(runner, "exit"),
   ]);
   expect({ code, said }).toEqual({ code: 0, said: "alive\n" });
-  expect(told).toMatch(/ error a defect of the runner.*nobody hears me/);
+  expect(told).toMatch(/ error unhandled rejection: a defect of the runner.*nobody hears me/);
 });

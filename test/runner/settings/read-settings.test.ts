@@ -141,20 +141,20 @@ test.each([
     "a missing setting",
     {},
     { AUSPEX_HARDWARE: undefined },
-    "hardware (--hardware, AUSPEX_HARDWARE): is missing",
+    "hardware (--hardware, AUSPEX_HARDWARE): is required",
   ],
   [
     "a missing token",
     {},
     { AUSPEX_RUNNER_TOKEN: "" },
-    "token (--token-file, AUSPEX_RUNNER_TOKEN): is missing",
+    "token (--token-file, AUSPEX_RUNNER_TOKEN): is required",
   ],
   ["no number", { slots: "many" }, {}, "slots (--slots, AUSPEX_SLOTS):"],
   [
     "no address",
     {},
     { AUSPEX_URL: "ftp://x" },
-    "url (--url, AUSPEX_URL): is no http or https address",
+    "url (--url, AUSPEX_URL): must be an http or https URL",
   ],
   [
     "no range",
@@ -162,7 +162,12 @@ test.each([
     {},
     "fetch_allow (--fetch-allow, AUSPEX_FETCH_ALLOW):",
   ],
-  ["half a range", { "fetch-allow": "10.0.0.0/8,10.0.0.0/33" }, {}, "as in 10.1.0.0/16"],
+  [
+    "half a range",
+    { "fetch-allow": "10.0.0.0/8,10.0.0.0/33" },
+    {},
+    "must be a list of CIDR ranges, such as 10.1.0.0/16",
+  ],
   ["process engine without models", { engine: "process" }, {}, "models (--models, AUSPEX_MODELS)"],
   ["no such file", { config: "/nowhere.json" }, {}, "/nowhere.json"],
 ])("says what is wrong: %s", (_name, flags, variables, message) => {

@@ -76,16 +76,20 @@ test("a link leads to the file; a name that the service does not take is left ou
 });
 
 test.each<[Record<string, string>, Record<string, string>, RegExp]>([
-  [{}, { AUSPEX_URL: "" }, /^url \(AUSPEX_URL, --url\): is missing: .*https:/],
-  [{ url: "auspex.test" }, {}, /^url .*: is no http or https address$/],
-  [{}, { AUSPEX_TOKEN: "" }, /^token \(AUSPEX_TOKEN, --token-file\): is missing: make a token/],
-  [{}, { AUSPEX_TOKEN: "ausr_x" }, /^token .*: is the token of a runner .* \(aus_…\)$/],
-  [{}, { AUSPEX_TOKEN: "secret" }, /^token .*: is no token of a user \(they begin with "aus_"\)$/],
+  [{}, { AUSPEX_URL: "" }, /^url \(AUSPEX_URL, --url\): is required: .*https:/],
+  [{ url: "auspex.test" }, {}, /^url .*: must be an http or https URL$/],
+  [{}, { AUSPEX_TOKEN: "" }, /^token \(AUSPEX_TOKEN, --token-file\): is required: create a token/],
+  [
+    {},
+    { AUSPEX_TOKEN: "ausr_x" },
+    /^token .*: is a runner token \(ausr_…\): uploads need a user token \(aus_…\)$/,
+  ],
+  [{}, { AUSPEX_TOKEN: "secret" }, /^token .*: must be a user token \(it begins with "aus_"\)$/],
   [{ "token-file": "/nowhere" }, {}, /^token \(--token-file\): ENOENT/],
   [{ "mime-type": "png" }, {}, /^mime_type \(--mime-type\): .*image\/png/],
   [{ name: "a/b" }, {}, /^name \(--name\): a name without slashes/],
   [{ parallel: "0" }, {}, /^parallel \(--parallel\): /],
-  [{ parallel: "x" }, {}, /^parallel \(--parallel\): is no number$/],
+  [{ parallel: "x" }, {}, /^parallel \(--parallel\): must be a number$/],
 ])("flags %j, variables %j: %s", async (flags, variables, message) => {
   const error = await errorOf(read(flags, variables));
   expect(error).toBeInstanceOf(SettingsError);
@@ -101,11 +105,11 @@ test("what is no file that can be sent", async () => {
   };
   mkdirSync(join(folder, "photos"));
   writeFileSync(join(folder, "empty"), "");
-  expect(await messageFor()).toContain("upload: which file?");
-  expect(await messageFor(join(folder, "photos"))).toContain("is a folder: upload its files");
-  expect(await messageFor(join(folder, "empty"))).toContain("is empty: there is nothing to upload");
+  expect(await messageFor()).toContain("upload needs a file");
+  expect(await messageFor(join(folder, "photos"))).toContain("is a directory: upload its files");
+  expect(await messageFor(join(folder, "empty"))).toContain("is empty");
   expect(await messageFor(join(folder, "gone"))).toMatch(/gone cannot be read: ENOENT/);
-  expect(await messageFor("/dev/null")).toContain("is no file");
+  expect(await messageFor("/dev/null")).toContain("is not a regular file");
 });
 
 const refusal = (status?: number) => new ControlPlaneError("Words.", status ? { status } : {});
@@ -116,15 +120,15 @@ test("before there is an upload, an error says what to look at", async () => {
   expect(advice(refusal())).toMatch(/^Words\.\n.*AUSPEX_URL.*network.*again/);
   expect(advice(refusal(401))).toMatch(/^Words\.\n.*AUSPEX_TOKEN/);
   expect(advice(refusal(403))).toBe("Words.");
-  expect(advice(refusal(404))).toMatch(/takes no uploads: Words\.\n.*AUSPEX_URL/);
-  expect(advice(refusal(422))).toMatch(/photo\.png \(5 B\) is not taken: Words\.\n.*split/);
+  expect(advice(refusal(404))).toMatch(/does not accept uploads: Words\.\n.*AUSPEX_URL/);
+  expect(advice(refusal(422))).toMatch(/photo\.png \(5 B\) was rejected: Words\.\nSplit files/);
 });
 
 test("midway it says whether the same command goes on", () => {
-  expect(adviceMidway(refusal(), true)).toMatch(/goes on from here\.$/);
-  expect(adviceMidway(refusal(503), false)).toMatch(/begins anew\.$/);
-  expect(adviceMidway(refusal(401), true)).toMatch(/AUSPEX_TOKEN.* goes on from here\.$/);
-  expect(adviceMidway(refusal(409), true)).toMatch(/begins anew\.$/);
+  expect(adviceMidway(refusal(), true)).toMatch(/again to resume\.$/);
+  expect(adviceMidway(refusal(503), false)).toMatch(/again to start over\.$/);
+  expect(adviceMidway(refusal(401), true)).toMatch(/AUSPEX_TOKEN.* again to resume\.$/);
+  expect(adviceMidway(refusal(409), true)).toMatch(/again to start over\.$/);
   expect(adviceMidway(new Error("The file changed."), true)).toBe("The file changed.");
   const lost = [undefined, 200, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 503];
   expect(lost.filter((status) => isUploadGone(refusal(status)))).toEqual([

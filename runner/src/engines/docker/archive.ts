@@ -1,26 +1,26 @@
-/** One file out of an archive, as Docker gives it. */
+/** Extracts the single file of a tar archive, as Docker returns it. */
 import { pipeline, Readable } from "node:stream";
 import { extract } from "tar-stream";
 import { external } from "../../containers/failure.ts";
 import type { ContainerFile } from "../engine.ts";
 
 /**
- * Rejects with a Failure when the first entry is no regular file. The content throws when the
- * archive breaks off in it; to destroy it ends the archive.
+ * Rejects with a Failure if the first entry is not a regular file. The content throws if the
+ * archive ends early; destroying it ends the archive.
  */
 export function extractFile(archive: NodeJS.ReadableStream, path: string): Promise<ContainerFile> {
   const { promise, resolve, reject } = Promise.withResolvers<ContainerFile>();
   const unpacked = extract();
   unpacked.on("entry", ({ type, mtime }, entry) => {
     if (type === "file") {
-      // Whatever happens to the entry before anybody reads it is kept for whoever does.
+      // Readable.from keeps errors until somebody reads.
       return resolve({ content: Readable.from(entry), modifiedMs: mtime.getTime() });
     }
-    reject(external(`${path}, which the output names, is no regular file`));
+    reject(external(`${path} in the output is not a regular file`));
     unpacked.destroy();
   });
   pipeline(archive, unpacked, (error) => {
-    reject(error ?? external(`${path}, which the output names, is no file`));
+    reject(error ?? external(`${path} in the output is not a file`));
   });
   return promise;
 }

@@ -1,4 +1,4 @@
-/** What `auspex-runner check` says about containers: in words, and with advice. */
+/** The checks of `auspex-runner check` that concern containers. */
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import Dockerode from "dockerode";
@@ -32,7 +32,7 @@ async function checkDocker(options: DockerOptions): Promise<Finding[]> {
     findings.push(checkConfinement(info, sandbox), await checkShares(info, options), VARIABLES);
     return [...findings, await checkFirewall(options.firewall === "off")];
   } catch (error) {
-    const detail = `Docker does not answer at ${socketPath}: ${String(error)}`;
+    const detail = `Docker does not respond at ${socketPath}: ${String(error)}`;
     const advice = "start Docker, give this user access to its socket, or use --engine process";
     return [{ ok: false, name: "docker", detail, advice }];
   }
@@ -45,9 +45,9 @@ const checkVersion = ({ ServerVersion, OperatingSystem }: DockerInfo): Finding =
 });
 
 function checkStorage({ Driver, DockerRootDir }: DockerInfo): Finding {
-  const detail = `images are kept by ${Driver} in ${DockerRootDir}`;
+  const detail = `images are stored by ${Driver} in ${DockerRootDir}`;
   if (Driver !== "vfs") return { ok: true, name: "docker storage", detail };
-  const advice = "vfs copies every layer whole: set Docker up with overlay2";
+  const advice = "vfs copies every layer in full: configure Docker to use overlay2";
   return { ok: true, name: "docker storage", detail, advice };
 }
 
@@ -55,7 +55,7 @@ function checkGpus({ Runtimes }: DockerInfo, needed: boolean): Finding {
   const name = "nvidia container toolkit";
   if ("nvidia" in Runtimes) return { ok: true, name, detail: "Docker has the runtime nvidia" };
   const detail = "Docker has no runtime nvidia: images that need GPUs will not start";
-  const advice = "on a machine with GPUs: install it, then nvidia-ctk runtime configure";
+  const advice = "on a machine with GPUs, install it and run nvidia-ctk runtime configure";
   return { ok: !needed, name, detail, advice };
 }
 
@@ -74,12 +74,12 @@ async function checkShares(info: DockerInfo, options: DockerOptions): Promise<Fi
   const { memory_bytes, cpus, disk_bytes } = shares;
   const cores = cpus === 0 ? "all cores" : `${cpus} cores`;
   const watched = info.DriverStatus?.some(([, value]) => value === "xfs")
-    ? "by the storage driver where it can, and by looking at it"
-    : "by looking at it, so that it may go beyond for some seconds";
+    ? "by the storage driver where possible, and by checking regularly"
+    : "by checking regularly, so it may be exceeded for some seconds";
   const disk =
     disk_bytes === 0
-      ? "disk without bound"
-      : `${gigabytes(disk_bytes)} GB of disk, held ${watched}`;
+      ? "unlimited disk"
+      : `${gigabytes(disk_bytes)} GB of disk, enforced ${watched}`;
   const detail = `each gets ${gigabytes(memory_bytes)} GB of memory, ${cores}, ${disk}`;
   return { ok: true, name, detail };
 }
@@ -87,13 +87,13 @@ async function checkShares(info: DockerInfo, options: DockerOptions): Promise<Fi
 const VARIABLES: Finding = {
   ok: true,
   name: "model variables",
-  detail: "docker inspect shows none, but for images without /bin/sh (the runner's log names them)",
+  detail: "hidden from docker inspect, except for images without /bin/sh (see the runner's log)",
 };
 
 async function checkFirewall(off: boolean): Promise<Finding> {
   const name = "container firewall";
   if (off) {
-    const detail = `switched off: ${NO_FIREWALL}, and versions that limit their egress do not run here`;
+    const detail = `off: ${NO_FIREWALL}, and versions that limit their egress do not run here`;
     return { ok: true, name, detail };
   }
   const problem = await firewallProblem();
@@ -101,7 +101,8 @@ async function checkFirewall(off: boolean): Promise<Finding> {
     return {
       ok: true,
       name,
-      detail: "containers reach the public internet only, or what their version's egress says",
+      detail:
+        "containers can reach only the public internet, or what their version's egress allows",
     };
   }
   return { ok: false, name, detail: `${NO_FIREWALL}: ${problem}`, advice: FIREWALL_ADVICE };
@@ -113,12 +114,12 @@ async function checkProcess({ models }: ProcessOptions): Promise<Finding[]> {
   try {
     await access(models, constants.R_OK);
     const names = await listOwned(models);
-    const detail = `${models} holds ${names.length > 0 ? names.join(", ") : "no model"}`;
+    const detail = `${models} contains ${names.length > 0 ? names.join(", ") : "no model"}`;
     if (names.length > 0) return [isolation, { ok: true, name, detail }];
-    const advice = "a model is a folder {owner}/{name} in it with an auspex.json";
+    const advice = "add a model as a folder {owner}/{name} with an auspex.json";
     return [isolation, { ok: true, name, detail, advice }];
   } catch (error) {
     const detail = `${models} cannot be used: ${String(error)}`;
-    return [isolation, { ok: false, name, detail, advice: "name a readable folder with --models" }];
+    return [isolation, { ok: false, name, detail, advice: "set --models to a readable directory" }];
   }
 }

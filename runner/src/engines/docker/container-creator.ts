@@ -1,4 +1,4 @@
-/** Makes containers, with as much of the sandbox as this Docker and the image allow. */
+/** Creates containers, with as much of the sandbox as this Docker and the image support. */
 import type Dockerode from "dockerode";
 import type { Log } from "../../lib/log.ts";
 import { isQuotaUnsupported } from "./disk.ts";
@@ -8,11 +8,11 @@ import { type HostConfigOptions, hostConfig } from "./sandbox.ts";
 
 export interface ContainerPlan {
   image: Dockerode.ImageInspectInfo;
-  /** What it is called, for the log. */
+  /** Its name in the log. */
   reference: string;
-  /** In the place of the image's CMD. */
+  /** Replaces the image's CMD. */
   command: readonly string[] | undefined;
-  /** The model's, and not to be seen. */
+  /** The model's variables, which must stay hidden. */
   variables: Record<string, string>;
   environment: Record<string, string>;
   labels: Record<string, string>;
@@ -22,16 +22,16 @@ export interface ContainerPlan {
 
 export interface CreatedContainer {
   container: Dockerode.Container;
-  /** What it is to find on its standard input. */
+  /** To be written to its standard input. */
   stdin?: string;
 }
 
 export class ContainerCreator {
   readonly #docker: Dockerode;
   readonly #log: Log;
-  /** Until it has turned out that the storage driver has none. */
+  /** False once the storage driver has turned out not to support quotas. */
   #hasQuota = true;
-  /** Ids of images that no variables can be hidden in. */
+  /** Ids of images without a shell, in which variables cannot be hidden. */
   readonly #withoutShell = new Set<string>();
 
   constructor(docker: Dockerode, log: Log) {
@@ -41,7 +41,7 @@ export class ContainerCreator {
 
   async create(plan: ContainerPlan): Promise<CreatedContainer> {
     const { image, command, reference } = plan;
-    // The runner's own are above them.
+    // The runner's own variables take precedence.
     const free = Object.entries(plan.variables).filter(([name]) => !(name in plan.environment));
     const variables = Object.fromEntries(free);
     const start = startCommand(image.Config, command);
@@ -52,7 +52,7 @@ export class ContainerCreator {
       }
       await container.remove({ force: true, v: true });
       this.#withoutShell.add(image.Id);
-      const why = `the image has no ${SHELL}, so docker inspect shows the variables of its model`;
+      const why = `the image has no ${SHELL}, so docker inspect shows its model's variables`;
       this.#log.warn(why, { image: reference });
     }
     const planWithVariables = { ...plan, environment: { ...variables, ...plan.environment } };
@@ -66,7 +66,7 @@ export class ContainerCreator {
     const { image, environment, labels, user, host } = plan;
     const make = (quota: boolean) =>
       this.#docker.createContainer({
-        // By the id that was looked at, not by a name that may come to mean another image.
+        // By id, since the name may come to mean another image.
         Image: image.Id,
         ...start,
         ...(user === undefined ? {} : { User: user }),
@@ -79,10 +79,13 @@ export class ContainerCreator {
     try {
       return await make(quota);
     } catch (error) {
-      // By what was asked for: of several that begin together, the first to return finds it out.
+      // Check what this call asked for: of several concurrent calls, the first to return finds it
+      // out.
       if (!quota || !isQuotaUnsupported(error)) throw error;
       if (this.#hasQuota)
-        this.#log.info("Docker's storage driver has no quota: what containers write is watched");
+        this.#log.info(
+          "Docker's storage driver has no quotas: checking regularly what containers write",
+        );
       this.#hasQuota = false;
       return make(false);
     }

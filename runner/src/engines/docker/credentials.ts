@@ -1,6 +1,6 @@
 /**
- * What `docker login` has stored for a registry: Docker's command line reads it, the socket does
- * not. Credential helpers are not asked.
+ * Reads what `docker login` has stored for a registry, which Docker's command line reads but its
+ * socket does not. Credential helpers are not supported.
  */
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -25,7 +25,7 @@ export async function credentialsFor(repository: string): Promise<Dockerode.Auth
   return { username, password: rest.join(":"), serveraddress: registry };
 }
 
-/** The first part is a registry when it looks like a host; all else is on Docker Hub. */
+/** The first part is a registry if it looks like a host; otherwise the image is on Docker Hub. */
 function registryOf(repository: string): string {
   const [first = "", ...rest] = repository.split("/");
   if (rest.length === 0 || first === "docker.io") return HUB;

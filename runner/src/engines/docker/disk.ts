@@ -1,7 +1,7 @@
 /**
- * The bound on what a container writes. Few of Docker's storage drivers have one of their own, and
- * none counts volumes that an image declares: so each container is looked at by a timer, and one
- * that has written too much is ended. Until the next look it may go beyond.
+ * Enforces the limit on what a container writes. Few of Docker's storage drivers support quotas,
+ * and none counts the volumes that an image declares. So each container is checked regularly and
+ * killed if it has written too much; between checks it may exceed the limit.
  */
 import type Dockerode from "dockerode";
 import { z } from "zod";
@@ -13,7 +13,7 @@ import { repeat } from "../../lib/repeat.ts";
 import type { DockerContainer } from "./docker-container.ts";
 import { ignoreStatus } from "./ignore-status.ts";
 
-/** Docker adds them up anew each time. */
+/** Docker computes the size for each request. */
 const SIZED: Dockerode.ContainerInspectOptions & { size: boolean } = { size: true };
 
 const sized = z.object({
@@ -23,15 +23,15 @@ const sized = z.object({
 
 export interface DiskOptions {
   docker: Dockerode;
-  /** Bytes of one container. */
+  /** The limit per container. */
   maxBytes: number;
-  /** Between two looks, ms. */
+  /** Between two checks. */
   intervalMs: number;
   running: () => Iterable<DockerContainer>;
   log: Log;
 }
 
-/** @returns what ends it */
+/** @returns a function that ends it */
 export function watchDisk(options: DiskOptions): () => void {
   const { maxBytes, intervalMs, running, log } = options;
   return repeat(intervalMs, async () => {
@@ -40,13 +40,13 @@ export function watchDisk(options: DiskOptions): () => void {
         const bytes = await writtenBytes(options.docker, container.id);
         if (bytes > maxBytes) await container.killFor(diskExceeded(maxBytes));
       } catch (error) {
-        log.warn("it cannot be seen what a container has written", { error: messageOf(error) });
+        log.warn("could not check a container's disk usage", { error: messageOf(error) });
       }
     }
   });
 }
 
-/** To its own layer and to its volumes, bytes. */
+/** Bytes written to its own layer and its volumes. */
 async function writtenBytes(docker: Dockerode, id: string): Promise<number> {
   const inspected = await ignoreStatus([404], docker.getContainer(id).inspect(SIZED));
   const { SizeRw, Mounts } = sized.parse(inspected ?? {});
@@ -68,10 +68,10 @@ const volumes = z.object({
 
 const diskExceeded = (maxBytes: number) =>
   external(
-    `the container wrote more than the ${gigabytes(maxBytes)} GB of disk that it has: the model is to ` +
-      "remove what it needs no more, or the operator gives it more (--disk-gb)",
+    `the container wrote more than its ${gigabytes(maxBytes)} GB of disk: have the model ` +
+      "remove files that it no longer needs, or ask the operator for more (--disk-gb)",
   );
 
-/** What a storage driver says that has no bound of its own. */
+/** Whether the storage driver does not support quotas. */
 export const isQuotaUnsupported = (error: unknown): boolean =>
   /storage-opt|pquota|quota/i.test(messageOf(error));

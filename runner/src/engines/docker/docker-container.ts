@@ -1,4 +1,4 @@
-/** One container of the Docker engine, from its start to its removal. */
+/** A container of the Docker engine, from its start to its removal. */
 import { Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type Dockerode from "dockerode";
@@ -15,13 +15,13 @@ export class DockerContainer implements RunningContainer {
   readonly address: URL;
   readonly exited: Promise<Exit>;
   readonly #container: Dockerode.Container;
-  /** Seconds since 1970. */
+  /** Seconds since the epoch. */
   #logsSince = 0;
   #reason: Failure | undefined;
 
   /**
-   * Leaves nothing behind when it fails or comes too late.
-   * @param line what it is to find on its standard input
+   * Leaves nothing behind if it fails or is aborted.
+   * @param stdin to be written to its standard input
    */
   static async start(
     container: Dockerode.Container,
@@ -32,12 +32,12 @@ export class DockerContainer implements RunningContainer {
     try {
       const input = stdin === undefined ? undefined : await container.attach(STDIN);
       await container.start();
-      // What is left to be said when it has gone meanwhile, its exit says.
+      // If it has exited meanwhile, its exit says why.
       input?.on("error", () => {}).end(stdin ?? "");
       signal.throwIfAborted();
       const { NetworkSettings } = await container.inspect();
       const published = NetworkSettings.Ports[`${port}/tcp`]?.[0]?.HostPort;
-      // A container that ended at once has no port any more; its exit says what happened.
+      // A container that exited at once has no port; its exit says what happened.
       return new DockerContainer(container, new URL(`http://127.0.0.1:${published ?? 9}`));
     } catch (error) {
       await container.remove({ force: true, v: true });
@@ -49,9 +49,9 @@ export class DockerContainer implements RunningContainer {
     this.#container = container;
     this.address = address;
     this.exited = this.#watch().catch((cause: Error) => ({
-      description: "was lost sight of",
+      description: "could not be monitored",
       logs: "",
-      reason: this.#reason ?? internal("Docker lost sight of the container", { cause }),
+      reason: this.#reason ?? internal("Docker could not monitor the container", { cause }),
     }));
   }
 
@@ -61,7 +61,7 @@ export class DockerContainer implements RunningContainer {
 
   follow(listener: (text: string) => void): () => void {
     const end = new AbortController();
-    // One that is gone says no more; why, its exit tells.
+    // If it has ended, its exit says why.
     this.#follow(listener, end.signal).catch(() => {});
     return () => end.abort();
   }
@@ -71,7 +71,7 @@ export class DockerContainer implements RunningContainer {
   }
 
   async read(path: string): Promise<ContainerFile> {
-    // 400: what cannot be the path of a file.
+    // 400: not a valid path.
     const archive = await ignoreStatus([400, 404], this.#container.getArchive({ path }));
     if (!archive) throw external(`the container has no file ${path}`);
     return extractFile(archive, path);
@@ -83,12 +83,12 @@ export class DockerContainer implements RunningContainer {
   }
 
   async kill(): Promise<void> {
-    // 409: it is not running any more, or its removal is under way.
+    // 409: it is no longer running, or is being removed.
     await ignoreStatus([404, 409], this.#container.kill());
     await this.exited;
   }
 
-  /** Ends it for something that it has done, or that has become of this machine. */
+  /** Kills it because of a violation, or because of a change on this machine. */
   async killFor(reason: Failure): Promise<void> {
     this.#reason ??= reason;
     await this.kill();
@@ -125,7 +125,7 @@ export class DockerContainer implements RunningContainer {
 
   async #description(): Promise<string> {
     const facts = await ignoreStatus([404], this.#container.inspect());
-    if (!facts) return "was removed by somebody else";
+    if (!facts) return "was removed by another program";
     if (facts.State.OOMKilled) return "ran out of memory";
     return `exited with code ${facts.State.ExitCode}`;
   }
@@ -138,7 +138,7 @@ export class DockerContainer implements RunningContainer {
   }
 }
 
-/** Docker puts 8 bytes before each piece of output: the stream, and the length from byte 4 on. */
+/** Removes Docker's 8-byte frame headers: the stream, and from byte 4 the length. */
 function demuxLogs(frames: Buffer): string {
   const pieces: Buffer[] = [];
   for (let at = 0; at + 8 <= frames.length; ) {

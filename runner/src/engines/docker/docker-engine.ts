@@ -1,4 +1,4 @@
-/** The Docker engine: each container in the sandbox, on the runner's own network. */
+/** The Docker engine: runs each container in the sandbox, on the runner's own network. */
 import Dockerode from "dockerode";
 import type { Image } from "../../../../src/protocol/runner.ts";
 import { gpuDevice } from "../../check/hardware.ts";
@@ -30,25 +30,25 @@ import { HOST_NAME } from "./sandbox.ts";
 import { computeShares, type Shares } from "./shares.ts";
 import { startFailure } from "./start-failure.ts";
 
-/** Its value is the runner's name: what the sweep goes by. */
+/** Has the runner's name as its value; leftover containers are found by it. */
 const RUNNER_LABEL = "auspex.runner";
 
-/** Rules are looked at this often, ms: 15 ms of work, most of it starting iptables. */
+/** A check takes 15 ms, mostly for starting iptables. */
 const WATCH_INTERVAL_MS = 5_000;
 
 const EGRESS_NOT_ENFORCED =
-  "the version says what its containers may reach (configuration.egress), and this runner cannot " +
-  "keep them to it without a firewall: its operator runs it without --firewall off, or the version " +
-  'says "public"';
+  "the version limits what its containers may reach (configuration.egress), which this runner " +
+  "cannot enforce without a firewall: run it without --firewall off, or publish a version " +
+  'with the egress "public"';
 
 /**
- * Where containers that reach nothing ask for names: nobody's address (RFC 5737). Docker's own
- * resolver may ask from outside of the container, where no rule holds it, and a question can carry
- * what a container has to tell.
+ * The DNS server of containers without egress: an address of nobody (RFC 5737). Docker's own
+ * resolver may query from outside the container, where no rule applies, and a query can carry data
+ * out.
  */
 const UNREACHABLE_DNS = ["192.0.2.1"];
 
-/** `--await-explicit-shutdown`: the server ends by POST /shutdown, not by a stray SIGTERM. */
+/** `--await-explicit-shutdown`: the server stops on POST /shutdown and ignores a SIGTERM. */
 const COG_COMMAND = ["python", "-m", "cog.server.http", "--await-explicit-shutdown=true"];
 
 export class DockerEngine implements Engine {
@@ -60,12 +60,12 @@ export class DockerEngine implements Engine {
   readonly #firewallMode: NonNullable<DockerOptions["firewall"]>;
   readonly #log: Log;
   #networks: Record<NetworkKind, Network> | undefined;
-  /** What containers find under HOST_NAME. */
+  /** What HOST_NAME resolves to in containers. */
   #hostAddress = "";
   #firewall: FirewallGuard | undefined;
   readonly #watchIntervalMs: number;
   readonly #running = new Set<DockerContainer>();
-  /** What Docker says of itself. */
+  /** Docker's GET /info. */
   #info: unknown;
   #shares: Shares | undefined;
   readonly #containers: number;
@@ -94,14 +94,14 @@ export class DockerEngine implements Engine {
     this.#shares = await computeShares(info, { containers, sandbox });
     const { detail, advice } = describeIsolation(info, sandbox);
     this.#log[advice ? "warn" : "info"](detail, { advice });
-    this.#log.info("what one container gets", { ...this.#shares });
+    this.#log.info("resources per container", { ...this.#shares });
     await this.#sweep();
     const networks = {
       open: await openNetwork(this.#docker, this.#runner, "open"),
       closed: await openNetwork(this.#docker, this.#runner, "closed"),
     };
     this.#networks = networks;
-    // Of this machine, so that containers of both networks reach it.
+    // An address of this machine, so that containers of both networks can reach it.
     const { gateway } = networks.open;
     this.#hostAddress = gateway;
     const port = await this.#listen(listen, gateway);
@@ -125,7 +125,7 @@ export class DockerEngine implements Engine {
     port: number,
   ): Promise<void> {
     if (this.#firewallMode === "off") {
-      this.#log.warn("containers can reach this machine and its private network");
+      this.#log.warn("no firewall: containers can reach this machine and its private network");
       return;
     }
     const problem = await firewallProblem();
@@ -145,12 +145,15 @@ export class DockerEngine implements Engine {
   #killAll(reason: Failure): void {
     for (const container of this.#running) {
       container.killFor(reason).catch((error: unknown) => {
-        this.#log.error("a container could not be ended", { error });
+        this.#log.error("could not kill a container", { error });
       });
     }
   }
 
-  /** Where Docker runs in a VM the gateway is not here, but Docker leads to the loopback address. */
+  /**
+   * If Docker runs in a VM, the gateway is not on this machine, but Docker forwards to the loopback
+   * address.
+   */
   async #listen(listen: (host: string) => Promise<number>, gateway: string): Promise<number> {
     try {
       return await listen(gateway);
@@ -235,10 +238,13 @@ export class DockerEngine implements Engine {
   async #requireImage(image: Image) {
     const inspected = await this.#findImage(image);
     if (inspected) return inspected;
-    throw external(`${referenceOf(image)} is not on this machine after the pull`);
+    throw external(`${referenceOf(image)} is missing on this machine after the pull`);
   }
 
-  /** The image by repository and digest together: whoever knows a digest has not yet the image. */
+  /**
+   * Finds an image by repository and digest together: knowing a digest must not be enough to use
+   * it.
+   */
   async #findImage(image: Image): Promise<Dockerode.ImageInspectInfo | undefined> {
     const reference = referenceOf(image);
     const inspected = await ignoreStatus([404], this.#docker.getImage(reference).inspect());
@@ -248,7 +254,9 @@ export class DockerEngine implements Engine {
   async #sweep(): Promise<void> {
     const filters = { label: [`${RUNNER_LABEL}=${this.#runner}`] };
     for (const { Id } of await this.#docker.listContainers({ all: true, filters })) {
-      this.#log.warn("removing a container of an earlier runner", { container: Id.slice(0, 12) });
+      this.#log.warn("removing a container of an earlier runner process", {
+        container: Id.slice(0, 12),
+      });
       await this.#docker.getContainer(Id).remove({ force: true, v: true });
     }
   }

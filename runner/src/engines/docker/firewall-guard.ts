@@ -1,7 +1,7 @@
 /**
- * The firewall over the runner's whole life: other programs flush tables (a restart of Docker or
- * of firewalld, an operator's script). It is looked at before each start and by a timer, and put
- * back; where it cannot be, nothing may start and nothing may go on.
+ * Keeps the firewall intact while the runner runs, since other programs flush tables (a restart of
+ * Docker or firewalld, an operator's script). It is checked before each start and regularly, and
+ * restored; if that fails, no container may start and none may continue.
  */
 import { type Failure, internal } from "../../containers/failure.ts";
 import type { Log } from "../../lib/log.ts";
@@ -14,21 +14,21 @@ import {
 } from "./firewall.ts";
 
 const GONE =
-  "the firewall that keeps containers off this machine and its private network is gone and cannot be put back";
-const ADVICE = "the operator finds the reason in the runner's log";
+  "the firewall between containers and this machine's private network is gone and cannot be restored";
+const ADVICE = "see the runner's log";
 
 export interface FirewallGuardOptions {
   rules: FirewallRules[];
-  /** Between two looks, ms. */
+  /** Between two checks. */
   intervalMs: number;
-  /** Told when there is no firewall and there can be none: what runs must end. */
+  /** Called if the firewall is gone and cannot be restored: all containers must be killed. */
   onBreach: (reason: Failure) => void;
   log: Log;
 }
 
 export class FirewallGuard {
   readonly #options: FirewallGuardOptions;
-  /** As the system has them, in the order of the rules. */
+  /** The installed rules as the system lists them, in order. */
   readonly #installed: string[] = [];
   #checking: Promise<void> | undefined;
   #stop = () => {};
@@ -46,7 +46,7 @@ export class FirewallGuard {
     );
   }
 
-  /** @throws Failure when the rules are not there and cannot be put back */
+  /** @throws Failure if the rules are missing and cannot be restored */
   ensure(): Promise<void> {
     this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined;
@@ -56,7 +56,7 @@ export class FirewallGuard {
 
   async remove(): Promise<void> {
     this.#stop();
-    // One that is under way would put them back.
+    // A check in progress would restore the rules.
     await this.#checking?.catch(() => {});
     for (const rules of this.#options.rules) await removeFirewall(rules);
   }
@@ -65,10 +65,10 @@ export class FirewallGuard {
     const { rules: all, log } = this.#options;
     for (const [index, rules] of all.entries()) {
       if (await isFirewallIntact(rules, this.#installed[index] ?? "")) continue;
-      log.warn("the firewall of the containers was gone: it is put back", { bridge: rules.bridge });
+      log.warn("the containers' firewall was gone, restoring it", { bridge: rules.bridge });
       try {
         const raised = await installFirewall(rules);
-        if (!(await isFirewallIntact(rules, raised))) throw new Error("it does not stay");
+        if (!(await isFirewallIntact(rules, raised))) throw new Error("the rules disappear again");
         this.#installed[index] = raised;
       } catch (cause) {
         log.error(GONE, { bridge: rules.bridge, error: cause });

@@ -1,7 +1,7 @@
 /**
- * What containers of this runner may reach: its webhook receiver, and the public internet. Not the
- * rest of this machine, not its private network, not the metadata service of a cloud. Docker has
- * no rule for this of its own.
+ * The firewall for containers: they may reach the runner's callback server and the public internet,
+ * but not the rest of this machine, its private network, or a cloud's metadata service. Docker has
+ * no such rules of its own.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,33 +11,33 @@ import { NOT_PUBLIC } from "../../../../src/lib/public-address.ts";
 
 const run = promisify(execFile);
 
-/** What others are to be asked before they accept anything: Docker's chain for such rules. */
+/** Docker's chain for rules that apply before its own. */
 const DOCKER_USER = "DOCKER-USER";
 
-/** What comes from a bridge passes INPUT towards this machine and DOCKER-USER towards others. */
+/** Packets from a bridge pass INPUT to this machine and DOCKER-USER to others. */
 const HOOKS = ["INPUT", DOCKER_USER];
 
-/** By it packets towards others get to Docker's chain. */
+/** Leads packets to other machines to Docker's chain. */
 const FORWARD_JUMP = ["FORWARD", "-j", DOCKER_USER];
 
-/** Another program may hold the lock of iptables: wait for it for up to 5 s. */
+/** Waits up to 5 s if another program holds the iptables lock. */
 const LOCK_WAIT = ["-w", "5"];
 
 export const NO_FIREWALL = "containers could reach this machine and its private network";
 export const FIREWALL_ADVICE =
-  "Run the runner as root with iptables installed, or, where all models are trusted, with --firewall off.";
+  "Run the runner as root with iptables installed, or with --firewall off if all models are trusted.";
 
 export interface FirewallRules {
-  /** The bridge that the containers hang on; also the name of the rules. */
+  /** The bridge of the containers; also names the chain. */
   bridge: string;
   gateway: string;
   callbackPort: number;
   egress: boolean;
 }
 
-/** Why this machine cannot have the rules, in words; undefined when it can. */
+/** Why this machine cannot have the rules; undefined if it can. */
 export async function firewallProblem(): Promise<string | undefined> {
-  if (process.getuid?.() !== 0) return "the runner is not root, so it cannot set firewall rules";
+  if (process.getuid?.() !== 0) return "the runner is not root and cannot set firewall rules";
   try {
     await run("iptables", [...LOCK_WAIT, "-n", "-L", DOCKER_USER]);
     return undefined;
@@ -51,14 +51,14 @@ export async function firewallProblem(): Promise<string | undefined> {
 const chainName = (bridge: string): string => `AUSPEX-${bridge}`;
 
 /**
- * The rules come whole, in one transaction, and before any container is on the bridge.
- * @returns what the system says that they are: whoever has this knows them again
+ * Installs the rules in one transaction, before any container is on the bridge.
+ * @returns the rules as the system lists them, to check them later
  */
 export async function installFirewall({ bridge, gateway, callbackPort, egress }: FirewallRules) {
   const chain = chainName(bridge);
   const rules = [
-    // Answers to what this machine asked of a container. What the container itself has asked is
-    // looked at packet by packet: a connection from a time without rules does not outlive it.
+    // Accepts only replies to connections from this machine. A container's own connections are
+    // checked packet by packet, so that none survives from a time without rules.
     "-m conntrack --ctstate ESTABLISHED,RELATED --ctdir REPLY -j RETURN",
     `-d ${gateway}/32 -p tcp --dport ${callbackPort} -j ACCEPT`,
     "-m addrtype --dst-type LOCAL -j REJECT",
@@ -67,7 +67,7 @@ export async function installFirewall({ bridge, gateway, callbackPort, egress }:
   ];
   const table = ["*filter", `:${chain} - [0:0]`, ...rules.map((rule) => `-A ${chain} ${rule}`)];
   await restore([...table, "COMMIT", ""].join("\n"));
-  // It may be gone with all else that Docker has set.
+  // Docker's chain may have been removed with its other rules.
   await succeeds("-N", DOCKER_USER);
   const jumps = [...HOOKS.map((hook) => [hook, ...jumpArguments(bridge)]), FORWARD_JUMP];
   for (const jump of jumps) {
@@ -76,7 +76,7 @@ export async function installFirewall({ bridge, gateway, callbackPort, egress }:
   return listRules(chain);
 }
 
-/** Whether the rules are all there, and what comes from the bridge still passes them. */
+/** Whether all rules are in place and packets from the bridge still pass them. */
 export async function isFirewallIntact(
   { bridge }: FirewallRules,
   expected: string,
@@ -92,7 +92,7 @@ export async function isFirewallIntact(
   return checks.every(Boolean);
 }
 
-/** Rules that somebody else has removed before are no trouble. */
+/** Removes the rules. Ignores those that were already removed. */
 export async function removeFirewall({ bridge }: FirewallRules): Promise<void> {
   const chain = chainName(bridge);
   for (const hook of HOOKS) await succeeds("-D", hook, ...jumpArguments(bridge));
@@ -113,7 +113,7 @@ const succeeds = (...args: string[]): Promise<boolean> =>
 
 async function restore(table: string): Promise<void> {
   const child = spawn("iptables-restore", ["--noflush", ...LOCK_WAIT], { stdio: "pipe" });
-  // Gone before it has read all: its exit says why.
+  // It may exit before it has read everything: its exit code says why.
   child.stdin.on("error", () => {}).end(table);
   const [[code], complaint] = await Promise.all([once(child, "exit"), text(child.stderr)]);
   if (code !== 0) throw new Error(`iptables-restore: ${complaint.trim()}`);

@@ -1,15 +1,18 @@
-/** Which containers are given the GPUs of this machine. */
+/** Decides which containers get this machine's GPUs. */
 import { z } from "zod";
 import type { DockerOptions } from "../options.ts";
 import type { GpuNeed } from "./image.ts";
 
-/** GET /info: NVIDIA's toolkit is there as a runtime, or by what it has listed for CDI. */
+/** GET /info: NVIDIA's toolkit shows as a runtime or as CDI devices. */
 const info = z.object({
   Runtimes: z.record(z.string(), z.unknown()).nullish(),
   DiscoveredDevices: z.array(z.object({ ID: z.string() })).nullish(),
 });
 
-/** What needs them and cannot have them fails, and says so; what could do without is to start. */
+/**
+ * An image that needs GPUs is given them even if there are none, so that it fails with a clear
+ * error; an image that can do without starts.
+ */
 export function usesGpus(
   choice: NonNullable<DockerOptions["gpus"]>,
   wish: GpuNeed,

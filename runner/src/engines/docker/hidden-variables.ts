@@ -1,17 +1,17 @@
 /**
- * A model's variables without a trace: whatever is in a container's configuration, `docker inspect`
- * shows to everybody who may ask Docker, and Docker writes it to the machine's disk. So a shell of
- * the image reads them from its standard input and becomes what the image starts. It takes an image
- * that has /bin/sh and env; the few that have not get them in the configuration all the same.
+ * Passes a model's variables to a container without a trace: `docker inspect` shows a container's
+ * configuration to everyone with access to Docker, and Docker writes it to disk. So a shell of the
+ * image reads the variables from its standard input and then executes the image's command. This
+ * needs /bin/sh and env in the image; other images get the variables in their configuration.
  */
 
-/** Names and values come as one line, in which "$n" stands for the ends of others. */
+/** Names and values arrive as one line, in which "$n" stands for line breaks in values. */
 const SCRIPT = `n='
 '; IFS= read -r s || exit 1; eval "exec env $s \\"\\$@\\" </dev/null"`;
 
 export const SHELL = "/bin/sh";
 
-/** In the place of a container's own. */
+/** Replaces the corresponding fields of the container. */
 export function hideVariables(command: readonly string[]) {
   return {
     Entrypoint: [SHELL, "-c", SCRIPT, "sh"],
@@ -22,7 +22,7 @@ export function hideVariables(command: readonly string[]) {
   };
 }
 
-/** What the shell is to read. */
+/** The line that the shell reads. */
 export const variablesLine = (variables: Record<string, string>): string =>
   `${Object.entries(variables)
     .map(([name, value]) => `${name}=${quote(value)}`)
@@ -31,7 +31,7 @@ export const variablesLine = (variables: Record<string, string>): string =>
 const quote = (value: string): string =>
   `'${value.replaceAll("'", `'\\''`).replaceAll("\n", `'"$n"'`)}'`;
 
-/** What an image starts: its ENTRYPOINT, and its CMD or what is put in its place. */
+/** An image's command: its ENTRYPOINT, and its CMD or the replacement of that. */
 export function startCommand(
   { Entrypoint, Cmd }: { Entrypoint?: string | string[] | null; Cmd?: string[] | null },
   instead?: readonly string[],

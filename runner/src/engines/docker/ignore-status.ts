@@ -1,6 +1,6 @@
-/** Answers of Docker that are no trouble: what should go has gone, or was never there. */
+/** Ignores errors of Docker that are expected, such as removing something that is already gone. */
 
-/** Docker's answer; undefined when it is one of these statuses. */
+/** Docker's response; undefined for one of these statuses. */
 export async function ignoreStatus<T>(
   statuses: number[],
   answer: Promise<T>,

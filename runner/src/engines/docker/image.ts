@@ -1,9 +1,9 @@
-/** What an image says about how to run it. */
+/** Reads from an image how to run it. */
 import { z } from "zod";
 import { external } from "../../containers/failure.ts";
 import { listsFiles, openapi, parseAs } from "../../interfaces/cog/protocol.ts";
 
-/** `org.cogmodel.` is what Cog wrote before 2022. */
+/** Cog used `org.cogmodel.` before 2022. */
 const PREFIXES = ["run.cog.", "org.cogmodel."];
 
 const cogConfiguration = z.object({
@@ -11,23 +11,23 @@ const cogConfiguration = z.object({
 });
 
 export interface ImageFacts {
-  /** Built by Cog itself, so that its server takes flags. */
+  /** Built by Cog, so its server accepts flags. */
   cog: boolean;
-  /** Whether its server is told where its files go: else they come inside of its outputs. */
+  /** Whether its server uploads files; otherwise they are inside its outputs. */
   uploads: boolean;
-  /** `welcome`: it takes them where there are any. */
+  /** `welcome`: uses GPUs if there are any. */
   gpu: GpuNeed;
 }
 
 export type GpuNeed = "needed" | "welcome" | "none";
 
 /**
- * What images are built on that NVIDIA has made for its GPUs: vLLM's, llama.cpp's for CUDA. Some
- * that are just work without.
+ * Set by NVIDIA's base images, on which those of vLLM and llama.cpp for CUDA are built. Some such
+ * images also work without a GPU.
  */
 const NVIDIA_DEVICES = /^NVIDIA_VISIBLE_DEVICES=(?!(none|void)?$)/;
 
-/** `environment`: what the image sets, as `NAME=value`. */
+/** `environment`: the image's variables, as `NAME=value`. */
 export function imageFacts(
   labels: Record<string, string>,
   environment: readonly string[] = [],
@@ -35,8 +35,8 @@ export function imageFacts(
   const names = Object.keys(labels);
   if (names.some((name) => name.startsWith("run.cog.weight."))) {
     throw external(
-      "the image leaves its weights outside (Cog managed weights), which this runner cannot " +
-        "mount: build it with the weights inside, or let setup() download them",
+      "the image's weights are stored outside of it (Cog managed weights), which this runner does not " +
+        "support: build it with the weights inside, or download them in setup()",
     );
   }
   const prefix = PREFIXES.find((start) => names.includes(`${start}version`));
@@ -55,8 +55,8 @@ export function imageFacts(
 }
 
 /**
- * From 0.17 on Cog uploads the files of a list side by side, and lists them as the uploads end. Its
- * names say nothing of the order: inside of the output they have it.
+ * Cog 0.17 and later uploads the files of a list in parallel and lists them as the uploads finish,
+ * which loses their order. Inside the output they keep it.
  */
 function losesFileOrder(version: string, schema: string): boolean {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
@@ -70,14 +70,14 @@ function requiresGpu(text: string | undefined): boolean {
   try {
     return cogConfiguration.parse(JSON.parse(text)).build.gpu;
   } catch {
-    throw external("the image's label run.cog.config is not what Cog writes");
+    throw external("the image's label run.cog.config is invalid");
   }
 }
 
-/** `docker.io/library/x`, `library/x` and `x` are one repository. */
+/** `docker.io/library/x`, `library/x` and `x` are the same repository. */
 const shortName = (reference: string): string =>
   reference.replace(/^(index\.)?docker\.io\//, "").replace(/^library\//, "");
 
-/** Of the names that an image has on this box, whether one is this very `repository@digest`. */
+/** Whether one of an image's names is exactly this `repository@digest`. */
 export const hasReference = (repoDigests: readonly string[], reference: string): boolean =>
   repoDigests.some((name) => shortName(name) === shortName(reference));

@@ -1,4 +1,4 @@
-/** What Docker says of itself and its machine (GET /info), as far as it matters here. */
+/** Docker's GET /info, as far as it matters here. */
 import { z } from "zod";
 
 export const dockerInfo = z.object({
@@ -17,6 +17,6 @@ export const dockerInfo = z.object({
 });
 export type DockerInfo = z.infer<typeof dockerInfo>;
 
-/** Whether root in a container is somebody without powers on the machine. */
+/** Whether root in a container is unprivileged on the machine. */
 export const hasUserNamespaces = ({ SecurityOptions }: DockerInfo): boolean =>
   SecurityOptions?.some((option) => /^name=(userns|rootless)\b/.test(option)) ?? false;

@@ -1,6 +1,6 @@
 /**
- * The bridge networks of one runner's containers: one for those that may reach the internet, and
- * one for those that may not, or only by the runner.
+ * The bridge networks of a runner's containers: one for containers with internet access, and one
+ * for those without, or with access through the runner's proxy.
  */
 import { createHash } from "node:crypto";
 import type Dockerode from "dockerode";
@@ -15,7 +15,7 @@ export interface Network {
 
 export type NetworkKind = "open" | "closed";
 
-/** Found again by the next life of the runner: the name is made from the runner's. */
+/** The name is derived from the runner's, so that a later process finds the network again. */
 export async function openNetwork(
   docker: Dockerode,
   runner: string,
@@ -42,15 +42,15 @@ export async function openNetwork(
   return { name, bridge, gateway };
 }
 
-/** One that is gone already is an ordinary result. */
+/** Removes a network; one that does not exist is no error. */
 export async function closeNetwork(docker: Dockerode, name: string): Promise<void> {
   await ignoreStatus([404], docker.getNetwork(name).remove());
 }
 
-/** No two runners have one, whatever they are called. */
+/** Unique per runner. */
 const networkName = (runner: string, kind: NetworkKind): string =>
   kind === "open" ? `auspex-${runner}` : `auspex.closed-${runner}`;
 
-/** The names of interfaces have at most 15 characters. */
+/** Interface names have at most 15 characters. */
 const bridgeName = (network: string): string =>
   `ax-${createHash("sha256").update(network).digest("hex").slice(0, 10)}`;

@@ -1,6 +1,6 @@
 /**
- * Why an image cannot be had, in words of whoever can mend it. What Docker says names addresses
- * and paths of the machine and its network: it is the cause, for the log.
+ * Why an image cannot be pulled, for whoever can fix it. Docker's message contains addresses and
+ * paths of the machine: it is the cause, for the log.
  */
 import type { Image } from "../../../../src/protocol/runner.ts";
 import { external, type Failure, internal } from "../../containers/failure.ts";
@@ -9,28 +9,28 @@ import { referenceOf } from "../engine.ts";
 
 export const NO_MANIFEST = /manifest unknown|not found/i;
 const NO_SUCH_DIGEST =
-  "the registry has no image with this digest under this name. Its publisher pushes it there, and " +
-  "gives the digest that docker push prints, and not the id that docker images shows: " +
-  "docker inspect --format '{{index .RepoDigests 0}}' says it";
+  "the registry has no image with this digest under this name. Push the image, and publish the " +
+  "digest that docker push prints rather than the id that docker images shows: " +
+  "docker inspect --format '{{index .RepoDigests 0}}' prints it";
 
-/** Those that trying again does not mend; the first that fits speaks. */
+/** Errors that a retry does not fix; the first match counts. */
 const FINAL: [pattern: RegExp, why: string][] = [
   [
     /no matching manifest/i,
-    `it is not there for the processors of this hardware (${process.arch}): build it for them (docker build --platform)`,
+    `it is not available for this hardware's architecture (${process.arch}): build it for that (docker build --platform)`,
   ],
   [
-    // A registry that wants a login says so of what there is not, too.
+    // A registry that requires a login says this of missing repositories too.
     /denied|unauthorized|authentication|no basic auth|repository name not known|name unknown/i,
-    "the registry has no such repository, or the runner may not read it: check the repository's name; the operator uses docker login on the runner's machine where it needs one",
+    "the registry has no such repository, or the runner may not read it: check the repository's name; if it is private, the operator must run docker login on the runner's machine",
   ],
   [NO_MANIFEST, NO_SUCH_DIGEST],
-  [/invalid reference/i, "this is no name of an image"],
+  [/invalid reference/i, "the image name is invalid"],
 ];
 
 export interface PullFailure {
   failure: Failure;
-  /** Trying again does not mend it. */
+  /** A retry does not fix it. */
   final: boolean;
 }
 
@@ -43,8 +43,8 @@ export function pullFailure(reference: string, error: unknown): PullFailure {
   const [, why] = FINAL.find(([pattern]) => pattern.test(message)) ?? [];
   if (why !== undefined) return { failure: external(text(reference, why), options), final: true };
   const trouble = /no space left/i.test(message)
-    ? "the disk of the runner's machine is full, and the operator makes room"
-    : "the runner did not get it from the registry; the operator finds why in the runner's log";
+    ? "the disk of the runner's machine is full; the operator must free space"
+    : "the registry could not be read; see the runner's log";
   return { failure: internal(text(reference, trouble), options), final: false };
 }
 

@@ -10,7 +10,7 @@ export const pullLine = z.object({
 });
 type PullLine = z.infer<typeof pullLine>;
 
-/** At most four reports a second. */
+/** At most four reports per second. */
 const REPORT_INTERVAL_MS = 250;
 
 interface Layer {
@@ -24,7 +24,7 @@ export class PullProgress {
   readonly #now: () => number;
   readonly #layers = new Map<string, Layer>();
   #reported = Number.NEGATIVE_INFINITY;
-  /** Layers make themselves known as they come, so that the sum may fall: what is shown does not. */
+  /** Layers are added as the pull goes on, so the sum may fall: never report less than before. */
   #highest = 0;
 
   constructor(report: ReportProgress, now: () => number = () => performance.now()) {
@@ -64,11 +64,11 @@ export class PullProgress {
   }
 }
 
-/** In the unit of the whole. */
+/** In the unit of the total. */
 function formatAmount(part: number, total: number): string {
   const [unit, name] = total < 1e6 ? ([1e3, "kB"] as const) : ([1e6, "MB"] as const);
   const whole = total / unit >= 10;
-  // What is there is never said to be nothing.
+  // Rounded up, so that progress is never shown as zero.
   const text = (bytes: number) =>
     whole ? String(Math.round(bytes / unit)) : (Math.ceil(bytes / (unit / 10)) / 10).toFixed(1);
   return `${text(part)} of ${text(total)} ${name}`;

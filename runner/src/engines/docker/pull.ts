@@ -1,4 +1,4 @@
-/** Pulls an image by its digest, and says how far it is. */
+/** Pulls an image by its digest and reports the progress. */
 import type Dockerode from "dockerode";
 import { retry } from "../../../../src/lib/retry.ts";
 import type { Image } from "../../../../src/protocol/runner.ts";
@@ -34,8 +34,9 @@ export async function pullImage(
 }
 
 /**
- * Docker's own registry answers 500 when it is asked for an image by the digest of something else
- * that it has, such as an image's id. One that knows what it has not got is not in trouble.
+ * Docker's own registry responds with 500 to the digest of something other than an image, such as
+ * an image's id. A registry that reports an unknown digest correctly works, so the error is about
+ * this digest.
  */
 async function isUnknownDigest(
   docker: Dockerode,

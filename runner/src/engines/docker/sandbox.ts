@@ -1,4 +1,4 @@
-/** What a container gets of this machine, in Docker's words. */
+/** A container's resources and restrictions, as Docker's HostConfig. */
 import type Dockerode from "dockerode";
 import type { Sandbox } from "../options.ts";
 import type { Shares } from "./shares.ts";
@@ -6,18 +6,18 @@ import type { Shares } from "./shares.ts";
 export interface HostConfigOptions {
   sandbox: Sandbox;
   shares: Shares;
-  /** Whether the storage driver has a bound of its own. */
+  /** Whether the storage driver supports quotas. */
   quota: boolean;
   network: string;
-  /** Of those Docker asks on behalf of the container. */
+  /** The DNS servers that Docker queries for the container. */
   dns: readonly string[];
-  /** What HOST_NAME means. */
+  /** The address of HOST_NAME. */
   hostAddress: string;
   port: number;
   gpus: boolean;
 }
 
-/** The name by which containers know the machine they run on. */
+/** The name of the host machine inside containers. */
 export const HOST_NAME = "host.docker.internal";
 
 export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
@@ -32,7 +32,7 @@ export function hostConfig(options: HostConfigOptions): Dockerode.HostConfig {
     SecurityOpt: ["no-new-privileges"],
     ReadonlyRootfs: sandbox.readonly_rootfs,
     Memory: shares.memory_bytes,
-    // No swap beside the memory: a model that swaps takes the whole machine with it.
+    // No swap: a model that swaps slows down the whole machine.
     MemorySwap: shares.memory_bytes,
     NanoCpus: Math.round(shares.cpus * 1e9),
     ...(quota ? { StorageOpt: { size: String(shares.disk_bytes) } } : {}),

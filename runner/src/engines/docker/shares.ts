@@ -1,24 +1,24 @@
 /**
- * What one container may take of its machine. Where the operator has said nothing, each has an
- * equal share, so that no model can slow down its neighbours or take the machine down with it.
+ * The resources of one container. By default each gets an equal share, so that no model can slow
+ * down its neighbors or take down the machine.
  */
 import { statfs } from "node:fs/promises";
 import { gigabytes } from "../../files/transfer.ts";
 import type { DockerOptions, Sandbox } from "../options.ts";
 import type { DockerInfo } from "./info.ts";
 
-/** A tenth stays for everything else. */
+/** A tenth is left for everything else. */
 const SHARED_FRACTION = 0.9;
 
-/** Where the operator has given out more than there is, in words. */
+/** A problem with the operator's limits. */
 export interface Overcommitment {
   detail: string;
   advice: string;
-  /** Docker starts none of them. */
+  /** Docker starts no container. */
   fatal: boolean;
 }
 
-/** The first of what all containers together may take and the machine does not have. */
+/** The first resource of which the containers may take more than the machine has. */
 export function findOvercommitment(
   info: DockerInfo,
   shares: Shares,
@@ -27,22 +27,22 @@ export function findOvercommitment(
   const { MemTotal, NCPU } = info;
   const { memory_bytes: memory, cpus } = shares;
   if (cpus > NCPU) {
-    const detail = `each is to get ${cpus} cores, and Docker has ${NCPU}: it starts none`;
-    return { detail, advice: `give at most ${NCPU} (--cpus), or 0 for all`, fatal: true };
+    const detail = `each gets ${cpus} cores, but Docker has ${NCPU} and will start none`;
+    return { detail, advice: `set --cpus to at most ${NCPU}, or 0 for all`, fatal: true };
   }
   if (memory * containers > MemTotal) {
     const maxGb = gigabytes(Math.floor((MemTotal * SHARED_FRACTION) / containers));
-    const total = `${containers} of ${gigabytes(memory)} GB of memory`;
+    const total = `${containers} containers with ${gigabytes(memory)} GB of memory`;
     return {
-      detail: `${total} are more than the ${gigabytes(MemTotal)} GB of this machine: the kernel may end any of its programs`,
-      advice: `give ${maxGb} GB each (--memory-gb), or run fewer at a time (--containers)`,
+      detail: `${total} exceed this machine's ${gigabytes(MemTotal)} GB: the kernel may kill any program`,
+      advice: `set --memory-gb to ${maxGb}, or run fewer containers (--containers)`,
       fatal: false,
     };
   }
   return undefined;
 }
 
-/** Of all containers together, where Docker's disk cannot be seen from here. */
+/** Total for all containers if Docker's disk cannot be read from here. */
 const UNKNOWN_DISK_BYTES = 50 * 1024 ** 3;
 
 export type Shares = Required<Pick<Sandbox, "memory_bytes" | "cpus" | "disk_bytes">>;
@@ -55,7 +55,7 @@ export async function computeShares(
   return {
     memory_bytes:
       sandbox.memory_bytes ?? Math.floor((info.MemTotal * SHARED_FRACTION) / containers),
-    // Docker takes hundredths, and one at least.
+    // Docker accepts hundredths, at least one.
     cpus: sandbox.cpus ?? Math.max(Math.floor((info.NCPU / containers) * 100), 1) / 100,
     disk_bytes: sandbox.disk_bytes ?? Math.floor((free * SHARED_FRACTION) / containers),
   };

@@ -1,27 +1,27 @@
 /**
- * Why Docker could not start a container, in words of whoever can mend it: who publishes the image
- * (`external`) or who operates the machine (`internal`). Docker's own words name paths of the
- * machine: they are the cause, for the log.
+ * Why Docker could not start a container, for whoever can fix it: the image's publisher
+ * (`external`) or the machine's operator (`internal`). Docker's message contains paths of the
+ * machine: it is the cause, for the log.
  */
 import { external, type Failure, internal } from "../../containers/failure.ts";
 import { messageOf } from "../../control-plane/error.ts";
 
-/** Without the runtime; with it, and without a driver or a GPU behind it. */
+/** Without the NVIDIA runtime; or with it, but without a driver or GPU. */
 const GPU =
   /could not select device driver|nvidia-container-(?:cli|runtime)|CDI device|runtime name: nvidia/i;
 
 const RUNTIME = /unknown or invalid runtime name: (\S+)/i;
 
-/** `exec: "python": executable file not found in $PATH`, and two more. */
+/** `exec: "python": executable file not found in $PATH`, and two similar messages. */
 const COMMAND =
   /exec: "([^"]*)": (?:stat [^:]*: )?(executable file not found|permission denied|no such file or directory)/i;
 
 const USER = /unable to find (user|group) (\S+?):/i;
 
 export interface StartCircumstances {
-  /** Whether the image asks for GPUs itself, and not the runner for all of them. */
+  /** Whether the image asks for GPUs, rather than the runner for all images. */
   needsGpu: boolean;
-  /** Whether there is one in the machine. */
+  /** Whether the machine has a GPU. */
   hasGpu: boolean;
 }
 
@@ -35,34 +35,34 @@ export function startFailure(error: unknown, { needsGpu, hasGpu }: StartCircumst
   const [, runtime] = RUNTIME.exec(message) ?? [];
   if (runtime) {
     return internal(
-      `Docker has no runtime ${runtime}: the operator sets it up, or changes --runtime`,
+      `Docker has no runtime ${runtime}: the operator must install it or change --runtime`,
     );
   }
   const [, command, why] = COMMAND.exec(message) ?? [];
   if (command !== undefined) {
-    const advice = "put right its ENTRYPOINT or CMD and publish it anew";
+    const advice = "fix its ENTRYPOINT or CMD and publish it again";
     return external(`the image's command '${command}' cannot be run (${why}): ${advice}`, options);
   }
   if (/no command specified/i.test(message)) {
-    return external("the image has no command: give it an ENTRYPOINT or CMD", options);
+    return external("the image has no command: add an ENTRYPOINT or CMD", options);
   }
   const [, kind, name] = USER.exec(message) ?? [];
   if (kind !== undefined) {
-    return external(`the image has no ${kind} '${name}', which it is to run as`, options);
+    return external(`the image has no ${kind} '${name}', which it should run as`, options);
   }
   return internal(
-    "the container cannot be started; the operator finds what Docker says in the runner's log",
+    "the container cannot be started; see the runner's log for Docker's message",
     options,
   );
 }
 
 const NO_GPU =
-  "the image needs a GPU and the runner's machine has none: publish a version for hardware that " +
-  "has one (configuration.hardware_identifier), or an image that does without; where this " +
-  "hardware should have one, its operator runs auspex-runner check";
+  "the image needs a GPU and the runner's machine has none: publish a version for hardware with " +
+  "a GPU (configuration.hardware_identifier), or an image that does not need one; if this " +
+  "hardware should have one, the operator can run auspex-runner check";
 const NO_RUNTIME =
-  "the image needs a GPU, which Docker on the runner's machine cannot give it: the operator " +
-  "installs the NVIDIA driver and container toolkit there (auspex-runner check says how)";
+  "the image needs a GPU, which Docker on the runner's machine cannot provide: the operator must " +
+  "install the NVIDIA driver and container toolkit (auspex-runner check says how)";
 const NO_GPU_RUNTIME_FOR_ALL =
-  "the runner gives every container GPUs (--gpus always), and Docker on its machine has none: the " +
-  "operator runs auspex-runner check";
+  "the runner gives every container GPUs (--gpus always), but Docker on its machine has none: the " +
+  "operator can run auspex-runner check";

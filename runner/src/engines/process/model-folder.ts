@@ -1,6 +1,6 @@
 /**
- * Model folders: what the process engine has in the place of images. It finds that of a model at
- * `{owner}/{name}` below its models folder: whose it is, its place says, and nothing in it.
+ * Model folders are the process engine's images. A model's folder is `{owner}/{name}` below the
+ * models directory: its path determines the owner, not its content.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -30,12 +30,12 @@ export type Manifest = z.infer<typeof manifest>;
 export interface ModelFolder {
   directory: string;
   digest: string;
-  /** Of the files that the digest is of. */
+  /** The total size of the files in the digest. */
   bytes: number;
   manifest: Manifest;
 }
 
-/** Relative paths of a folder's files; what is installed or hidden is not part of the model. */
+/** Relative paths of a folder's files; hidden files and node_modules are not part of the model. */
 export async function filesOf(directory: string, prefix = ""): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await readdir(join(directory, prefix), { withFileTypes: true })) {
@@ -50,7 +50,7 @@ export async function filesOf(directory: string, prefix = ""): Promise<string[]>
 export const folderDigest = async (directory: string): Promise<string> =>
   (await measure(directory)).digest;
 
-/** Of paths and contents in the order of the paths, each after its length in bytes. */
+/** Hashes paths and contents in the order of the paths, each preceded by its length in bytes. */
 async function measure(directory: string): Promise<Pick<ModelFolder, "digest" | "bytes">> {
   const hash = createHash("sha256");
   let bytes = 0;
@@ -63,7 +63,7 @@ async function measure(directory: string): Promise<Pick<ModelFolder, "digest" | 
   return { digest: `sha256:${hash.digest("hex")}`, bytes };
 }
 
-/** The folders right below `directory` that hold a manifest. */
+/** The direct subfolders of `directory` that have a manifest. */
 export async function listModels(directory: string): Promise<ModelFolder[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   const models: ModelFolder[] = [];
@@ -74,7 +74,7 @@ export async function listModels(directory: string): Promise<ModelFolder[]> {
   return models;
 }
 
-/** Undefined when it holds no manifest. */
+/** Undefined if it has no manifest. */
 async function readModel(directory: string): Promise<ModelFolder | undefined> {
   const path = join(directory, MANIFEST);
   const text = await readFile(path, "utf8").catch(() => undefined);
@@ -82,22 +82,22 @@ async function readModel(directory: string): Promise<ModelFolder | undefined> {
   return { directory, ...(await measure(directory)), manifest: parseManifest(text, path) };
 }
 
-/** The folder of one model, as it is now; undefined when there is none, or none that may be meant. */
+/** The current folder of a model; undefined if there is none, or the name is invalid. */
 export async function findModel(
   models: string,
   { owner, name }: ModelName,
 ): Promise<ModelFolder | undefined> {
-  // They become a path.
+  // The names become part of a path.
   if (![owner, name].every((part) => slug.safeParse(part).success)) return undefined;
   return readModel(join(models, owner, name));
 }
 
-/** All of them, as `owner/name`. */
+/** All models, as `owner/name`. */
 export async function listOwned(models: string): Promise<string[]> {
   const names: string[] = [];
   for (const owner of (await readdir(models)).sort()) {
     const folder = join(models, owner);
-    // What it leads to, of a link.
+    // `stat` follows symbolic links.
     if (!slug.safeParse(owner).success || !(await stat(folder)).isDirectory()) continue;
     for (const { directory } of await listModels(folder))
       names.push(`${owner}/${basename(directory)}`);

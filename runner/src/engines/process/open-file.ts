@@ -1,20 +1,23 @@
-/** One file that a process has written into the folder that is its own. */
+/** Opens a file that a process has written into its own folder. */
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import { external } from "../../containers/failure.ts";
 import type { ContainerFile } from "../engine.ts";
 
-/** Nothing that lies elsewhere, whatever links lead there: a model does not speak for the runner. */
+/**
+ * Rejects files outside the folder, also behind symbolic links: a model must not read with the
+ * runner's permissions.
+ */
 export async function openFileIn(folder: string, path: string): Promise<ContainerFile> {
   const [root, real] = await Promise.all([realpath(folder), realpath(path).catch(() => undefined)]);
   if (!real?.startsWith(root + sep)) {
-    throw external(`${path}, which the output names, is no file below $TMPDIR`);
+    throw external(`${path} in the output is not a file below $TMPDIR`);
   }
-  // Without O_NONBLOCK the opening of a named pipe would wait for somebody to write to it.
+  // Without O_NONBLOCK, opening a named pipe would wait for a writer.
   const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const stat = await handle.stat();
   if (stat.isFile()) return { content: handle.createReadStream(), modifiedMs: stat.mtimeMs };
   await handle.close();
-  throw external(`${path}, which the output names, is no regular file`);
+  throw external(`${path} in the output is not a regular file`);
 }

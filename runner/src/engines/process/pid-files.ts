@@ -1,6 +1,6 @@
 /**
- * A file for each process that the runner started, so that its next life can end what this one
- * left. The file holds the start time of the process: a pid alone may mean another one by then.
+ * A file per process that the runner started, so that a later process of the runner can end what
+ * this one left. The file contains the start time of the process, since a pid may have been reused.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,12 +15,12 @@ export class PidFiles {
     this.#directory = directory;
   }
 
-  /** Kills the groups that are still there from an earlier life; returns their pids. */
+  /** Kills the process groups left by an earlier runner process. @returns their pids */
   async sweep(): Promise<number[]> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const swept: number[] = [];
     for (const name of await readdir(this.#directory)) {
-      // Somebody else's, where an operator has named the wrong folder.
+      // Not a pid file: the operator may have configured the wrong directory.
       if (!PID.test(name)) continue;
       const path = join(this.#directory, name);
       const then = await readFile(path, "utf8");
@@ -43,9 +43,9 @@ export class PidFiles {
   }
 }
 
-/** In clock ticks since boot; undefined without such a process, or without /proc (macOS). */
+/** In clock ticks since boot; undefined if there is no such process, or no /proc (macOS). */
 async function startTime(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-  // The name of the program, in brackets, may hold blanks: count the fields from behind it.
+  // The program name, in parentheses, may contain spaces: count the fields after it.
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }

@@ -1,7 +1,7 @@
 /**
- * The process engine: runs a model folder directly, for machines without Docker. It isolates
- * nothing: a model may do whatever the runner's user may, to other models too. That the folder of
- * one account's model does not run for another's is all that it sees to.
+ * The process engine runs a model folder directly, for machines without Docker. It isolates
+ * nothing: a model can do whatever the runner's user can, also to other models. It only ensures
+ * that an account's model folder does not run for another account.
  */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -31,12 +31,12 @@ import { signalGroup, spawnGroup } from "./process-group.ts";
 
 /** What an operator is withoutPaths of it, wherever it is chosen. */
 export const NO_ISOLATION =
-  "the process engine isolates nothing: every model runs as this user, and can read its files and whatever other models work on. Use it for models that you trust, on laptops and in tests, and --engine docker for all else";
+  "the process engine isolates nothing: every model runs as this user and can read its files and the data of other models. Use it for trusted models, on laptops and in tests; otherwise use --engine docker";
 
 const EGRESS_NOT_ENFORCED =
-  "the version says what its containers may reach (configuration.egress), and a model that this " +
-  "runner starts as a process reaches all that its machine does: its operator serves this hardware " +
-  'with --engine docker, or the version says "public"';
+  "the version limits what its containers may reach (configuration.egress), which this " +
+  "runner cannot enforce with the process engine: run it with --engine docker, or publish " +
+  'a version with the egress "public"';
 
 /** How long the output of a process that has exited is still read. */
 const LAST_OUTPUT_MS = 500;
@@ -46,10 +46,10 @@ const LOOPBACK = "127.0.0.1";
 export class ProcessEngine implements Engine {
   readonly #models: string;
   readonly #pidFiles: PidFiles;
-  /** A folder in it for each process: what it writes there is its own, and goes with it. */
+  /** Contains a temporary folder per process, which is removed when the process has ended. */
   readonly #tmpDirectory: ScratchFolders;
   readonly #log: Log;
-  /** A folder has no repository of its own, so these are the references that jobs have used. */
+  /** A folder has no repository, so these are the references that jobs have used. */
   readonly #used = new Map<string, ImageRequest>();
 
   constructor(options: ProcessOptions, log: Log) {
@@ -63,7 +63,7 @@ export class ProcessEngine implements Engine {
     this.#log.warn(NO_ISOLATION);
     const swept = await this.#pidFiles.sweep();
     if (swept.length > 0)
-      this.#log.warn("ended models of an earlier runner", { pids: swept.join(" ") });
+      this.#log.warn("ended models of an earlier runner process", { pids: swept.join(" ") });
     await this.#tmpDirectory.sweep();
     return new URL(`http://${LOOPBACK}:${await listen(LOOPBACK)}`);
   }
@@ -88,7 +88,7 @@ export class ProcessEngine implements Engine {
     if (options.egress !== "public") throw internal(EGRESS_NOT_ENFORCED);
     const folder = await this.#requireModel(options);
     const { manifest } = folder;
-    // A model knows its folder by this name, whatever links lead there.
+    // The model sees its folder by this path, with symbolic links resolved.
     const directory = await realpath(folder.directory);
     const port = await freePort();
     const tmpDirectory = await this.#tmpDirectory.make();
@@ -98,7 +98,7 @@ export class ProcessEngine implements Engine {
       environment: {
         ...declaredVariables(variables, manifest),
         ...environment,
-        // Last, the runner's own `node`, for machines where none is installed.
+        // The runner's own `node` comes last, for machines without another.
         PATH: [process.env.PATH, dirname(process.execPath)].join(delimiter),
         HOME: process.env.HOME ?? directory,
         ...listenVariables(kind, LOOPBACK, port),
@@ -110,30 +110,33 @@ export class ProcessEngine implements Engine {
 
   async close(): Promise<void> {}
 
-  /** By its place and its digest: the digest alone would do for whoever has come to know it. */
+  /** By its path and its digest: the digest alone would allow anyone who knows it. */
   async #requireModel({ image: { digest }, model }: ImageRequest): Promise<ModelFolder> {
     const folder = await findModel(this.#models, model);
     if (folder?.digest === digest) return folder;
     const name = `${model.owner}/${model.name}`;
     const why = folder
-      ? `the files of ${name} on the runner's machine are not those of this version, whose digest is ${digest}: publish them as a version, or put them back`
-      : `the runner's machine has no files of ${name}: its operator puts them where --models says, in a folder ${name}`;
+      ? `the files of ${name} on the runner's machine do not match this version (${digest}): publish them as a new version, or restore them`
+      : `the runner's machine has no folder ${name} in its models directory (--models)`;
     throw internal(why, { cause: new Error(`looked in ${this.#models}`) });
   }
 
-  /** What cannot be removed now goes when the runner starts again: the exit is to be withoutPaths anyway. */
+  /**
+   * What cannot be removed now is removed when the runner starts again: the exit must be reported
+   * anyway.
+   */
   async #clean(pid: number, tmpDirectory: string): Promise<void> {
     const work = [this.#pidFiles.remove(pid), rm(tmpDirectory, { recursive: true, force: true })];
     for (const result of await Promise.allSettled(work)) {
       if (result.status === "fulfilled") continue;
-      this.#log.warn("a model has left something", { error: messageOf(result.reason) });
+      this.#log.warn("could not clean up after a model", { error: messageOf(result.reason) });
     }
   }
 
   async #watch(child: ChildProcess, address: URL, folders: Folders): Promise<RunningContainer> {
     const { directory, tmpDirectory } = folders;
     const tail = new LogTail();
-    // Where on this machine the model lies is nobody else's business.
+    // Paths of this machine are not shown to others.
     const withoutPaths = (text: string) =>
       text.replaceAll(tmpDirectory, "$TMPDIR").replaceAll(directory, ".");
     child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
@@ -141,16 +144,16 @@ export class ProcessEngine implements Engine {
     await once(child, "spawn");
     const [exit, closed] = [once(child, "exit"), once(child, "close")];
     const { pid } = child;
-    if (pid === undefined) throw internal("a process without a pid");
+    if (pid === undefined) throw internal("the process has no pid");
     await this.#pidFiles.add(pid).catch((cause: Error) => {
       signalGroup(pid, "SIGKILL");
-      throw internal(`the runner cannot keep its processes' ids: ${reasonOf(cause)}`, { cause });
+      throw internal(`the runner cannot write its pid files: ${reasonOf(cause)}`, { cause });
     });
     const exited = exit.then(async ([code, signal]): Promise<Exit> => {
-      // What the model started itself goes with it.
+      // Processes that the model started end with it.
       signalGroup(pid, "SIGKILL");
       child.stdin?.destroy();
-      // Its last words; a process that left the group may hold the pipe open for ever.
+      // Its last output. A process that left the group may keep the pipe open.
       await settlesWithin(closed, LAST_OUTPUT_MS);
       await this.#clean(pid, tmpDirectory);
       const description = code === null ? `was ended by ${signal}` : `exited with code ${code}`;
@@ -168,7 +171,7 @@ export class ProcessEngine implements Engine {
       read: (path) => openFileIn(tmpDirectory, path),
       kill,
       async stop(graceMs) {
-        // Not to the group: what watches over it must stay until the end.
+        // Not to the group, since the watcher must stay until the end.
         child.kill("SIGTERM");
         if (!(await settlesWithin(exited, graceMs))) await kill();
       },
@@ -176,15 +179,15 @@ export class ProcessEngine implements Engine {
   }
 }
 
-/** The model's, and the one for what it writes. */
+/** The model's folder and its temporary folder. */
 interface Folders {
   directory: string;
   tmpDirectory: string;
 }
 
 /**
- * Those that the folder itself asks for. Any other could change what runs in it, and whoever
- * publishes it as a version is not its operator, who has looked at it.
+ * The variables that the folder itself declares. Others could change what runs in it, and whoever
+ * publishes it as a version may not be the operator who reviewed it.
  */
 function declaredVariables(
   variables: Record<string, string>,
@@ -194,7 +197,7 @@ function declaredVariables(
   return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
 }
 
-/** One that was free a moment ago: the system does not hand it out again soon. */
+/** A port that was free a moment ago: the system does not reuse it soon. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, LOOPBACK);
   await once(server, "listening");

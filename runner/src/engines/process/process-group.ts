@@ -1,13 +1,13 @@
 /**
- * A process group that cannot outlive the runner: ended by `kill`, and by itself when the runner
- * dies in whatever way, even by SIGKILL.
+ * A process group that cannot outlive the runner: it is ended by `kill`, or by itself when the
+ * runner dies, even by SIGKILL.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 
 /**
- * A watcher in the group reads the pipe on descriptor 3 until its end, which comes when the runner
- * closes it or dies, and then kills the whole group. The command replaces the shell, so that its
- * exit is seen as it is and its pid is the group's; its own standard input is empty.
+ * A watcher in the group reads the pipe on descriptor 3 until it closes, because the runner closed
+ * it or died, and then kills the whole group. The command replaces the shell, so that its exit
+ * status and pid are the group's; its standard input is empty.
  */
 const SCRIPT = `
 exec 3<&0 </dev/null
@@ -29,12 +29,12 @@ export function spawnGroup({ command, directory, environment }: GroupOptions): C
     detached: true,
     stdio: "pipe",
   });
-  // The watcher may be gone first: a pipe without reader is no trouble of the runner's.
+  // The watcher may exit first: a pipe without a reader is no error.
   child.stdin.on("error", () => {});
   return child;
 }
 
-/** A group that has gone already is an ordinary result. */
+/** Signals a process group; one that has already ended is no error. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);

@@ -1,4 +1,4 @@
-/** The Cog interface: readiness, and the session that follows. */
+/** The Cog interface: waits until a container is ready, then opens a session. */
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
 import { sleep } from "../../../../src/lib/timeout.ts";
 import { external, failedFinish } from "../../containers/failure.ts";
@@ -20,12 +20,12 @@ import { CogRun } from "./run.ts";
 import type { SessionParts } from "./session-parts.ts";
 import type { CogWebhooks } from "./webhooks.ts";
 
-/** A container that is up answers in no time; one whose machine is busy gets a little. */
+/** A healthy container answers at once; one on a busy machine gets some time. */
 const ANSWER_MS = 2_000;
-/** Most models that are ready at all soon are so in their first second: look more often. */
+/** Most models that load quickly do so within the first second: check more often. */
 const EAGER_MS = 1_000;
 const EAGER_POLL_MS = 20;
-/** Of the logs of a setup that failed, the end says why. The setup events have all of it. */
+/** The end of a failed setup's logs says why. The setup events have all of it. */
 const MAX_SETUP_LOG_CHARS = 8_000;
 
 export class CogInterface implements ServerInterface {
@@ -41,7 +41,7 @@ export class CogInterface implements ServerInterface {
     return {
       // Seconds between two webhooks with logs; below 0.1 Cog up to 0.16 drops events.
       COG_THROTTLE_RESPONSE_INTERVAL: "0.1",
-      // Unset where there is none: models that are not async refuse it.
+      // Unset for 1: models that are not async reject it.
       ...(maxConcurrency > 1 ? { COG_MAX_CONCURRENCY: String(maxConcurrency) } : {}),
       WEBHOOK_AUTH_TOKEN: token,
     };
@@ -106,17 +106,20 @@ interface Wait {
 interface ServerHealth {
   status: string;
   logs: string;
-  /** How many runs it takes at a time, where it says so. */
+  /** The concurrency limit, if reported. */
   max?: number | undefined;
 }
 
 function readHealth({ status, body }: Answer): ServerHealth {
   if (status === 404) {
-    throw external("the container has no /health-check: it speaks no Cog, or one before 0.7");
+    throw external(
+      "the container has no /health-check: it is not a Cog container, or older than Cog 0.7",
+    );
   }
   if (status === 401 || status === 403) throw apiKeyRequired(`/health-check with ${status}`);
   const parsed = status === 200 ? parseAs(health, body) : undefined;
-  if (status === 200 && !parsed) throw external("the container's /health-check is not Cog's");
+  if (status === 200 && !parsed)
+    throw external("the container's /health-check response is not Cog's");
   const { setup, concurrency } = parsed ?? {};
   const max = concurrency?.max ?? undefined;
   return { status: parsed?.status ?? "STARTING", logs: setup?.logs ?? "", max };
@@ -164,7 +167,7 @@ class CogSession implements Session {
 
   async shutdown(): Promise<void> {
     const call = { method: "POST", path: "/shutdown", timeoutMs: ANSWER_MS } as const;
-    // A server that has no such call, or is gone already, gets its signal next.
+    // A server without this endpoint, or one that is gone, gets a signal next.
     await this.#parts.client.call(call).catch(() => undefined);
   }
 

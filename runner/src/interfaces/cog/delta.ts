@@ -1,12 +1,12 @@
 /**
- * Makes events out of the states that a container reports. Each state holds everything so far and
- * they may come out of order, so what counts is growth: longer logs and longer output win.
+ * Turns the states that a container reports into events. Each state holds everything so far and
+ * states may arrive out of order, so only growth counts: longer logs and longer output.
  */
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import type { RunReporter } from "../../jobs/executor.ts";
 import type { State } from "./protocol.ts";
 
-/** What `metrics` events take as a name. */
+/** The limit of names in `metrics` events. */
 const MAX_NAME = 100;
 
 export class Delta {
@@ -15,7 +15,7 @@ export class Delta {
   #items = 0;
   #logs = 0;
 
-  /** `iterator`: each item of the output is an event of its own, as soon as it is there. */
+  /** `iterator`: each item of the output is an event of its own, as soon as it arrives. */
   constructor(reporter: RunReporter, iterator: boolean) {
     this.#reporter = reporter;
     this.#iterator = iterator;
@@ -26,13 +26,16 @@ export class Delta {
     return this.#items > 0 ? "items" : "none";
   }
 
-  /** Mid-run, `output` is a list so far whatever the model: only iterators' lists are events yet. */
+  /**
+   * Until the end `output` is a list for any model; only an iterator's list is reported item by
+   * item.
+   */
   add({ output, logs }: State): void {
     this.#addLogs(logs);
     if (this.#iterator && Array.isArray(output)) this.#addItems(output);
   }
 
-  /** The terminal state; returns how the output events make up the output. */
+  /** Adds the terminal state. @returns how the output events make up the output */
   end({ output, logs, metrics }: State): Finish["output"] {
     this.#addLogs(logs);
     this.#addMetrics(metrics);

@@ -1,6 +1,6 @@
 /**
- * What a Cog container says of its input and its output. It is asked once, for the container's
- * whole life, so what does not answer is asked again: files would be taken for plain text.
+ * Reads a Cog container's schema. It is read once for the container's life, so errors are retried:
+ * without it files would be taken for plain text.
  */
 
 import { sleep, untilAborted } from "../../../../src/lib/timeout.ts";
@@ -10,25 +10,25 @@ import type { ContainerClient } from "../container-client.ts";
 import { declaresFiles, isIterator, openapi, parseAs, takesChatOnly } from "./protocol.ts";
 
 export interface Description {
-  /** Whether the output is a list that grows. */
+  /** Whether the output is a list that grows item by item. */
   iterator: boolean;
   declaresFiles: boolean;
-  /** Whether it takes `messages`, and no `input` in the words of responses. */
+  /** Whether it accepts chat `messages` and no responses `input`. */
   chatOnly: boolean;
 }
 
-/** Milliseconds: for one answer, for all tries, between two of them, and until the wait is told. */
+/** For one answer, for all attempts, between two attempts, and until the wait is reported. */
 const TIMES = { answerMs: 30_000, patienceMs: 60_000, pollMs: 500, quietMs: 5_000 };
 
-/** Without a schema an output is one value, and what is in it is no file. */
+/** Without a schema the output is one value without files. */
 const NO_SCHEMA: Description = { iterator: false, declaresFiles: false, chatOnly: false };
 
-/** Of 4xx these pass by themselves; the others say that there is no schema. */
+/** These 4xx are transient; the others mean that there is no schema. */
 const TRANSIENT_STATUSES = [408, 425, 429];
 
 /**
- * @param report takes what the publisher's setup logs say of it
- * @throws Failure when it cannot be had; the signal's reason
+ * @param report receives lines for the setup logs
+ * @throws Failure if it cannot be read; the signal's reason
  */
 export async function describe(
   client: ContainerClient,
@@ -46,20 +46,20 @@ export async function describe(
       report(waiting(answer, times.patienceMs));
     }
     if (waited > times.patienceMs) {
-      // Who answers so for good, as coglet may with 503, has none.
+      // A server that keeps answering this way has none, such as coglet with 503.
       if (typeof answer === "number") return NO_SCHEMA;
-      throw external(`the container did not say what its output is: /openapi.json ${answer}`);
+      throw external(`the container's output schema could not be read: /openapi.json ${answer}`);
     }
     await sleep(times.pollMs, end);
   }
 }
 
 const waiting = (answer: number | string, patienceMs: number) => {
-  const what = typeof answer === "number" ? `answers ${answer}` : answer;
-  return `the model is ready, but its /openapi.json ${what}: it is asked for up to ${patienceMs / 1000} s. An image with its schema in it, as cog build makes it, starts at once.\n`;
+  const what = typeof answer === "number" ? `responds with ${answer}` : answer;
+  return `the model is ready, but its /openapi.json ${what}: retrying for up to ${patienceMs / 1000} s. Images built by cog build include their schema and start at once.\n`;
 };
 
-/** The description, or why there is none yet: a status, or words. */
+/** The description, or why there is none yet: a status or a message. */
 async function fetchDescription(
   client: ContainerClient,
   end: AbortSignal,
@@ -75,13 +75,13 @@ async function fetchDescription(
   } catch (error) {
     end.throwIfAborted();
     if (error instanceof Failure) throw error;
-    return `does not answer (${reasonOf(error)})`;
+    return `does not respond (${reasonOf(error)})`;
   }
 }
 
 function read(body: string): Description {
   const document = parseAs(openapi, body);
-  if (!document) throw external("the container's /openapi.json is not Cog's");
+  if (!document) throw external("the container's /openapi.json response is not Cog's");
   return {
     iterator: isIterator(document),
     declaresFiles: declaresFiles(document),

@@ -1,12 +1,12 @@
 /**
- * What a Cog server says (0.7 to 0.22 and the Go variant), as far as the runner believes it. All
- * of it is parsed here, because containers are untrusted; what is not listed is dropped.
+ * The responses of Cog servers (0.7 to 0.22, and the Go variant), as far as the runner uses them.
+ * Everything is validated, since containers are untrusted; unlisted fields are dropped.
  */
 import { z } from "zod";
 import { json } from "../../../../src/protocol/common.ts";
 import { parseBoundedJson } from "../bounded-json.ts";
 
-/** GET /health-check. The Go variant may say INVALID, later ones something new: not ready. */
+/** GET /health-check. Unknown statuses, such as INVALID of the Go variant, mean not ready. */
 export const health = z.object({
   status: z.string(),
   setup: z.object({ logs: z.string().nullish() }).nullish(),
@@ -25,7 +25,7 @@ export const state = z.object({
 });
 export type State = z.infer<typeof state>;
 
-/** Of GET /openapi.json: what an output is. One that says nothing of it is as good as none. */
+/** GET /openapi.json: the output schema. A document without one counts as having no schema. */
 export const openapi = z.object({
   components: z
     .object({ schemas: z.record(z.string(), z.unknown()).default({}) })
@@ -35,11 +35,11 @@ export type Openapi = z.infer<typeof openapi>;
 
 const iterator = z.object({ "x-cog-array-type": z.literal("iterator") });
 
-/** Whether the output is a list that grows. */
+/** Whether the output is a list that grows item by item. */
 export const isIterator = ({ components }: Openapi): boolean =>
   iterator.safeParse(components.schemas.Output).success;
 
-/** Whether there are files in the output: `format: uri`, also in the schemas that it refers to. */
+/** Whether the output has files: `format: uri`, also in referenced schemas. */
 export function declaresFiles({ components: { schemas } }: Openapi): boolean {
   const named = new Set(["Output"]);
   for (const name of named) {
@@ -53,7 +53,7 @@ export function declaresFiles({ components: { schemas } }: Openapi): boolean {
 
 const list = z.object({ type: z.literal("array") });
 
-/** Whether files are put out several at once, and not one after the other. */
+/** Whether files are output as a list at once rather than one after the other. */
 export const listsFiles = (document: Openapi): boolean =>
   list.safeParse(document.components.schemas.Output).success &&
   !isIterator(document) &&
@@ -61,7 +61,7 @@ export const listsFiles = (document: Openapi): boolean =>
 
 const input = z.object({ properties: z.record(z.string(), z.unknown()) });
 
-/** Whether it takes a conversation as chat completions have it, and not as responses do. */
+/** Whether it accepts messages as in chat completions, and no `input` as in responses. */
 export function takesChatOnly({ components }: Openapi): boolean {
   const { properties } = input.safeParse(components.schemas.Input).data ?? { properties: {} };
   return "messages" in properties && !("input" in properties);
@@ -72,7 +72,7 @@ export const invalid = z.object({
   detail: z.array(z.object({ loc: z.array(z.unknown()), msg: z.string() })),
 });
 
-/** Undefined for what is not JSON or has another shape. */
+/** Undefined if the text is not JSON or does not match the schema. */
 export function parseAs<T extends z.ZodType>(schema: T, text: string): z.infer<T> | undefined {
   try {
     return schema.safeParse(parseBoundedJson(text)).data;

@@ -1,11 +1,11 @@
 /**
- * One run in a Cog container: the request, the reports, and whatever may come between. Several
- * things watch it at the same time; the first that settles it wins and ends the others.
+ * One run in a Cog container: the request, the reports, and everything that may happen in between.
+ * Several watchers run in parallel; the first one that settles the run ends the others.
  *
- * A lost last report is not asked for: there is no GET, and PUT of a finished id would start it
- * again. Instead the container's health is believed where it says that nothing is running and
- * nothing of a report is on its way. One that does not answer may just be busy: exit, cancel and
- * the prediction's deadline deal with it.
+ * A lost final report cannot be requested: there is no GET, and PUT of a finished id would start it
+ * again. Instead the health check is trusted when it says that nothing is running and no report is
+ * arriving. A container that does not respond may just be busy: its exit, a cancel or the
+ * prediction's deadline handles that.
  */
 
 import { backoffMs } from "../../../../src/lib/retry.ts";
@@ -26,26 +26,29 @@ import type { WebhookEndpoint } from "./webhooks.ts";
 
 const NO_ROOM = internal("the container has no room for the prediction");
 
-/** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
+/** An explicit reason: the default one captures a stack trace. */
 const OVER = "over";
 
-/** Of silence: a container that is sent 10 MB on a busy machine takes its time to read them. */
+/** A container that gets 10 MB on a busy machine takes a while to read them. */
 const CREATE_TIMEOUT_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 1_000;
 const HEALTH_TIMEOUT_MS = 2_000;
 
-/** A container may be a moment behind with taking its last run off: about 3 s in all. */
+/** A container may be slow to notice that its last run has ended. About 3 s in all. */
 const CREATE_ATTEMPTS = 8;
 const CREATE_DELAYS = { baseMs: 50, maxMs: 1_000 };
 
-/** Looks in a row at an idle container: 10 s at 5 s apart, for a report that is yet to begin. */
+/**
+ * Consecutive health checks that show an idle container: 10 s at 5 s intervals, during which a
+ * report may still start.
+ */
 const IDLE_CHECKS = 3;
 
-/** JSON may spell a character in up to three times its bytes (`\u00e9`). */
+/** JSON may encode a character in up to three times its bytes (`\u00e9`). */
 const JSON_GROWTH = 3;
 /**
- * For files that come as data URIs, which do not count as output: 48 MiB of them, one of 20 MB
- * twice over. A report is in memory as bytes, as text and as values; larger files are uploaded.
+ * For files in data URIs, which do not count as output: 48 MiB, for example one of 20 MB twice. A
+ * report is in memory as bytes, text and values; larger files are uploaded instead.
  */
 const DATA_URI_BYTES = 64 * 1024 ** 2;
 const SLACK_BYTES = 1024 ** 2;
@@ -61,7 +64,7 @@ export class CogRun {
   readonly #settled = Promise.withResolvers<Outcome>();
   readonly #settledSignal = new AbortController();
   #requested: number | undefined;
-  /** The container has it, or may have it. */
+  /** The container has accepted the run, or may have. */
   #accepted = false;
 
   constructor(run: Run, connection: ContainerConnection, parts: SessionParts) {
@@ -128,14 +131,14 @@ export class CogRun {
       return await this.#parts.client.call({
         method: "PUT",
         path: `/predictions/${this.#run.id}`,
-        // Exactly these: the Go variant compares them as text.
+        // Exactly these headers: the Go variant compares them as text.
         headers: { "content-type": "application/json", prefer: "respond-async" },
         body,
         timeoutMs: CREATE_TIMEOUT_MS,
       });
     } catch (error) {
-      const failure = external(`the container did not take the prediction: ${reasonOf(error)}`);
-      // What only has not answered may have taken it all the same.
+      const failure = external(`the container did not accept the prediction: ${reasonOf(error)}`);
+      // A container that did not respond may have accepted the run anyway.
       if (!isConnectionError(error)) this.#accepted = true;
       const { exitNoticeMs } = this.#parts.timing;
       if (await sleep(exitNoticeMs, this.#settledSignal.signal)) {
@@ -151,7 +154,7 @@ export class CogRun {
       const issues = parseAs(invalid, body)?.detail.map(
         ({ loc, msg }) => `${loc.join(".")}: ${msg}`,
       );
-      const message = `the model refused the input: ${issues?.join("; ") ?? text}`;
+      const message = `the model rejected the input: ${issues?.join("; ") ?? text}`;
       const error = { message, type: "invalid_request_error", param: null, code: null };
       const refusal = new ServerFailure(status, error);
       const rejected = { inputRejected: true, notContainersFault: true };
@@ -163,13 +166,13 @@ export class CogRun {
     } else if (status === 200 || status === 201) {
       const advice = "it must run predictions asynchronously (Cog 0.7 or later)";
       this.#fail(
-        external(`the container answered ${status} where 202 was due: ${advice}`),
+        external(`the container responded with ${status} instead of 202: ${advice}`),
         "retired",
       );
     } else if (status === 401 || status === 403) {
       this.#fail(apiKeyRequired(`/predictions with ${status}`), "retired");
     } else {
-      const failure = external(`the container refused the prediction: ${status} ${text}`);
+      const failure = external(`the container rejected the prediction: ${status} ${text}`);
       this.#fail(failure, "retired", status >= 500 ? { notAccepted: "refused" } : {});
     }
   }
@@ -186,7 +189,7 @@ export class CogRun {
     if (excess) {
       this.#fail(excess, "retired");
     } else if (!reported) {
-      this.#distrust("something that is not the state of a prediction");
+      this.#distrust("something other than the state of a prediction");
     } else if (reported.id !== this.#run.id) {
       this.#distrust("another prediction's state");
     } else if (reported.status === "starting" || reported.status === "processing") {
@@ -200,14 +203,14 @@ export class CogRun {
     const output = this.#delta.end(reported);
     const expected = status !== "canceled" || this.#run.stop.aborted;
     if (status === "failed") {
-      const message = reported.error || "the model failed without saying why";
+      const message = reported.error || "the model failed without an error message";
       this.#settle(failedFinish(external(message), output), "kept", {
         verdict: this.#verdict(message),
       });
     } else if (expected) {
       this.#settle({ status, output }, "kept");
     } else {
-      const failure = external("the container canceled the prediction, which nobody had asked for");
+      const failure = external("the container canceled the prediction without a request");
       this.#settle(failedFinish(failure, output), "kept");
     }
   }
@@ -220,12 +223,12 @@ export class CogRun {
 
   async #stop(created: Promise<void>): Promise<void> {
     const graceOver = sleep(this.#parts.timing.cancelGraceMs, this.#settledSignal.signal);
-    // Before the container knows the run, it would answer that there is none.
+    // Until the container knows the run, it would respond with 404.
     await created;
     const path = `/predictions/${this.#run.id}/cancel`;
     if (!this.#settledSignal.signal.aborted) {
       const call = { method: "POST", path, timeoutMs: CANCEL_TIMEOUT_MS } as const;
-      // Whatever it answers: what counts is that the run ends.
+      // The response does not matter, only that the run ends.
       await this.#parts.client.call(call).catch(() => undefined);
     }
     if (await graceOver) {
@@ -247,12 +250,12 @@ export class CogRun {
       count = reports.count;
       idle = quiet && reportedHealth && this.#isIdle(reportedHealth) ? idle + 1 : 0;
       if (idle === IDLE_CHECKS) {
-        this.#fail(internal("the container is idle and has not reported a result"), "retired");
+        this.#fail(internal("the container is idle without having reported a result"), "retired");
       }
     }
   }
 
-  /** READY means idle only where there is room for one; with room for more, the count says it. */
+  /** READY means idle only with a concurrency of 1; otherwise the count tells. */
   #isIdle({ status, concurrency }: Health): boolean {
     const single = this.#connection.maxConcurrency === 1;
     return status === "READY" && (concurrency ? concurrency.current === 0 : single);
@@ -262,7 +265,7 @@ export class CogRun {
     this.#fail(external(`the container reported ${what}`), "retired");
   }
 
-  /** What goes wrong after a cancel has at least stopped the run. */
+  /** After a cancel, a failure at least means that the run has stopped. */
   #fail(reason: unknown, container: Outcome["container"], refusal: Refusal = {}): void {
     const { output } = this.#delta;
     const failure = reason instanceof Failure ? reason : internal(String(reason));

@@ -1,24 +1,24 @@
 /**
- * Whether a Cog container has outlived a run that failed in it: the model may have died with the
- * run. Cog up to 0.13 then ends by itself, but says READY and takes predictions, which it fails,
- * for about 50 ms more; 0.14 to 0.16 says DEFUNCT and answers 500, 0.17 and later UNHEALTHY.
+ * Whether a Cog container survived a failed run: the model may have died with it. Cog up to 0.13
+ * then exits, but for about 50 ms it still says READY and accepts predictions, which it fails; 0.14
+ * to 0.16 say DEFUNCT and respond with 500; 0.17 and later say UNHEALTHY.
  */
 import { sleep } from "../../../../src/lib/timeout.ts";
 import { type ContainerClient, isConnectionError } from "../container-client.ts";
 import type { Timing } from "../interface.ts";
 import { health, parseAs } from "./protocol.ts";
 
-/** What Cog says itself of a run whose process is ended, in all versions: nothing is to be awaited. */
+/** Cog's own messages, in all versions, for a run whose process has died. */
 const CRASHED =
   /^(Prediction failed for an unknown reason\. It might have run out of memory\?|Worker crashed$|Slot (socket error|dropped))/;
 
 const BROKEN_STATUSES = ["DEFUNCT", "UNHEALTHY", "SETUP_FAILED"];
 
-/** Milliseconds: for one answer, and between two looks. */
+/** The timeout of a health check, and the pause between two. */
 const ANSWER_TIMEOUT_MS = 2_000;
 const POLL_MS = 50;
 
-/** Never rejects. `ended`: the container has ended. */
+/** Never rejects. `ended`: aborted when the container has ended. */
 export async function survivesFailure(
   error: string,
   client: ContainerClient,
@@ -33,7 +33,7 @@ export async function survivesFailure(
   return !ended.aborted;
 }
 
-/** One that is merely slow to answer may be busy with other runs. */
+/** A timeout is no proof: the container may be busy with other runs. */
 async function isBroken(client: ContainerClient): Promise<boolean> {
   try {
     const call = { method: "GET", path: "/health-check", timeoutMs: ANSWER_TIMEOUT_MS } as const;

@@ -1,9 +1,10 @@
 /**
- * Where containers report to: one path per run. A report must also carry the token of the run's
- * container, so that no container speaks for another.
+ * Receives the reports of Cog containers: one path per run. A report must also carry the token of
+ * the run's container, so that no container can report for another.
  *
- * A report is in memory as bytes, as text and as values, and may be large. So those of one run are
- * read one at a time, and so are large ones of all runs; the others wait unread, in the socket.
+ * A report may be large, and is in memory as bytes, text and values. So the reports of one run are
+ * read one at a time, and so are the large ones of all runs; the others wait unread in their
+ * sockets.
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -13,35 +14,40 @@ import { Mutex } from "../../lib/mutex.ts";
 import { readReport, type SaveFile } from "../read-report.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "../read-turn.ts";
 
-/** Cog from 0.17 on does not wait for one report before the next. */
+/** Cog 0.17 and later does not wait for one report before it sends the next. */
 const MAX_WAITING = 16;
 
 export interface TurnTimes {
-  /** For the first turn. Cog up to 0.16 does nothing else meanwhile; a last report comes again after it. */
+  /**
+   * Wait for the first turn. Cog up to 0.16 does nothing else meanwhile; it sends a final report
+   * again.
+   */
   waitMs: number;
-  /** Of a turn: in that time a megabyte comes, or all that is left. */
+  /** A turn, in which a megabyte or the rest must arrive. */
   turnMs: number;
 }
 
-/** Milliseconds. */
 const TIMES: TurnTimes = { waitMs: 5_000, turnMs: TURN_MS };
 
 export interface WebhookRun {
   token: string;
   maxBytes: number;
-  /** Where its large files go, which do not count; absent where there are none. */
+  /** Stores its large files, which do not count toward `maxBytes`; undefined if it has none. */
   saveFile: SaveFile | undefined;
   report(body: string): void;
-  /** A file could not be kept. */
+  /** Called if a file could not be stored. */
   fail(failure: Failure): void;
-  /** Something came that no honest container sends. */
+  /** Called if the container sent something invalid. */
   distrust(what: string): void;
 }
 
 export interface WebhookEndpoint extends Endpoint {
-  /** Whether one waits or is being read: how long that takes says nothing about the container. */
+  /**
+   * Whether a report is waiting or being read. How long that takes says nothing about the
+   * container.
+   */
   readonly isReceiving: boolean;
-  /** How many have begun to come, whether they were read or sent away. */
+  /** How many reports have arrived, read or rejected. */
   readonly count: number;
 }
 
@@ -65,7 +71,7 @@ export class CogWebhooks {
         return refuse(request, response, 404);
       }
       count += 1;
-      // Without a length it may be anything.
+      // Without a content length it may be of any size.
       const length = Number(request.headers["content-length"] ?? run.maxBytes);
       if (!run.saveFile && length > run.maxBytes) {
         refuse(request, response, 413);
@@ -119,19 +125,20 @@ export class CogWebhooks {
       backpressure: (size) => turn.progress(size),
     });
     if (body === undefined) return run.distrust(TOO_LARGE);
-    // Before the report is looked at: a slow receiver blocks cancels in Cog up to 0.16.
+    // Respond before the report is processed: Cog up to 0.16 cannot cancel until it has the
+    // response.
     response.writeHead(200).end();
     run.report(body);
   }
 
   #giveUp(request: IncomingMessage, run: WebhookRun): void {
     request.destroy();
-    run.distrust(`a report of which less than 1 MB came in ${this.#times.turnMs / 1_000} s`);
+    run.distrust(`less than 1 MB of a report in ${this.#times.turnMs / 1_000} s`);
   }
 }
 
-const TOO_LARGE = "a report larger than the limits of output and logs allow";
-/** A reason at hand: the one that `abort` makes for itself takes a stack trace. */
+const TOO_LARGE = "a report that exceeds the limits of output and logs";
+/** An explicit reason: the default one captures a stack trace. */
 const CLOSED = "closed";
 
 export function isBearer({ headers }: IncomingMessage, token: string): boolean {

@@ -1,4 +1,4 @@
-/** The answer of a vendora server, as it is read: piece by piece, or in one. */
+/** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
 import type { IncomingMessage } from "node:http";
 import { Untranslatable } from "../../../../src/domain/vendora/translation.ts";
 import {
@@ -20,7 +20,7 @@ import { VendoraStream } from "./stream.ts";
 
 export type Output = "items" | "value";
 
-/** What a response may be that comes in one piece. */
+/** The statuses of a response that arrives as a single value. */
 const TERMINAL_STATUSES: unknown[] = ["completed", "incomplete", "failed"];
 
 export class AnswerReader {
@@ -41,14 +41,14 @@ export class AnswerReader {
     this.#onOutput = onOutput;
   }
 
-  /** A stream, each event of which is an output. */
+  /** Reads a stream; each event is an output. */
   async items(call: VendoraCall): Promise<Output> {
     const end = await this.#stream(call, (event) => this.#onOutput(event, "items"));
     if (end !== "succeeded") throw end;
     return "items";
   }
 
-  /** A stream that becomes one output. */
+  /** Reads a stream and combines it into one output. */
   async whole(call: VendoraCall): Promise<Output> {
     const whole =
       call === "responses"
@@ -60,7 +60,8 @@ export class AnswerReader {
       call,
       (event) => addEvent(whole, event),
       (length) => {
-        // As much work as there was to read: pieces are mostly wrapping, and what is kept of them is not.
+        // Check the size once per `output_bytes` read, so that the work stays proportional to the
+        // input: most of a chunk is wrapping that is not kept.
         unchecked += length;
         if (unchecked <= this.#run.limits.output_bytes) return;
         unchecked = 0;
@@ -74,7 +75,7 @@ export class AnswerReader {
     return "value";
   }
 
-  /** What came in one piece. */
+  /** Reads a single JSON value. */
   async value(): Promise<Output> {
     const { output_bytes: maxBytes } = this.#run.limits;
     const text = await readBounded(this.#answer, maxBytes, (size) => this.#large.progress(size));
@@ -90,7 +91,7 @@ export class AnswerReader {
     const { limits, model } = this.#run;
     const response = call === "responses";
     const stream = new VendoraStream({ response, maxChars: limits.output_bytes, model, output });
-    // Decodes characters that come in two pieces.
+    // Decodes characters that are split between chunks.
     this.#answer.setEncoding("utf8");
     for await (const text of this.#answer as AsyncIterable<string>) {
       stream.feed(text);
@@ -98,21 +99,21 @@ export class AnswerReader {
       if (stream.end !== undefined) break;
       await this.#large.progress(stream.pendingChars);
     }
-    if (stream.end === undefined) throw new Error("its stream has no end");
+    if (stream.end === undefined) throw new Error("the stream ended early");
     return stream.end;
   }
 
   #outputWhole(text: string): void {
     const value = parseOrUndefined(text);
-    if (!isObject(value)) throw brokenServer(`the container answered ${text.slice(0, 200)}`);
+    if (!isObject(value)) throw brokenServer(`the container responded with ${text.slice(0, 200)}`);
     const isResponse = value.object === "response";
     const failure = isResponse ? undefined : findFailure(value);
     if (failure) throw failure;
     const status = isResponse ? (value.status ?? "completed") : "completed";
-    // Nobody will say what becomes of it: it was to be done when it was answered.
+    // There is no way to follow an unfinished response: it should have been complete.
     if (!TERMINAL_STATUSES.includes(status)) {
       throw brokenServer(
-        `the container answered with a response that is '${String(status).slice(0, 50)}'`,
+        `the container returned a response with the status '${String(status).slice(0, 50)}'`,
       );
     }
     this.#onOutput(withModelName(value, this.#run.model), "value");
@@ -125,7 +126,7 @@ export class AnswerReader {
 
   #tooLarge(): never {
     const { output_bytes: maxBytes } = this.#run.limits;
-    throw external(`the container's answer is larger than ${maxBytes} bytes`);
+    throw external(`the container's response is larger than ${maxBytes} bytes`);
   }
 }
 

@@ -1,20 +1,20 @@
-/** What vendora servers say when they fail, in the errorMessage of the convention. */
+/** Errors of OpenAI-compatible servers, in the OpenAI error format. */
 
 import { z } from "zod";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraError } from "../../../../src/protocol/vendora/error.ts";
 import { external, Failure } from "../../containers/failure.ts";
 
-/** Of a text that comes from a container: it ends up in the prediction. */
+/** Limits of texts from a container, since they become part of the prediction. */
 const MAX_MESSAGE_CHARS = 2_000;
 const MAX_FIELD_CHARS = 200;
 
-/** Of a response that says only that it has failed. */
-export const NO_REASON_GIVEN = "the response failed without saying why";
+/** For a failed response without a reason. */
+export const NO_REASON_GIVEN = "the response failed without an error message";
 
 const optionalText = z.string().nullish().catch(null);
 
-/** Theirs, TGI's and TEI's, and FastAPI's. */
+/** The error fields of OpenAI, TGI, TEI and FastAPI. */
 const errorFields = z.object({
   message: z.string().optional().catch(undefined),
   type: optionalText,
@@ -36,7 +36,7 @@ const body = z.looseObject({
   error: z.union([z.string().transform((message) => ({ message })), z.looseObject({})]).nullish(),
 });
 
-/** What a server said instead of an answer: in its own errorMessage, so that it is alive. */
+/** An error that the server reported in its own format, so it is alive. */
 export class ServerFailure extends Failure {
   readonly status: number;
   readonly error: VendoraError;
@@ -47,38 +47,38 @@ export class ServerFailure extends Failure {
     this.error = error;
   }
 
-  /** Whether the caller is to blame: the server did what it should. */
+  /** Whether the caller is to blame; the server worked as it should. */
   get isRefusal(): boolean {
     return this.status < 500;
   }
 }
 
-/** What a server did instead of answering. */
+/** The server did something else than respond. */
 export function brokenServer(message: string): Failure {
   const error: VendoraError = { message, type: "server_error", param: null, code: null };
   return external(message, { detail: { status: 502, error } });
 }
 
-/** The failure that a body tells of, whether an HTTP error's or one inside a stream. */
+/** The failure in a body, whether of an HTTP error or of an event in a stream. */
 export function parseFailure(value: unknown, status: number, text = ""): ServerFailure {
   const outer = body.safeParse(value).data ?? {};
   const { message, detail, type, error_type, param, code } = errorFields.parse({
     ...outer,
     ...outer.error,
   });
-  const errorMessage = message || detail || text.trim() || `the container answered ${status}`;
+  const errorMessage = message || detail || text.trim() || `the container responded with ${status}`;
   return new ServerFailure(status, {
     message: errorMessage.slice(0, MAX_MESSAGE_CHARS),
     type: cut(type ?? error_type) ?? (status < 500 ? "invalid_request_error" : "server_error"),
     param: cut(param),
-    // vLLM's and llama.cpp's are the status once more.
+    // vLLM and llama.cpp repeat the status here.
     code: typeof code === "string" ? cut(code) : null,
   });
 }
 
 /**
- * The error in an answer for which HTTP has said 200 already: the convention's `{"error": …}`, or
- * the event `error` of a response's stream.
+ * The error in a response with status 200: `{"error": …}`, or the event `error` of a response's
+ * stream.
  */
 export function findFailure(value: Record<string, Json>): ServerFailure | undefined {
   const { error } = value;
@@ -88,7 +88,7 @@ export function findFailure(value: Record<string, Json>): ServerFailure | undefi
   return parseFailure(rest, statusFrom(value));
 }
 
-/** Some say it in the error. */
+/** Some servers put the status into the error. */
 function statusFrom(error: unknown): number {
   const code = z.object({ code: z.int().min(400).max(599) }).safeParse(error).data?.code;
   return code ?? 500;

@@ -1,7 +1,7 @@
 /**
- * One request to a vendora server and its answer, which becomes outputs. What the caller wants in
- * one piece is sent for as a stream all the same, where servers stream, and put together here: a
- * server that only computes does not notice that nobody listens any more.
+ * One request to an OpenAI-compatible server and its answer, which becomes outputs. Where servers
+ * can stream, a stream is requested even if the caller wants a single value, and is combined here:
+ * a server that does not stream does not notice that the client has disconnected.
  */
 import type { IncomingMessage } from "node:http";
 import type { Json } from "../../../../src/protocol/common.ts";
@@ -15,23 +15,23 @@ import { brokenServer, parseFailure, ServerFailure } from "./error.ts";
 import { chatBody, inCallersTerms, PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
 
-/** Of the answer to a request that failed. */
+/** The limit of an error response. */
 const MAX_ERROR_BYTES = 1024 ** 2;
 
-/** What a server says of an endpoint that it does not have. */
+/** The statuses for an endpoint that the server does not have. */
 const MISSING_STATUSES = [404, 405, 501];
 
 const QUOTES = ["`", "'", '"'];
 
-/** How servers say that they do not stream what was sent: vLLM and llama.cpp, TGI, llama.cpp once. */
+/** The statuses for requests that cannot be streamed: vLLM and llama.cpp, TGI, older llama.cpp. */
 const REJECTED_STATUSES = [400, 422, 500];
 
 interface SentRequest {
   call: VendoraCall;
   answer: IncomingMessage;
-  /** The caller wants it in one piece. */
+  /** The caller wants a single value. */
   whole: boolean;
-  /** What it says, where that has been read already. */
+  /** The error response, if it was already read. */
   refusal?: ServerFailure;
 }
 
@@ -40,7 +40,7 @@ export class VendoraExchange {
   readonly #parts: SessionParts;
   readonly #onOutput: (value: Json, kind: Output) => void;
 
-  /** `put` is given the outputs, and in what way they make up the whole. */
+  /** `onOutput` gets the outputs, and how they make up the whole. */
   constructor(run: Run, parts: SessionParts, onOutput: (value: Json, kind: Output) => void) {
     this.#run = run;
     this.#parts = parts;
@@ -48,8 +48,9 @@ export class VendoraExchange {
   }
 
   /**
-   * Resolves when the server has said all, and with how its outputs make up the whole.
-   * @throws Failure for what it said instead; whatever else the connection ended with, also `end`
+   * Resolves when the answer is complete, with how its outputs make up the whole.
+   * @throws Failure for an error response; any other error of the connection, or the reason of
+   * `end`
    */
   async run(end: AbortSignal): Promise<Output> {
     const sent = await this.#request(end);
@@ -82,7 +83,7 @@ export class VendoraExchange {
 
   async #request(end: AbortSignal): Promise<SentRequest> {
     const { call, input } = this.#run;
-    if (call === null) throw internal("the job does not say what it asks of a vendora container");
+    if (call === null) throw internal("the job for an OpenAI-compatible container names no call");
     if (call !== "responses") return this.#send(call, input, end);
     if (!this.#parts.chatOnly) {
       const sent = await this.#send(call, input, end);
@@ -94,7 +95,7 @@ export class VendoraExchange {
     return this.#send("chat_completions", chatBody(input), end);
   }
 
-  /** As a stream, unless the server says that it cannot stream this. */
+  /** Requests a stream, unless the server cannot stream this request. */
   async #send(call: VendoraCall, input: Run["input"], end: AbortSignal): Promise<SentRequest> {
     const whole = call !== "embeddings" && input.stream !== true && input.background !== true;
     if (!whole) return { call, whole, answer: await this.#post(call, input, end) };
@@ -110,17 +111,17 @@ export class VendoraExchange {
     return client.stream(PATHS[call], JSON.stringify(requestBody(call, input, model)), end);
   }
 
-  /** vLLM answers 404 as well where it does not know the model. */
+  /** vLLM also responds with 404 for an unknown model. */
   #isAboutModel({ message, param, code }: { message: string; param: unknown; code: unknown }) {
     const { model = this.#run.input.model } = this.#parts;
-    // In quotes: alone it may be a word like any other, as "v1" is.
+    // In quotes, since a model's name may be a common word, such as "v1".
     const isNamed =
       typeof model === "string" && QUOTES.some((q) => message.includes(q + model + q));
     return param === "model" || code === "model_not_found" || isNamed;
   }
 }
 
-/** vLLM does not stream a beam search, older versions of llama.cpp no chat with tools. */
+/** vLLM does not stream beam search; older versions of llama.cpp do not stream chats with tools. */
 const isAboutStream = ({ message, param }: { message: string; param: string | null }) =>
   /\bstream/i.test(message) || param?.startsWith("stream") === true;
 

@@ -1,4 +1,4 @@
-/** When a vendora server is ready, and what it calls its model. */
+/** Waits until an OpenAI-compatible server is ready, and reads the name of its model. */
 import { z } from "zod";
 import { sleep } from "../../../../src/lib/timeout.ts";
 import { external, Failure } from "../../containers/failure.ts";
@@ -10,9 +10,9 @@ import type { Timing } from "../interface.ts";
 export const HEALTH = "/health";
 const MODELS = "/v1/models";
 
-/** A server that is up answers in no time; one whose machine is busy gets a little. */
+/** A healthy server answers at once; one on a busy machine gets some time. */
 const ANSWER_MS = 2_000;
-/** Small models are ready in their first second: look more often. */
+/** Small models are ready within the first second: check more often. */
 const EAGER_MS = 1_000;
 const EAGER_POLL_MS = 20;
 
@@ -23,13 +23,13 @@ export interface ReadyServer {
   model: string | undefined;
 }
 
-/** Of 3xx and 4xx these pass by themselves; the others are for good. */
+/** These 4xx are transient; other 3xx and 4xx are permanent. */
 const TRANSIENT_STATUSES = [408, 425, 429];
 
 /**
- * Refused connections and 503 mean that the model is loading, and so does all else that may pass.
- * `report` is told of every status that is waited for, once.
- * @throws Failure when it is no such server; the signal's reason
+ * Refused connections, 503 and other transient errors mean that the model is loading. `report` gets
+ * each status that is waited for once.
+ * @throws Failure if it is not such a server; the signal's reason
  */
 export async function waitUntilReady(
   client: ContainerClient,
@@ -40,7 +40,7 @@ export async function waitUntilReady(
   const startedAt = performance.now();
   const reported = new Set<string>();
   const reportWaiting = (path: string, { status }: Answer) => {
-    const line = `[auspex] ${path} answers ${status}: waiting\n`;
+    const line = `[auspex] ${path} responded with ${status}, waiting\n`;
     if (!reported.has(line)) report(line);
     reported.add(line);
   };
@@ -67,7 +67,7 @@ export async function waitUntilReady(
 
 const get = (client: ContainerClient, path: string): Promise<Answer | undefined> =>
   client.call({ method: "GET", path, timeoutMs: ANSWER_MS }).catch((error) => {
-    // What is no HTTP, or too much of it, will not be another time.
+    // A response that is not HTTP, or too large, will not change.
     if (error instanceof Failure) throw error;
     return undefined;
   });
@@ -80,8 +80,8 @@ function requireNoKey(path: string, { status }: Answer): void {
 }
 
 function unexpectedStatus(path: string, { status }: Answer): string {
-  const why = status < 400 ? "redirects are not followed" : "200 is due";
-  return `the container answers ${path} with ${status}, where ${why}`;
+  const why = status < 400 ? "redirects are not followed" : "expected 200";
+  return `the container responded to ${path} with ${status}: ${why}`;
 }
 
 const isMissing = ({ status }: Answer) => status === 404 || status === 405;

@@ -1,43 +1,43 @@
 /**
- * Whether a server has let go of requests whose connections were closed. It should have noticed;
- * one that has not works on for nobody, and only its end frees the machine.
+ * Detects whether a server has stopped working on requests whose connections were closed. A server
+ * that did not notice works on for nobody, and only its end frees the machine.
  *
- * The server is looked at seldom, and once for all that wait: llama.cpp's notices a closed
- * connection only after a second in which no answer at all was due, and one to /metrics is such.
+ * The server is checked rarely, and once for all waiters: llama.cpp notices a closed connection
+ * only after a second without any response, and a response to /metrics counts.
  */
 import { sleep, untilAborted } from "../../../../src/lib/timeout.ts";
 import type { ContainerClient } from "../container-client.ts";
 
-/** Lines of Prometheus text: how many requests vLLM, SGLang, llama.cpp and TGI are at work on. */
+/** Prometheus metrics of vLLM, SGLang, llama.cpp and TGI: the number of requests in progress. */
 const RUNNING =
   /^(vllm:num_requests_running|sglang:num_running_reqs|llamacpp:requests_processing|tgi_batch_current_size)(?:\{.*\})?[ \t]+(\S+)/gm;
-/** These count while they work: once they have nothing to do, the last figure stands. */
+/** These are updated only while the server works: once idle, the last value remains. */
 const STALE = /^(vllm|sglang):/;
 
-/** Milliseconds: for one answer; from a close to the first look; until a figure is stale. */
+/** The timeout of a check; from the close to the first check; until a value is stale. */
 const ANSWER_TIMEOUT_MS = 2_000;
 const FIRST_READ_MS = 50;
 const STALE_AFTER_MS = 1_000;
-/** The pause between two looks doubles up to so many times the first one. */
+/** The pause between two checks doubles up to this many times the first one. */
 const MAX_POLL_FACTOR = 4;
 
 type ServerState = "free" | "busy" | "stale";
 
 export interface Server {
   client: ContainerClient;
-  /** Where it says that it is well. */
+  /** The path of the health check. */
   health: string;
-  /** How many requests it is to be at work on, at most. */
+  /** How many requests this runner has open there. */
   openCount: () => number;
-  /** Milliseconds between two looks. */
+  /** Between two checks. */
   pollMs: number;
 }
 
-/** Those that wait for one server. */
+/** The waiters of one server. */
 export class ReleaseWatch {
   readonly #server: Server;
   #waiting = 0;
-  /** Aborted once nobody waits any more. */
+  /** Aborted when there are no waiters. */
   #idle = new AbortController();
   #next: Promise<ServerState> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
@@ -49,8 +49,10 @@ export class ReleaseWatch {
   }
 
   /**
-   * False when it could not be seen in time. `nudge` gives the server a small piece of work, which
-   * makes it count again, and never rejects. `ended`: the container has ended, and let go.
+   * Waits until the server has stopped working on closed requests. `nudge` gives the server a small
+   * piece of work, which updates its metrics, and never rejects. `ended` is aborted when the
+   * container has ended.
+   * @returns false if that was not seen in time
    */
   async waitUntilFree(
     nudge: () => Promise<void>,
@@ -60,7 +62,7 @@ export class ReleaseWatch {
     const signal = AbortSignal.any([ended, AbortSignal.timeout(timeoutMs)]);
     if (this.#waiting === 0) this.#idle = new AbortController();
     this.#waiting += 1;
-    // Who waits for less than two looks would give it up after one that came too soon.
+    // With less than two checks, one that came too early would count as a timeout.
     this.#pollMs = Math.min(this.#pollMs, timeoutMs / 4);
     try {
       const nudgeAt = performance.now() + Math.min(STALE_AFTER_MS, timeoutMs / 4);
@@ -93,7 +95,7 @@ export class ReleaseWatch {
       if (state === "free") return true;
       if (state === "stale" && performance.now() > nudgeAt) {
         await nudge();
-        // It is not one of those that a look disturbs.
+        // The nudge is no check that delays llama.cpp's detection.
         this.#readAt = Number.NEGATIVE_INFINITY;
       }
     }
@@ -123,7 +125,7 @@ async function readState({ client, health, openCount }: Server): Promise<ServerS
   const gauges = metrics.status === 200 ? [...metrics.body.matchAll(RUNNING)] : [];
   if (gauges.length === 0) return (await get(health))?.status === 200 ? "free" : "busy";
   const running = gauges.reduce((sum, [, , value]) => sum + Number(value), 0);
-  // One that came meanwhile may not have been counted.
+  // A request that arrived meanwhile may not be counted yet.
   if (running <= Math.min(before, openCount())) return "free";
   return gauges.some(([, name = ""]) => STALE.test(name)) ? "stale" : "busy";
 }

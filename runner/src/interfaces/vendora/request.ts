@@ -1,4 +1,7 @@
-/** What a vendora server is asked, of what a caller has asked; and the model's name, both ways. */
+/**
+ * The request for an OpenAI-compatible server, made from the caller's; and the model's name in both
+ * directions.
+ */
 import { callersPlaces } from "../../../../src/domain/vendora/caller-places.ts";
 import { chatRequestOf } from "../../../../src/domain/vendora/chat-request.ts";
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
@@ -17,29 +20,32 @@ export const PATHS: Record<VendoraCall, string> = {
 
 type Body = Record<string, Json>;
 
-/** `model`: what the server calls it; undefined leaves the caller's name. */
+/** `model`: the server's name for it; undefined keeps the caller's. */
 export function requestBody(call: VendoraCall, input: Body, model: string | undefined): Body {
   const named = model === undefined ? input : { ...input, model };
   if (call === "responses") return withoutStorage(withPlainTools(named));
   return call === "chat_completions" && input.stream === true ? withUsage(named) : named;
 }
 
-/** Whether the caller has asked for it or not: that is how tokens are counted. */
+/** Always requests the usage, which is how tokens are counted. */
 function withUsage(body: Body): Body {
   const { stream_options: streamOptions } = body;
   const options = isObject(streamOptions) ? streamOptions : {};
   return { ...body, stream_options: { ...options, include_usage: true } };
 }
 
-/** The service keeps responses, and what came before is in the input: the server needs neither. */
+/**
+ * The service stores responses and has resolved earlier ones into the input: the server needs
+ * neither.
+ */
 function withoutStorage(body: Body): Body {
   const { previous_response_id: _, background, ...rest } = body;
   return { ...rest, store: false, stream: body.stream === true || background === true };
 }
 
 /**
- * A responses body for a container that only knows chat completions.
- * @throws ServerFailure that says what such a container cannot be asked
+ * Translates a responses request for a container that only supports chat completions.
+ * @throws ServerFailure for what chat completions cannot express
  */
 export function chatBody(input: Body): Body {
   try {
@@ -50,7 +56,7 @@ export function chatBody(input: Body): Body {
   }
 }
 
-/** What a container has against the chat that a response has become, as the caller knows it. */
+/** Rewords an error about the translated chat request for the caller's original request. */
 export function inCallersTerms({ status, error }: ServerFailure, input: Body): ServerFailure {
   const renamePlaces = callersPlaces(input);
   const { message, param } = error;
@@ -58,7 +64,7 @@ export function inCallersTerms({ status, error }: ServerFailure, input: Body): S
   return new ServerFailure(status, { ...error, ...places });
 }
 
-/** With the name that callers know the model by; changes what it is given: there are many. */
+/** Sets the model name that callers know. Changes its argument, since there are many. */
 export function withModelName(answer: Record<string, Json>, model: string): Record<string, Json> {
   if ("model" in answer) answer.model = model;
   const { response } = answer;

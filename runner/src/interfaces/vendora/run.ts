@@ -1,6 +1,6 @@
 /**
- * One run in a vendora server: how it ends, and what that means for the container. It has no
- * deadline of its own; `stop` and the end of the container close the connection.
+ * One run in an OpenAI-compatible server: how it ends, and what that means for the container. It
+ * has no deadline of its own; `stop` and the end of the container close the connection.
  */
 
 import { sleep } from "../../../../src/lib/timeout.ts";
@@ -14,7 +14,7 @@ import { VendoraExchange } from "./exchange.ts";
 import { PATHS, requestBody } from "./request.ts";
 import type { SessionParts } from "./session-parts.ts";
 
-/** Milliseconds: for the smallest request there is, and for a look. */
+/** Timeouts of the smallest possible request and of a health check. */
 const NUDGE_TIMEOUT_MS = 5_000;
 const HEALTH_TIMEOUT_MS = 2_000;
 
@@ -22,7 +22,7 @@ export class VendoraRun {
   readonly #run: Run;
   readonly #parts: SessionParts;
   #output: Finish["output"] = "none";
-  /** From the request to the last word that was heard. */
+  /** From the request to the end of the response. */
   #executionSeconds = 0;
 
   constructor(run: Run, parts: SessionParts) {
@@ -47,7 +47,7 @@ export class VendoraRun {
       return { finish: { status: "succeeded", output }, container: "kept" };
     } catch (error) {
       const failure = this.#run.stop.aborted ? undefined : await this.#toFailure(error);
-      // Also when it was stopped while it was found out what had happened.
+      // Also if it was stopped while the failure was being examined.
       return this.#run.stop.aborted || !failure ? this.#stopped() : this.#failed(failure);
     }
   }
@@ -68,13 +68,13 @@ export class VendoraRun {
     }
   }
 
-  /** A broken connection is the first that is seen of a container's end. */
+  /** A broken connection is the first sign of a container's end. */
   async #toFailure(error: unknown): Promise<Failure> {
     const { ended, timing } = this.#parts;
     if (error instanceof Failure) return error;
     await sleep(timing.exitNoticeMs, AbortSignal.any([ended, this.#run.stop]));
     if (!ended.aborted) {
-      return brokenServer(`the container broke off: ${reasonOf(error)}`);
+      return brokenServer(`the connection to the container broke: ${reasonOf(error)}`);
     }
     return ended.reason instanceof Failure ? ended.reason : internal(String(ended.reason));
   }
@@ -85,7 +85,8 @@ export class VendoraRun {
     const isServerFailure = failure instanceof ServerFailure;
     const answered = isServerFailure || failure instanceof TooLarge;
     const inputRejected = isServerFailure && failure.isRefusal && this.#output === "none";
-    // What one caller asks for, as a grammar that it cannot parse, may be 500 too.
+    // A single caller's request, such as a grammar that the server cannot parse, may cause a 500
+    // too.
     const notContainersFault = inputRejected || (answered && (await this.#isHealthy()));
     return { finish, container: "kept", inputRejected, notContainersFault };
   }
@@ -111,7 +112,7 @@ export class VendoraRun {
     const request = { method: "POST", path: PATHS[call], headers, body } as const;
     await this.#parts.client
       .call({ ...request, timeoutMs: NUDGE_TIMEOUT_MS })
-      // Whatever it answers: what counts is that it has worked.
+      // The response does not matter, only that the server has worked.
       .catch(() => undefined);
   }
 }

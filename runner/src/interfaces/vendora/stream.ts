@@ -1,6 +1,6 @@
 /**
- * A server's event stream as outputs: the data of each event is one, as it came but for the name
- * of the model. What comes after the end that the convention marks is not looked at.
+ * Turns a server's event stream into outputs: the data of each event is one, verbatim except for
+ * the model's name. Everything after the end marker is ignored.
  */
 
 import { createParser } from "eventsource-parser";
@@ -12,7 +12,7 @@ import { findFailure, NO_REASON_GIVEN, parseFailure } from "./error.ts";
 import { withModelName } from "./request.ts";
 
 const DONE = "[DONE]";
-/** Of a response's stream, by name: those that end it, and what they mean. */
+/** The events that end a response's stream, and their meaning. */
 const ENDS: Record<string, "succeeded" | "failed"> = {
   "response.completed": "succeeded",
   "response.incomplete": "succeeded",
@@ -20,11 +20,11 @@ const ENDS: Record<string, "succeeded" | "failed"> = {
 };
 
 export interface StreamOptions {
-  /** Whether these are the events of a response: its last event ends it, not a marker. */
+  /** Whether these are the events of a response, which ends with an event rather than `[DONE]`. */
   response: boolean;
-  /** Characters of one event. */
+  /** The limit of one event. */
   maxChars: number;
-  /** What the model is called in the outputs. */
+  /** The model's name in the outputs. */
   model: string;
   output: (value: Record<string, Json>) => void;
 }
@@ -51,12 +51,12 @@ export class VendoraStream {
     });
   }
 
-  /** How it ended; undefined as long as it has not. */
+  /** How the stream ended; undefined until then. */
   get end(): "succeeded" | Failure | undefined {
     return this.#end;
   }
 
-  /** Characters of an event that is not whole yet, roughly. */
+  /** Roughly how many characters of an incomplete event are buffered. */
   get pendingChars(): number {
     return this.#pendingChars;
   }
@@ -74,14 +74,15 @@ export class VendoraStream {
   #take(data: string): void {
     if (this.#end !== undefined || data === "") return;
     if (data.trim() === DONE) {
-      // A response has an event that says how it ended: without that, the marker says nothing.
+      // A response has an event that says how it ended: the marker alone says nothing.
       if (!this.#options.response) this.#close("succeeded");
       return;
     }
     const value = parse(data);
     if (value instanceof Failure) this.#close(value);
     else if (value) this.#event(value);
-    else this.#close(external(`the container sent an event that is no JSON object: ${head(data)}`));
+    else
+      this.#close(external(`the container sent an event that is not a JSON object: ${head(data)}`));
   }
 
   #event(value: Record<string, Json>): void {

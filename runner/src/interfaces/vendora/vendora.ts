@@ -1,4 +1,4 @@
-/** The vendora interface: servers that speak that convention, as vLLM and llama.cpp's do. */
+/** The `vendora` interface: OpenAI-compatible servers, such as vLLM and llama.cpp. */
 import { ContainerClient } from "../container-client.ts";
 import type {
   ContainerConnection,
@@ -23,7 +23,7 @@ export class VendoraInterface implements ServerInterface {
     this.#large = large;
   }
 
-  /** Where to listen the engine says; how many requests at once is a flag of the server's own. */
+  /** The engine sets the listen address; the concurrency is a flag of the server. */
   environment(): Record<string, string> {
     return {};
   }
@@ -82,7 +82,7 @@ class VendoraSession implements Session {
     return new VendoraRun(run, this.#parts).execute();
   }
 
-  /** There is no call for it: the signal of the engine comes next. */
+  /** There is no endpoint for this: the engine sends a signal next. */
   async shutdown(): Promise<void> {}
 
   close(): void {
