@@ -7,8 +7,6 @@
 import { randomBytes } from "node:crypto";
 import { settlesWithin, untilAborted } from "../../../src/lib/timeout.ts";
 import type { Egress } from "../../../src/protocol/egress.ts";
-import type { SetupProgress } from "../../../src/protocol/event.ts";
-import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
 import {
   type ContainerFile,
   type Engine,
@@ -22,32 +20,17 @@ import type { Outcome, ServerInterface, Session, Timing } from "../interfaces/in
 import type { Log } from "../lib/log.ts";
 import type { Endpoint } from "./callback-server.ts";
 import { asFailure, external, type Failure, internal } from "./failure.ts";
+import { SetupFeed, type SetupListener } from "./setup-feed.ts";
+import type { Specification } from "./specification.ts";
 import { proxyVariables, type Tunnels } from "./tunnels.ts";
 
 /** After this many failed runs in a row the container is to blame rather than the inputs. */
 const MAX_FAILED_RUNS = 3;
 
-/** Characters of setup logs kept for runs that join while it starts. */
-const MAX_SETUP_LOG_CHARS = 100_000;
-
 /**
  * After this the kill has failed; the container counts against the pool until it is seen to end.
  */
 const KILL_TIMEOUT_MS = 10_000;
-
-/** What jobs must have in common to share a container. */
-export interface Specification {
-  /** A hash of all fields below. */
-  key: string;
-  /** `keys.container` of its jobs: whose runs may share it. */
-  warmKey: string;
-  model: Job["model"];
-  image: Image;
-  interface: ContainerInterface;
-  egress: Egress;
-  variables: Record<string, string>;
-  maxConcurrency: number;
-}
 
 export interface ContainerParts {
   engine: Engine;
@@ -58,8 +41,6 @@ export interface ContainerParts {
   log: Log;
 }
 
-type Listener = (progress: SetupProgress) => void;
-
 export class Container {
   readonly reference: string;
   /** Resolves when the container has ended; never rejects. */
@@ -68,7 +49,7 @@ export class Container {
   readonly files: OutputServer;
   readonly #specification: Specification;
   readonly #parts: ContainerParts;
-  readonly #listeners = new Set<Listener>();
+  readonly #setup = new SetupFeed();
   readonly #ready = Promise.withResolvers<Session>();
   readonly #exit = new AbortController();
   readonly #halt = new AbortController();
@@ -76,8 +57,6 @@ export class Container {
   #tunnel: Endpoint | undefined;
   #running: RunningContainer | undefined;
   #session: Session | undefined;
-  #setupLogs = "";
-  #phase: SetupProgress | undefined;
   #imageBytes: number | undefined;
   #users = 0;
   /**
@@ -183,18 +162,16 @@ export class Container {
   }
 
   /** Reports the progress so far and from now on, until it is ready. */
-  async session(listener: Listener, stop: AbortSignal): Promise<Session> {
+  async session(listener: SetupListener, stop: AbortSignal): Promise<Session> {
     if (this.#session) {
       listener({ phase: "ready" });
       return this.#session;
     }
-    if (this.#phase) listener(this.#phase);
-    if (this.#phase && this.#setupLogs) listener({ ...this.#phase, logs: this.#setupLogs });
-    this.#listeners.add(listener);
+    const unsubscribe = this.#setup.subscribe(listener);
     try {
       return await untilAborted(this.#ready.promise, stop);
     } finally {
-      this.#listeners.delete(listener);
+      unsubscribe();
     }
   }
 
@@ -226,7 +203,7 @@ export class Container {
   async #lifecycle(): Promise<void> {
     try {
       this.#session = await this.#start();
-      this.#reportSetup({ phase: "ready" });
+      this.#setup.publish({ phase: "ready" });
       this.#ready.resolve(this.#session);
     } catch (error) {
       const failure = asFailure(error, this.#parts.log);
@@ -247,13 +224,9 @@ export class Container {
     const { image, model, egress, variables, interface: kind } = this.#specification;
     const { maxConcurrency } = this.#specification;
     const { signal } = this.#halt;
-    this.#imageBytes = await engine.pull(
-      { image, model },
-      (progress) => this.#reportSetup(progress),
-      signal,
-    );
+    this.#imageBytes = await engine.pull({ image, model }, this.#setup.publish, signal);
     signal.throwIfAborted();
-    this.#reportSetup({ phase: "starting" });
+    this.#setup.publish({ phase: "starting" });
     const token = randomBytes(32).toString("base64url");
     const uploadUrl = this.files.url;
     const environment = {
@@ -270,7 +243,7 @@ export class Container {
     void running.exited.then((exit) => this.#exit.abort(this.#exitReason(exit)));
     const follow = (listener: (text: string) => void) => running.follow(listener);
     const connection = { address: running.address, token, maxConcurrency, ended, follow };
-    const report = (logs: string) => this.#reportSetup({ phase: "starting", logs });
+    const report = (logs: string) => this.#setup.publish({ phase: "starting", logs });
     const session = await server.connect(connection, report, signal);
     // The setup output is not the first run's either.
     running.clearLogs();
@@ -281,13 +254,6 @@ export class Container {
     if (typeof egress === "string") return {};
     this.#tunnel = this.#parts.tunnels.open(egress);
     return proxyVariables(this.#tunnel.url, new URL(this.files.url).hostname);
-  }
-
-  #reportSetup(progress: SetupProgress): void {
-    const { logs, ...phase } = progress;
-    this.#phase = phase;
-    this.#setupLogs = (this.#setupLogs + (logs ?? "")).slice(-MAX_SETUP_LOG_CHARS);
-    for (const listener of this.#listeners) listener(progress);
   }
 
   /** Why its runs ended: because the runner stopped it, or because it exited. */

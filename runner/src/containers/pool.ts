@@ -6,12 +6,11 @@
  * room is given in the order of arrival, and once the first waiter has waited too long no other job
  * may join a container before it: running jobs finish, and a container becomes idle.
  */
-import { createHash } from "node:crypto";
 import { untilAborted } from "../../../src/lib/timeout.ts";
-import { referenceOf } from "../engines/engine.ts";
 import type { RunnableJob, WarmContainer } from "../jobs/executor.ts";
-import { Container, type ContainerParts, type Specification } from "./container.ts";
+import { Container, type ContainerParts } from "./container.ts";
 import { internal } from "./failure.ts";
+import { type Specification, specify } from "./specification.ts";
 
 /**
  * About as long as another model takes to load: switching more often would mean loading all the
@@ -124,23 +123,4 @@ export class ContainerPool {
     this.#change.resolve();
     this.#change = Promise.withResolvers();
   }
-}
-
-/** Different variables need a different container, since they are its environment. */
-function specify({
-  keys,
-  model,
-  image,
-  egress,
-  variables,
-  limits,
-  interface: server,
-}: RunnableJob): Specification {
-  const { max_concurrency: maxConcurrency } = limits;
-  const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
-  const { container: warmKey } = keys;
-  const reference = referenceOf(image);
-  const parts = JSON.stringify([warmKey, server, reference, egress, maxConcurrency, sorted]);
-  const key = createHash("sha256").update(parts).digest("hex");
-  return { key, warmKey, model, image, interface: server, egress, variables, maxConcurrency };
 }

@@ -10,6 +10,7 @@ import type { RunnerSettings } from "../../../src/protocol/runner.ts";
 import type { Portion } from "../jobs/reporter.ts";
 import type { ChannelAddress } from "./client.ts";
 import { type Closed, Connection } from "./connection.ts";
+import { createFrame, type Frame } from "./frame.ts";
 
 /** The source of the frames' content. */
 export interface Outbox {
@@ -42,12 +43,6 @@ export interface ChannelOptions {
   onReceipt: (receipt: string) => void;
 }
 
-interface Frame {
-  text: string;
-  finish?: Finish;
-  sends: number;
-}
-
 /**
  * A run that ends within this time is reported by a single request over a kept-alive connection,
  * since opening a channel takes several round trips. A run with output gets its channel at once;
@@ -65,19 +60,6 @@ const RECONNECT = { baseMs: 200, maxMs: 5_000 };
 const MAX_SENDS = 10;
 /** Releasing a job is optional: without it the lease expires. */
 const RELEASE_TIMEOUT_MS = 5_000;
-
-/**
- * Replaces a portion that cannot be serialized, for example because it is nested too deeply: a
- * defect.
- */
-const UNREPORTABLE: Portion = {
-  events: [],
-  finish: {
-    status: "failed",
-    output: "none",
-    error: { source: "internal", message: "The runner could not report the run" },
-  },
-};
 
 export class Channel {
   readonly ended: Promise<ChannelEnd>;
@@ -243,20 +225,8 @@ export class Channel {
 
   #frame(): Frame {
     this.#seq++;
-    this.#unacknowledged = this.#framed(this.#options.outbox.take());
+    this.#unacknowledged = createFrame(this.#seq, this.#options.outbox.take());
     return this.#unacknowledged;
-  }
-
-  #framed(portion: Portion): Frame {
-    try {
-      const { events, finish } = portion;
-      const end = finish ? `,"finish":${JSON.stringify(finish)}` : "";
-      const text = `{"type":"events","seq":${this.#seq},"events":[${events.join()}]${end}}`;
-      return { text, finish, sends: 0 };
-    } catch {
-      // There is no caller to handle the error: it would end the process and all its runs.
-      return this.#framed(UNREPORTABLE);
-    }
   }
 
   /** Milliseconds until the next frame is due; undefined if there is none. */

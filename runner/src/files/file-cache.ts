@@ -2,21 +2,16 @@
  * A cache of files on disk by content, and of which source last had which content. Its size is
  * bounded: the least recently used source is evicted first, a file in use never. Sources are also
  * removed after a maximum age, since the files belong to users.
- *
- *   files/{SHA-256 of the bytes}, sources/{SHA-256 of the source}.json
- *   partial/{uuid}: files being written or removed
- *
- * Files enter and leave the first two by rename, so that a crash leaves no partial files there.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { renameSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { rm, stat, utimes, writeFile } from "node:fs/promises";
 import { untilAborted } from "../../../src/lib/timeout.ts";
 import { internal } from "../containers/failure.ts";
 import { messageOf } from "../control-plane/error.ts";
 import { asDiskFailure, CacheFull } from "./cache-failure.ts";
-import { type FileInfo, parseRecord, RECORD_BYTES, type Source } from "./cache-record.ts";
+import { type CachedSource, CacheFolder } from "./cache-folder.ts";
+import { type FileInfo, RECORD_BYTES, type Source } from "./cache-record.ts";
 
 export interface CacheLimits {
   /** Of everything in the directory. */
@@ -33,12 +28,6 @@ export interface CachedFile {
   release(): void;
 }
 
-/** A source, and the time of its last use in ms since the epoch. */
-interface CachedSource {
-  source: Source;
-  usedAt: number;
-}
-
 interface Content {
   size: number;
   sources: number;
@@ -48,12 +37,8 @@ interface Content {
 /** How much longer than the maximum age a source may be kept. */
 const SWEEP_INTERVAL_MS = 600_000;
 
-const CONTENT_NAME = /^[0-9a-f]{64}$/;
-const RECORD_NAME = /^[0-9a-f]{64}\.json$/;
-const PARTIAL_NAME = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
-
 export class FileCache {
-  readonly #folder: string;
+  readonly #folder: CacheFolder;
   readonly #limits: CacheLimits;
   /** In order of last use. */
   readonly #sources = new Map<string, CachedSource>();
@@ -62,25 +47,21 @@ export class FileCache {
   #change = Promise.withResolvers<void>();
 
   constructor(folder: string, limits: CacheLimits) {
-    this.#folder = folder;
+    this.#folder = new CacheFolder(folder);
     this.#limits = limits;
   }
 
   /** Loads what an earlier process left, and removes its partial files. */
   async start(): Promise<void> {
     try {
-      for (const kind of ["files", "sources", "partial"]) {
-        await mkdir(this.#path(kind), { recursive: true, mode: 0o700 });
-      }
-      await this.#remove("partial", PARTIAL_NAME, () => true);
-      await this.#load();
-      await this.#remove("sources", RECORD_NAME, (name) => !this.#sources.has(name.slice(0, 64)));
-      await this.#remove("files", CONTENT_NAME, (name) => !this.#contents.has(name));
+      await this.#folder.create();
+      for (const { id, ...cached } of await this.#folder.records()) this.#add(id, cached);
+      await this.#folder.removeExcept(this.#sources, this.#contents);
       this.#sweep();
       this.#makeRoom(0);
       setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref();
     } catch (cause) {
-      const why = `${this.#folder} cannot be used as the cache: ${messageOf(cause)}`;
+      const why = `${this.#folder.root} cannot be used as the cache: ${messageOf(cause)}`;
       throw internal(`${why}; set another directory with --cache`, { cause });
     }
   }
@@ -121,7 +102,7 @@ export class FileCache {
     body: AsyncIterable<Uint8Array>,
     expected?: number,
   ): Promise<CachedFile> {
-    const partial = this.#path("partial", randomUUID());
+    const partial = this.#folder.partial();
     const hash = createHash("sha256");
     const needed = expected === undefined ? undefined : expected + RECORD_BYTES;
     let [size, taken] = [0, 0];
@@ -166,12 +147,12 @@ export class FileCache {
 
   async #commit(id: string, partial: string, source: Source): Promise<CachedFile> {
     // Replaces the same content, if present: its readers have the old file open.
-    renameSync(partial, this.#path("files", source.content));
+    renameSync(partial, this.#folder.content(source.content));
     const file = this.#hold(source);
-    const record = this.#path("partial", randomUUID());
+    const record = this.#folder.partial();
     try {
       await writeFile(record, JSON.stringify(source), { flag: "wx", mode: 0o600 });
-      renameSync(record, this.#record(id));
+      renameSync(record, this.#folder.record(id));
       const before = this.#sources.get(id)?.source;
       this.#add(id, { source, usedAt: Date.now() });
       if (before) this.#drop(before, "sources");
@@ -195,7 +176,7 @@ export class FileCache {
     const { content, size, ...info } = source;
     let held = true;
     return {
-      path: this.#path("files", content),
+      path: this.#folder.content(content),
       size,
       info: info,
       release: () => {
@@ -223,25 +204,14 @@ export class FileCache {
     if (dropped.sources + dropped.holders > 0) return;
     this.#contents.delete(content);
     this.#bytes -= dropped.size;
-    this.#discard(this.#path("files", content));
+    this.#folder.discard(this.#folder.content(content));
   }
 
   #forget(id: string, source: Source): void {
     this.#sources.delete(id);
     this.#bytes -= RECORD_BYTES;
-    this.#discard(this.#record(id));
+    this.#folder.discard(this.#folder.record(id));
     this.#drop(source, "sources");
-  }
-
-  /** Renames first: unlinking 10 GB takes a while, and the same file may arrive meanwhile. */
-  #discard(path: string): void {
-    const partial = this.#path("partial", randomUUID());
-    try {
-      renameSync(path, partial);
-    } catch {
-      return; // Somebody has cleared the folder.
-    }
-    rm(partial, { force: true }).catch(() => {});
   }
 
   /** Evicts sources to make room. @returns whether there is room for this many more bytes */
@@ -274,41 +244,8 @@ export class FileCache {
   #touch(id: string, source: Source): void {
     const now = new Date();
     if (this.#sources.delete(id)) this.#sources.set(id, { source, usedAt: now.getTime() });
-    utimes(this.#record(id), now, now).catch(() => {});
+    utimes(this.#folder.record(id), now, now).catch(() => {});
   }
-
-  async #load(): Promise<void> {
-    const records: (CachedSource & { id: string })[] = [];
-    const now = Date.now();
-    for (const name of await readdir(this.#path("sources"))) {
-      if (!RECORD_NAME.test(name)) continue;
-      const path = this.#path("sources", name);
-      const source = parseRecord(await readFile(path, "utf8"));
-      if (!source) continue;
-      const file = await stat(this.#path("files", source.content)).catch(() => undefined);
-      if (file?.size !== source.size) continue;
-      records.push({
-        id: name.slice(0, 64),
-        source,
-        usedAt: Math.min(now, (await stat(path)).mtimeMs),
-      });
-    }
-    records.sort((a, b) => a.usedAt - b.usedAt);
-    for (const { id, ...known } of records) this.#add(id, known);
-  }
-
-  /**
-   * Removes only files whose names match, since an operator may have configured the wrong
-   * directory.
-   */
-  async #remove(kind: string, names: RegExp, unwanted: (name: string) => boolean): Promise<void> {
-    for (const name of await readdir(this.#path(kind))) {
-      if (names.test(name) && unwanted(name)) await rm(this.#path(kind, name), { force: true });
-    }
-  }
-
-  readonly #path = (...parts: string[]): string => join(this.#folder, ...parts);
-  readonly #record = (id: string): string => this.#path("sources", `${id}.json`);
 }
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

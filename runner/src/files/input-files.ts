@@ -1,4 +1,5 @@
 /** Makes the files of an input available to the container that reads them. */
+import pLimit from "p-limit";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { InputFile } from "../../../src/protocol/runner.ts";
 import type { CallbackServer } from "../containers/callback-server.ts";
@@ -115,15 +116,14 @@ export class InputFiles {
     const failed = new AbortController();
     const signal = AbortSignal.any([stop, failed.signal]);
     const cached: CachedFile[] = [];
-    const waiting = job.files.entries();
-    const work = async () => {
-      for (const [index, file] of waiting) {
+    const limit = pLimit(parallel);
+    const open = (file: InputFile, index: number) =>
+      limit(async () => {
+        signal.throwIfAborted();
         cached[index] = await this.#openFile(job, file, signal);
         this.#check(bytesOf(cached));
-      }
-    };
-    const fail = (error: unknown) => failed.abort(error);
-    await Promise.all(Array.from({ length: parallel }, () => work().catch(fail)));
+      }).catch((error: unknown) => failed.abort(error));
+    await Promise.all(job.files.map(open));
     if (!failed.signal.aborted) return cached;
     for (const one of cached) one?.release();
     const { reason } = failed.signal;

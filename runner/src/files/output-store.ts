@@ -3,6 +3,7 @@
  * retries.
  */
 import { readFile } from "node:fs/promises";
+import pLimit from "p-limit";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
 import { type Failure, internal } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
@@ -24,8 +25,7 @@ export interface StoreOptions {
 
 export class OutputStore {
   readonly #options: StoreOptions;
-  readonly #waiting: (() => void)[] = [];
-  #free = MAX_PARALLEL;
+  readonly #limit = pLimit(MAX_PARALLEL);
 
   constructor(options: StoreOptions) {
     this.#options = options;
@@ -72,21 +72,17 @@ export class OutputStore {
     return retryCall(work, { ...RETRIES, signal: this.#options.stop });
   }
 
-  async #store<T>(what: string, work: () => Promise<T>): Promise<T> {
+  #store<T>(what: string, work: () => Promise<T>): Promise<T> {
     const { stop } = this.#options;
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      stop.throwIfAborted();
-      return await work();
-    } catch (error) {
-      stop.throwIfAborted();
-      throw notStored(what, error);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
-    }
+    return this.#limit(async () => {
+      try {
+        stop.throwIfAborted();
+        return await work();
+      } catch (error) {
+        stop.throwIfAborted();
+        throw notStored(what, error);
+      }
+    });
   }
 }
 

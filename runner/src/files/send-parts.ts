@@ -5,6 +5,7 @@ import { type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
+import pLimit from "p-limit";
 import { sleep } from "../../../src/lib/timeout.ts";
 import { partLength } from "../../../src/protocol/upload.ts";
 import { ControlPlaneError, messageOf } from "../control-plane/error.ts";
@@ -58,22 +59,19 @@ export async function sendParts(parts: Parts): Promise<string[]> {
   const { mtimeMs = await modifiedAt(file, size) } = parts;
   await requireUnchanged(file, size, mtimeMs);
   const etags = urls.map((_, index) => completed?.get(index + 1) ?? "");
-  const missing = [...etags.keys()].filter((index) => etags[index] === "").values();
+  const missing = [...etags.keys()].filter((index) => etags[index] === "");
   const failed = new AbortController();
   const stop = AbortSignal.any([signal, failed.signal]);
   const retries = { ...RETRIES, signal: stop, onRetry: parts.onRetry };
-  // All workers share one list; the first failure stops the others, and all have ended when this
-  // returns.
-  const work = async () => {
-    for (const index of missing) {
+  // The first failure stops the others, and all have ended when this returns.
+  const limit = pLimit(parallel);
+  const send = (index: number) =>
+    limit(async () => {
+      stop.throwIfAborted();
       etags[index] = await sendPart(parts, index, retries);
       await requireUnchanged(file, size, mtimeMs);
-    }
-  };
-  const senders = Array.from({ length: parallel }, () =>
-    work().catch((error: unknown) => failed.abort(error)),
-  );
-  await Promise.all(senders);
+    }).catch((error: unknown) => failed.abort(error));
+  await Promise.all(missing.map(send));
   stop.throwIfAborted();
   return etags;
 }

@@ -28,14 +28,11 @@ export class FakePrediction {
   readonly releases: string[] = [];
   /** Every events frame as it came, also the repeated ones. */
   readonly received: number[] = [];
-  /** When each frame was kept, ms. */
-  readonly times: number[] = [];
   connections = 0;
   reports = 0;
   /** Reports are answered `fenced`. */
   fenced = false;
   pings = 0;
-  welcomedAt = 0;
   socket: WebSocket | undefined;
   /** Upgrades are refused with this status. */
   refuse: number | undefined;
@@ -50,7 +47,6 @@ export class FakePrediction {
     this.socket = socket;
     socket.on("message", (data) => this.#receive(data.toString(), socket));
     socket.on("close", () => this.#changed());
-    this.welcomedAt = performance.now();
     socket.send(JSON.stringify({ type: "welcome", seq: this.frames.length }));
     this.onConnect(socket);
     this.#changed();
@@ -111,7 +107,6 @@ export class FakePrediction {
   #store(frame: EventsFrame): void {
     if (frame.seq !== this.frames.length + 1) return;
     this.frames.push(frame);
-    this.times.push(performance.now());
   }
 
   #changed(): void {

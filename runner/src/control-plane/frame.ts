@@ -1,0 +1,34 @@
+/** The frames of a channel, as JSON. */
+import type { Finish } from "../../../src/protocol/channel.ts";
+import type { Portion } from "../jobs/reporter.ts";
+
+export interface Frame {
+  text: string;
+  finish?: Finish;
+  sends: number;
+}
+
+/**
+ * Replaces a portion that cannot be serialized, for example because it is nested too deeply: a
+ * defect.
+ */
+const UNREPORTABLE: Portion = {
+  events: [],
+  finish: {
+    status: "failed",
+    output: "none",
+    error: { source: "internal", message: "The runner could not report the run" },
+  },
+};
+
+export function createFrame(seq: number, portion: Portion): Frame {
+  try {
+    const { events, finish } = portion;
+    const end = finish ? `,"finish":${JSON.stringify(finish)}` : "";
+    const text = `{"type":"events","seq":${seq},"events":[${events.join()}]${end}}`;
+    return { text, finish, sends: 0 };
+  } catch {
+    // There is no caller to handle the error: it would end the process and all its runs.
+    return createFrame(seq, UNREPORTABLE);
+  }
+}
