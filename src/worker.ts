@@ -1,6 +1,6 @@
 /** The entry of the Worker. Wiring only. */
 import { app } from "./app.ts";
-import { dashboardBefore } from "./dashboard/app.tsx";
+import { createDashboard } from "./dashboard/app.tsx";
 import { isDocs } from "./dashboard/docs/contents.ts";
 import type { Bindings } from "./env.ts";
 import { dispatch, project } from "./queue/consumer.ts";
@@ -17,7 +17,7 @@ export { PoolObject } from "./objects/pool/object.ts";
 export { PredictionObject } from "./objects/prediction/object.ts";
 export { RunnerObject } from "./objects/runner/object.ts";
 
-const dashboard = dashboardBefore(app);
+const dashboard = createDashboard(app);
 
 /** Addresses of the API and of what it shows of users; all others but the documentation are pages. */
 const API = /^https?:\/\/[^/]+\/(?:v1|avatars|\.well-known)(?:[/?]|$)/;

@@ -14,17 +14,17 @@ import { isOperator } from "../services/sign-in/operators.ts";
 import { findSession, goesOn, type Session } from "../services/sign-in/sessions.ts";
 import { leave } from "../services/sign-in/start-session.ts";
 import type { Dashboard, Viewer } from "./context.ts";
-import { giveCookies } from "./cookies.ts";
-import { formOf, isForm } from "./form.ts";
+import { addCookies } from "./cookies.ts";
+import { isForm, readForm } from "./form.ts";
 
 /** Methods that change nothing. */
-export const SAFE = new Set(["GET", "HEAD"]);
+export const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 export const FORM_TOKEN_FIELD = "form_token";
 const FORM_TOKEN_HEADER = "x-form-token";
 
 /** For all pages: finds out who looks. */
-export const withSession = createMiddleware<Dashboard>(async (c, next) => {
+export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
   const { origin } = new URL(c.req.url);
   c.set("origin", origin);
   const { services } = c.var;
@@ -35,7 +35,7 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
   const session = await findSession(services, origin, headers);
   if (session?.user && isSuspended(session.user)) {
     // They are told why, once; then they are nobody.
-    giveCookies(c, await leave(services, { origin, headers }));
+    addCookies(c, await leave(services, { origin, headers }));
     throw new ProblemError("forbidden", SUSPENDED);
   }
   c.set("session", session);
@@ -44,8 +44,8 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
   if (viewer) c.set("caller", viewer.caller);
   const [newest = ""] = services.settings.secretKeys;
   c.set("formToken", session ? await formTokenOf(newest, session.id) : "");
-  if (session && renewed) giveCookies(c, [renewed.cookie]);
-  giveCookies(c, session?.cookies ?? []);
+  if (session && renewed) addCookies(c, [renewed.cookie]);
+  addCookies(c, session?.cookies ?? []);
   await next();
 });
 
@@ -54,15 +54,15 @@ export const withSession = createMiddleware<Dashboard>(async (c, next) => {
  * that was made for that session. Neither alone would do against everything: a cookie of the same
  * site, an old page, a browser that tells less.
  */
-export const ownForms = createMiddleware<Dashboard>(async (c, next) => {
-  if (!SAFE.has(c.req.method)) {
+export const requireFormToken = createMiddleware<Dashboard>(async (c, next) => {
+  if (!SAFE_METHODS.has(c.req.method)) {
     const { origin, session } = c.var;
     const site = c.req.header("sec-fetch-site") ?? "same-origin";
     if (c.req.header("origin") !== origin || site !== "same-origin") {
       throw new ProblemError("forbidden", `This form can only be submitted from ${origin}.`);
     }
-    if (session && !(await isOwnForm(c, session.id))) {
-      throw new NoSession(
+    if (session && !(await hasFormToken(c, session.id))) {
+      throw new SessionEnded(
         "forbidden",
         "Your session has changed since this form was loaded. Go back, reload the page and submit it again.",
       );
@@ -72,26 +72,26 @@ export const ownForms = createMiddleware<Dashboard>(async (c, next) => {
 });
 
 /** Lets in whoever is signed in; others are asked to, and come back. */
-export const signedIn = createMiddleware<Dashboard>(async (c, next) => {
+export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
   if (!c.var.viewer) {
     if (c.var.session) return c.redirect("/welcome", 303);
-    if (SAFE.has(c.req.method)) {
+    if (SAFE_METHODS.has(c.req.method)) {
       const { pathname, search } = new URL(c.req.url);
       return c.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
     }
-    throw new NoSession("unauthenticated", "You are signed out. Sign in and try again.");
+    throw new SessionEnded("unauthenticated", "You are signed out. Sign in and try again.");
   }
   await next();
 });
 
 /** A form came from a page of ours whose session is over: its sender may send it once more. */
-class NoSession extends ProblemError {}
+class SessionEnded extends ProblemError {}
 
-export const isOfNoSession = (problem: ProblemError): boolean => problem instanceof NoSession;
+export const isSessionEnded = (problem: ProblemError): boolean => problem instanceof SessionEnded;
 
 /** Lets in operators; for others there is nothing. */
-export const operatorsOnly = createMiddleware<Dashboard>(async (c, next) =>
-  signedIn(c, async () => {
+export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
+  requireUser(c, async () => {
     if (!viewerOf(c).operator) throw notFound("This page");
     await next();
   }),
@@ -146,19 +146,19 @@ async function formTokenOf(secret: string, sessionId: string): Promise<string> {
 }
 
 /** Also a form that was served while an older SECRET_KEY was the newest. */
-async function isOwnForm(c: Context<Dashboard>, sessionId: string): Promise<boolean> {
+async function hasFormToken(c: Context<Dashboard>, sessionId: string): Promise<boolean> {
   const { secretKeys } = c.var.services.settings;
   const [sent, ...tokens] = await Promise.all([
-    sentToken(c),
+    submittedToken(c),
     ...secretKeys.map((secret) => formTokenOf(secret, sessionId)),
   ]);
   return tokens.some((token) => sameText(sent, token));
 }
 
-async function sentToken(c: Context<Dashboard>): Promise<string> {
+async function submittedToken(c: Context<Dashboard>): Promise<string> {
   const sent = c.req.header(FORM_TOKEN_HEADER);
   if (sent !== undefined) return sent;
   if (!isForm(c.req.header("content-type"))) return "";
-  const field = (await formOf(c)).get(FORM_TOKEN_FIELD);
+  const field = (await readForm(c)).get(FORM_TOKEN_FIELD);
   return typeof field === "string" ? field : "";
 }

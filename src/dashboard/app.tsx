@@ -14,42 +14,42 @@ import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
 import type { App } from "../routes/context.ts";
 import { assetsOf } from "../services/assets.ts";
 import { servicesOf } from "../services/services.ts";
-import { isOfNoSession, ownForms, SAFE, withSession } from "./access.ts";
+import { isSessionEnded, loadSession, requireFormToken, SAFE_METHODS } from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
 import { type Dashboard, type PageContext, pages } from "./context.ts";
-import { withFlash } from "./flash.ts";
+import { loadFlash } from "./flash.ts";
 import { fleetPages } from "./fleet/routes.tsx";
 import { homePages } from "./home/routes.tsx";
 import { modelPages } from "./models/routes.tsx";
-import { playPages } from "./playground/routes.tsx";
+import { playgroundPages } from "./playground/routes.tsx";
 import { predictionPages } from "./predictions/routes.tsx";
 import { securityPages } from "./security/routes.tsx";
 import { signInPages } from "./sign-in/routes.tsx";
 import { tokenPages } from "./tokens/routes.tsx";
 import { ErrorPage } from "./ui/error.tsx";
-import { type Kept, KeptFormPage, keptForm } from "./ui/kept-form.tsx";
 import { layout } from "./ui/layout.tsx";
-import { peoplePages } from "./users/routes.tsx";
+import { type Resubmission, ResubmitPage, resubmissionOf } from "./ui/resubmit.tsx";
+import { userPages } from "./users/routes.tsx";
 import { variablePages } from "./variables/routes.tsx";
 
 /** Where scripts and style come from: what users upload has addresses of this origin too. */
-const builtHere = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
+const assetsSource = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
 
 /** Empty: the deployment's own address has them. */
-const filesThere = (c: Context<Dashboard>) => settings(c.env).filesOrigin ?? "";
+const filesSource = (c: Context<Dashboard>) => settings(c.env).filesOrigin ?? "";
 
 /** Nothing but our own files, and nobody around us. */
-const protectedPage = secureHeaders({
+const pageHeaders = secureHeaders({
   // Whether a domain is for https alone is for those to say who own it.
   strictTransportSecurity: false,
   // Without a referrer browsers send our own forms as from nowhere (Origin: null).
   referrerPolicy: "same-origin",
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
-    scriptSrc: [builtHere],
-    styleSrc: [builtHere],
-    imgSrc: ["'self'", "data:", "blob:", filesThere],
-    mediaSrc: ["'self'", "blob:", filesThere],
+    scriptSrc: [assetsSource],
+    styleSrc: [assetsSource],
+    imgSrc: ["'self'", "data:", "blob:", filesSource],
+    mediaSrc: ["'self'", "blob:", filesSource],
     connectSrc: ["'self'"],
     baseUri: ["'none'"],
     // Sent on from our own forms: browsers hold redirects to it, too.
@@ -59,16 +59,16 @@ const protectedPage = secureHeaders({
 });
 
 /** @param otherwise answers programs that ask for what is no page */
-export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
+export function createDashboard(otherwise: Pick<Hono<App>, "fetch">) {
   const dashboard = pages()
     .use((c, next) =>
-      wantsPage(c) || (isPage(c) && !hasToken(c))
+      acceptsHtml(c) || (matchesPage(c) && !hasApiToken(c))
         ? next()
         : Promise.resolve(otherwise.fetch(c.req.raw, c.env, c.executionCtx)),
     )
     .use(requestId({ limitLength: 128 }))
     .use(uncached)
-    .use(protectedPage)
+    .use(pageHeaders)
     .use(bodies)
     .use(async (c, next) => {
       c.set("services", servicesOf(c.env));
@@ -77,23 +77,24 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
     })
     .use(filesApart)
     .use(layout)
-    .use(withSession)
+    .use(loadSession)
     .use(async (c, next) => {
       const { session, viewer } = c.var;
       await (session ? limitRate(c, "token", session.id) : limitAddress(c));
-      if (viewer) await limitRate(c, SAFE.has(c.req.method) ? "user" : "writes", viewer.user.id);
+      if (viewer)
+        await limitRate(c, SAFE_METHODS.has(c.req.method) ? "user" : "writes", viewer.user.id);
       await next();
     })
-    .use(withFlash)
-    .use(ownForms);
+    .use(loadFlash)
+    .use(requireFormToken);
 
   for (const room of [
     homePages,
     modelPages,
     variablePages,
     signInPages,
-    peoplePages,
-    playPages,
+    userPages,
+    playgroundPages,
     predictionPages,
     securityPages,
     tokenPages,
@@ -108,38 +109,38 @@ export function dashboardBefore(otherwise: Pick<Hono<App>, "fetch">) {
 
   dashboard.onError(async (error, c: PageContext) => {
     // Islands know problems as programs do; without its style a page is none.
-    if (!wantsPage(c) || !c.var.assets) return answerError(error, c);
-    const problem = error instanceof ValidationFailure ? unreadable(error) : problemOf(error, c);
+    if (!acceptsHtml(c) || !c.var.assets) return answerError(error, c);
+    const problem = error instanceof ValidationFailure ? invalidQuery(error) : problemOf(error, c);
     if (!problem) {
       logger.error("Unexpected error", { request_id: c.var.requestId, error });
     }
-    const kept = problem && isOfNoSession(problem) && (await keptForm(c));
-    return kept ? showKept(c, kept, problem) : showError(c, problem);
+    const kept = problem && isSessionEnded(problem) && (await resubmissionOf(c));
+    return kept ? showResubmit(c, kept, problem) : showError(c, problem);
   });
 
   return dashboard;
 }
 
 /** Whether a room has something there: what is for all addresses is none. */
-const isPage = (c: PageContext) => matchedRoutes(c).some(({ path }) => path !== "/*");
+const matchesPage = (c: PageContext) => matchedRoutes(c).some(({ path }) => path !== "/*");
 
 /** A program that means the API, and has left out its /v1. */
-const hasToken = (c: PageContext) => c.req.header("authorization") !== undefined;
+const hasApiToken = (c: PageContext) => c.req.header("authorization") !== undefined;
 
-const wantsPage = (c: PageContext) => c.req.header("accept")?.includes("text/html") ?? false;
+const acceptsHtml = (c: PageContext) => c.req.header("accept")?.includes("text/html") ?? false;
 
 /** What an address asks for that cannot be: what a form has is said at its fields. */
-const unreadable = ({ issues }: ValidationFailure) =>
+const invalidQuery = ({ issues }: ValidationFailure) =>
   new ProblemError(
     "bad_request",
     `${issues.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join(". ")}.`,
   );
 
-function showKept(c: PageContext, kept: Kept, problem: ProblemError) {
+function showResubmit(c: PageContext, kept: Resubmission, problem: ProblemError) {
   c.status(statusOf(problem));
   const { pathname, search } = new URL(c.req.url);
   const username = c.var.viewer?.user.username;
-  const page = <KeptFormPage kept={kept} action={pathname + search} username={username} />;
+  const page = <ResubmitPage kept={kept} action={pathname + search} username={username} />;
   return c.render(page, { title: username === undefined ? "Signed out" : "Submit again" });
 }
 

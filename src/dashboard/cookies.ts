@@ -3,7 +3,12 @@ import { setCookie } from "hono/cookie";
 import type { PageContext } from "./context.ts";
 
 /** For the browser alone, and of this deployment alone. */
-export const remember = (c: PageContext, name: string, value: string, seconds: number): void =>
+export const setTemporaryCookie = (
+  c: PageContext,
+  name: string,
+  value: string,
+  seconds: number,
+): void =>
   setCookie(c, name, value, {
     httpOnly: true,
     secure: c.var.origin.startsWith("https:"),
@@ -13,6 +18,6 @@ export const remember = (c: PageContext, name: string, value: string, seconds: n
   });
 
 /** @param cookies as `Set-Cookie` has them */
-export function giveCookies(c: PageContext, cookies: readonly string[]): void {
+export function addCookies(c: PageContext, cookies: readonly string[]): void {
   for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
 }

@@ -14,14 +14,14 @@ export interface Draft {
   problem?: string;
 }
 
-export const blank: Draft = { issues: {} };
+export const emptyDraft: Draft = { issues: {} };
 
-type Submitted<Done> =
+type SubmitResult<Done> =
   | { done: Done; draft?: undefined; status?: undefined }
   | { done?: undefined; draft: Draft; status: ContentfulStatusCode };
 
 /** @throws ProblemError unsupported_media_type, bad_request for what is no form */
-export async function formOf({ req }: PageContext): Promise<FormData> {
+export async function readForm({ req }: PageContext): Promise<FormData> {
   if (!isForm(req.header("content-type")))
     throw new ProblemError("unsupported_media_type", "This address accepts form data only.");
   return req.formData().catch((error: unknown) => {
@@ -34,16 +34,16 @@ export const isForm = (type = ""): boolean =>
   /^(multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type);
 
 /** @param run is given the form, and throws ValidationFailure or ProblemError for what is wrong. */
-export async function submit<Done>(
+export async function handleForm<Done>(
   c: PageContext,
   run: (form: FormData) => Promise<Done>,
-): Promise<Submitted<Done>> {
-  const values = await formOf(c);
+): Promise<SubmitResult<Done>> {
+  const values = await readForm(c);
   try {
     return { done: await run(values) };
   } catch (error) {
     if (error instanceof ValidationFailure) {
-      return { draft: { values, ...placed(error.issues, values) }, status: 422 };
+      return { draft: { values, ...assignIssues(error.issues, values) }, status: 422 };
     }
     if (error instanceof ProblemError && error.code !== "internal") {
       return { draft: { values, issues: {}, problem: error.message }, status: statusOf(error) };
@@ -53,21 +53,21 @@ export async function submit<Done>(
 }
 
 /** The text of a field; empty when it was not sent, or is a file. */
-export function textOf(form: FormData, name: string): string {
+export function fieldText(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value : "";
 }
 
 /** Each that was ticked. */
-export const textsOf = (form: FormData, name: string): string[] =>
+export const fieldTexts = (form: FormData, name: string): string[] =>
   form.getAll(name).filter((value) => typeof value === "string");
 
 /** All fields that are text, as an object to be checked with a schema. */
-export const fieldsOf = (form: FormData, ...names: string[]): Record<string, string> =>
-  Object.fromEntries(names.map((name) => [name, textOf(form, name)]));
+export const pickFields = (form: FormData, ...names: string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, fieldText(form, name)]));
 
 /** Issues at the fields that they are about; those about something else are said above the form. */
-function placed(issues: ValidationIssue[], form: FormData): Omit<Draft, "values"> {
+function assignIssues(issues: ValidationIssue[], form: FormData): Omit<Draft, "values"> {
   const byField: Record<string, string> = {};
   const others: string[] = [];
   for (const { loc, msg } of issues) {

@@ -51,7 +51,7 @@ it("is made with a page of its own, and its first version published", async () =
   await visitor.arrives("/models/lewis/rabbit/versions/1");
   await page.getByText("Text to continue — at most 300 characters").waitFor();
   await page
-    .locator(".facts > div", { hasText: "Digest" })
+    .locator(".details > div", { hasText: "Digest" })
     .getByRole("button", { name: "Copy" })
     .click();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(DIGEST);

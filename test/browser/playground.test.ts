@@ -28,7 +28,7 @@ const runButton = ({ page }: Visitor) =>
 
 /** The id of the run that the page's address leads back to. */
 async function runOf({ page }: Visitor): Promise<string> {
-  await page.waitForURL(/\?run=/);
+  await page.waitForURL(/\?prediction=/);
   return new URL(page.url()).searchParams.get("run") ?? "";
 }
 
@@ -54,7 +54,7 @@ it("a picture of one's own is sent and comes back as the model has made it", asy
   expect(address).toMatch(/\/v1\/uploads\/[\w-]+$/);
   await page.getByRole("link", { name: "Code", exact: true }).click();
   await page.getByText(`"image": "${address}"`).first().waitFor();
-  await visitor.open(`${playground("duotone")}?run=${await runOf(visitor)}`);
+  await visitor.open(`${playground("duotone")}?prediction=${await runOf(visitor)}`);
   expect(await page.getByLabel("image", { exact: true }).inputValue()).toBe(address);
 });
 
@@ -92,7 +92,7 @@ it("a large file goes in parts, shows how far it is, and can be stopped", async 
   await visitor.look();
   await page.getByRole("button", { name: "Cancel upload of noise.png" }).click();
   await page.getByText("The upload of noise.png was canceled. Nothing was run.").waitFor();
-  expect(page.url()).not.toContain("run=");
+  expect(page.url()).not.toContain("prediction=");
   await limit(-1);
   // A part whose address has expired meanwhile, and one that the service has no time for.
   for (const [part, status] of [
@@ -270,7 +270,7 @@ it("what is typed is checked at once, and said below its field and to whoever do
   await page.getByText("String should match pattern").first().waitFor();
   await page.getByLabel("dark").fill("#123456");
   await vi.waitFor(async () => expect(await page.locator('[aria-invalid="true"]').count()).toBe(0));
-  expect(page.url()).not.toContain("run=");
+  expect(page.url()).not.toContain("prediction=");
 });
 
 it("fields turn into JSON and back with what stands in them", async () => {

@@ -1,7 +1,7 @@
 /** What the playground shows as code; that it does what it says is seen in test/journey/calls.test.ts. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { callsOf } from "../../src/dashboard/playground/calls.ts";
+import { codeSamples } from "../../src/dashboard/playground/calls.ts";
 import { literal } from "../../src/dashboard/playground/literal.ts";
 import type { Json } from "../../src/protocol/common.ts";
 
@@ -33,7 +33,7 @@ test("each way to call a model is shown for versions that can be called so", () 
       vendora_images_generations: true,
       vendorb_messages: true,
     };
-    return callsOf({ ...run, compatibilities }).map(({ id }) => id);
+    return codeSamples({ ...run, compatibilities }).map(({ id }) => id);
   };
   expect(idsWith()).toEqual(["curl", "fetch"]);
   expect(idsWith("chat", "responses")).toEqual(["curl", "fetch", "chat", "responses"]);

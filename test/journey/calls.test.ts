@@ -9,7 +9,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { callsOf, type Run } from "../../src/dashboard/playground/calls.ts";
+import { type CallOptions, codeSamples } from "../../src/dashboard/playground/calls.ts";
 import type { Json } from "../../src/protocol/common.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -104,13 +104,16 @@ const COMPATIBILITIES = {
   vendorb_messages: false,
 };
 
-function codeOf(id: string, run: Partial<Run>): string {
+function codeOf(id: string, run: Partial<CallOptions>): string {
   const all = { origin, model: "demo/it", input: {}, compatibilities: COMPATIBILITIES, ...run };
-  return callsOf(all).find((call) => call.id === id)?.code ?? "";
+  return codeSamples(all).find((call) => call.id === id)?.code ?? "";
 }
 
 /** Runs it as its reader would. @returns what it prints, and what the server got */
-async function outcome(id: string, run: Partial<Run>): Promise<{ printed: string; got: Got }> {
+async function outcome(
+  id: string,
+  run: Partial<CallOptions>,
+): Promise<{ printed: string; got: Got }> {
   got = [];
   const code = codeOf(id, run);
   const [command, args] =

@@ -13,7 +13,7 @@ export function Chart({ report: { days, models, total } }: { report: UsageReport
   const names = models.map(({ model }) => model ?? "other models");
   return (
     <figure class="chart">
-      <div class="heights" aria-hidden="true">
+      <div class="y-axis" aria-hidden="true">
         {[ceiling, ceiling / 2, 0].map((value) => (
           <span>{value.toLocaleString("en")}</span>
         ))}
@@ -35,7 +35,7 @@ export function Chart({ report: { days, models, total } }: { report: UsageReport
           <Bar day={day} names={names} ceiling={ceiling} x={n * STEP + (STEP - BAR) / 2} />
         ))}
       </svg>
-      <div class="days" aria-hidden="true">
+      <div class="x-axis" aria-hidden="true">
         {[days[0], days[Math.floor((days.length - 1) / 2)], days.at(-1)].map((day) => (
           <span>{day?.day}</span>
         ))}

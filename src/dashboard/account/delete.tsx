@@ -43,7 +43,7 @@ export const DeletePage = ({
       <li>Images in the container registry. Delete them there.</li>
       <li>Predictions that others made with your models.</li>
     </ul>
-    <Form action="/account/delete" class="narrow last-words">
+    <Form action="/account/delete" class="narrow delete-form">
       <Problem draft={draft} />
       <TextField
         name="username"

@@ -1,7 +1,7 @@
 /** What others see of one, and the forms that change it. */
 import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Draft } from "../form.ts";
-import { described, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";
+import { controlAttributes, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { AccountTabs } from "./tabs.tsx";
 
@@ -47,7 +47,7 @@ const Picture = ({ user, draft }: { user: UserRow; draft: Draft }) => (
             required
           >
             <input
-              {...described("avatar", true, draft)}
+              {...controlAttributes("avatar", true, draft)}
               type="file"
               accept="image/png,image/jpeg,image/webp,image/gif"
               required

@@ -8,55 +8,55 @@ import { ownUsage } from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirm, hasPassword } from "../../services/sign-in/confirm.ts";
 import { leave } from "../../services/sign-in/start-session.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, fieldsOf, submit, textOf } from "../form.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
 import { limitAttempts } from "../sign-in/attempts.ts";
 import { DeletePage } from "./delete.tsx";
 import { type Drafts, ProfilePage } from "./profile.tsx";
 import { PERIODS, UsagePage } from "./usage.tsx";
 
 export const accountPages = pages()
-  .get("/account", signedIn, (c) => showProfile(c, {}))
-  .post("/account", signedIn, async (c) => {
+  .get("/account", requireUser, (c) => showProfile(c, {}))
+  .post("/account", requireUser, async (c) => {
     const { caller } = viewerOf(c);
-    const { draft, status } = await submit(c, (form) =>
+    const { draft, status } = await handleForm(c, (form) =>
       updateOwnUser(c.var.services, caller, checked(updateUser, profileIn(form), "body")),
     );
-    if (!draft) return done(c, "Profile saved.", "/account");
+    if (!draft) return redirectWithFlash(c, "Profile saved.", "/account");
     c.status(status);
     return showProfile(c, { profile: draft });
   })
-  .post("/account/avatar", signedIn, async (c) => {
-    const { draft, status } = await submit(c, (form) => {
+  .post("/account/avatar", requireUser, async (c) => {
+    const { draft, status } = await handleForm(c, (form) => {
       const picture = form.get("avatar");
       if (!(picture instanceof File) || picture.size === 0)
         throw invalid(["body", "avatar"], "Choose a picture first.");
       return setAvatar(c.var.services, viewerOf(c).caller, picture, c.var.origin);
     });
-    if (!draft) return done(c, "Picture saved.", "/account");
+    if (!draft) return redirectWithFlash(c, "Picture saved.", "/account");
     c.status(status);
     return showProfile(c, { avatar: draft });
   })
-  .post("/account/avatar/remove", signedIn, async (c) => {
+  .post("/account/avatar/remove", requireUser, async (c) => {
     await removeAvatar(c.var.services, viewerOf(c).caller);
-    return done(c, "Picture removed.", "/account");
+    return redirectWithFlash(c, "Picture removed.", "/account");
   })
-  .get("/account/usage", signedIn, async (c) => {
+  .get("/account/usage", requireUser, async (c) => {
     const period = PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
     const report = await ownUsage(c.var.services, viewerOf(c).caller, period);
     return c.render(<UsagePage report={report} period={period} />, { title: "Usage" });
   })
-  .get("/account/delete", signedIn, (c) => showDelete(c, blank))
-  .post("/account/delete", signedIn, async (c) => {
+  .get("/account/delete", requireUser, (c) => showDelete(c, emptyDraft))
+  .post("/account/delete", requireUser, async (c) => {
     const { user, caller, session, session_id } = viewerOf(c);
     const whence = { origin: c.var.origin, headers: c.req.raw.headers };
-    const { draft, status } = await submit(c, async (form) => {
-      if (textOf(form, "username").trim() !== user.username)
+    const { draft, status } = await handleForm(c, async (form) => {
+      if (fieldText(form, "username").trim() !== user.username)
         throw invalid(["body", "username"], `Type ${user.username} to confirm.`);
       await limitAttempts(c, session_id);
-      await confirm(c.var.services, session, whence, textOf(form, "password"));
+      await confirm(c.var.services, session, whence, fieldText(form, "password"));
       await deleteAccount(c.var.services, caller);
     });
     if (draft) {
@@ -65,20 +65,23 @@ export const accountPages = pages()
     }
     for (const cookie of await leave(c.var.services, whence))
       c.header("set-cookie", cookie, { append: true });
-    return done(c, "Account deleted. Its data is being removed.", "/");
+    return redirectWithFlash(c, "Account deleted. Its data is being removed.", "/");
   });
 
 /** All fields of PATCH /user; a line for each website. */
 const profileIn = (form: FormData) => ({
-  ...fieldsOf(form, "username", "name", "location", "company"),
+  ...pickFields(form, "username", "name", "location", "company"),
   // A form sends each line break as two characters, which the limit does not mean.
-  bio: textOf(form, "bio").replaceAll("\r\n", "\n"),
-  urls: textOf(form, "urls").split(/\s+/).filter(Boolean),
+  bio: fieldText(form, "bio").replaceAll("\r\n", "\n"),
+  urls: fieldText(form, "urls").split(/\s+/).filter(Boolean),
 });
 
 const showProfile = (c: PageContext, drafts: Partial<Drafts>) =>
   c.render(
-    <ProfilePage user={viewerOf(c).user} drafts={{ profile: blank, avatar: blank, ...drafts }} />,
+    <ProfilePage
+      user={viewerOf(c).user}
+      drafts={{ profile: emptyDraft, avatar: emptyDraft, ...drafts }}
+    />,
     { title: "Profile", scripts: ["account"] },
   );
 

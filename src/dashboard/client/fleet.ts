@@ -3,7 +3,7 @@
  * part: a button that is about to be pressed stays where it is.
  */
 import { enhance } from "./parts/enhance.ts";
-import { keepingFocus } from "./parts/renew.ts";
+import { keepFocus } from "./parts/replace-element.ts";
 
 const REFRESH_MS = 4_000;
 
@@ -29,7 +29,7 @@ async function refresh(): Promise<void> {
 
 function update(old: HTMLElement, fleet: HTMLElement): void {
   enhance(fleet);
-  keepingFocus(old, () => {
+  keepFocus(old, () => {
     if (namesOf(old) === namesOf(fleet)) {
       for (const part of partsOf(fleet)) {
         const before = old.querySelector(`[data-part="${CSS.escape(part.dataset.part ?? "")}"]`);

@@ -24,7 +24,7 @@ document.addEventListener("submit", (event) => {
   if (question && !confirm(question)) event.preventDefault();
 });
 
-const SAID_MS = 2_000;
+const COPIED_MS = 2_000;
 
 async function copy(button: HTMLButtonElement): Promise<void> {
   const source = button.parentElement?.querySelector("code");
@@ -40,5 +40,5 @@ async function copy(button: HTMLButtonElement): Promise<void> {
   }
   setTimeout(() => {
     button.textContent = label;
-  }, SAID_MS);
+  }, COPIED_MS);
 }

@@ -9,11 +9,11 @@ if (
   typeof PublicKeyCredential === "function" &&
   "parseCreationOptionsFromJSON" in PublicKeyCredential
 ) {
-  offer(signInButton, signIn);
-  offer(addButton, add);
+  enableButton(signInButton, signIn);
+  enableButton(addButton, add);
 }
 
-function offer(
+function enableButton(
   button: HTMLButtonElement | null,
   act: (button: HTMLButtonElement) => Promise<void>,
 ) {
@@ -21,11 +21,11 @@ function offer(
   button.hidden = false;
   button.addEventListener("click", async () => {
     button.disabled = true;
-    say(undefined);
+    showMessage(undefined);
     try {
       await act(button);
     } catch (error) {
-      say(wordsFor(error));
+      showMessage(messageFor(error));
     } finally {
       button.disabled = false;
     }
@@ -65,7 +65,7 @@ async function optionsFrom<Options>(address: string): Promise<Options> {
   return response.json();
 }
 
-function wordsFor(error: unknown): string {
+function messageFor(error: unknown): string {
   if (error instanceof DOMException && error.name === "NotAllowedError")
     return "Canceled or timed out. Try again.";
   if (error instanceof DOMException && error.name === "InvalidStateError")
@@ -73,8 +73,8 @@ function wordsFor(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function say(words: string | undefined): void {
-  const issue = document.getElementById("passkey-issue");
+function showMessage(words: string | undefined): void {
+  const issue = document.getElementById("passkey-error");
   if (!issue) return;
   issue.textContent = words ?? "";
   issue.hidden = words === undefined;

@@ -2,35 +2,35 @@
 
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
-import { callsOf } from "../playground/calls.ts";
-import { Choosers } from "./parts/choosers.ts";
+import { codeSamples } from "../playground/calls.ts";
 import { enhance } from "./parts/enhance.ts";
-import { type Made, PlaygroundForm, part } from "./parts/playground-form.ts";
+import { FilePickers } from "./parts/file-pickers.ts";
+import { type FormState, PlaygroundForm, requiredElement } from "./parts/playground-form.ts";
 import { post } from "./parts/post.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
-import { slide } from "./parts/sliders.ts";
+import { attachSliders } from "./parts/sliders.ts";
 
 /** After the last key: so that nobody is interrupted in the middle of a number. */
-const CALM_MS = 150;
+const DEBOUNCE_MS = 150;
 
 class Playground {
   readonly #root: HTMLElement;
   readonly #form: PlaygroundForm;
-  readonly #files: Choosers;
+  readonly #files: FilePickers;
   readonly #view: HTMLElement;
   readonly #button: HTMLButtonElement;
-  #leaveRun: () => void;
+  #detachView: () => void;
   #isBusy = false;
   #timer: number | undefined;
 
   constructor(root: HTMLElement) {
     this.#root = root;
-    this.#files = new Choosers(root, this.#refresh);
-    this.#form = new PlaygroundForm(root, (control) => this.#files.standIns(control));
-    this.#view = part(root, '[data-panel="output"]', HTMLElement);
-    this.#button = part(this.#form.element, 'button[type="submit"]', HTMLButtonElement);
-    this.#leaveRun = attachPrediction(this.#view);
-    slide(root);
+    this.#files = new FilePickers(root, this.#refresh);
+    this.#form = new PlaygroundForm(root, (control) => this.#files.placeholderUrls(control));
+    this.#view = requiredElement(root, '[data-panel="output"]', HTMLElement);
+    this.#button = requiredElement(this.#form.element, 'button[type="submit"]', HTMLButtonElement);
+    this.#detachView = attachPrediction(this.#view);
+    attachSliders(root);
     this.#listen();
   }
 
@@ -38,9 +38,9 @@ class Playground {
     const { element } = this.#form;
     element.addEventListener("input", this.#later);
     element.addEventListener("focusout", this.#later);
-    const versions = part(this.#root, ".play-version button", HTMLButtonElement);
+    const versions = requiredElement(this.#root, ".playground-version button", HTMLButtonElement);
     versions.hidden = true;
-    part(this.#root, "#show", HTMLSelectElement).addEventListener("change", () =>
+    requiredElement(this.#root, "#show", HTMLSelectElement).addEventListener("change", () =>
       element.requestSubmit(versions),
     );
     element.addEventListener("submit", (event) => {
@@ -54,14 +54,14 @@ class Playground {
       event.preventDefault();
       element.requestSubmit();
     });
-    part(element, "[data-keys]", HTMLElement).hidden = false;
+    requiredElement(element, "[data-keys]", HTMLElement).hidden = false;
     for (const tab of this.#root.querySelectorAll<HTMLElement>("[data-tab]")) {
       tab.addEventListener("click", (event) => {
         event.preventDefault();
         this.#showTab(tab.dataset.tab ?? "");
       });
     }
-    this.#root.querySelector("[data-as]")?.addEventListener("click", (event) => {
+    this.#root.querySelector("[data-switch-mode]")?.addEventListener("click", (event) => {
       event.preventDefault();
       void this.#alone(() => this.#turn());
     });
@@ -69,21 +69,21 @@ class Playground {
 
   readonly #later = (): void => {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#refresh, CALM_MS);
+    this.#timer = setTimeout(this.#refresh, DEBOUNCE_MS);
   };
 
   readonly #refresh = (): void => {
-    const made = this.#form.make();
+    const made = this.#form.read();
     this.#form.show(made);
     this.#writeCode(made);
   };
 
-  #writeCode({ input }: Made): void {
+  #writeCode({ input }: FormState): void {
     const { model = "", pinned, compatibilities: flags = "{}" } = this.#root.dataset;
     const compatibilities: Compatibilities = JSON.parse(flags);
     const version = pinned === undefined ? undefined : Number(pinned);
     const { origin } = location;
-    for (const { id, code } of callsOf({ origin, model, version, input, compatibilities })) {
+    for (const { id, code } of codeSamples({ origin, model, version, input, compatibilities })) {
       const place = this.#root.querySelector(`[data-call="${id}"] code`);
       if (place && place.textContent !== code) place.textContent = code;
     }
@@ -98,7 +98,7 @@ class Playground {
     try {
       await act();
     } catch (error) {
-      this.#form.trouble(error instanceof Error ? error.message : String(error));
+      this.#form.showProblem(error instanceof Error ? error.message : String(error));
     } finally {
       this.#button.disabled = false;
       this.#isBusy = false;
@@ -118,7 +118,7 @@ class Playground {
 
   /** @returns the input, when nothing is wrong with it */
   #checked(): Input | undefined {
-    const made = this.#form.make();
+    const made = this.#form.read();
     this.#form.show(made, true);
     this.#writeCode(made);
     return made.messages.size > 0 ? undefined : made.input;
@@ -126,7 +126,7 @@ class Playground {
 
   /** What is shown meanwhile is what is sent: nothing changes but that files can be left out. */
   async #send(): Promise<void> {
-    const release = this.#form.hold();
+    const release = this.#form.disable();
     try {
       await this.#files.send();
     } finally {
@@ -135,10 +135,10 @@ class Playground {
   }
 
   async #begin(input: Input): Promise<void> {
-    const { play = "", version } = this.#root.dataset;
-    const response = await post(play, { version: Number(version), input });
+    const { playground = "", version } = this.#root.dataset;
+    const response = await post(playground, { version: Number(version), input });
     const { id }: { id: string } = await response.json();
-    history.replaceState(null, "", `${play}?run=${id}`);
+    history.replaceState(null, "", `${playground}?prediction=${id}`);
     await this.#open(id);
   }
 
@@ -148,10 +148,10 @@ class Playground {
     // Signed out meanwhile it leads elsewhere.
     if (!response.ok || response.redirected)
       throw new Error("The prediction is running but cannot be shown here. Reload the page.");
-    this.#leaveRun();
+    this.#detachView();
     this.#view.innerHTML = await response.text();
     enhance(this.#view);
-    this.#leaveRun = attachPrediction(this.#view);
+    this.#detachView = attachPrediction(this.#view);
     this.#showTab("output");
     // On a phone it lies below the form.
     if (this.#view.getBoundingClientRect().top > innerHeight) this.#view.scrollIntoView();
@@ -169,12 +169,12 @@ class Playground {
   async #turn(): Promise<void> {
     // As JSON there are addresses alone.
     if (!this.#form.isJson) await this.#send();
-    this.#form.trouble(this.#form.turn());
-    const link = part(this.#root, "[data-as]", HTMLAnchorElement);
+    this.#form.showProblem(this.#form.switchMode());
+    const link = requiredElement(this.#root, "[data-switch-mode]", HTMLAnchorElement);
     link.textContent = this.#form.isJson ? "Edit as form" : "Edit as JSON";
     this.#refresh();
   }
 }
 
-const root = document.querySelector<HTMLElement>("[data-play]");
+const root = document.querySelector<HTMLElement>("[data-playground]");
 if (root) new Playground(root);

@@ -1,6 +1,6 @@
 /** The list of predictions: brought up to date while any is under way, and while somebody looks. */
 import { enhance } from "./parts/enhance.ts";
-import { keepingFocus, renew } from "./parts/renew.ts";
+import { keepFocus, replaceElement } from "./parts/replace-element.ts";
 
 /** While any is under way, and, on the first page, while new ones may come. */
 const LIVE_MS = 2_000;
@@ -36,8 +36,8 @@ function replace(old: HTMLElement, list: HTMLElement): void {
   enhance(list);
   const [table, newer] = [old, list].map((one) => one.querySelector("table"));
   const [body, rows] = [table?.tBodies[0], newer?.tBodies[0]?.rows];
-  if (!table || !newer || !body || !rows) return renew(old, list);
-  keepingFocus(old, () => {
+  if (!table || !newer || !body || !rows) return replaceElement(old, list);
+  keepFocus(old, () => {
     table.toggleAttribute("data-live", newer.dataset.live !== undefined);
     updateRows(body, [...rows]);
     const [pager, newPager] = [old, list].map((one) => one.querySelector(".pager"));

@@ -9,10 +9,10 @@ import {
   listHardware,
   putHardware as saveHardware,
 } from "../../services/runners/hardware.ts";
-import { operatorsOnly } from "../access.ts";
+import { requireOperator } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, submit, textOf } from "../form.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
 import { HardwarePage } from "./hardware.tsx";
 
 const PAGE_SIZE = 50;
@@ -20,14 +20,14 @@ const PAGE_SIZE = 50;
 const newHardware = putHardware.extend({ identifier: slug });
 
 export const hardwarePages = pages()
-  .get("/fleet/hardware", operatorsOnly, (c) => show(c, blank))
-  .post("/fleet/hardware", operatorsOnly, async (c) => {
+  .get("/fleet/hardware", requireOperator, (c) => show(c, emptyDraft))
+  .post("/fleet/hardware", requireOperator, async (c) => {
     const {
       done: made,
       draft,
       status,
-    } = await submit(c, async (form) => {
-      const said = { ...requestOf(form), identifier: textOf(form, "identifier").trim() };
+    } = await handleForm(c, async (form) => {
+      const said = { ...readHardwareForm(form), identifier: fieldText(form, "identifier").trim() };
       const { identifier, ...request } = checked(newHardware, said, "body");
       return createHardware(c.var.services, identifier, request);
     });
@@ -35,41 +35,41 @@ export const hardwarePages = pages()
       c.status(status);
       return show(c, draft);
     }
-    return done(c, `Hardware class ${made.identifier} created.`, "/fleet/hardware");
+    return redirectWithFlash(c, `Hardware class ${made.identifier} created.`, "/fleet/hardware");
   })
-  .get("/fleet/hardware/:identifier", operatorsOnly, async (c) =>
-    show(c, blank, await getHardware(c.var.services, c.req.param("identifier"))),
+  .get("/fleet/hardware/:identifier", requireOperator, async (c) =>
+    show(c, emptyDraft, await getHardware(c.var.services, c.req.param("identifier"))),
   )
-  .post("/fleet/hardware/:identifier", operatorsOnly, async (c) => {
+  .post("/fleet/hardware/:identifier", requireOperator, async (c) => {
     const edited = await getHardware(c.var.services, c.req.param("identifier"));
-    const { draft, status } = await submit(c, async (form) =>
+    const { draft, status } = await handleForm(c, async (form) =>
       saveHardware(
         c.var.services,
         edited.identifier,
-        checked(putHardware, requestOf(form), "body"),
+        checked(putHardware, readHardwareForm(form), "body"),
       ),
     );
     if (draft) {
       c.status(status);
       return show(c, draft, edited);
     }
-    return done(c, `Hardware class ${edited.identifier} saved.`, "/fleet/hardware");
+    return redirectWithFlash(c, `Hardware class ${edited.identifier} saved.`, "/fleet/hardware");
   })
-  .post("/fleet/hardware/:identifier/delete", operatorsOnly, async (c) => {
+  .post("/fleet/hardware/:identifier/delete", requireOperator, async (c) => {
     const identifier = c.req.param("identifier");
     await deleteHardware(c.var.services, identifier);
-    return done(c, `Hardware class ${identifier} deleted.`, "/fleet/hardware");
+    return redirectWithFlash(c, `Hardware class ${identifier} deleted.`, "/fleet/hardware");
   });
 
 /** What is left empty has the API's default; what is no number is left to its schema to refuse. */
-function requestOf(form: FormData) {
+function readHardwareForm(form: FormData) {
   const numberOf = (name: string) => {
-    const text = textOf(form, name).trim();
+    const text = fieldText(form, name).trim();
     if (text === "") return undefined;
     return Number.isNaN(Number(text)) ? text : Number(text);
   };
   return {
-    name: textOf(form, "name").trim(),
+    name: fieldText(form, "name").trim(),
     gpus: numberOf("gpus"),
     cpus: numberOf("cpus"),
     ram_per_gpu_gb: numberOf("ram_per_gpu_gb"),

@@ -70,7 +70,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
       required
       draft={draft}
     />
-    <div class="pairs">
+    <div class="two-columns">
       <NumberField whole name="gpus" label="GPUs" value={edited?.gpus ?? 0} draft={draft} />
       <NumberField
         name="ram_per_gpu_gb"
@@ -125,7 +125,7 @@ const List = ({ items }: { items: Hardware[] }) => (
       <li>
         <div>
           <strong>{one.identifier}</strong> {one.name !== one.identifier && one.name}
-          <small>{factsOf(one)}</small>
+          <small>{summaryOf(one)}</small>
         </div>
         <div class="row-actions">
           <a
@@ -149,7 +149,7 @@ const List = ({ items }: { items: Hardware[] }) => (
   </ul>
 );
 
-const factsOf = ({ gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour }: Hardware) =>
+const summaryOf = ({ gpus, ram_per_gpu_gb, cpus, ram_gb, price_per_hour }: Hardware) =>
   [
     gpus > 0 && `${gpus} ${gpus === 1 ? "GPU" : "GPUs"} of ${ram_per_gpu_gb} GB`,
     `${cpus} ${cpus === 1 ? "core" : "cores"}`,

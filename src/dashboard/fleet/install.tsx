@@ -17,7 +17,7 @@ export interface NewRunner {
 }
 
 export const Install = ({ made }: { made: NewRunner }) => (
-  <section class="shown-once" aria-labelledby="made-title">
+  <section class="new-secret" aria-labelledby="made-title">
     <h2 id="made-title">Your new runner token: {made.name}</h2>
     <p>
       Copy it now. It will not be shown again. To start a runner, run this on a machine with Node.js

@@ -2,7 +2,7 @@
 import type { QueueState } from "../../protocol/operator.ts";
 import type { FleetClass } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
-import { Runner, type Viewpoint } from "./runner.tsx";
+import { type FleetContext, Runner } from "./runner.tsx";
 import { waitText } from "./status-text.ts";
 import { FleetTabs } from "./tabs.tsx";
 
@@ -13,7 +13,7 @@ export const FleetPage = ({
 }: {
   classes: FleetClass[];
   complete: boolean;
-  view: Viewpoint;
+  view: FleetContext;
 }) => {
   const used = classes.filter(({ runners, queue }) => runners.length > 0 || queue.waiting !== 0);
   const idle = classes.filter((one) => !used.includes(one));
@@ -22,9 +22,9 @@ export const FleetPage = ({
     <>
       <FleetTabs current="/fleet" />
       <div data-fleet>
-        {empty && <First />}
+        {empty && <NoRunners />}
         {used.map((one) => (
-          <Class of={one} view={view} />
+          <HardwareSection of={one} view={view} />
         ))}
         {!empty && idle.length > 0 && (
           <p class="hint">
@@ -41,7 +41,7 @@ export const FleetPage = ({
   );
 };
 
-const First = () => (
+const NoRunners = () => (
   <Empty title="No runners yet">
     <p>
       A runner is a program on your GPU box that fetches work from this deployment. It makes
@@ -55,18 +55,18 @@ const First = () => (
   </Empty>
 );
 
-const Class = ({
+const HardwareSection = ({
   of: { identifier, name, queue, runners },
   view,
 }: {
   of: FleetClass;
-  view: Viewpoint;
+  view: FleetContext;
 }) => (
   <section class="hardware" aria-labelledby={`class-${identifier}`}>
     <h2 id={`class-${identifier}`}>
       {identifier} <small>{name ?? "deleted"}</small>
     </h2>
-    <Figures of={identifier} queue={queue} runners={runners} />
+    <Stats of={identifier} queue={queue} runners={runners} />
     <div data-part={`alert ${identifier}`}>
       <Alert queue={queue} runners={runners} />
     </div>
@@ -101,7 +101,7 @@ function Alert({ queue: { waiting }, runners }: Pick<FleetClass, "queue" | "runn
   );
 }
 
-function Figures({
+function Stats({
   of,
   queue,
   runners,
@@ -122,7 +122,7 @@ function Figures({
     ["Median wait", waitText(queue.median_wait_ms)],
   ];
   return (
-    <dl class="figures" data-part={`class ${of}`}>
+    <dl class="stats" data-part={`class ${of}`}>
       {figures.map(([name, figure]) => (
         <div>
           <dt>{name}</dt>

@@ -7,9 +7,9 @@ import {
 import type { RunnerState } from "../../protocol/operator.ts";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
-import { agoText, gigabytes, machineText, percent } from "./status-text.ts";
+import { gigabytes, machineText, percent, timeAgo } from "./status-text.ts";
 
-export interface Viewpoint {
+export interface FleetContext {
   /** Scheme and host of this deployment. */
   origin: string;
   /** The runner that it serves. */
@@ -20,7 +20,7 @@ export interface Viewpoint {
 }
 
 /** Parts (`data-part`) are what client/fleet.ts brings up to date by itself. */
-export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint }) => {
+export const Runner = ({ runner, view }: { runner: RunnerState; view: FleetContext }) => {
   const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
   return (
     <li class="runner" aria-labelledby={`runner-${runner.id}`}>
@@ -30,7 +30,7 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
         <Actions runner={runner} />
       </div>
       <p class="hint" {...part("facts")}>
-        <Facts runner={runner} view={view} />
+        <RunnerDetails runner={runner} view={view} />
       </p>
       <div {...part("aside")}>
         {runner.set_aside_until !== null && (
@@ -42,13 +42,13 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
         )}
       </div>
       {runner.outdated && <Update runner={runner} view={view} />}
-      {!isGone(runner) && (
+      {!isOffline(runner) && (
         <>
           <dl class="gauges" {...part("gauges")}>
             <Gauges runner={runner} />
           </dl>
-          <dl class="contents" {...part("contents")}>
-            <Contents runner={runner} own={view.own} />
+          <dl class="runner-work" {...part("contents")}>
+            <RunnerWork runner={runner} own={view.own} />
           </dl>
         </>
       )}
@@ -57,7 +57,7 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: Viewpoint 
 };
 
 /** What it was last busy with is past. */
-const isGone = ({ state }: RunnerState) => state === "offline" || state === "stopped";
+const isOffline = ({ state }: RunnerState) => state === "offline" || state === "stopped";
 
 /**
  * A drain that has not reached the runner yet, or that it has been told to end, says so. One that is
@@ -75,7 +75,7 @@ const State = ({ runner: { state, draining, set_aside_until } }: { runner: Runne
 
 function Actions({ runner }: { runner: RunnerState }) {
   const { id, name, draining, set_aside_until } = runner;
-  const gone = isGone(runner);
+  const gone = isOffline(runner);
   // One that is set aside may be either.
   const verbs: ("Resume" | "Drain")[] = [];
   if (draining || set_aside_until !== null) verbs.push("Resume");
@@ -103,7 +103,7 @@ function Actions({ runner }: { runner: RunnerState }) {
   );
 }
 
-function Facts({ runner, view: { now } }: { runner: RunnerState; view: Viewpoint }) {
+function RunnerDetails({ runner, view: { now } }: { runner: RunnerState; view: FleetContext }) {
   const { engine, version, machine, started_at, last_seen_at } = runner;
   const facts = [
     machine && machineText(machine),
@@ -113,17 +113,17 @@ function Facts({ runner, view: { now } }: { runner: RunnerState; view: Viewpoint
   return (
     <>
       {facts.map((fact) => `${fact} · `)}
-      {started_at !== null && !isGone(runner) && (
+      {started_at !== null && !isOffline(runner) && (
         <>
           up since <Time at={started_at} /> ·{" "}
         </>
       )}
-      {last_seen_at === null ? "never seen" : `seen ${agoText(now - Date.parse(last_seen_at))}`}
+      {last_seen_at === null ? "never seen" : `seen ${timeAgo(now - Date.parse(last_seen_at))}`}
     </>
   );
 }
 
-const Update = ({ runner, view }: { runner: RunnerState; view: Viewpoint }) => (
+const Update = ({ runner, view }: { runner: RunnerState; view: FleetContext }) => (
   <details class="update" data-key={`${runner.id} update`}>
     <summary>
       <span class="status warning">out of date</span> How to update
@@ -207,14 +207,14 @@ const NEARLY_FULL = 0.9;
 const byNumber = new Intl.Collator("en", { numeric: true });
 
 /** A runner may have a thousand of them. */
-const SHOWN = 8;
+const MAX_LISTED = 8;
 
-function Contents({
+function RunnerWork({
   runner: { running, warm },
   own,
 }: {
   runner: RunnerState;
-  own: Viewpoint["own"];
+  own: FleetContext["own"];
 }) {
   const models = warm.toSorted(byNumber.compare);
   return (
@@ -223,13 +223,13 @@ function Contents({
         <div>
           <dt>Running</dt>
           <dd>
-            {running.slice(0, SHOWN).map((id, n) => (
+            {running.slice(0, MAX_LISTED).map((id, n) => (
               <>
                 {n > 0 && ", "}
                 <Prediction id={id} own={own.has(id)} />
               </>
             ))}
-            {running.length > SHOWN && ` and ${running.length - SHOWN} more`}
+            {running.length > MAX_LISTED && ` and ${running.length - MAX_LISTED} more`}
           </dd>
         </div>
       )}
@@ -237,8 +237,8 @@ function Contents({
         <div>
           <dt>Warm</dt>
           <dd>
-            {models.slice(0, SHOWN).join(", ")}
-            {models.length > SHOWN && ` and ${models.length - SHOWN} more`}
+            {models.slice(0, MAX_LISTED).join(", ")}
+            {models.length > MAX_LISTED && ` and ${models.length - MAX_LISTED} more`}
           </dd>
         </div>
       )}

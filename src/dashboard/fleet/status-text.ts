@@ -28,7 +28,7 @@ export const percent = (share: number): string => `${Math.round(share * 100)}%`;
 export const waitText = (ms: number | null): string => (ms === null ? "–" : duration(ms / 1000));
 
 /** How long ago that was: in steps, so that a page does not change with each second. */
-export function agoText(ms: number): string {
+export function timeAgo(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return "less than a minute ago";
   if (seconds < 86_400) return `${longDuration(seconds - (seconds % 60)).replace(" 0 s", "")} ago`;

@@ -8,10 +8,10 @@ import {
   revokeRunnerToken,
 } from "../../services/accounts/tokens.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
-import { operatorsOnly } from "../access.ts";
+import { requireOperator } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, submit, textOf, textsOf } from "../form.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, fieldText, fieldTexts, handleForm } from "../form.ts";
 import type { NewRunner } from "./install.tsx";
 import { RunnerTokensPage } from "./tokens.tsx";
 
@@ -20,17 +20,17 @@ const PAGE_SIZE = 25;
 const MAX_CLASSES = 50;
 
 export const runnerTokenPages = pages()
-  .get("/fleet/tokens", operatorsOnly, (c) => show(c, blank))
-  .post("/fleet/tokens", operatorsOnly, async (c) => {
+  .get("/fleet/tokens", requireOperator, (c) => show(c, emptyDraft))
+  .post("/fleet/tokens", requireOperator, async (c) => {
     const {
       done: made,
       draft,
       status,
-    } = await submit(c, async (form) => {
-      const hardware = textsOf(form, "hardware").filter(Boolean);
+    } = await handleForm(c, async (form) => {
+      const hardware = fieldTexts(form, "hardware").filter(Boolean);
       if (hardware.length === 0)
         throw invalid(["body", "hardware"], "Select at least one hardware class.");
-      const said = { name: textOf(form, "name").trim(), hardware };
+      const said = { name: fieldText(form, "name").trim(), hardware };
       const request = checked(createRunnerTokenBody, said, "body");
       const { token } = await createRunnerToken(c.var.services, request);
       return { ...request, token, origin: c.var.origin, runner: c.var.assets.runner };
@@ -39,13 +39,13 @@ export const runnerTokenPages = pages()
       c.status(status);
       return show(c, draft);
     }
-    return show(c, blank, made);
+    return show(c, emptyDraft, made);
   })
-  .post("/fleet/tokens/:id/revoke", operatorsOnly, async (c) => {
+  .post("/fleet/tokens/:id/revoke", requireOperator, async (c) => {
     await revokeRunnerToken(c.var.services, c.req.param("id"));
     const words =
       "Token revoked. Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail.";
-    return done(c, words, "/fleet/tokens");
+    return redirectWithFlash(c, words, "/fleet/tokens");
   });
 
 /** @param made the token that was just made: it is not shown again */

@@ -79,7 +79,7 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
 
 const List = ({ tokens }: { tokens: RunnerToken[] }) => (
   <div class="scroll">
-    <table class="tokens stacks">
+    <table class="tokens stacked">
       <thead>
         <tr>
           <th scope="col">Name</th>
@@ -87,7 +87,7 @@ const List = ({ tokens }: { tokens: RunnerToken[] }) => (
           <th scope="col">Last used</th>
           <th scope="col">Created</th>
           <th scope="col">
-            <span class="unseen">Actions</span>
+            <span class="visually-hidden">Actions</span>
           </th>
         </tr>
       </thead>

@@ -3,10 +3,10 @@ import { type PageContext, pages } from "../context.ts";
 import { Copy } from "../ui/parts.tsx";
 
 export const homePages = pages().get("/", (c) =>
-  c.render(c.var.viewer ? <Steps c={c} /> : <Welcome />, { title: "Models on your own GPUs" }),
+  c.render(c.var.viewer ? <GetStarted c={c} /> : <Landing />, { title: "Models on your own GPUs" }),
 );
 
-const Welcome = () => (
+const Landing = () => (
   <>
     <div class="hero">
       <h1>Models on your own GPUs</h1>
@@ -32,7 +32,7 @@ const Welcome = () => (
   </>
 );
 
-const Steps = ({ c }: { c: PageContext }) => (
+const GetStarted = ({ c }: { c: PageContext }) => (
   <>
     <h1>Get started</h1>
     <ol class="steps">

@@ -2,7 +2,7 @@
 import { schemaOf } from "../../domain/schemas/version-schemas.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
-import { callsOf } from "../playground/calls.ts";
+import { codeSamples } from "../playground/calls.ts";
 import { Copy } from "../ui/parts.tsx";
 import { exampleInput } from "./example-input.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";
@@ -48,7 +48,7 @@ function Calls({
         <a href={modelAddress(model, `/versions/${number}`)}>version {number}</a>; for everything
         else, the <a href="/docs#createPrediction">API reference</a>.
       </p>
-      {callsOf({ origin, model: name, input, compatibilities }).map(({ id, title, code }) => (
+      {codeSamples({ origin, model: name, input, compatibilities }).map(({ id, title, code }) => (
         <section>
           <h2 id={id}>{title}</h2>
           <Copy lines text={code} />

@@ -2,7 +2,7 @@
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { Configuration } from "../../protocol/model.ts";
 
-export const EGRESSES = [
+export const EGRESS_CHOICES = [
   { value: "public", label: "Public internet", hint: "Private networks are always blocked." },
   { value: "none", label: "No network", hint: "Data leaves the container only as output." },
   {
@@ -21,5 +21,5 @@ export function egressOf({ egress = DEFAULT_EGRESS }: Configuration) {
 
 export function egressText({ egress = DEFAULT_EGRESS }: Configuration): string {
   if (typeof egress !== "string") return egress.join(", ");
-  return EGRESSES.find(({ value }) => value === egress)?.label ?? "";
+  return EGRESS_CHOICES.find(({ value }) => value === egress)?.label ?? "";
 }

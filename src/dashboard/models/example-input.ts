@@ -6,10 +6,10 @@ export const exampleInput = (schema: Json): { [name: string]: Json } =>
   Object.fromEntries(
     fieldsOf(schema)
       .filter((field) => field.required || field.default !== undefined)
-      .map((field) => [field.name, field.default ?? something(field)]),
+      .map((field) => [field.name, field.default ?? placeholder(field)]),
   );
 
-function something({ kind, minimum = 1, options = [null] }: Field): Json {
+function placeholder({ kind, minimum = 1, options = [null] }: Field): Json {
   switch (kind) {
     case "boolean":
       return true;

@@ -10,12 +10,12 @@ import { Form } from "../ui/layout.tsx";
 import { ModelHeader, modelAddress } from "./header.tsx";
 
 /** What a model may name. */
-interface Offered {
+interface FormChoices {
   categories: Category[];
   hardware: Hardware[];
 }
 
-export const NewModelPage = ({ draft, ...offered }: Offered & { draft: Draft }) => (
+export const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft }) => (
   <>
     <h1>New model</h1>
     <p class="hint">
@@ -36,7 +36,7 @@ export const SettingsPage = ({
   changes,
   deletion,
   ...offered
-}: Offered & {
+}: FormChoices & {
   model: DetailedModelRow;
   viewer: Viewer;
   changes: Draft;
@@ -58,7 +58,7 @@ function Fields({
   model,
   categories,
   hardware,
-}: Offered & { draft: Draft; model: DetailedModelRow | undefined }) {
+}: FormChoices & { draft: Draft; model: DetailedModelRow | undefined }) {
   return (
     <>
       <TextField

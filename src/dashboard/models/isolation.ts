@@ -7,7 +7,7 @@ interface Choice {
   hint: string;
 }
 
-export const ISOLATIONS: readonly Choice[] = [
+export const ISOLATION_CHOICES: readonly Choice[] = [
   {
     value: "model",
     label: "Shared by all accounts",
@@ -29,4 +29,4 @@ export const isolationOf = ({ isolation = DEFAULT_ISOLATION }: Configuration): I
   isolation;
 
 export const isolationText = (configuration: Configuration): string =>
-  ISOLATIONS.find(({ value }) => value === isolationOf(configuration))?.label ?? "";
+  ISOLATION_CHOICES.find(({ value }) => value === isolationOf(configuration))?.label ?? "";

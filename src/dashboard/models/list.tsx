@@ -7,7 +7,7 @@ import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { VisibilityBadge } from "./header.tsx";
 
 /** What the address asks for; empty: nothing in particular. */
-export interface Asked {
+export interface ModelQuery {
   q: string;
   owner: string;
   category: string;
@@ -16,7 +16,7 @@ export interface Asked {
 
 interface Props {
   viewer: Viewer | undefined;
-  asked: Asked;
+  asked: ModelQuery;
   categories: Category[];
   models: Page<ModelItem>;
 }
@@ -47,7 +47,7 @@ export function ModelsPage({ viewer, asked, categories, models }: Props) {
       {owner === "" && <Search q={q} />}
       {q === "" && owner !== own && <Filters asked={asked} categories={categories} />}
       {models.items.length === 0 ? (
-        <Nothing viewer={viewer} asked={asked} />
+        <NoModels viewer={viewer} asked={asked} />
       ) : (
         <ul class="models">
           {models.items.map((model) => (
@@ -62,8 +62,8 @@ export function ModelsPage({ viewer, asked, categories, models }: Props) {
 
 const Search = ({ q }: { q: string }) => (
   <search>
-    <form method="get" action="/models" class="bar">
-      <label for="q" class="unseen">
+    <form method="get" action="/models" class="filter-bar">
+      <label for="q" class="visually-hidden">
         Search models
       </label>
       <input
@@ -87,7 +87,7 @@ const Search = ({ q }: { q: string }) => (
 );
 
 const Filters = ({ asked, categories }: Pick<Props, "asked" | "categories">) => (
-  <form method="get" action="/models" class="bar">
+  <form method="get" action="/models" class="filter-bar">
     {asked.owner !== "" && <input type="hidden" name="owner" value={asked.owner} />}
     <label>
       Category{" "}
@@ -127,7 +127,7 @@ function ModelRow({ model }: { model: ModelItem }) {
         <VisibilityBadge visibility={model.visibility} />
       </h2>
       {model.description && <p class="description">{model.description}</p>}
-      <p class="about">
+      <p class="model-meta">
         <span>{count === 1 ? "1 prediction" : `${count.toLocaleString("en")} predictions`}</span>
         <span>
           updated <Time at={model.updated_at} />
@@ -140,7 +140,7 @@ function ModelRow({ model }: { model: ModelItem }) {
   );
 }
 
-function Nothing({ viewer, asked }: Pick<Props, "viewer" | "asked">) {
+function NoModels({ viewer, asked }: Pick<Props, "viewer" | "asked">) {
   const { q, owner, category, sort } = asked;
   if (q !== "") {
     return (

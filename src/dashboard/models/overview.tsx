@@ -4,8 +4,8 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Markdown } from "../ui/markdown.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
+import { Detail } from "./detail.tsx";
 import { egressText } from "./egress.ts";
-import { Fact } from "./facts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { isolationText } from "./isolation.ts";
 
@@ -27,7 +27,7 @@ export const OverviewPage = ({ model, viewer }: Props) => (
         )}
       </div>
       <aside aria-label="Details">
-        <Facts model={model} />
+        <Details model={model} />
       </aside>
     </div>
   </>
@@ -62,24 +62,24 @@ const NoOverview = ({ model, viewer }: Props) => (
   </Empty>
 );
 
-function Facts({ model }: { model: DetailedModelRow }) {
+function Details({ model }: { model: DetailedModelRow }) {
   const { latest_version: latest, hardware, categories } = model;
   return (
-    <dl class="facts">
-      <Fact name="Predictions">{model.predictions_count.toLocaleString("en")}</Fact>
+    <dl class="details">
+      <Detail name="Predictions">{model.predictions_count.toLocaleString("en")}</Detail>
       {latest && (
-        <Fact name="Latest version">
+        <Detail name="Latest version">
           <a href={modelAddress(model, `/versions/${latest.number}`)}>{latest.number}</a>,{" "}
           <Time at={latest.created_at} />
-        </Fact>
+        </Detail>
       )}
-      <Fact name="Hardware">
+      <Detail name="Hardware">
         {latest?.configuration.hardware_identifier ?? hardware?.name ?? DEFAULT_HARDWARE}
-      </Fact>
-      {latest && <Fact name="Container sharing">{isolationText(latest.configuration)}</Fact>}
-      {latest && <Fact name="Network access">{egressText(latest.configuration)}</Fact>}
+      </Detail>
+      {latest && <Detail name="Container sharing">{isolationText(latest.configuration)}</Detail>}
+      {latest && <Detail name="Network access">{egressText(latest.configuration)}</Detail>}
       {categories.length > 0 && (
-        <Fact name="Categories">
+        <Detail name="Categories">
           <ul class="tags">
             {categories.map(({ slug, name }) => (
               <li>
@@ -87,17 +87,17 @@ function Facts({ model }: { model: DetailedModelRow }) {
               </li>
             ))}
           </ul>
-        </Fact>
+        </Detail>
       )}
       <Link name="Source" address={model.source_url} />
       <Link name="License" address={model.license_url} />
       <Link name="Paper" address={model.paper_url} />
-      <Fact name="Created">
+      <Detail name="Created">
         <Time at={model.created_at} />
-      </Fact>
-      <Fact name="Updated">
+      </Detail>
+      <Detail name="Updated">
         <Time at={model.updated_at} />
-      </Fact>
+      </Detail>
     </dl>
   );
 }
@@ -105,9 +105,9 @@ function Facts({ model }: { model: DetailedModelRow }) {
 /** By its host: the whole address is longer than there is room for. */
 const Link = ({ name, address }: { name: string; address: string | null }) =>
   address === null ? null : (
-    <Fact name={name}>
+    <Detail name={name}>
       <a href={address} rel="nofollow ugc noopener">
         {new URL(address).host}
       </a>
-    </Fact>
+    </Detail>
   );

@@ -8,18 +8,18 @@ import {
   updateModel,
 } from "../../services/models/models.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, submit, textOf } from "../form.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
 import { NewModelPage, SettingsPage } from "./form.tsx";
-import { modelIn } from "./read-form.ts";
+import { readModelForm } from "./read-form.ts";
 
 /** More than anybody has: what is not offered would be lost when the form is saved. */
-const MAX_OFFERED = 1_000;
+const MAX_CHOICES = 1_000;
 
-async function offered(c: PageContext) {
-  const first = { cursor: undefined, size: MAX_OFFERED, url: c.req.url };
+async function formChoices(c: PageContext) {
+  const first = { cursor: undefined, size: MAX_CHOICES, url: c.req.url };
   const [categories, hardware] = await Promise.all([
     listCategories(c.var.services, first),
     listHardware(c.var.services, first),
@@ -32,7 +32,9 @@ const ownModel = (c: PageContext, owner: string, name: string) =>
   readOwnModel(c.var.services, viewerOf(c).caller, owner, name);
 
 async function showNewModel(c: PageContext, draft: Draft) {
-  return c.render(<NewModelPage draft={draft} {...(await offered(c))} />, { title: "New model" });
+  return c.render(<NewModelPage draft={draft} {...(await formChoices(c))} />, {
+    title: "New model",
+  });
 }
 
 async function showSettings(
@@ -41,8 +43,8 @@ async function showSettings(
   name: string,
   drafts: { changes?: Draft; deletion?: Draft },
 ) {
-  const [model, choices] = await Promise.all([ownModel(c, owner, name), offered(c)]);
-  const { changes = blank, deletion = blank } = drafts;
+  const [model, choices] = await Promise.all([ownModel(c, owner, name), formChoices(c)]);
+  const { changes = emptyDraft, deletion = emptyDraft } = drafts;
   return c.render(
     <SettingsPage
       model={model}
@@ -56,43 +58,43 @@ async function showSettings(
 }
 
 export const ownModelPages = pages()
-  .get("/models/new", signedIn, (c) => showNewModel(c, blank))
-  .post("/models/new", signedIn, async (c) => {
+  .get("/models/new", requireUser, (c) => showNewModel(c, emptyDraft))
+  .post("/models/new", requireUser, async (c) => {
     const { caller, user } = viewerOf(c);
-    const sent = await submit(c, async (form) =>
-      createModel(c.var.services, caller, modelIn(form)),
+    const sent = await handleForm(c, async (form) =>
+      createModel(c.var.services, caller, readModelForm(form)),
     );
     if (sent.draft) {
       c.status(sent.status);
       return showNewModel(c, sent.draft);
     }
     const { name } = sent.done;
-    return done(
+    return redirectWithFlash(
       c,
       `${name} created. Next, publish its first version.`,
       `/models/${user.username}/${name}`,
     );
   })
-  .get("/models/:owner/:name/settings", signedIn, (c) => {
+  .get("/models/:owner/:name/settings", requireUser, (c) => {
     const { owner, name } = c.req.param();
     return showSettings(c, owner, name, {});
   })
-  .post("/models/:owner/:name/settings", signedIn, async (c) => {
+  .post("/models/:owner/:name/settings", requireUser, async (c) => {
     const { owner, name } = c.req.param();
-    const sent = await submit(c, async (form) =>
-      updateModel(c.var.services, viewerOf(c).caller, owner, name, modelIn(form)),
+    const sent = await handleForm(c, async (form) =>
+      updateModel(c.var.services, viewerOf(c).caller, owner, name, readModelForm(form)),
     );
     if (sent.draft) {
       c.status(sent.status);
       return showSettings(c, owner, name, { changes: sent.draft });
     }
-    return done(c, "Model saved.", `/models/${owner}/${sent.done.name}/settings`);
+    return redirectWithFlash(c, "Model saved.", `/models/${owner}/${sent.done.name}/settings`);
   })
-  .post("/models/:owner/:name/delete", signedIn, async (c) => {
+  .post("/models/:owner/:name/delete", requireUser, async (c) => {
     const { owner, name } = c.req.param();
     const { caller, user } = viewerOf(c);
-    const sent = await submit(c, async (form) => {
-      if (textOf(form, "typed_name") !== name)
+    const sent = await handleForm(c, async (form) => {
+      if (fieldText(form, "typed_name") !== name)
         throw invalid(["body", "typed_name"], `Type ${name} to confirm.`);
       await deleteModel(c.var.services, caller, owner, name);
     });
@@ -100,5 +102,5 @@ export const ownModelPages = pages()
       c.status(sent.status);
       return showSettings(c, owner, name, { deletion: sent.draft });
     }
-    return done(c, `${name} deleted.`, `/models?owner=${user.username}`);
+    return redirectWithFlash(c, `${name} deleted.`, `/models?owner=${user.username}`);
   });

@@ -4,11 +4,11 @@ import { imagePathOf } from "../../services/accounts/users.ts";
 import { readOwnModel } from "../../services/models/models.ts";
 import { createVersion, deleteVersion, readVersion } from "../../services/models/versions.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, submit } from "../form.ts";
-import { explained, versionIn } from "./read-form.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, handleForm } from "../form.ts";
+import { readVersionForm, withFieldIssues } from "./read-form.ts";
 import { VersionPage } from "./version.tsx";
 import { NewVersionPage } from "./version-form.tsx";
 
@@ -54,16 +54,16 @@ async function showVersion(
 }
 
 export const ownVersionPages = pages()
-  .get("/models/:owner/:name/versions/new", signedIn, (c) => {
+  .get("/models/:owner/:name/versions/new", requireUser, (c) => {
     const { owner, name } = c.req.param();
-    return showNewVersion(c, owner, name, blank);
+    return showNewVersion(c, owner, name, emptyDraft);
   })
-  .post("/models/:owner/:name/versions/new", signedIn, async (c) => {
+  .post("/models/:owner/:name/versions/new", requireUser, async (c) => {
     const { owner, name } = c.req.param();
     const { services } = c.var;
-    const sent = await submit(c, (form) =>
-      explained(async () =>
-        createVersion(services, viewerOf(c).caller, owner, name, versionIn(form)),
+    const sent = await handleForm(c, (form) =>
+      withFieldIssues(async () =>
+        createVersion(services, viewerOf(c).caller, owner, name, readVersionForm(form)),
       ),
     );
     if (sent.draft) {
@@ -72,17 +72,17 @@ export const ownVersionPages = pages()
     }
     const { number } = sent.done;
     const address = `/models/${owner}/${name}/versions/${number}`;
-    return done(c, `Version ${number} published.`, address);
+    return redirectWithFlash(c, `Version ${number} published.`, address);
   })
-  .post("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}/delete", signedIn, async (c) => {
+  .post("/models/:owner/:name/versions/:number{[1-9][0-9]{0,8}}/delete", requireUser, async (c) => {
     const { owner, name, number } = c.req.param();
     const { services } = c.var;
-    const sent = await submit(c, () =>
+    const sent = await handleForm(c, () =>
       deleteVersion(services, viewerOf(c).caller, owner, name, Number(number)),
     );
     if (sent.draft) {
       c.status(sent.status);
       return showVersion(c, [owner, name, Number(number)], sent.draft);
     }
-    return done(c, `Version ${number} deleted.`, `/models/${owner}/${name}/versions`);
+    return redirectWithFlash(c, `Version ${number} deleted.`, `/models/${owner}/${name}/versions`);
   });

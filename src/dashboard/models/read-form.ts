@@ -9,47 +9,47 @@ import {
   createVersion,
 } from "../../protocol/model.ts";
 import { checked } from "../../routes/context.ts";
-import { fieldsOf, textOf, textsOf } from "../form.ts";
+import { fieldText, fieldTexts, pickFields } from "../form.ts";
 import { COMPATIBILITIES } from "./compatibilities.ts";
 
 /** All fields at once: it makes a model, and it changes one. @throws ValidationFailure */
-export function modelIn(form: FormData): CreateModel {
-  const orNull = (name: string) => textOf(form, name).trim() || null;
+export function readModelForm(form: FormData): CreateModel {
+  const orNull = (name: string) => fieldText(form, name).trim() || null;
   const request = {
-    ...fieldsOf(form, "name", "visibility", "description"),
-    overview: textOf(form, "overview").replaceAll("\r\n", "\n"),
+    ...pickFields(form, "name", "visibility", "description"),
+    overview: fieldText(form, "overview").replaceAll("\r\n", "\n"),
     source_url: orNull("source_url"),
     license_url: orNull("license_url"),
     paper_url: orNull("paper_url"),
     cover_image_url: orNull("cover_image_url"),
     hardware_identifier: orNull("hardware_identifier"),
-    category_slugs: textsOf(form, "category_slugs"),
+    category_slugs: fieldTexts(form, "category_slugs"),
   };
   return checked(createModel, request, "body");
 }
 
 /** @throws ValidationFailure */
-export function versionIn(form: FormData): CreateVersion {
-  const text = (name: string) => textOf(form, name).trim() || undefined;
+export function readVersionForm(form: FormData): CreateVersion {
+  const text = (name: string) => fieldText(form, name).trim() || undefined;
   const number = (name: string) => {
     const typed = text(name);
     return typed === undefined ? undefined : Number(typed);
   };
   const words = (name: string) =>
-    textOf(form, name)
+    fieldText(form, name)
       .split(/[\s,]+/)
       .filter(Boolean);
-  const flags = textsOf(form, "compatibilities");
+  const flags = fieldTexts(form, "compatibilities");
   const request = {
-    release_notes: textOf(form, "release_notes"),
-    container_image_digest: textOf(form, "container_image_digest").trim(),
+    release_notes: fieldText(form, "release_notes"),
+    container_image_digest: fieldText(form, "container_image_digest").trim(),
     schemas: {
       prediction: {
-        input: jsonIn(form, "input"),
-        output: jsonIn(form, "output"),
+        input: readJsonField(form, "input"),
+        output: readJsonField(form, "output"),
         stream_output: form.has("stream_output"),
       },
-      components: text("components") && jsonIn(form, "components"),
+      components: text("components") && readJsonField(form, "components"),
     },
     compatibilities: Object.fromEntries(
       COMPATIBILITIES.map(({ flag }) => [flag, flags.includes(flag)]),
@@ -69,23 +69,23 @@ export function versionIn(form: FormData): CreateVersion {
   return checked(createVersion, request, "body");
 }
 
-function jsonIn(form: FormData, name: "input" | "output" | "components") {
-  const read = readJson(textOf(form, name));
+function readJsonField(form: FormData, name: "input" | "output" | "components") {
+  const read = readJson(fieldText(form, name));
   if ("fault" in read) throw invalid(["body", name], read.fault);
   return read.value;
 }
 
 /** Schemas and lists stand in one field each: what in it is wrong has to be said in words. */
-export async function explained<Done>(make: () => Promise<Done>): Promise<Done> {
+export async function withFieldIssues<Done>(make: () => Promise<Done>): Promise<Done> {
   try {
     return await make();
   } catch (error) {
     if (!(error instanceof ValidationFailure)) throw error;
-    throw new ValidationFailure(error.issues.map(atField));
+    throw new ValidationFailure(error.issues.map(toFieldIssue));
   }
 }
 
-function atField(issue: ValidationIssue): ValidationIssue {
+function toFieldIssue(issue: ValidationIssue): ValidationIssue {
   const [, group, part, ...place] = issue.loc;
   if (group === "schemas") {
     const [field = "", ...way] = part === "components" ? [part, ...place] : place;

@@ -7,9 +7,9 @@ import { searchModels } from "../../services/models/search.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
 import type { PageRequest } from "../../services/pagination.ts";
 import { type PageContext, pages } from "../context.ts";
-import { blank } from "../form.ts";
+import { emptyDraft } from "../form.ts";
 import { ApiPage } from "./api.tsx";
-import { type Asked, ModelsPage } from "./list.tsx";
+import { type ModelQuery, ModelsPage } from "./list.tsx";
 import { OverviewPage } from "./overview.tsx";
 import { ownModelPages } from "./own-routes.tsx";
 import { ownVersionPages } from "./own-version-routes.tsx";
@@ -17,7 +17,7 @@ import { VersionPage } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
 
 /** What it cannot be is as if it had not been asked for: addresses are typed, too. */
-const asked = z.object({
+const modelQuery = z.object({
   q: z.string().max(50).catch("").default(""),
   owner: z.string().catch("").default(""),
   category: z.string().catch("").default(""),
@@ -27,15 +27,15 @@ const asked = z.object({
 const PAGE_SIZE = 20;
 const MAX_CATEGORIES = 1_000;
 
-const listing = (c: PageContext): PageRequest => ({
+const pageRequest = (c: PageContext): PageRequest => ({
   cursor: c.req.query("cursor"),
   size: PAGE_SIZE,
   url: c.req.url,
 });
 
-function modelsOf(c: PageContext, { q, owner, category, sort }: Asked) {
+function loadModels(c: PageContext, { q, owner, category, sort }: ModelQuery) {
   const { services, viewer } = c.var;
-  const request = listing(c);
+  const request = pageRequest(c);
   if (q !== "") return searchModels(services, viewer?.caller, q, request);
   if (viewer && owner === viewer.user.username)
     return listOwnModels(services, viewer.caller, request);
@@ -48,17 +48,17 @@ function modelsOf(c: PageContext, { q, owner, category, sort }: Asked) {
 }
 
 /** @throws ProblemError not_found */
-const modelOf = (c: PageContext, owner: string, name: string) =>
+const loadModel = (c: PageContext, owner: string, name: string) =>
   readModel(c.var.services, c.var.viewer?.caller, owner, name);
 
 export const modelPages = pages()
   .route("/", ownModelPages)
   .route("/", ownVersionPages)
   .get("/models", async (c) => {
-    const query = asked.parse(c.req.query());
+    const query = modelQuery.parse(c.req.query());
     const first = { cursor: undefined, size: MAX_CATEGORIES, url: c.req.url };
     const [models, categories] = await Promise.all([
-      modelsOf(c, query),
+      loadModels(c, query),
       listCategories(c.var.services, first),
     ]);
     return c.render(
@@ -73,7 +73,7 @@ export const modelPages = pages()
   })
   .get("/models/:owner/:name", async (c) => {
     const { owner, name } = c.req.param();
-    const model = await modelOf(c, owner, name);
+    const model = await loadModel(c, owner, name);
     return c.render(<OverviewPage model={model} viewer={c.var.viewer} />, {
       title: `${owner}/${name}`,
     });
@@ -82,8 +82,8 @@ export const modelPages = pages()
     const { services, viewer } = c.var;
     const { owner, name } = c.req.param();
     const [model, versions] = await Promise.all([
-      modelOf(c, owner, name),
-      listVersions(services, viewer?.caller, owner, name, listing(c)),
+      loadModel(c, owner, name),
+      listVersions(services, viewer?.caller, owner, name, pageRequest(c)),
     ]);
     return c.render(<VersionsPage model={model} viewer={viewer} versions={versions.page} />, {
       title: `Versions of ${owner}/${name}`,
@@ -93,17 +93,20 @@ export const modelPages = pages()
     const { services, viewer } = c.var;
     const { owner, name, number } = c.req.param();
     const [model, { version }] = await Promise.all([
-      modelOf(c, owner, name),
+      loadModel(c, owner, name),
       readVersion(services, viewer?.caller, owner, name, Number(number)),
     ]);
-    return c.render(<VersionPage model={model} version={version} viewer={viewer} draft={blank} />, {
-      title: `${owner}/${name}:${number}`,
-    });
+    return c.render(
+      <VersionPage model={model} version={version} viewer={viewer} draft={emptyDraft} />,
+      {
+        title: `${owner}/${name}:${number}`,
+      },
+    );
   })
   .get("/models/:owner/:name/api", async (c) => {
     const { viewer, origin } = c.var;
     const { owner, name } = c.req.param();
-    const model = await modelOf(c, owner, name);
+    const model = await loadModel(c, owner, name);
     return c.render(<ApiPage model={model} viewer={viewer} origin={origin} />, {
       title: `API of ${owner}/${name}`,
     });

@@ -2,18 +2,18 @@
 import type { Json } from "../../protocol/common.ts";
 import { About, Fields, Type } from "../docs/reference/schema.tsx";
 import { Copy } from "../ui/parts.tsx";
-import { readable } from "./readable.ts";
+import { displaySchema } from "./display-schema.ts";
 
 export function SchemaView({ title, schema }: { title: string; schema: Json }) {
-  const { schema: shown, complete } = readable(schema);
+  const { schema: shown, complete } = displaySchema(schema);
   return (
     <section class="schema">
       <h3>{title}</h3>
       <p class="type">
         <Type schema={shown} />
       </p>
-      <About schema={shown} Text={Spoken} />
-      <Fields schema={shown} Text={Spoken} />
+      <About schema={shown} Text={InlineCode} />
+      <Fields schema={shown} Text={InlineCode} />
       {!complete && (
         <p class="hint">This schema is too large to show in full. See its JSON below.</p>
       )}
@@ -26,6 +26,6 @@ export function SchemaView({ title, schema }: { title: string; schema: Json }) {
 }
 
 /** What users say of their fields: code in it, but no links. */
-const Spoken = ({ text }: { text: string }) => (
+const InlineCode = ({ text }: { text: string }) => (
   <>{text.split(/`([^`]+)`/).map((part, n) => (n % 2 === 1 ? <code>{part}</code> : part))}</>
 );

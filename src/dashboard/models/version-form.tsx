@@ -2,10 +2,10 @@
 import type { Hardware } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
-import { type Draft, textOf } from "../form.ts";
+import { type Draft, fieldText } from "../form.ts";
 import {
   Choices,
-  described,
+  controlAttributes,
   Field,
   Problem,
   Select,
@@ -16,9 +16,9 @@ import {
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
-import { EGRESSES, egressOf } from "./egress.ts";
+import { EGRESS_CHOICES, egressOf } from "./egress.ts";
 import { ModelHeader, modelAddress } from "./header.tsx";
-import { ISOLATIONS, isolationOf } from "./isolation.ts";
+import { ISOLATION_CHOICES, isolationOf } from "./isolation.ts";
 
 interface Props {
   model: DetailedModelRow;
@@ -42,7 +42,7 @@ export function NewVersionPage({ model, viewer, hardware, draft, origin, images 
         fix one, publish the next.
         {model.latest_version && ` This form starts from version ${model.latest_version.number}.`}
       </p>
-      <Shell model={model} origin={origin} repository={repository} />
+      <PublishCommand model={model} origin={origin} repository={repository} />
       <Form action={modelAddress(model, "/versions/new")} class="model-form">
         <Problem draft={draft} />
         <Image draft={draft} repository={repository} model={model} />
@@ -209,7 +209,7 @@ function Configuration({ model, draft, hardware }: Part & Pick<Props, "hardware"
         label="Container sharing"
         draft={draft}
         values={[isolationOf(configuration ?? {})]}
-        options={[...ISOLATIONS]}
+        options={[...ISOLATION_CHOICES]}
         one
       />
       <Egress draft={draft} {...egressOf(configuration ?? {})} />
@@ -258,10 +258,10 @@ const Egress = ({ draft, choice, hosts }: Pick<Part, "draft"> & ReturnType<typeo
       label="Network access"
       draft={draft}
       values={[choice]}
-      options={[...EGRESSES]}
+      options={[...EGRESS_CHOICES]}
       one
     />
-    <div class="some-hosts">
+    <div class="hosts-field">
       <Hosts draft={draft} hosts={hosts} />
     </div>
   </>
@@ -276,9 +276,9 @@ function Hosts({ draft, hosts }: Pick<Part, "draft"> & { hosts: string }) {
   };
   return (
     <Field {...about} label="Hosts" required>
-      <textarea {...described(about.name, about.hint, draft)} rows={3} class="code">
+      <textarea {...controlAttributes(about.name, about.hint, draft)} rows={3} class="code">
         {/* The parser drops one line break at the beginning. */}
-        {`\n${draft.values ? textOf(draft.values, about.name) : hosts}`}
+        {`\n${draft.values ? fieldText(draft.values, about.name) : hosts}`}
       </textarea>
     </Field>
   );
@@ -286,7 +286,7 @@ function Hosts({ draft, hosts }: Pick<Part, "draft"> & { hosts: string }) {
 
 const numberText = (count: number | undefined) => (count === undefined ? "" : String(count));
 
-const Shell = ({
+const PublishCommand = ({
   model,
   origin,
   repository,
@@ -295,7 +295,7 @@ const Shell = ({
   origin: string;
   repository: string;
 }) => (
-  <details class="shell">
+  <details class="publish-command">
     <summary>Publish from the command line</summary>
     <p>
       Push the image, then publish its digest. <code>AUSPEX_TOKEN</code> must hold an{" "}

@@ -9,8 +9,8 @@ import { Problem, Submit } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy, Time } from "../ui/parts.tsx";
 import { COMPATIBILITIES } from "./compatibilities.ts";
+import { Detail } from "./detail.tsx";
 import { egressText } from "./egress.ts";
-import { Fact } from "./facts.tsx";
 import { isOwner, ModelHeader, modelAddress } from "./header.tsx";
 import { isolationText } from "./isolation.ts";
 import { SchemaView } from "./schema-view.tsx";
@@ -38,16 +38,16 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         </a>
       </div>
       {release_notes && <p>{release_notes}</p>}
-      <dl class="facts side-by-side">
-        <Fact name="Published">
+      <dl class="details side-by-side">
+        <Detail name="Published">
           <Time at={version.created_at} />
-        </Fact>
-        <Fact name="Reference">
+        </Detail>
+        <Detail name="Reference">
           <Copy text={`${model.owner.username}/${model.name}:${number}`} />
-        </Fact>
-        <Fact name="Image digest">
+        </Detail>
+        <Detail name="Image digest">
           <Copy text={version.container_image_digest} />
-        </Fact>
+        </Detail>
         <Configuration model={model} version={version} />
       </dl>
       <SchemaView title="Input" schema={schemaOf(schemas, "input")} />
@@ -68,34 +68,34 @@ function Configuration({ model, version }: Pick<Props, "model" | "version">) {
   return (
     <>
       {rest.image !== undefined && (
-        <Fact name="Repository">
+        <Detail name="Repository">
           <code>{rest.image}</code>
-        </Fact>
+        </Detail>
       )}
-      <Fact name="Hardware">
+      <Detail name="Hardware">
         {rest.hardware_identifier ?? model.hardware?.name ?? DEFAULT_HARDWARE}
-      </Fact>
-      <Fact name="Container interface">
+      </Detail>
+      <Detail name="Container interface">
         {spoken === "cog" ? "Cog" : "OpenAI-compatible server"}
-      </Fact>
-      <Fact name="Compatible APIs">
+      </Detail>
+      <Detail name="Compatible APIs">
         {["Auspex API", ...conventions.map(({ name }) => name)].join(", ")}
-      </Fact>
-      <Fact name="Container sharing">{isolationText(rest)}</Fact>
-      <Fact name="Network access">{egressText(rest)}</Fact>
+      </Detail>
+      <Detail name="Container sharing">{isolationText(rest)}</Detail>
+      <Detail name="Network access">{egressText(rest)}</Detail>
       {rest.timeout_seconds !== undefined && (
-        <Fact name="Timeout">{seconds(rest.timeout_seconds)}</Fact>
+        <Detail name="Timeout">{seconds(rest.timeout_seconds)}</Detail>
       )}
       {rest.max_concurrency !== undefined && (
-        <Fact name="Concurrency">{`${rest.max_concurrency} per container`}</Fact>
+        <Detail name="Concurrency">{`${rest.max_concurrency} per container`}</Detail>
       )}
       {rest.idle_seconds !== undefined && (
-        <Fact name="Idle time">{seconds(rest.idle_seconds)}</Fact>
+        <Detail name="Idle time">{seconds(rest.idle_seconds)}</Detail>
       )}
       {variable_names.length > 0 && (
-        <Fact name="Variables">
+        <Detail name="Variables">
           <code>{variable_names.join(", ")}</code>
-        </Fact>
+        </Detail>
       )}
     </>
   );

@@ -4,7 +4,7 @@ import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import { literal } from "./literal.ts";
 
-export interface Run {
+export interface CallOptions {
   /** Scheme and host of the deployment, as the reader has it. */
   origin: string;
   /** `owner/name`. */
@@ -15,7 +15,7 @@ export interface Run {
   compatibilities: Compatibilities;
 }
 
-export interface Call {
+export interface CodeSample {
   id: string;
   title: string;
   language: "sh" | "js";
@@ -24,20 +24,26 @@ export interface Call {
 }
 
 /** One for each way in which the model can be called, curl first. */
-export function callsOf({ origin, model, version, input, compatibilities }: Run): Call[] {
+export function codeSamples({
+  origin,
+  model,
+  version,
+  input,
+  compatibilities,
+}: CallOptions): CodeSample[] {
   const reference = version === undefined ? model : `${model}:${version}`;
   const body = { model: reference, input, stream: true };
   const client = { origin, reference, input };
   return [
-    { id: "curl", title: "curl", language: "sh", code: curl(origin, body) },
-    { id: "fetch", title: "JavaScript", language: "js", code: streaming(origin, body) },
-    ...OFFICIAL.filter(({ flag }) => compatibilities[flag]).map(
-      ({ id, title, code }): Call => ({ id, title, language: "js", code: code(client) }),
+    { id: "curl", title: "curl", language: "sh", code: curlSample(origin, body) },
+    { id: "fetch", title: "JavaScript", language: "js", code: streamingSample(origin, body) },
+    ...OPENAI_CALLS.filter(({ flag }) => compatibilities[flag]).map(
+      ({ id, title, code }): CodeSample => ({ id, title, language: "js", code: code(client) }),
     ),
   ];
 }
 
-const curl = (origin: string, body: Json) =>
+const curlSample = (origin: string, body: Json) =>
   [
     `curl -N ${quoted(`${origin}/v1/predictions`)}`,
     `-H "Authorization: Bearer $AUSPEX_TOKEN"`,
@@ -48,7 +54,7 @@ const curl = (origin: string, body: Json) =>
 /** For a shell, whatever is in it. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-const streaming = (origin: string, body: Json) => `// Node.js 20 or newer. Save as run.mjs
+const streamingSample = (origin: string, body: Json) => `// Node.js 20 or newer. Save as run.mjs
 const response = await fetch(${literal(`${origin}/v1/predictions`)}, {
   method: "POST",
   headers: {
@@ -78,10 +84,10 @@ interface Client {
   origin: string;
   /** `owner/name` or `owner/name:number`. */
   reference: string;
-  input: Run["input"];
+  input: CallOptions["input"];
 }
 
-interface Official {
+interface OpenaiCall {
   id: string;
   title: string;
   flag: keyof Compatibilities;
@@ -89,12 +95,12 @@ interface Official {
 }
 
 /** By OpenAI's own client. */
-const OFFICIAL: Official[] = [
+const OPENAI_CALLS: OpenaiCall[] = [
   {
     id: "chat",
     title: "OpenAI chat",
     flag: "vendora_chat_completions",
-    code: (client) => `${begun(client)}
+    code: (client) => `${clientSetup(client)}
 const stream = await client.chat.completions.create(${literal(chatBody(client))});
 for await (const { choices: [choice] } of stream) {
   process.stdout.write(choice?.delta.content ?? "");
@@ -104,7 +110,7 @@ for await (const { choices: [choice] } of stream) {
     id: "responses",
     title: "OpenAI responses",
     flag: "vendora_responses",
-    code: (client) => `${begun(client)}
+    code: (client) => `${clientSetup(client)}
 const stream = await client.responses.create(${literal(responseBody(client))});
 for await (const event of stream) {
   if (event.type === "response.output_text.delta") process.stdout.write(event.delta);
@@ -114,13 +120,13 @@ for await (const event of stream) {
     id: "embeddings",
     title: "OpenAI embeddings",
     flag: "vendora_embeddings",
-    code: (client) => `${begun(client)}
+    code: (client) => `${clientSetup(client)}
 const { data } = await client.embeddings.create(${literal(embeddingBody(client))});
 for (const { embedding } of data) console.log(embedding);`,
   },
 ];
 
-const begun = ({ origin }: Client) => `// npm install openai
+const clientSetup = ({ origin }: Client) => `// npm install openai
 import OpenAI from "openai";
 
 const client = new OpenAI({

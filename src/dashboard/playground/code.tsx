@@ -1,8 +1,8 @@
 /** The run as code: the same call for a shell and for programs. Client code keeps it up to what is typed. */
 import { Copy } from "../ui/parts.tsx";
-import type { Call } from "./calls.ts";
+import type { CodeSample } from "./calls.ts";
 
-export const Code = ({ calls }: { calls: Call[] }) => (
+export const Code = ({ calls }: { calls: CodeSample[] }) => (
   <>
     <p class="hint">
       These examples read an <a href="/tokens">access token</a> from the environment variable{" "}

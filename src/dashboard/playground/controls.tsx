@@ -3,8 +3,8 @@ import type { Child } from "hono/jsx";
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
 import type { Filled } from "../../domain/schemas/input-form-values.ts";
 import type { Draft } from "../form.ts";
-import { described, Field } from "../ui/fields.tsx";
-import { controlName } from "./names.ts";
+import { controlAttributes, Field } from "../ui/fields.tsx";
+import { controlName } from "./control-names.ts";
 
 interface Props {
   field: Filled;
@@ -16,7 +16,7 @@ interface Props {
 export function Control({ field, n, draft }: Props) {
   const name = controlName(field.kind, n);
   const hint = hintOf(field);
-  const attributes = { ...described(name, hint, draft), required: field.required };
+  const attributes = { ...controlAttributes(name, hint, draft), required: field.required };
   if (field.kind === "boolean") {
     return (
       <div class="field">
@@ -43,7 +43,7 @@ export function Control({ field, n, draft }: Props) {
   }
   return (
     <Field name={name} label={field.label} hint={hint} draft={draft} required={field.required}>
-      <Inner field={field} attributes={attributes} />
+      <FieldControl field={field} attributes={attributes} />
     </Field>
   );
 }
@@ -51,7 +51,7 @@ export function Control({ field, n, draft }: Props) {
 /** Its name in the API, when that is another than the label; what it is for; what it may be. */
 function hintOf({ name, label, description, ...field }: Filled): Child | undefined {
   const isNamed = label.toLowerCase().replaceAll(" ", "_") === name.toLowerCase();
-  const rules = [boundsOf(field), WAYS[field.kind], field.lists && LISTS]
+  const rules = [boundsOf(field), FORMATS[field.kind], field.lists && LIST_FORMAT]
     .filter(Boolean)
     .join(", ");
   if (isNamed && !description && !rules) return undefined;
@@ -70,20 +70,20 @@ function boundsOf({ minimum, maximum }: Pick<Filled, "minimum" | "maximum">): st
   return maximum === undefined ? "" : `${maximum} or less`;
 }
 
-const WAYS: Partial<Record<FieldKind, string>> = {
+const FORMATS: Partial<Record<FieldKind, string>> = {
   files: "one URL per line",
   json: "as JSON",
   strings: "one per line",
 };
 
-const LISTS = 'text, or a JSON list: ["one", "two"]';
+const LIST_FORMAT = 'text, or a JSON list: ["one", "two"]';
 
 interface InnerProps {
   field: Filled;
-  attributes: ReturnType<typeof described> & { required: boolean };
+  attributes: ReturnType<typeof controlAttributes> & { required: boolean };
 }
 
-function Inner({ field, attributes }: InnerProps) {
+function FieldControl({ field, attributes }: InnerProps) {
   const { kind, text, label } = field;
   switch (kind) {
     case "enum":
@@ -98,14 +98,14 @@ function Inner({ field, attributes }: InnerProps) {
             placeholder="https://"
             autocomplete="off"
           />
-          <Chooser label={label} />
+          <FilePicker label={label} />
         </>
       );
     case "files":
       return (
         <>
           <Area text={text} attributes={attributes} rows={2} />
-          <Chooser label={label} several />
+          <FilePicker label={label} several />
         </>
       );
     case "json":
@@ -177,7 +177,7 @@ function Numeric({ field, attributes }: InnerProps) {
   );
   if (kind !== "range") return input;
   return (
-    <div class="slide">
+    <div class="with-slider">
       {input}
       <input
         type="range"
@@ -194,13 +194,13 @@ function Numeric({ field, attributes }: InnerProps) {
 }
 
 /** With client code: a file of one's own, which is sent when the model is run. */
-const Chooser = ({ label, several = false }: { label: string; several?: boolean }) => (
-  <div class="chooser" data-chooser hidden>
+const FilePicker = ({ label, several = false }: { label: string; several?: boolean }) => (
+  <div class="file-picker" data-file-picker hidden>
     <button type="button" class="quiet">
       {several ? "Choose files or drop them here" : "Choose a file or drop it here"}
-      <span class="unseen"> for {label}</span>
+      <span class="visually-hidden"> for {label}</span>
     </button>
     <input type="file" multiple={several} hidden />
-    <ul class="chosen" />
+    <ul class="selected-files" />
   </div>
 );

@@ -13,10 +13,10 @@ import { schemaOf } from "../../domain/schemas/version-schemas.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
-import { textOf } from "../form.ts";
-import { controlName, RAW } from "./names.ts";
+import { fieldText } from "../form.ts";
+import { controlName, JSON_FIELD } from "./control-names.ts";
 
-export interface PlayForm {
+export interface PlaygroundInput {
   fields: Filled[];
   /** The input as JSON text. */
   raw: string;
@@ -32,7 +32,7 @@ interface Version {
 }
 
 /** A server of the vendora convention may say nothing of what it takes: the convention does. */
-export function playFields({ schemas, compatibilities }: Version): Field[] {
+export function inputFields({ schemas, compatibilities }: Version): Field[] {
   const fields = fieldsOf(schemaOf(schemas, "input"));
   if (fields.length > 0) return fields;
   if (compatibilities.vendora_chat_completions) return fieldsOf(CHAT);
@@ -52,7 +52,11 @@ const EMBEDDINGS: Json = {
 };
 
 /** @param input of an earlier run; what it leaves out is as at first */
-export function formWith(fields: Field[], input: Input | undefined, asJson: boolean): PlayForm {
+export function inputFor(
+  fields: Field[],
+  input: Input | undefined,
+  asJson: boolean,
+): PlaygroundInput {
   const form = filled(fields, input);
   const shown = form ?? filled(fields) ?? [];
   return {
@@ -64,18 +68,21 @@ export function formWith(fields: Field[], input: Input | undefined, asJson: bool
 }
 
 /** A form as it was sent, and the input that it makes as far as nothing is wrong. */
-export function sentForm(fields: Field[], form: FormData): { form: PlayForm; input: Input } {
-  if (form.has(RAW)) {
-    const raw = textOf(form, RAW);
+export function readInputForm(
+  fields: Field[],
+  form: FormData,
+): { form: PlaygroundInput; input: Input } {
+  if (form.has(JSON_FIELD)) {
+    const raw = fieldText(form, JSON_FIELD);
     const read = readInput(raw);
-    const issues: PlayForm["issues"] = "fault" in read ? { [RAW]: read.fault } : {};
+    const issues: PlaygroundInput["issues"] = "fault" in read ? { [JSON_FIELD]: read.fault } : {};
     const shown = { fields: filled(fields) ?? [], raw, asJson: true, issues };
     return { form: shown, input: "fault" in read ? {} : read.input };
   }
   const sent = fields.map((field, n): Filled => {
     const kinds: FieldKind[] = ["json", "lines"];
     const kind = kinds.find((one) => form.has(controlName(one, n))) ?? field.kind;
-    return { ...field, kind, text: textOf(form, controlName(kind, n)) };
+    return { ...field, kind, text: fieldText(form, controlName(kind, n)) };
   });
   const { input, faults } = inputOf(sent);
   const raw = readableJson(input);
@@ -83,12 +90,15 @@ export function sentForm(fields: Field[], form: FormData): { form: PlayForm; inp
 }
 
 /** What was typed into a form, in that of another version: by name, where it fits. */
-export function carried({ fields, raw, asJson }: PlayForm, to: Field[]): PlayForm {
+export function convertInput(
+  { fields, raw, asJson }: PlaygroundInput,
+  to: Field[],
+): PlaygroundInput {
   const first = filled(fields) ?? [];
   const typed = new Map(
     fields.filter(({ text }, n) => text !== first[n]?.text).map((field) => [field.name, field]),
   );
-  const shown = (filled(to) ?? []).map((field) => fitted(field, typed.get(field.name)));
+  const shown = (filled(to) ?? []).map((field) => fitField(field, typed.get(field.name)));
   const { input } = inputOf(to.length > 0 ? shown : fields);
   return {
     fields: shown,
@@ -98,7 +108,7 @@ export function carried({ fields, raw, asJson }: PlayForm, to: Field[]): PlayFor
   };
 }
 
-function fitted(field: Filled, typed: Filled | undefined): Filled {
+function fitField(field: Filled, typed: Filled | undefined): Filled {
   if (!typed) return field;
   // Also what means nothing yet.
   if (typed.kind === field.kind && field.kind !== "enum") return { ...field, text: typed.text };

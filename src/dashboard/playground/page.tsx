@@ -9,21 +9,21 @@ import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { ModelHeader, modelAddress } from "../models/header.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
-import { described, Problem } from "../ui/fields.tsx";
+import { controlAttributes, Problem } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty } from "../ui/parts.tsx";
-import { callsOf } from "./calls.ts";
+import { codeSamples } from "./calls.ts";
 import { Code } from "./code.tsx";
+import { JSON_FIELD, SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
 import { Area, Control } from "./controls.tsx";
-import type { PlayForm } from "./input.ts";
-import { RAW, SHOW, SHOWN } from "./names.ts";
+import type { PlaygroundInput } from "./input.ts";
 
-export interface Play {
+export interface PlaygroundState {
   model: DetailedModelRow;
   version: VersionRow;
   /** Their numbers, newest first. */
   versions: number[];
-  form: PlayForm;
+  form: PlaygroundInput;
   /** What the form makes, as far as it goes. */
   input: Input;
   /** What inputs are held against; undefined when the version has nothing that can be used. */
@@ -32,18 +32,18 @@ export interface Play {
   problem?: string | undefined;
   /** What is not as one might expect it. */
   note?: string | undefined;
-  run?: PredictionView | undefined;
+  view?: PredictionView | undefined;
   tab: "output" | "code";
 }
 
 interface Props {
-  play: Play;
+  play: PlaygroundState;
   viewer: Viewer;
   origin: string;
 }
 
-export function PlayPage({ play, viewer, origin }: Props) {
-  const { model, version, form, shape, run, input } = play;
+export function PlaygroundPage({ play, viewer, origin }: Props) {
+  const { model, version, form, shape, view, input } = play;
   const reference = `${model.owner.username}/${model.name}`;
   // Whoever asks for the latest version goes on to have the latest.
   const number = version.number === model.latest_version?.number ? undefined : version.number;
@@ -52,8 +52,8 @@ export function PlayPage({ play, viewer, origin }: Props) {
     <>
       <ModelHeader model={model} viewer={viewer} page="/playground" />
       <div
-        class="play"
-        data-play={modelAddress(model, "/playground")}
+        class="playground"
+        data-playground={modelAddress(model, "/playground")}
         data-model={reference}
         data-version={version.number}
         data-pinned={number}
@@ -61,14 +61,14 @@ export function PlayPage({ play, viewer, origin }: Props) {
         data-fields={JSON.stringify(form.fields.map(({ text, ...field }) => field))}
         data-shape={shape && JSON.stringify(shape)}
       >
-        <section class="play-input" aria-labelledby="play-input">
-          <div class="play-head">
-            <h2 id="play-input">Input</h2>
-            <Versions play={play} />
+        <section class="playground-input" aria-labelledby="playground-input">
+          <div class="playground-head">
+            <h2 id="playground-input">Input</h2>
+            <VersionSelect play={play} />
           </div>
           <InputForm play={play} />
         </section>
-        <div class="play-result">
+        <div class="playground-result">
           <nav class="tabs" aria-label="Result">
             {TABS.map(([tab, name]) => (
               <a
@@ -81,15 +81,21 @@ export function PlayPage({ play, viewer, origin }: Props) {
             ))}
           </nav>
           <section aria-label="Output" data-panel="output" hidden={play.tab !== "output"}>
-            {run ? (
-              <PredictionPanel run={run} host={new URL(origin).host} />
+            {view ? (
+              <PredictionPanel view={view} host={new URL(origin).host} />
             ) : (
-              <NoRun reference={reference} />
+              <NoPrediction reference={reference} />
             )}
           </section>
           <section aria-label="Code" data-panel="code" hidden={play.tab !== "code"}>
             <Code
-              calls={callsOf({ origin, model: reference, version: number, input, compatibilities })}
+              calls={codeSamples({
+                origin,
+                model: reference,
+                version: number,
+                input,
+                compatibilities,
+              })}
             />
           </section>
         </div>
@@ -98,24 +104,24 @@ export function PlayPage({ play, viewer, origin }: Props) {
   );
 }
 
-const TABS: [Play["tab"], string][] = [
+const TABS: [PlaygroundState["tab"], string][] = [
   ["output", "Output"],
   ["code", "Code"],
 ];
 
 /** The same page with another view of it. */
 function addressIn(
-  { model, version, run, form, tab }: Play,
-  other: { tab?: Play["tab"]; asJson?: boolean },
+  { model, version, view, form, tab }: PlaygroundState,
+  other: { tab?: PlaygroundState["tab"]; asJson?: boolean },
 ) {
   const query = new URLSearchParams({ version: String(version.number) });
-  if (run) query.set("run", run.prediction.id);
+  if (view) query.set("prediction", view.prediction.id);
   if (other.asJson ?? form.asJson) query.set("as", "json");
   if ((other.tab ?? tab) === "code") query.set("tab", "code");
   return `${modelAddress(model, "/playground")}?${query}`;
 }
 
-const NoRun = ({ reference }: { reference: string }) => (
+const NoPrediction = ({ reference }: { reference: string }) => (
   <Empty title="No prediction yet">
     <p>
       Fill in the input and run the model. Its output streams here, and the URL of this page then
@@ -130,67 +136,78 @@ const NoRun = ({ reference }: { reference: string }) => (
 );
 
 /** What is typed goes along. */
-const Versions = ({ play: { model, version, versions } }: { play: Play }) => (
-  <div class="play-version">
-    <label for={SHOW}>Version</label>
-    <select id={SHOW} name={SHOW} form="play">
+const VersionSelect = ({ play: { model, version, versions } }: { play: PlaygroundState }) => (
+  <div class="playground-version">
+    <label for={VERSION_FIELD}>Version</label>
+    <select id={VERSION_FIELD} name={VERSION_FIELD} form="playground-form">
       {versions.map((number) => (
         <option value={number} selected={number === version.number}>
           {number === model.latest_version?.number ? `${number} (latest)` : number}
         </option>
       ))}
     </select>
-    <button type="submit" form="play" name={SHOWN} value="other" formnovalidate class="quiet">
+    <button
+      type="submit"
+      form="playground-form"
+      name={SWITCH_BUTTON}
+      value="other"
+      formnovalidate
+      class="quiet"
+    >
       Switch
     </button>
   </div>
 );
 
-function InputForm({ play }: { play: Play }) {
+function InputForm({ play }: { play: PlaygroundState }) {
   const { model, version, form, problem, note } = play;
   const { fields, raw, asJson, issues } = form;
   const draft: Draft = { issues, ...(problem !== undefined && { problem }) };
   return (
-    <Form action={modelAddress(model, "/playground")} id="play">
+    <Form action={modelAddress(model, "/playground")} id="playground-form">
       <input type="hidden" name="version" value={String(version.number)} />
       {note && <p class="hint">{note}</p>}
       <Problem draft={draft} />
-      <p class="problem" role="alert" data-trouble hidden />
+      <p class="problem" role="alert" data-form-problem hidden />
       {fields.length > 0 && (
-        <fieldset class="play-fields" data-fields-panel disabled={asJson} hidden={asJson}>
-          <legend class="unseen">Fields</legend>
+        <fieldset class="playground-fields" data-fields-panel disabled={asJson} hidden={asJson}>
+          <legend class="visually-hidden">Fields</legend>
           {fields.map((field, n) => (
             <Control field={field} n={n} draft={draft} />
           ))}
         </fieldset>
       )}
-      <fieldset class="play-fields" data-raw-panel disabled={!asJson} hidden={!asJson}>
-        <legend class="unseen">JSON</legend>
+      <fieldset class="playground-fields" data-raw-panel disabled={!asJson} hidden={!asJson}>
+        <legend class="visually-hidden">JSON</legend>
         <div class="field">
-          <label for={RAW}>Input as JSON</label>
+          <label for={JSON_FIELD}>Input as JSON</label>
           <Area
             text={raw}
             rows={14}
-            attributes={{ ...described(RAW, undefined, draft), class: "code", spellcheck: "false" }}
+            attributes={{
+              ...controlAttributes(JSON_FIELD, undefined, draft),
+              class: "code",
+              spellcheck: "false",
+            }}
           />
-          {issues[RAW] !== undefined && (
-            <p class="issue" id={`${RAW}-issue`}>
-              {issues[RAW]}
+          {issues[JSON_FIELD] !== undefined && (
+            <p class="field-error" id={`${JSON_FIELD}-error`}>
+              {issues[JSON_FIELD]}
             </p>
           )}
         </div>
       </fieldset>
-      <p class="unseen" role="status" data-announce />
-      <div class="play-actions">
+      <p class="visually-hidden" role="status" data-announce />
+      <div class="playground-actions">
         <button type="submit" class="primary" aria-keyshortcuts="Control+Enter">
           Run{" "}
           <span hidden data-keys aria-hidden="true">
             Ctrl + Enter
           </span>
         </button>
-        <span class="play-ways">
+        <span class="playground-modes">
           {fields.length > 0 && (
-            <a href={addressIn(play, { asJson: !asJson })} data-as>
+            <a href={addressIn(play, { asJson: !asJson })} data-switch-mode>
               {asJson ? "Edit as form" : "Edit as JSON"}
             </a>
           )}

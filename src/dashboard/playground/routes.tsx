@@ -9,79 +9,106 @@ import { bodyOf } from "../../routes/context.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { textOf } from "../form.ts";
-import { carried, formWith, type PlayForm, playFields, sentForm } from "./input.ts";
-import { SHOW, SHOWN } from "./names.ts";
-import { refused } from "./refused.ts";
-import { placeOf, type Shown, show, showNone } from "./show.tsx";
+import { fieldText } from "../form.ts";
+import { SWITCH_BUTTON, VERSION_FIELD } from "./control-names.ts";
+import {
+  convertInput,
+  inputFields,
+  inputFor,
+  type PlaygroundInput,
+  readInputForm,
+} from "./input.ts";
+import { rejectionOf } from "./rejection.ts";
+import { findVersion, type RenderedState, renderNoVersion, renderPlayground } from "./render.tsx";
 import { uploadPages } from "./upload-routes.ts";
 
 const ADDRESS = "/models/:owner/:name/playground";
 
 /** What it cannot be is as if it had not been asked for: addresses are typed, too. */
-const asked = z.object({
+const playgroundQuery = z.object({
   version: integerText(1, 999_999_999).optional().catch(undefined),
-  run: z.string().optional(),
+  prediction: z.string().optional(),
   as: z.string().optional(),
   tab: z.enum(["output", "code"]).default("output").catch("output"),
 });
 
 /** What client code sends. */
-const order = z.object({
+const runRequest = z.object({
   version: z.int().positive().optional(),
   input: createPredictionOfVersion.shape.input,
 });
 
-export const playPages = pages()
+export const playgroundPages = pages()
   .route("/", uploadPages)
-  .get(ADDRESS, signedIn, async (c) => {
-    const { version: number, run: id, as, tab } = asked.parse(c.req.query());
+  .get(ADDRESS, requireUser, async (c) => {
+    const { version: number, prediction: id, as, tab } = playgroundQuery.parse(c.req.query());
     const { services, origin } = c.var;
-    const run =
+    const view =
       id === undefined ? undefined : await viewPrediction(services, viewerOf(c).caller, id, origin);
-    const { model, version } = await placeOf(c, number, run?.prediction.model.version_number);
-    if (run && run.model !== `${model.owner.username}/${model.name}`)
+    const { model, version } = await findVersion(c, number, view?.prediction.model.version_number);
+    if (view && view.model !== `${model.owner.username}/${model.name}`)
       throw notFound(`The prediction '${id}' of this model`);
-    if (!version) return showNone(c, model);
-    const given = inputIn(run);
-    const form = formWith(playFields(version), given, as === "json");
+    if (!version) return renderNoVersion(c, model);
+    const given = inputOfView(view);
+    const form = inputFor(inputFields(version), given, as === "json");
     const input = given ?? inputOf(form.fields).input;
-    return show(c, { model, version, form, input, run, tab, note: noteOn(run, version) });
+    return renderPlayground(c, {
+      model,
+      version,
+      form,
+      input,
+      view,
+      tab,
+      note: predictionNote(view, version),
+    });
   })
-  .post(ADDRESS, signedIn, async (c) => {
+  .post(ADDRESS, requireUser, async (c) => {
     if (c.req.header("content-type")?.startsWith("application/json")) {
-      const { version, input } = await bodyOf(c, order);
-      return c.json({ id: await begin(c, version, input) });
+      const { version, input } = await bodyOf(c, runRequest);
+      return c.json({ id: await startPrediction(c, version, input) });
     }
     const sent = await c.req.formData();
-    const { version: number } = asked.parse({ version: textOf(sent, "version") });
-    const { model, version } = await placeOf(c, number);
-    if (!version) return showNone(c, model);
-    const { form, input } = sentForm(playFields(version), sent);
-    if (sent.has(SHOWN)) return change(c, form, textOf(sent, SHOW));
-    const again: Shown = { model, version, form, input, tab: "output" };
-    if (Object.keys(form.issues).length > 0) return show(c, again, 422);
+    const { version: number } = playgroundQuery.parse({ version: fieldText(sent, "version") });
+    const { model, version } = await findVersion(c, number);
+    if (!version) return renderNoVersion(c, model);
+    const { form, input } = readInputForm(inputFields(version), sent);
+    if (sent.has(SWITCH_BUTTON)) return switchVersion(c, form, fieldText(sent, VERSION_FIELD));
+    const again: RenderedState = { model, version, form, input, tab: "output" };
+    if (Object.keys(form.issues).length > 0) return renderPlayground(c, again, 422);
     try {
-      const id = await begin(c, version.number, input);
-      return c.redirect(`${c.req.path}?run=${id}`, 303);
+      const id = await startPrediction(c, version.number, input);
+      return c.redirect(`${c.req.path}?prediction=${id}`, 303);
     } catch (error) {
-      const { status, ...draft } = refused(error, form);
-      return show(c, { ...again, ...draft }, status);
+      const { status, ...draft } = rejectionOf(error, form);
+      return renderPlayground(c, { ...again, ...draft }, status);
     }
   });
 
 /** The same form for another version. */
-async function change(c: PageContext, from: PlayForm, number: string) {
-  const { model, version } = await placeOf(c, asked.parse({ version: number }).version);
-  if (!version) return showNone(c, model);
-  const form = carried(from, playFields(version));
-  return show(c, { model, version, form, input: inputOf(form.fields).input, tab: "output" });
+async function switchVersion(c: PageContext, from: PlaygroundInput, number: string) {
+  const { model, version } = await findVersion(
+    c,
+    playgroundQuery.parse({ version: number }).version,
+  );
+  if (!version) return renderNoVersion(c, model);
+  const form = convertInput(from, inputFields(version));
+  return renderPlayground(c, {
+    model,
+    version,
+    form,
+    input: inputOf(form.fields).input,
+    tab: "output",
+  });
 }
 
 /** Counts as creating by the API does. @returns the prediction's id */
-async function begin(c: PageContext, version: number | undefined, input: Input): Promise<string> {
+async function startPrediction(
+  c: PageContext,
+  version: number | undefined,
+  input: Input,
+): Promise<string> {
   const { services, origin } = c.var;
   const { user, caller } = viewerOf(c);
   await limitRate(c, "predictions", user.id);
@@ -98,17 +125,17 @@ async function begin(c: PageContext, version: number | undefined, input: Input):
 }
 
 /** An input that is gone, or too large for a page, is none. */
-const inputIn = (run: PredictionView | undefined): Input | undefined =>
-  typeof run?.input === "object" && run.input !== null && !Array.isArray(run.input)
-    ? run.input
+const inputOfView = (view: PredictionView | undefined): Input | undefined =>
+  typeof view?.input === "object" && view.input !== null && !Array.isArray(view.input)
+    ? view.input
     : undefined;
 
-function noteOn(run: PredictionView | undefined, version: VersionRow): string | undefined {
-  if (!run) return undefined;
-  if (run.dataRemoved)
+function predictionNote(view: PredictionView | undefined, version: VersionRow): string | undefined {
+  if (!view) return undefined;
+  if (view.dataRemoved)
     return "The input of this prediction was removed. The form shows the defaults.";
-  if (run.input === undefined) return "The input of this prediction is too large to show here.";
-  const { version_number: number } = run.prediction.model;
+  if (view.input === undefined) return "The input of this prediction is too large to show here.";
+  const { version_number: number } = view.prediction.model;
   return number === version.number
     ? undefined
     : `This prediction ran version ${number}. The form is for version ${version.number}.`;

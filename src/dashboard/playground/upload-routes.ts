@@ -8,12 +8,12 @@ import { completeUpload } from "../../services/files/complete-upload.ts";
 import { presentUpload } from "../../services/files/present-upload.ts";
 import { createUpload, deleteUpload, getUpload } from "../../services/files/uploads.ts";
 import type { UploadRow } from "../../storage/files/uploads.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 
 export const uploadPages = pages()
-  .use("/uploads/*", signedIn)
-  .post("/uploads", signedIn, async (c) => {
+  .use("/uploads/*", requireUser)
+  .post("/uploads", requireUser, async (c) => {
     const { caller } = viewerOf(c);
     return show(c, await createUpload(c.var.services, caller, await bodyOf(c, createBody)));
   })

@@ -17,7 +17,7 @@ export function sizeText(branch: Branch): string {
 const PAGE = 100;
 
 /** The first of them, and those that have to be asked for. */
-export const paged = (entries: Entry[]): { first: Entry[]; rest: Entry[] } => ({
+export const paginated = (entries: Entry[]): { first: Entry[]; rest: Entry[] } => ({
   first: entries.slice(0, PAGE),
   rest: entries.slice(PAGE),
 });

@@ -3,9 +3,9 @@ import type { Child } from "hono/jsx";
 import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
-import { type Branch, isBranch, paged, sizeText } from "./branch.ts";
-import { Link } from "./linked.tsx";
-import { isLinked, outputKind } from "./output-kind.ts";
+import { type Branch, isBranch, paginated, sizeText } from "./branch.ts";
+import { isUrlKind, outputOf } from "./output-kind.ts";
+import { UrlOutput } from "./url-output.tsx";
 
 interface Place {
   /** Of the page. */
@@ -26,16 +26,16 @@ export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
   );
 
 function Entries({ value, host, all }: Place & { value: Branch }) {
-  const { first, rest } = paged(Object.entries(value));
+  const { first, rest } = paginated(Object.entries(value));
   return (
     <ul>
       {first.map(([key, one]) => (
         <li>
           {isBranch(one) ? (
-            <Folded value={one} all={all}>
+            <CollapsedNode value={one} all={all}>
               <Key name={key} />
               {sizeText(one)}
-            </Folded>
+            </CollapsedNode>
           ) : (
             <>
               <Key name={key} />
@@ -46,13 +46,13 @@ function Entries({ value, host, all }: Place & { value: Branch }) {
       ))}
       {rest.length > 0 && (
         <li>
-          <Folded
+          <CollapsedNode
             value={Array.isArray(value) ? value.slice(first.length) : Object.fromEntries(rest)}
             from={first.length}
             all={all}
           >
             {`${rest.length} more`}
-          </Folded>
+          </CollapsedNode>
         </li>
       )}
     </ul>
@@ -61,15 +61,15 @@ function Entries({ value, host, all }: Place & { value: Branch }) {
 
 /** A text may be the address of a file. */
 function Leaf({ value, host }: { value: Json; host: string }) {
-  const found = outputKind(value, host);
-  if (isLinked(found)) return <Link found={found} />;
+  const output = outputOf(value, host);
+  if (isUrlKind(output)) return <UrlOutput output={output} />;
   return <span class={value === null ? "null" : typeof value}>{JSON.stringify(value)}</span>;
 }
 
 const Key = ({ name }: { name: string }) => <span class="key">{`${name}: `}</span>;
 
 /** @param from the place of the first item, of a list whose first ones are elsewhere */
-function Folded({
+function CollapsedNode({
   value,
   from = 0,
   all,
@@ -80,7 +80,7 @@ function Folded({
   all: string;
   children: Child;
 }) {
-  const text = foldedText(value);
+  const text = collapsedText(value);
   return (
     <details>
       <summary>{children}</summary>
@@ -99,7 +99,7 @@ function Folded({
 }
 
 /** undefined for what is too large. */
-function foldedText(value: Branch): string | undefined {
+function collapsedText(value: Branch): string | undefined {
   return [readableJson(value), JSON.stringify(value)].find(
     ({ length }) => length <= MAX_FOLDED_CHARS,
   );

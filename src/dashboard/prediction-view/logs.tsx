@@ -1,12 +1,16 @@
 /** What the container and the model have printed: the end of it. */
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
-import { hiddenText } from "./hidden.ts";
+import { logNote } from "./log-note.ts";
 
-export const Logs = ({ run: { logs, live, dataRemoved, prediction } }: { run: PredictionView }) => (
-  <details class="run-logs" open={live || prediction.status === "failed"}>
+export const Logs = ({
+  view: { logs, live, dataRemoved, prediction },
+}: {
+  view: PredictionView;
+}) => (
+  <details class="prediction-logs" open={live || prediction.status === "failed"}>
     <summary>Logs</summary>
     <p class="hint" data-logs-hidden hidden={logs.hidden === 0 && !logs.torn}>
-      {hiddenText(logs.hidden, logs.torn)}
+      {logNote(logs.hidden, logs.torn)}
     </p>
     <pre
       tabindex={0}
@@ -17,6 +21,6 @@ export const Logs = ({ run: { logs, live, dataRemoved, prediction } }: { run: Pr
       {/* The parser drops one line break at the beginning. */}
       {`\n${logs.text}`}
     </pre>
-    {!dataRemoved && <p class="hint no-logs">No logs.</p>}
+    {!dataRemoved && <p class="hint empty-note">No logs.</p>}
   </details>
 );

@@ -1,7 +1,7 @@
 /** What a model has put out, and what it was given: each as what it is. */
 import { JsonTree } from "./json.tsx";
-import { Link } from "./linked.tsx";
-import { isLinked, type OutputKind, outputKind } from "./output-kind.ts";
+import { isUrlKind, type Output, outputOf } from "./output-kind.ts";
+import { UrlOutput } from "./url-output.tsx";
 
 interface Place {
   /** Of the page: nothing is loaded from another. */
@@ -11,25 +11,25 @@ interface Place {
 }
 
 /** As client/parts/output-view.ts makes it of what comes later. */
-export function Value({ found, host, all }: Place & { found: OutputKind }) {
-  if (isLinked(found)) return <Link found={found} />;
-  switch (found.as) {
+export function OutputValue({ output, host, all }: Place & { output: Output }) {
+  if (isUrlKind(output)) return <UrlOutput output={output} />;
+  switch (output.kind) {
     case "text":
-      return <div class="out text">{found.text}</div>;
+      return <div class="output-item text">{output.text}</div>;
     case "list":
       return (
-        <ul class="out list">
-          {found.items.map((item) => (
+        <ul class="output-item list">
+          {output.items.map((item) => (
             <li>
-              <Value found={outputKind(item, host)} host={host} all={all} />
+              <OutputValue output={outputOf(item, host)} host={host} all={all} />
             </li>
           ))}
         </ul>
       );
     case "json":
       return (
-        <div class="out">
-          <JsonTree value={found.value} host={host} all={all} />
+        <div class="output-item">
+          <JsonTree value={output.value} host={host} all={all} />
         </div>
       );
   }

@@ -26,42 +26,44 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
         <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
           <span class="step">{nameOf(step, status)}</span>
           <span class="took">
-            <Took step={step} />
+            <StepTime step={step} />
           </span>
           <Phases step={step} />
         </li>
       ))}
     </ol>
     <Bar steps={steps} />
-    <Waiting steps={steps} />
-    {steps.map(({ attempt }, n) => attempt && <Gone attempt={attempt} next={steps[n + 1]} />)}
+    <WaitingNote steps={steps} />
+    {steps.map(
+      ({ attempt }, n) => attempt && <EndedAttempt attempt={attempt} next={steps[n + 1]} />,
+    )}
   </>
 );
 
 /** After so long it is said what is waited for: most runs begin before anybody has read it. */
-const PATIENCE_MS = 20_000;
+const WAITING_NOTE_MS = 20_000;
 
-function Waiting({ steps }: { steps: Step[] }) {
+function WaitingNote({ steps }: { steps: Step[] }) {
   const queued = steps.find(({ what, state }) => what === "queued" && state === "current");
   if (!queued) return null;
-  const isLate = Date.now() - (queued.at ?? 0) > PATIENCE_MS;
+  const isLate = Date.now() - (queued.at ?? 0) > WAITING_NOTE_MS;
   return (
-    <p class={isLate ? "hint" : "hint in-20-s"}>
+    <p class={isLate ? "hint" : "hint shown-after-20-s"}>
       Waiting for a runner. All runners for this hardware are busy, or there are none. The
       prediction starts as soon as one is free.
     </p>
   );
 }
 
-const Gone = ({
+const EndedAttempt = ({
   attempt: { number, why },
   next,
 }: {
-  attempt: GoneStep;
+  attempt: AttemptEnd;
   next: Step | undefined;
 }) => (
   <p class="hint">
-    {`The runner of attempt ${number} ${WHY[why]}`}
+    {`The runner of attempt ${number} ${END_TEXT[why]}`}
     {next?.state === "current" ? `. Attempt ${number + 1} is waiting for another.` : "."}
   </p>
 );
@@ -71,7 +73,7 @@ function nameOf({ what, attempt }: Step, status: TaskStatus): string {
   return (what === "done" && ENDS[status]) || NAMES[what];
 }
 
-function Took({ step: { what, state, at, seconds } }: { step: Step }) {
+function StepTime({ step: { what, state, at, seconds } }: { step: Step }) {
   if (what === "created") return at === null ? <>–</> : <Time at={at} />;
   if (state === "ahead") return <>–</>;
   if (state === "current") return <span data-since={at}>…</span>;
@@ -89,9 +91,9 @@ const Phases = ({ step: { phases = [] } }: { step: Step }) =>
     </small>
   );
 
-type GoneStep = NonNullable<Step["attempt"]>;
+type AttemptEnd = NonNullable<Step["attempt"]>;
 
-const WHY: Record<GoneStep["why"], string> = {
+const END_TEXT: Record<AttemptEnd["why"], string> = {
   lost: "was lost",
   returned: "returned the prediction",
 };
@@ -111,7 +113,7 @@ function Bar({ steps }: { steps: Step[] }) {
       return { what, x: x - width, width };
     });
   return (
-    <svg class="run-bar" viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true">
+    <svg class="prediction-bar" viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true">
       {parts.map(({ what, x, width }) => (
         <rect class={what} x={x.toFixed(1)} y="0" width={width.toFixed(1)} height="6" />
       ))}

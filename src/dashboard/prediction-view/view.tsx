@@ -1,5 +1,5 @@
 /**
- * A run: how it stands, its steps, what it has put out and what was printed. All of it is there
+ * A view: how it stands, its steps, what it has put out and what was printed. All of it is there
  * without client code; client/parts/run-view.ts goes on from there. What has a `data-part` it takes
  * anew from the server, at each step; what has not it continues itself, event by event.
  */
@@ -10,56 +10,56 @@ import { Status } from "../ui/parts.tsx";
 import { duration } from "./duration.ts";
 import { JsonTree } from "./json.tsx";
 import { Logs } from "./logs.tsx";
-import { Value } from "./output.tsx";
-import { shownPieces } from "./output-kind.ts";
+import { OutputValue } from "./output.tsx";
+import { outputsOf } from "./output-kind.ts";
 import { setupText } from "./setup-text.ts";
 import { Timeline } from "./timeline.tsx";
 
 /** @param host of the page */
-export function PredictionPanel({ run, host }: { run: PredictionView; host: string }) {
-  const { prediction, output, display, live, last, omitted } = run;
+export function PredictionPanel({ view, host }: { view: PredictionView; host: string }) {
+  const { prediction, output, display, live, last, omitted } = view;
   const all = `/predictions/${prediction.id}/json`;
-  const pieces = shownPieces(output, { display, host, whole: !live && omitted === 0 });
+  const pieces = outputsOf(output, { display, host, whole: !live && omitted === 0 });
   return (
     <div
-      class="run"
-      data-run={prediction.id}
+      class="prediction-view"
+      data-prediction={prediction.id}
       data-last={last}
       data-live={live ? "true" : undefined}
       data-now={Date.now()}
       data-display={display}
-      data-chars={run.chars}
+      data-chars={view.chars}
       data-full={omitted > 0 ? "true" : undefined}
     >
-      <div class="run-head" data-part="head">
-        <Head run={run} />
+      <div class="prediction-head" data-part="head">
+        <Head view={view} />
       </div>
-      <p class="unseen" role="status" data-announce />
+      <p class="visually-hidden" role="status" data-announce />
       <p class="problem" data-problem hidden />
       <div data-part="steps">
-        <Timeline steps={run.steps} status={prediction.status} />
+        <Timeline steps={view.steps} status={prediction.status} />
       </div>
-      <Setup setup={run.setup} />
+      <Setup setup={view.setup} />
       <div data-part="trouble">
-        {prediction.error && <Trouble error={prediction.error} host={host} all={all} />}
+        {prediction.error && <ErrorMessage error={prediction.error} host={host} all={all} />}
       </div>
-      <section class="run-output">
+      <section class="prediction-output">
         <h2>Output</h2>
         <div data-output>
-          {pieces.map((found) => (
-            <Value found={found} host={host} all={all} />
+          {pieces.map((output) => (
+            <OutputValue output={output} host={host} all={all} />
           ))}
-          {run.beginning !== undefined && <div class="out text">{run.beginning}</div>}
+          {view.beginning !== undefined && <div class="output-item text">{view.beginning}</div>}
         </div>
         <div data-part="note">
-          <OutputNote run={run} isEmpty={pieces.length + omitted === 0} />
+          <OutputNote view={view} isEmpty={pieces.length + omitted === 0} />
         </div>
         <p class="hint" data-more hidden={omitted === 0}>
           {"The output is too large to show in full. "}
           <a href={all}>View full JSON</a>
         </p>
       </section>
-      <Logs run={run} />
+      <Logs view={view} />
       <div data-part="metrics">
         <Metrics metrics={prediction.metrics} />
       </div>
@@ -67,13 +67,13 @@ export function PredictionPanel({ run, host }: { run: PredictionView; host: stri
   );
 }
 
-function Head({ run: { prediction, live, canceling, dataRemoved } }: { run: PredictionView }) {
+function Head({ view: { prediction, live, canceling, dataRemoved } }: { view: PredictionView }) {
   const address = `/predictions/${prediction.id}`;
   return (
     <>
       <Status status={prediction.status} />
       {canceling && <span class="hint">canceling</span>}
-      <span class="run-actions">
+      <span class="prediction-actions">
         {live && !canceling && (
           <Form action={`${address}/cancel`}>
             <button type="submit" class="quiet" data-cancel>
@@ -95,7 +95,7 @@ function Head({ run: { prediction, live, canceling, dataRemoved } }: { run: Pred
 }
 
 const Setup = ({ setup }: { setup: PredictionView["setup"] }) => (
-  <div class="run-setup" data-setup hidden={setup === null}>
+  <div class="prediction-setup" data-setup hidden={setup === null}>
     <p data-setup-text>{setup && setupText(setup)}</p>
     <progress max="1" value={setup?.progress} aria-label="Setup" />
   </div>
@@ -106,7 +106,7 @@ const SOURCES: Record<PredictionError["source"], string> = {
   internal: "The service failed",
 };
 
-const Trouble = ({
+const ErrorMessage = ({
   error: { source, message, detail },
   ...place
 }: {
@@ -121,8 +121,8 @@ const Trouble = ({
   </div>
 );
 
-function OutputNote({ run, isEmpty }: { run: PredictionView; isEmpty: boolean }) {
-  const { prediction, live, dataRemoved } = run;
+function OutputNote({ view, isEmpty }: { view: PredictionView; isEmpty: boolean }) {
+  const { prediction, live, dataRemoved } = view;
   if (dataRemoved) return <p class="hint">The input, output and logs were removed.</p>;
   if (!isEmpty) return null;
   if (live) return <p class="hint">No output yet.</p>;

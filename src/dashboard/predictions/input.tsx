@@ -1,10 +1,10 @@
 /** What a prediction was given, field by field. */
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
-import { Value } from "../prediction-view/output.tsx";
-import { outputKind } from "../prediction-view/output-kind.ts";
+import { OutputValue } from "../prediction-view/output.tsx";
+import { outputOf } from "../prediction-view/output-kind.ts";
 
-export function Input({ run, host }: { run: PredictionView; host: string }) {
-  const { shownInput: input, dataRemoved, prediction } = run;
+export function Input({ view, host }: { view: PredictionView; host: string }) {
+  const { shownInput: input, dataRemoved, prediction } = view;
   const all = `/predictions/${prediction.id}/json`;
   if (dataRemoved) return <p class="hint">The input was removed.</p>;
   if (input === undefined)
@@ -22,7 +22,7 @@ export function Input({ run, host }: { run: PredictionView; host: string }) {
         <>
           <dt>{name}</dt>
           <dd>
-            <Value found={outputKind(value, host)} host={host} all={all} />
+            <OutputValue output={outputOf(value, host)} host={host} all={all} />
           </dd>
         </>
       ))}

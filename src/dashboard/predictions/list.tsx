@@ -6,7 +6,7 @@ import type { ListedPrediction } from "../../services/predictions/prediction-vie
 import { duration } from "../prediction-view/duration.ts";
 import { Empty, Pager, Status, Time } from "../ui/parts.tsx";
 
-export interface Asked {
+export interface ListQuery {
   query: PredictionQuery;
   /** As it was typed. */
   model: string;
@@ -18,7 +18,7 @@ export const PredictionsPage = ({
   asked,
   page,
 }: {
-  asked: Asked;
+  asked: ListQuery;
   /** Absent when it is not known what is asked for. */
   page: Page<ListedPrediction> | undefined;
 }) => (
@@ -33,10 +33,10 @@ export const PredictionsPage = ({
   </>
 );
 
-const Filters = ({ asked: { query, model, issue } }: { asked: Asked }) => (
+const Filters = ({ asked: { query, model, issue } }: { asked: ListQuery }) => (
   <form method="get" action="/predictions" class="prediction-filters">
     <fieldset>
-      <legend class="unseen">Status</legend>
+      <legend class="visually-hidden">Status</legend>
       {taskStatus.options.map((status) => (
         <label class="choice">
           <input
@@ -58,14 +58,14 @@ const Filters = ({ asked: { query, model, issue } }: { asked: Asked }) => (
       maxlength={127}
       autocapitalize="none"
       spellcheck={false}
-      {...(issue && { "aria-invalid": "true", "aria-describedby": "model-issue" })}
+      {...(issue && { "aria-invalid": "true", "aria-describedby": "model-error" })}
     />
     <button type="submit" class="quiet">
       Filter
     </button>
     {isFiltered(query, model) && <a href="/predictions">Show all</a>}
     {issue && (
-      <p class="issue" id="model-issue">
+      <p class="field-error" id="model-error">
         {issue}
       </p>
     )}
@@ -75,8 +75,14 @@ const Filters = ({ asked: { query, model, issue } }: { asked: Asked }) => (
 const isFiltered = ({ statuses }: PredictionQuery, model: string) =>
   statuses.length > 0 || model !== "";
 
-function List({ asked: { query, model }, page }: { asked: Asked; page: Page<ListedPrediction> }) {
-  if (page.items.length === 0) return <Nothing filtered={isFiltered(query, model)} />;
+function List({
+  asked: { query, model },
+  page,
+}: {
+  asked: ListQuery;
+  page: Page<ListedPrediction>;
+}) {
+  if (page.items.length === 0) return <NoPredictions filtered={isFiltered(query, model)} />;
   const live = page.items.some(({ prediction }) => !isTerminal(prediction.status));
   return (
     <>
@@ -97,7 +103,7 @@ function List({ asked: { query, model }, page }: { asked: Asked; page: Page<List
         </thead>
         <tbody>
           {page.items.map((one) => (
-            <Row run={one} />
+            <Row item={one} />
           ))}
         </tbody>
       </table>
@@ -106,7 +112,7 @@ function List({ asked: { query, model }, page }: { asked: Asked; page: Page<List
   );
 }
 
-function Row({ run: { prediction, model } }: { run: ListedPrediction }) {
+function Row({ item: { prediction, model } }: { item: ListedPrediction }) {
   const { id, status, created_at, setup_time, execution_time, error } = prediction;
   const { owner, name, version_number } = prediction.model;
   return (
@@ -118,7 +124,7 @@ function Row({ run: { prediction, model } }: { run: ListedPrediction }) {
       </th>
       <td data-label="Status">
         <Status status={status} />
-        {error && <small class="why">{excerpt(error.message)}</small>}
+        {error && <small class="error-excerpt">{excerpt(error.message)}</small>}
       </td>
       <td data-label="Model">
         {model ? <a href={`/models/${model}`}>{model}</a> : `${owner}/${name}`}{" "}
@@ -145,7 +151,7 @@ const excerpt = (text: string) => (text.length > EXCERPT ? `${text.slice(0, EXCE
 
 const secondsText = (text: string | null) => (text === null ? "–" : duration(Number(text)));
 
-const Nothing = ({ filtered }: { filtered: boolean }) =>
+const NoPredictions = ({ filtered }: { filtered: boolean }) =>
   filtered ? (
     <Empty title="No predictions match these filters">
       <p>

@@ -1,4 +1,4 @@
-/** The page of one prediction: the run, what it was given, who was told, what to do with it. */
+/** The page of one prediction: the view, what it was given, who was told, what to do with it. */
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";
@@ -8,32 +8,32 @@ import { Input } from "./input.tsx";
 import { Webhooks } from "./webhooks.tsx";
 
 export function PredictionPage({
-  run,
+  view,
   webhooks,
   host,
 }: {
-  run: PredictionView;
+  view: PredictionView;
   webhooks: WebhookEvent[];
   host: string;
 }) {
-  const { id, model, created_at } = run.prediction;
+  const { id, model, created_at } = view.prediction;
   const version = `Version ${model.version_number}`;
   return (
     <>
-      <p class="way">
+      <p class="breadcrumb">
         <a href="/predictions">Predictions</a>
       </p>
       <h1>
         {"Prediction of "}
-        {run.model ? (
-          <a href={`/models/${run.model}`}>{run.model}</a>
+        {view.model ? (
+          <a href={`/models/${view.model}`}>{view.model}</a>
         ) : (
           `${model.owner}/${model.name}`
         )}
       </h1>
       <p class="hint">
-        {run.model ? (
-          <a href={`/models/${run.model}/versions/${model.version_number}`}>{version}</a>
+        {view.model ? (
+          <a href={`/models/${view.model}/versions/${model.version_number}`}>{version}</a>
         ) : (
           version
         )}
@@ -41,21 +41,21 @@ export function PredictionPage({
         <Time at={created_at} />
       </p>
       <div class="prediction">
-        <PredictionPanel run={run} host={host} />
+        <PredictionPanel view={view} host={host} />
         <aside>
           <h2>Input</h2>
-          <Input run={run} host={host} />
-          {run.model && !run.dataRemoved && (
+          <Input view={view} host={host} />
+          {view.model && !view.dataRemoved && (
             <p>
-              <a href={`/models/${run.model}/playground?run=${id}`}>Open in playground</a>
+              <a href={`/models/${view.model}/playground?prediction=${id}`}>Open in playground</a>
             </p>
           )}
           <h2>ID and URL</h2>
           <Copy text={id} />
-          <Copy text={run.prediction.url} />
-          <div data-after>
+          <Copy text={view.prediction.url} />
+          <div data-after-end>
             <Webhooks predictionId={id} events={webhooks} />
-            {!run.live && !run.dataRemoved && <Remove id={id} />}
+            {!view.live && !view.dataRemoved && <RemoveData id={id} />}
           </div>
         </aside>
       </div>
@@ -63,7 +63,7 @@ export function PredictionPage({
   );
 }
 
-const Remove = ({ id }: { id: string }) => (
+const RemoveData = ({ id }: { id: string }) => (
   <>
     <h2>Remove data</h2>
     <p class="hint">

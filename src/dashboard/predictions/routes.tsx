@@ -18,13 +18,13 @@ import {
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
 import { listWebhooks, redeliver } from "../../services/webhooks/deliveries.ts";
-import { endWithSession, signedIn, viewerOf } from "../access.ts";
+import { endWithSession, requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { formOf, textOf } from "../form.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { fieldText, readForm } from "../form.ts";
 import { fragment } from "../prediction-view/fragment.tsx";
 import { PredictionPanel } from "../prediction-view/view.tsx";
-import { type Asked, PredictionsPage } from "./list.tsx";
+import { type ListQuery, PredictionsPage } from "./list.tsx";
 import { PredictionPage } from "./page.tsx";
 
 const ONE = "/predictions/:prediction_id";
@@ -33,15 +33,15 @@ const ONE = "/predictions/:prediction_id";
 const STREAM_SECONDS = 300;
 
 export const predictionPages = pages()
-  .get("/predictions", signedIn, async (c) => {
-    const asked = askedIn(c);
+  .get("/predictions", requireUser, async (c) => {
+    const asked = readListQuery(c);
     const page = asked.issue
       ? undefined
       : await viewPredictions(c.var.services, viewerOf(c).caller, asked.query, {
           cursor: asked.query.cursor,
           size: asked.query.page_size,
           url: c.req.url,
-        }).catch(unknownPage);
+        }).catch(throwBadPage);
     // There is one first page only: the one where new ones appear.
     if (asked.query.cursor !== undefined && page?.previous_cursor === null)
       return c.redirect(firstPage(c.req.url), 303);
@@ -50,31 +50,31 @@ export const predictionPages = pages()
       scripts: ["predictions"],
     });
   })
-  .get(ONE, signedIn, async (c) => {
+  .get(ONE, requireUser, async (c) => {
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
     const { prediction_id: id } = c.req.param();
-    const [run, { items }] = await Promise.all([
+    const [view, { items }] = await Promise.all([
       viewPrediction(services, caller, id, origin),
       listWebhooks(services, caller, id),
     ]);
-    const { owner, name } = run.prediction.model;
-    return c.render(<PredictionPage run={run} webhooks={items} host={new URL(origin).host} />, {
-      title: `Prediction of ${run.model ?? `${owner}/${name}`}`,
+    const { owner, name } = view.prediction.model;
+    return c.render(<PredictionPage view={view} webhooks={items} host={new URL(origin).host} />, {
+      title: `Prediction of ${view.model ?? `${owner}/${name}`}`,
       scripts: ["prediction"],
     });
   })
-  .get(`${ONE}/view`, signedIn, async (c) => {
+  .get(`${ONE}/view`, requireUser, async (c) => {
     const { services, origin } = c.var;
-    const run = await viewPrediction(
+    const view = await viewPrediction(
       services,
       viewerOf(c).caller,
       c.req.param("prediction_id"),
       origin,
     );
-    return fragment(c, <PredictionPanel run={run} host={new URL(origin).host} />);
+    return fragment(c, <PredictionPanel view={view} host={new URL(origin).host} />);
   })
-  .get(`${ONE}/events`, signedIn, async (c) => {
+  .get(`${ONE}/events`, requireUser, async (c) => {
     const after = afterOf(c.req.header("last-event-id"), c.req.query("after_id"));
     const { services } = c.var;
     const { caller } = viewerOf(c);
@@ -87,52 +87,52 @@ export const predictionPages = pages()
     if (events) endWithSession(c, events);
     return eventStream(events, undefined);
   })
-  .get(`${ONE}/json`, signedIn, async (c) => {
+  .get(`${ONE}/json`, requireUser, async (c) => {
     const { services, origin } = c.var;
     const { caller } = viewerOf(c);
     const { text } = await getPrediction(services, caller, c.req.param("prediction_id"), origin);
     return c.body(text, 200, { "content-type": "application/json" });
   })
-  .post(`${ONE}/cancel`, signedIn, async (c) => {
+  .post(`${ONE}/cancel`, requireUser, async (c) => {
     const { prediction_id: id } = c.req.param();
     await cancelPrediction(c.var.services, viewerOf(c).caller, id);
-    return next(c, "Canceling the prediction.", id);
+    return redirectToPrediction(c, "Canceling the prediction.", id);
   })
-  .post(`${ONE}/retry`, signedIn, async (c) => {
+  .post(`${ONE}/retry`, requireUser, async (c) => {
     const { caller } = viewerOf(c);
     await limitRate(c, "predictions", caller.user_id);
     const { services, origin } = c.var;
     const id = await retryPrediction(services, caller, c.req.param("prediction_id"), origin).catch(
-      refused,
+      throwConflict,
     );
-    return next(c, "Started a new prediction with the same input.", id);
+    return redirectToPrediction(c, "Started a new prediction with the same input.", id);
   })
-  .post(`${ONE}/delete`, signedIn, async (c) => {
+  .post(`${ONE}/delete`, requireUser, async (c) => {
     const { prediction_id: id } = c.req.param();
     await removePrediction(c.var.services, viewerOf(c).caller, id);
-    return next(c, "Input, output, logs and files removed.", id);
+    return redirectToPrediction(c, "Input, output, logs and files removed.", id);
   })
-  .post(`${ONE}/webhooks/:event_id/redeliver`, signedIn, async (c) => {
+  .post(`${ONE}/webhooks/:event_id/redeliver`, requireUser, async (c) => {
     const { caller } = viewerOf(c);
     await limitRate(c, "predictions", caller.user_id);
     const { prediction_id: id, event_id } = c.req.param();
-    const receiver = textOf(await formOf(c), "receiver");
+    const receiver = fieldText(await readForm(c), "receiver");
     const endpointId = receiver === OWN_WEBHOOK ? null : receiver || undefined;
     await redeliver(c.var.services, caller, id, event_id, endpointId);
-    return next(c, "Redelivering the event.", id);
+    return redirectToPrediction(c, "Redelivering the event.", id);
   });
 
 /** To the page of a prediction; client code is told its id. */
-const next = (c: PageContext, message: string, id: string) =>
+const redirectToPrediction = (c: PageContext, message: string, id: string) =>
   c.req.header("accept")?.includes("text/html")
-    ? done(c, message, `/predictions/${id}`)
+    ? redirectWithFlash(c, message, `/predictions/${id}`)
     : c.json({ id });
 
 /** Links to pages may have more in them, from wherever they were. */
 const pageQuery = predictionQuery.strip();
 
 /** What the address of a list asks for: a form leaves what is not filled in empty. */
-function askedIn(c: PageContext): Asked {
+function readListQuery(c: PageContext): ListQuery {
   const { model, ...rest } = c.req.query();
   const query = { ...rest, statuses: c.req.queries("statuses"), ...(model && { model }) };
   const result = pageQuery.safeParse(query);
@@ -154,12 +154,12 @@ function firstPage(address: string): string {
 const badPage = () =>
   new ProblemError("bad_request", "This page of the list does not exist. Start at /predictions.");
 
-function unknownPage(error: unknown): never {
+function throwBadPage(error: unknown): never {
   throw error instanceof ValidationFailure ? badPage() : error;
 }
 
 /** An input that was fine once, and names a file that is gone. */
-function refused(error: unknown): never {
+function throwConflict(error: unknown): never {
   if (!(error instanceof ValidationFailure)) throw error;
   throw new ProblemError(
     "conflict",

@@ -14,7 +14,7 @@ export const Webhooks = ({
   events.length === 0 ? null : (
     <>
       <h2>Webhooks</h2>
-      <ol class="ledger">
+      <ol class="deliveries">
         {events.map((event) => (
           <li>
             <p>
@@ -35,7 +35,7 @@ export const Webhooks = ({
 const Delivery = ({ delivery, again }: { delivery: WebhookDelivery; again: string }) => {
   const { endpoint_id, url, state, next_attempt_at, attempts } = delivery;
   return (
-    <div class="delivery" data-waits={state === "pending" ? "true" : undefined}>
+    <div class="delivery" data-pending={state === "pending" ? "true" : undefined}>
       <p>
         {url ?? "Deleted endpoint"} <span class={`status ${BADGES[state]}`}>{state}</span>
       </p>

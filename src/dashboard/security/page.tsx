@@ -90,7 +90,7 @@ const Passkeys = ({ passkeys }: { passkeys: Ways["passkeys"] }) => (
     <button type="button" class="quiet" data-add-passkey hidden>
       Add passkey
     </button>
-    <p class="issue" id="passkey-issue" role="alert" hidden />
+    <p class="field-error" id="passkey-error" role="alert" hidden />
     <noscript>
       <p class="hint">Passkeys need JavaScript.</p>
     </noscript>

@@ -10,52 +10,52 @@ import {
   removePasskey,
   waysIn,
 } from "../../services/sign-in/security.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { giveCookies } from "../cookies.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, fieldsOf, formOf, submit } from "../form.ts";
+import { addCookies } from "../cookies.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, handleForm, pickFields, readForm } from "../form.ts";
 import { limitAttempts } from "../sign-in/attempts.ts";
 import { SecurityPage } from "./page.tsx";
 
 const ADDRESS = "/account/security";
 
 export const securityPages = pages()
-  .get(ADDRESS, signedIn, (c) => show(c, blank))
-  .post(`${ADDRESS}/password`, signedIn, async (c) => {
+  .get(ADDRESS, requireUser, (c) => show(c, emptyDraft))
+  .post(`${ADDRESS}/password`, requireUser, async (c) => {
     const whence = { origin: c.var.origin, headers: c.req.raw.headers };
     const {
       done: cookies,
       draft,
       status,
-    } = await submit(c, async (form) => {
+    } = await handleForm(c, async (form) => {
       await limitAttempts(c, viewerOf(c).session_id);
-      const request = checked(changePasswordForm, fieldsOf(form, "current", "password"), "body");
+      const request = checked(changePasswordForm, pickFields(form, "current", "password"), "body");
       return changePassword(c.var.services, viewerOf(c).user.id, whence, request);
     });
     if (draft) {
       c.status(status);
       return show(c, draft);
     }
-    giveCookies(c, cookies);
-    return done(c, "Password changed. Other sessions were signed out.", ADDRESS);
+    addCookies(c, cookies);
+    return redirectWithFlash(c, "Password changed. Other sessions were signed out.", ADDRESS);
   })
-  .post(`${ADDRESS}/passkeys/:id/remove`, signedIn, async (c) => {
+  .post(`${ADDRESS}/passkeys/:id/remove`, requireUser, async (c) => {
     await removePasskey(c.var.services, viewerOf(c).user.id, c.req.param("id"));
-    return done(c, "Passkey removed.", ADDRESS);
+    return redirectWithFlash(c, "Passkey removed.", ADDRESS);
   })
-  .post(`${ADDRESS}/sessions/:id/end`, signedIn, async (c) => {
+  .post(`${ADDRESS}/sessions/:id/end`, requireUser, async (c) => {
     await endSession(c.var.services, viewerOf(c).user.id, c.req.param("id"));
-    return done(c, "Session signed out.", ADDRESS);
+    return redirectWithFlash(c, "Session signed out.", ADDRESS);
   })
-  .post(`${ADDRESS}/sessions/end`, signedIn, async (c) => {
+  .post(`${ADDRESS}/sessions/end`, requireUser, async (c) => {
     await endSessions(c.var.services, viewerOf(c).user.id);
-    return done(c, "You are signed out everywhere.", "/sign-in");
+    return redirectWithFlash(c, "You are signed out everywhere.", "/sign-in");
   })
-  .post(`${ADDRESS}/recoveries/read`, signedIn, async (c) => {
-    const { until } = checked(recoveriesRead, fieldsOf(await formOf(c), "until"), "body");
+  .post(`${ADDRESS}/recoveries/read`, requireUser, async (c) => {
+    const { until } = checked(recoveriesRead, pickFields(await readForm(c), "until"), "body");
     await readRecoveries(c.var.services, viewerOf(c).user.id, until);
-    return done(c, "Notice dismissed. The reset stays listed here.", ADDRESS);
+    return redirectWithFlash(c, "Notice dismissed. The reset stays listed here.", ADDRESS);
   });
 
 async function show(c: PageContext, draft: Draft) {

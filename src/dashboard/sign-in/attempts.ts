@@ -20,7 +20,7 @@ export async function limitAttempts(c: PageContext, tried?: string): Promise<voi
  * of whoever has an invitation.
  * @throws ProblemError too_many_requests
  */
-export async function limitAccountsTried(c: PageContext, invitationId?: string): Promise<void> {
+export async function limitSignUps(c: PageContext, invitationId?: string): Promise<void> {
   const { services } = c.var;
   if (!services.settings.rateLimits) return;
   await countAccountTried(services, invitationId ?? networkOf(c));

@@ -2,12 +2,12 @@
 import type { PropsWithChildren } from "hono/jsx";
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
 import type { Viewer } from "../context.ts";
-import { blank, type Draft } from "../form.ts";
+import { type Draft, emptyDraft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 
-const Door = ({ title, children }: PropsWithChildren<{ title: string }>) => (
-  <div class="door">
+const SignInLayout = ({ title, children }: PropsWithChildren<{ title: string }>) => (
+  <div class="sign-in-box">
     <h1>{title}</h1>
     {children}
   </div>
@@ -60,7 +60,7 @@ const UserFields = ({
   </>
 );
 
-const Next = ({ next }: { next: string }) => <input type="hidden" name="next" value={next} />;
+const NextField = ({ next }: { next: string }) => <input type="hidden" name="next" value={next} />;
 
 export const SignInPage = ({
   draft,
@@ -73,10 +73,10 @@ export const SignInPage = ({
   github: boolean;
   open: boolean;
 }) => (
-  <Door title="Sign in">
+  <SignInLayout title="Sign in">
     <Form action="/sign-in">
       <Problem draft={draft} />
-      <Next next={next} />
+      <NextField next={next} />
       <EmailField draft={draft} />
       <TextField
         name="password"
@@ -88,12 +88,12 @@ export const SignInPage = ({
       />
       <Submit>Sign in</Submit>
     </Form>
-    <div class="other-ways">
+    <div class="alternatives">
       <button type="button" class="quiet" data-passkey={next} hidden>
         Sign in with a passkey
       </button>
       {github && <GitHub next={next} />}
-      <p class="issue" id="passkey-issue" role="alert" hidden />
+      <p class="field-error" id="passkey-error" role="alert" hidden />
     </div>
     <p class="hint">
       {open ? (
@@ -104,12 +104,12 @@ export const SignInPage = ({
         "New here, or lost your password? Ask an operator for an invitation."
       )}
     </p>
-  </Door>
+  </SignInLayout>
 );
 
 const GitHub = ({ next }: { next: string }) => (
   <Form action="/sign-in/github">
-    <Next next={next} />
+    <NextField next={next} />
     <Submit kind="quiet">Sign in with GitHub</Submit>
   </Form>
 );
@@ -127,9 +127,9 @@ export const SignUpPage = ({
   /** They have come with one that opens nothing. */
   spent: boolean;
 }) => (
-  <Door title="Create an account">
-    {spent && <Spent />}
-    {invitation ? <p>Invitation for {invitation.note}.</p> : <Invited />}
+  <SignInLayout title="Create an account">
+    {spent && <InvalidInvitation />}
+    {invitation ? <p>Invitation for {invitation.note}.</p> : <InvitationForm />}
     <Form action="/sign-up">
       <Problem draft={draft} />
       {invitation && <input type="hidden" name="invitation" value={invitation.token} />}
@@ -148,14 +148,14 @@ export const SignUpPage = ({
       <Submit>Create account</Submit>
     </Form>
     {github && (
-      <div class="other-ways">
+      <div class="alternatives">
         <GitHub next="/" />
       </div>
     )}
     <p class="hint">
       Already have an account? <a href="/sign-in">Sign in</a>.
     </p>
-  </Door>
+  </SignInLayout>
 );
 
 /** Of an invitation for somebody who could sign in, once. */
@@ -168,7 +168,7 @@ export const RecoverPage = ({
   token: string;
   username: string;
 }) => (
-  <Door title="Choose a new password">
+  <SignInLayout title="Choose a new password">
     <p>
       For <strong>{username}</strong>. All other sessions will be signed out.
     </p>
@@ -178,11 +178,11 @@ export const RecoverPage = ({
       <NewPasswordField draft={draft} />
       <Submit>Save password</Submit>
     </Form>
-  </Door>
+  </SignInLayout>
 );
 
 /** What the link of an invitation has behind its `#`: client code sends it on, or whoever has none. */
-const Invited = () => (
+const InvitationForm = () => (
   <>
     <Form action="/sign-up/invitation" data-invitation hidden>
       <input type="hidden" name="invitation" />
@@ -195,7 +195,7 @@ const Invited = () => (
           autocomplete="off"
           hint="The part of your link after #invitation="
           required
-          draft={blank}
+          draft={emptyDraft}
         />
         <Submit kind="quiet">Open invitation</Submit>
       </Form>
@@ -203,15 +203,15 @@ const Invited = () => (
   </>
 );
 
-const Spent = () => (
+const InvalidInvitation = () => (
   <p class="problem" role="alert">
     This invitation is no longer valid: it was used, revoked, or expired after seven days. Ask an
     operator for a new one.
   </p>
 );
 
-export const AlreadyInPage = ({ viewer }: { viewer: Viewer }) => (
-  <Door title="Create an account">
+export const SignedInPage = ({ viewer }: { viewer: Viewer }) => (
+  <SignInLayout title="Create an account">
     <p>
       You are signed in as <strong>{viewer.user.username}</strong>. To accept an invitation, sign
       out and open its link again.
@@ -219,37 +219,37 @@ export const AlreadyInPage = ({ viewer }: { viewer: Viewer }) => (
     <Form action="/sign-out">
       <Submit kind="quiet">Sign out</Submit>
     </Form>
-  </Door>
+  </SignInLayout>
 );
 
-export const NotOpenPage = ({ closed, spent }: { closed: boolean; spent: boolean }) => (
-  <Door title="Create an account">
-    {spent && <Spent />}
+export const SignUpClosedPage = ({ closed, spent }: { closed: boolean; spent: boolean }) => (
+  <SignInLayout title="Create an account">
+    {spent && <InvalidInvitation />}
     <p>
       {closed
         ? "Sign-up is closed on this deployment."
         : "You need an invitation to create an account. Open the link that an operator gave you. It can be used once and expires after seven days."}
     </p>
-    <Invited />
+    <InvitationForm />
     <p>
       <a href="/sign-in">Sign in</a>
     </p>
-  </Door>
+  </SignInLayout>
 );
 
 /** Of somebody whom GitHub has vouched for. */
 export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => (
-  <Door title="Choose a username">
+  <SignInLayout title="Choose a username">
     <Form action="/welcome">
       <Problem draft={draft} />
       <UserFields draft={draft} name={name} />
       <Submit>Continue</Submit>
     </Form>
-  </Door>
+  </SignInLayout>
 );
 
 export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | undefined }) => (
-  <Door title="Set up this deployment">
+  <SignInLayout title="Set up this deployment">
     {viewer?.operator ? (
       <p>
         {viewer.user.username} is an operator. Next: <a href="/fleet">add runners</a>,{" "}
@@ -290,5 +290,5 @@ export const SetUpPage = ({ draft, viewer }: { draft: Draft; viewer: Viewer | un
         </Form>
       </>
     )}
-  </Door>
+  </SignInLayout>
 );

@@ -16,17 +16,17 @@ import { INVITATION_COOKIE } from "../../services/sign-in/session-limits.ts";
 import { signUp as makeAccount, nameLogin, recover } from "../../services/sign-in/sign-up.ts";
 import { enter, enterByGitHub, leave } from "../../services/sign-in/start-session.ts";
 import { type PageContext, pages } from "../context.ts";
-import { giveCookies, remember } from "../cookies.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, fieldsOf, formOf, submit, textOf } from "../form.ts";
-import { limitAccountsTried, limitAttempts } from "./attempts.ts";
+import { addCookies, setTemporaryCookie } from "../cookies.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, fieldText, handleForm, pickFields, readForm } from "../form.ts";
+import { limitAttempts, limitSignUps } from "./attempts.ts";
 import { nextPath } from "./next.ts";
 import {
-  AlreadyInPage,
-  NotOpenPage,
   RecoverPage,
   SetUpPage,
+  SignedInPage,
   SignInPage,
+  SignUpClosedPage,
   SignUpPage,
   WelcomePage,
 } from "./pages.tsx";
@@ -37,69 +37,69 @@ export const signInPages = pages()
     if (c.var.viewer) return c.redirect(next, 303);
     const refused = c.req.query("error") !== undefined;
     const problem = "GitHub sign-in failed, or you do not have an account here yet.";
-    return showSignIn(c, refused ? { issues: {}, problem } : blank, next);
+    return showSignIn(c, refused ? { issues: {}, problem } : emptyDraft, next);
   })
   .post("/sign-in", async (c) => {
-    const next = nextPath(textOf(await formOf(c), "next"));
+    const next = nextPath(fieldText(await readForm(c), "next"));
     const {
       done: cookies,
       draft,
       status,
-    } = await submit(c, async (form) => {
-      const request = checked(signIn, fieldsOf(form, "email", "password"), "body");
+    } = await handleForm(c, async (form) => {
+      const request = checked(signIn, pickFields(form, "email", "password"), "body");
       await limitAttempts(c, request.email);
-      return enter(c.var.services, whence(c), request);
+      return enter(c.var.services, requestSource(c), request);
     });
     if (draft) {
       c.status(status);
       return showSignIn(c, draft, next);
     }
-    return goOn(c, cookies, next);
+    return redirectWithCookies(c, cookies, next);
   })
   .post("/sign-in/github", async (c) => {
     if (!c.var.services.settings.github) throw notFound("Sign-in with GitHub");
     await limitAttempts(c);
-    const next = nextPath(textOf(await formOf(c), "next"));
-    const { url, cookies } = await enterByGitHub(c.var.services, whence(c), next);
-    return goOn(c, cookies, url);
+    const next = nextPath(fieldText(await readForm(c), "next"));
+    const { url, cookies } = await enterByGitHub(c.var.services, requestSource(c), next);
+    return redirectWithCookies(c, cookies, url);
   })
   .get("/sign-up", async (c) => {
     const { session, viewer } = c.var;
     // Not a redirect: a browser would take along what is behind the `#` of an invitation's link.
-    if (viewer) return c.render(<AlreadyInPage viewer={viewer} />, { title: "Create an account" });
+    if (viewer) return c.render(<SignedInPage viewer={viewer} />, { title: "Create an account" });
     if (session) return c.redirect("/", 303);
-    return showSignUp(c, blank, getCookie(c, INVITATION_COOKIE));
+    return showSignUp(c, emptyDraft, getCookie(c, INVITATION_COOKIE));
   })
   .post("/sign-up/invitation", async (c) => {
     await limitAttempts(c);
-    const token = textOf(await formOf(c), "invitation").slice(0, MAX_TOKEN);
+    const token = fieldText(await readForm(c), "invitation").slice(0, MAX_TOKEN);
     // It is there when GitHub sends them back, too.
-    remember(c, INVITATION_COOKIE, token, INVITATION_SECONDS);
+    setTemporaryCookie(c, INVITATION_COOKIE, token, INVITATION_SECONDS);
     return c.redirect("/sign-up", 303);
   })
   .post("/sign-up", async (c) => {
-    const form = await formOf(c);
-    const token = form.has("invitation") ? textOf(form, "invitation") : undefined;
+    const form = await readForm(c);
+    const token = form.has("invitation") ? fieldText(form, "invitation") : undefined;
     const { services } = c.var;
     const {
       done: entry,
       draft,
       status,
-    } = await submit(c, async () => {
+    } = await handleForm(c, async () => {
       await limitAttempts(c);
       const admitted = await admission(services, { invitation: token });
       requireAdmitted(services, admitted);
       const { invitation } = admitted;
       if (invitation?.recovers) {
-        const { password } = checked(recovery, fieldsOf(form, "password"), "body");
+        const { password } = checked(recovery, pickFields(form, "password"), "body");
         return { email: await recover(services, invitation, password), recovered: true };
       }
       const request = checked(
         signUp,
-        fieldsOf(form, "username", "name", "email", "password"),
+        pickFields(form, "username", "name", "email", "password"),
         "body",
       );
-      await limitAccountsTried(c, invitation?.id);
+      await limitSignUps(c, invitation?.id);
       await makeAccount(services, request, admitted);
       return { email: request.email, recovered: false };
     });
@@ -108,23 +108,23 @@ export const signInPages = pages()
       return showSignUp(c, draft, token);
     }
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
-    const credentials = { email: entry.email, password: textOf(form, "password") };
-    const cookies = await enter(services, whence(c), credentials);
-    if (!entry.recovered) return goOn(c, cookies, "/");
-    giveCookies(c, cookies);
-    return done(c, RECOVERED, "/tokens");
+    const credentials = { email: entry.email, password: fieldText(form, "password") };
+    const cookies = await enter(services, requestSource(c), credentials);
+    if (!entry.recovered) return redirectWithCookies(c, cookies, "/");
+    addCookies(c, cookies);
+    return redirectWithFlash(c, RECOVERED_MESSAGE, "/tokens");
   })
   .get("/welcome", (c) => {
     if (!c.var.session || c.var.viewer) return c.redirect(c.var.viewer ? "/" : "/sign-in", 303);
-    return c.render(<WelcomePage draft={blank} name={c.var.session.login.name} />, {
+    return c.render(<WelcomePage draft={emptyDraft} name={c.var.session.login.name} />, {
       title: "Welcome",
     });
   })
   .post("/welcome", async (c) => {
     const { session, viewer, services } = c.var;
     if (!session || viewer) return c.redirect(viewer ? "/" : "/sign-in", 303);
-    const { draft, status } = await submit(c, async (form) => {
-      const request = checked(welcome, fieldsOf(form, "username", "name"), "body");
+    const { draft, status } = await handleForm(c, async (form) => {
+      const request = checked(welcome, pickFields(form, "username", "name"), "body");
       const admitted = await admission(services, { invitation: getCookie(c, INVITATION_COOKIE) });
       await nameLogin(services, session.login.id, request, asNewcomer(admitted));
     });
@@ -135,16 +135,16 @@ export const signInPages = pages()
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     return c.redirect("/", 303);
   })
-  .get("/set-up", (c) => showSetUp(c, blank))
+  .get("/set-up", (c) => showSetUp(c, emptyDraft))
   .post("/set-up", async (c) => {
     const { services, viewer } = c.var;
     const {
       done: cookies,
       draft,
       status,
-    } = await submit(c, async (form) => {
+    } = await handleForm(c, async (form) => {
       await limitAttempts(c);
-      const { operator_token } = checked(operatorProof, fieldsOf(form, "operator_token"), "body");
+      const { operator_token } = checked(operatorProof, pickFields(form, "operator_token"), "body");
       if (viewer) {
         await proveOperator(services, viewer.user.id, operator_token);
         return [];
@@ -152,20 +152,22 @@ export const signInPages = pages()
       const admitted = await admission(services, { operatorToken: operator_token });
       const request = checked(
         signUp,
-        fieldsOf(form, "username", "name", "email", "password"),
+        pickFields(form, "username", "name", "email", "password"),
         "body",
       );
       await makeAccount(services, request, admitted);
-      return enter(services, whence(c), request);
+      return enter(services, requestSource(c), request);
     });
     if (draft) {
       c.status(status);
       return showSetUp(c, draft);
     }
-    giveCookies(c, cookies);
-    return done(c, "You are now an operator of this deployment.", "/set-up");
+    addCookies(c, cookies);
+    return redirectWithFlash(c, "You are now an operator of this deployment.", "/set-up");
   })
-  .post("/sign-out", async (c) => goOn(c, await leave(c.var.services, whence(c)), "/sign-in"))
+  .post("/sign-out", async (c) =>
+    redirectWithCookies(c, await leave(c.var.services, requestSource(c)), "/sign-in"),
+  )
   .all("/auth/*", async (c) => {
     if (!exposed(c.req.method, c.req.path)) throw notFound("This address");
     await limitAttempts(c);
@@ -174,14 +176,14 @@ export const signInPages = pages()
     return (await authOf(c.var.services, c.var.origin)).handler(request);
   });
 
-const whence = (c: PageContext) => ({ origin: c.var.origin, headers: c.req.raw.headers });
+const requestSource = (c: PageContext) => ({ origin: c.var.origin, headers: c.req.raw.headers });
 
-function goOn(c: PageContext, cookies: string[], address: string): Response {
-  giveCookies(c, cookies);
+function redirectWithCookies(c: PageContext, cookies: string[], address: string): Response {
+  addCookies(c, cookies);
   return c.redirect(address, 303);
 }
 
-const RECOVERED =
+const RECOVERED_MESSAGE =
   "Password changed. All sessions were signed out and all passkeys removed. Access tokens still work: revoke any you do not recognize.";
 
 const INVITATION_SECONDS = 3_600;
@@ -207,7 +209,7 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
   const admitted = { invitation, operator_proof: null };
   if (!isAdmitted(services, admitted)) {
     const closed = services.settings.signUp === "closed";
-    const page = <NotOpenPage closed={closed} spent={spent} />;
+    const page = <SignUpClosedPage closed={closed} spent={spent} />;
     return c.render(page, { title, scripts: ["invitation"] });
   }
   const shown =

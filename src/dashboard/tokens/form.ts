@@ -1,7 +1,7 @@
 /** What the form for a new token asks, and the request of the API that its answers are. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import type { Scope } from "../../protocol/operator.ts";
-import { textOf, textsOf } from "../form.ts";
+import { fieldText, fieldTexts } from "../form.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -20,7 +20,7 @@ export const SCOPES: { value: Scope; label: string; hint: string }[] = [
 ];
 
 /** What most programs need, and no more. */
-export const USUAL_SCOPES: Scope[] = ["predict", "read"];
+export const DEFAULT_SCOPES: Scope[] = ["predict", "read"];
 
 export const EXPIRIES = [
   { value: "7", label: "In 7 days" },
@@ -31,44 +31,44 @@ export const EXPIRIES = [
   { value: "never", label: "Never" },
 ];
 
-export const USUAL_EXPIRY = "90";
+export const DEFAULT_EXPIRY = "90";
 
 /** To be checked with the API's own schema. @throws ValidationFailure */
-export const requestOf = (form: FormData, now: number) => ({
-  name: textOf(form, "name").trim(),
-  scopes: textsOf(form, "scopes"),
-  models: modelsIn(form),
-  expires_at: expiryIn(form, now),
+export const readTokenForm = (form: FormData, now: number) => ({
+  name: fieldText(form, "name").trim(),
+  scopes: fieldTexts(form, "scopes"),
+  models: readModels(form),
+  expires_at: readExpiry(form, now),
 });
 
-export const MODELS_FOR = [
+export const MODEL_CHOICES = [
   { value: "all", label: "All models", hint: "Yours and others', including future ones." },
   { value: "some", label: "Only specific models" },
 ];
 
 /** Those that are ticked and those that are written; null: for all, which has to be said. */
-function modelsIn(form: FormData): string[] | null {
-  const chosen = textOf(form, "models_for");
+function readModels(form: FormData): string[] | null {
+  const chosen = fieldText(form, "models_for");
   if (chosen === "all") return null;
   if (chosen !== "some")
     throw invalid(["body", "models_for"], "Choose which models the token can use.");
-  const names = textsOf(form, "models").flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
+  const names = fieldTexts(form, "models").flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
   if (names.length === 0)
     throw invalid(["body", "models"], "Enter a model, or select one of yours.");
   return [...new Set(names)];
 }
 
 /** A date means its end: whatever is used on that day still works. */
-function expiryIn(form: FormData, now: number): string | null {
-  const chosen = textOf(form, "expires");
+function readExpiry(form: FormData, now: number): string | null {
+  const chosen = fieldText(form, "expires");
   if (chosen === "never") return null;
-  if (chosen !== "date") return new Date(now + daysIn(chosen) * DAY_MS).toISOString();
-  const day = textOf(form, "expires_at");
+  if (chosen !== "date") return new Date(now + readDays(chosen) * DAY_MS).toISOString();
+  const day = fieldText(form, "expires_at");
   if (day === "") throw invalid(["body", "expires_at"], "Choose a date.");
   return `${day}T23:59:59Z`;
 }
 
-function daysIn(chosen: string): number {
+function readDays(chosen: string): number {
   const days = EXPIRIES.some(({ value }) => value === chosen) ? Number(chosen) : Number.NaN;
   if (Number.isNaN(days)) throw invalid(["body", "expires"], "Choose when the token expires.");
   return days;

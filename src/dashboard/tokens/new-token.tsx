@@ -1,8 +1,8 @@
 /** Making a token: the form, and what is shown of the new one, once. */
-import { type Draft, textOf } from "../form.ts";
+import { type Draft, fieldText } from "../form.ts";
 import {
   Choices,
-  described,
+  controlAttributes,
   Field,
   Problem,
   Select,
@@ -12,7 +12,7 @@ import {
 } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Copy } from "../ui/parts.tsx";
-import { EXPIRIES, MODELS_FOR, SCOPES, USUAL_EXPIRY, USUAL_SCOPES } from "./form.ts";
+import { DEFAULT_EXPIRY, DEFAULT_SCOPES, EXPIRIES, MODEL_CHOICES, SCOPES } from "./form.ts";
 
 export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) => (
   <Form action="/tokens" class="narrow">
@@ -26,16 +26,16 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
       required
       draft={draft}
     />
-    <Choices name="scopes" label="Scopes" values={USUAL_SCOPES} options={SCOPES} draft={draft} />
+    <Choices name="scopes" label="Scopes" values={DEFAULT_SCOPES} options={SCOPES} draft={draft} />
     <Select
       name="expires"
       label="Expires"
-      value={USUAL_EXPIRY}
+      value={DEFAULT_EXPIRY}
       required
       options={EXPIRIES}
       draft={draft}
     />
-    <div class="on-a-date">
+    <div class="date-field">
       <LastDay draft={draft} />
     </div>
     <Choices
@@ -43,10 +43,10 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
       name="models_for"
       label="Models"
       values={["all"]}
-      options={MODELS_FOR}
+      options={MODEL_CHOICES}
       draft={draft}
     />
-    <div class="some-models">
+    <div class="models-field">
       <Models draft={draft} models={models} />
     </div>
     <Submit>Create token</Submit>
@@ -60,10 +60,10 @@ function LastDay({ draft }: { draft: Draft }) {
     hint: "The token works until the end of this day, UTC.",
     draft,
   };
-  const value = draft.values ? textOf(draft.values, about.name) : "";
+  const value = draft.values ? fieldText(draft.values, about.name) : "";
   return (
     <Field {...about} label="Last day" required>
-      <input {...described(about.name, about.hint, draft)} type="date" value={value} />
+      <input {...controlAttributes(about.name, about.hint, draft)} type="date" value={value} />
     </Field>
   );
 }
@@ -103,15 +103,15 @@ function OwnModels({ draft, models }: { draft: Draft; models: string[] }) {
   );
 }
 
-export interface MadeToken {
+export interface CreatedToken {
   token: string;
   name: string;
   /** Of a call that it may make. */
   url: string;
 }
 
-export const ShownOnce = ({ made: { token, name, url } }: { made: MadeToken }) => (
-  <section class="shown-once" aria-labelledby="made-title">
+export const TokenCreated = ({ made: { token, name, url } }: { made: CreatedToken }) => (
+  <section class="new-secret" aria-labelledby="made-title">
     <h2 id="made-title">Your new token: {name}</h2>
     <p>Copy it now and keep it secret. It will not be shown again.</p>
     <Copy text={token} />

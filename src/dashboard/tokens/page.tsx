@@ -4,7 +4,7 @@ import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Pager, Time } from "../ui/parts.tsx";
-import { type MadeToken, NewToken, ShownOnce } from "./new-token.tsx";
+import { type CreatedToken, NewToken, TokenCreated } from "./new-token.tsx";
 
 export const TokensPage = ({
   draft,
@@ -14,7 +14,7 @@ export const TokensPage = ({
   now,
 }: {
   draft: Draft;
-  made: MadeToken | undefined;
+  made: CreatedToken | undefined;
   page: Page<Token>;
   /** One's own, as `owner/name`. */
   models: string[];
@@ -26,7 +26,7 @@ export const TokensPage = ({
       Programs use access tokens to call Auspex as you. Give each program its own, so that you can
       revoke one without affecting the others.
     </p>
-    {made && <ShownOnce made={made} />}
+    {made && <TokenCreated made={made} />}
     <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
       <summary class="button primary">New token</summary>
       <NewToken draft={draft} models={models} />
@@ -44,7 +44,7 @@ export const TokensPage = ({
 
 const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
   <div class="scroll">
-    <table class="tokens stacks">
+    <table class="tokens stacked">
       <thead>
         <tr>
           <th scope="col">Name</th>
@@ -53,7 +53,7 @@ const List = ({ tokens, now }: { tokens: Token[]; now: number }) => (
           <th scope="col">Expires</th>
           <th scope="col">Created</th>
           <th scope="col">
-            <span class="unseen">Actions</span>
+            <span class="visually-hidden">Actions</span>
           </th>
         </tr>
       </thead>
@@ -104,7 +104,7 @@ const Row = ({ token, now }: { token: Token; now: number }) => (
 );
 
 /** A few are named at once. */
-const NAMED = 3;
+const MAX_NAMED = 3;
 
 function OnlyModels({ models }: { models: string[] }) {
   if (models.length === 0) return <small>no models: the selected ones were deleted</small>;
@@ -114,7 +114,7 @@ function OnlyModels({ models }: { models: string[] }) {
       <a href={`/models/${model}`}>{model}</a>
     </>
   ));
-  if (models.length <= NAMED) return <small>only {links}</small>;
+  if (models.length <= MAX_NAMED) return <small>only {links}</small>;
   return (
     <details>
       <summary>

@@ -3,28 +3,28 @@ import { createToken as createTokenBody } from "../../protocol/operator.ts";
 import { checked } from "../../routes/context.ts";
 import { createToken, listTokens, revokeOwnToken } from "../../services/accounts/tokens.ts";
 import { listOwnModels } from "../../services/models/models.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, submit } from "../form.ts";
-import { requestOf } from "./form.ts";
-import type { MadeToken } from "./new-token.tsx";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, handleForm } from "../form.ts";
+import { readTokenForm } from "./form.ts";
+import type { CreatedToken } from "./new-token.tsx";
 import { TokensPage } from "./page.tsx";
 
 const PAGE_SIZE = 25;
 
 /** Of one's own models so many can be ticked, the newest: others can be written. */
-const OFFERED = 50;
+const MAX_OWN_MODELS = 50;
 
 export const tokenPages = pages()
-  .get("/tokens", signedIn, (c) => show(c, blank))
-  .post("/tokens", signedIn, async (c) => {
+  .get("/tokens", requireUser, (c) => show(c, emptyDraft))
+  .post("/tokens", requireUser, async (c) => {
     const {
       done: made,
       draft,
       status,
-    } = await submit(c, async (form) => {
-      const request = checked(createTokenBody, requestOf(form, Date.now()), "body");
+    } = await handleForm(c, async (form) => {
+      const request = checked(createTokenBody, readTokenForm(form, Date.now()), "body");
       const { token } = await createToken(c.var.services, viewerOf(c).user.id, request);
       // Without `read` it knows nobody, but a list that is anybody's refuses a bad token, too.
       const call = request.scopes.includes("read") ? "user" : "models";
@@ -35,20 +35,20 @@ export const tokenPages = pages()
       return show(c, draft);
     }
     // In this answer and nowhere else: it is kept nowhere (middleware/conditional.ts).
-    return show(c, blank, made);
+    return show(c, emptyDraft, made);
   })
-  .post("/tokens/:id/revoke", signedIn, async (c) => {
+  .post("/tokens/:id/revoke", requireUser, async (c) => {
     await revokeOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id"));
-    return done(c, "Token revoked. It stops working within 10 seconds.", "/tokens");
+    return redirectWithFlash(c, "Token revoked. It stops working within 10 seconds.", "/tokens");
   });
 
-async function show(c: PageContext, draft: Draft, made?: MadeToken) {
+async function show(c: PageContext, draft: Draft, made?: CreatedToken) {
   const { services } = c.var;
   const { user, caller } = viewerOf(c);
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
   const [page, own] = await Promise.all([
     listTokens(services, user.id, list),
-    listOwnModels(services, caller, { ...list, cursor: undefined, size: OFFERED }),
+    listOwnModels(services, caller, { ...list, cursor: undefined, size: MAX_OWN_MODELS }),
   ]);
   const models = own.items.map(({ name }) => `${user.username}/${name}`);
   const shown = (

@@ -1,6 +1,6 @@
 /** Fields of forms: a label, what it wants, what was typed, and what is wrong with that. */
 import type { Child, PropsWithChildren } from "hono/jsx";
-import { type Draft, textOf, textsOf } from "../form.ts";
+import { type Draft, fieldText, fieldTexts } from "../form.ts";
 
 interface FieldProps {
   name: string;
@@ -38,9 +38,9 @@ export function TextField({
   return (
     <Field name={name} label={label} hint={hint} draft={draft} required={rest.required}>
       <input
-        {...described(name, hint, draft)}
+        {...controlAttributes(name, hint, draft)}
         type={type}
-        value={type === "password" ? "" : typed(draft, name, value)}
+        value={type === "password" ? "" : submittedOr(draft, name, value)}
         {...rest}
       />
     </Field>
@@ -58,9 +58,9 @@ interface AreaProps extends FieldProps {
 export function TextArea({ name, label, hint, draft, value = "", rows = 4, ...rest }: AreaProps) {
   return (
     <Field name={name} label={label} hint={hint} draft={draft} required={rest.required}>
-      <textarea {...described(name, hint, draft)} rows={rows} {...rest}>
+      <textarea {...controlAttributes(name, hint, draft)} rows={rows} {...rest}>
         {/* The parser drops one line break at the beginning. */}
-        {`\n${typed(draft, name, value)}`}
+        {`\n${submittedOr(draft, name, value)}`}
       </textarea>
     </Field>
   );
@@ -81,10 +81,10 @@ export function Select({
   required = false,
   options,
 }: FieldProps & { value?: string; options: Option[] }) {
-  const chosen = typed(draft, name, value);
+  const chosen = submittedOr(draft, name, value);
   return (
     <Field name={name} label={label} hint={hint} draft={draft} required={required}>
-      <select {...described(name, hint, draft)}>
+      <select {...controlAttributes(name, hint, draft)}>
         {options.map((option) => (
           <option value={option.value} selected={option.value === chosen}>
             {option.label}
@@ -105,11 +105,11 @@ export function Choices({
   options,
   one = false,
 }: FieldProps & { values: string[]; options: Option[]; one?: boolean }) {
-  const chosen = draft.values ? textsOf(draft.values, name) : values;
+  const chosen = draft.values ? fieldTexts(draft.values, name) : values;
   return (
     <fieldset
       class="field choices"
-      {...(draft.issues[name] && { "aria-describedby": `${name}-issue` })}
+      {...(draft.issues[name] && { "aria-describedby": `${name}-error` })}
     >
       <legend>{label}</legend>
       {hint && <p class="hint">{hint}</p>}
@@ -127,7 +127,7 @@ export function Choices({
           </span>
         </label>
       ))}
-      <Issue name={name} draft={draft} />
+      <FieldError name={name} draft={draft} />
     </fieldset>
   );
 }
@@ -152,13 +152,13 @@ export const Field = ({
       </p>
     )}
     {children}
-    <Issue name={name} draft={draft} />
+    <FieldError name={name} draft={draft} />
   </div>
 );
 
-const Issue = ({ name, draft }: { name: string; draft: Draft }) =>
+const FieldError = ({ name, draft }: { name: string; draft: Draft }) =>
   draft.issues[name] === undefined ? null : (
-    <p class="issue" id={`${name}-issue`}>
+    <p class="field-error" id={`${name}-error`}>
       {draft.issues[name]}
     </p>
   );
@@ -183,13 +183,13 @@ export const Submit = ({
   </button>
 );
 
-const typed = (draft: Draft, name: string, value: string) =>
-  draft.values?.has(name) ? textOf(draft.values, name) : value;
+const submittedOr = (draft: Draft, name: string, value: string) =>
+  draft.values?.has(name) ? fieldText(draft.values, name) : value;
 
 /** What ties a control to its label, hint and issue. */
-export function described(name: string, hint: Child | undefined, draft: Draft) {
+export function controlAttributes(name: string, hint: Child | undefined, draft: Draft) {
   const issue = draft.issues[name] !== undefined;
-  const parts = [hint && `${name}-hint`, issue && `${name}-issue`].filter(Boolean);
+  const parts = [hint && `${name}-hint`, issue && `${name}-error`].filter(Boolean);
   return {
     id: name,
     name,

@@ -32,7 +32,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
             Auspex
           </a>
           <Navigation viewer={viewer} path={c.req.path} />
-          {viewer ? <Menu viewer={viewer} /> : <Doors request={c.req} />}
+          {viewer ? <UserMenu viewer={viewer} /> : <SignInLink request={c.req} />}
         </header>
         <main id="main" tabindex={-1}>
           {flash !== undefined && (
@@ -40,7 +40,7 @@ export const layout = jsxRenderer(({ children, title, scripts = [] }) => {
               {flash}
             </p>
           )}
-          {viewer?.user.recovered_at != null && <Recovered at={viewer.user.recovered_at} />}
+          {viewer?.user.recovered_at != null && <RecoveryNotice at={viewer.user.recovered_at} />}
           {children}
         </main>
       </body>
@@ -55,32 +55,32 @@ function addressOf({ files }: Manifest, name: string): string {
 }
 
 /** On every page until its user has read it: whoever has signed in first may not have been them. */
-const Recovered = ({ at }: { at: number }) => (
+const RecoveryNotice = ({ at }: { at: number }) => (
   <p class="flash warning" role="status">
     The password of this account was reset on <Time at={at} /> with a link that an operator created.{" "}
     <a href="/account/security#recoveries">See who created it</a>.
   </p>
 );
 
-const PLACES = [
+const LINKS = [
   ["/models", "Models"],
   ["/predictions", "Predictions"],
   ["/tokens", "Tokens"],
 ] as const;
 
-const OPERATOR_PLACES = [
+const OPERATOR_LINKS = [
   ["/fleet", "Fleet"],
   ["/users", "Users"],
 ] as const;
 
 function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string }) {
   const places = [
-    ...PLACES.filter(([address]) => viewer || address === "/models"),
-    ...(viewer?.operator ? OPERATOR_PLACES : []),
+    ...LINKS.filter(([address]) => viewer || address === "/models"),
+    ...(viewer?.operator ? OPERATOR_LINKS : []),
     ["/docs", "Docs"],
   ];
   return (
-    <nav class="places" aria-label="Main">
+    <nav class="main-nav" aria-label="Main">
       {places.map(([address = "", name]) => (
         <a
           href={address}
@@ -95,7 +95,7 @@ function Navigation({ viewer, path }: { viewer: Viewer | undefined; path: string
   );
 }
 
-const Menu = ({ viewer: { user } }: { viewer: Viewer }) => (
+const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
   <details class="menu">
     <summary>
       <Avatar user={user} /> <span>{user.username}</span>
@@ -124,8 +124,12 @@ const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
   );
 
 /** What answers a form is not left by it: it may keep what was typed, and is nowhere to come back to. */
-const Doors = ({ request: { method, path } }: { request: { method: string; path: string } }) => (
-  <p class="doors">
+const SignInLink = ({
+  request: { method, path },
+}: {
+  request: { method: string; path: string };
+}) => (
+  <p class="sign-in-link">
     {method === "GET" && path !== "/sign-in" && (
       <a href={`/sign-in${path === "/" ? "" : `?next=${encodeURIComponent(path)}`}`}>Sign in</a>
     )}

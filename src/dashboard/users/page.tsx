@@ -19,7 +19,7 @@ export interface Drafts {
   suspension: Draft;
 }
 
-interface Somebody {
+interface UserSummary {
   id: string;
   username: string;
   name: string;
@@ -31,7 +31,7 @@ const SIGN_UP = {
   closed: "Sign-up is closed (SIGN_UP is closed). Invitations can only reset passwords.",
 } as const;
 
-export const PeoplePage = ({
+export const UsersPage = ({
   drafts,
   link,
   invitations,
@@ -42,15 +42,15 @@ export const PeoplePage = ({
   drafts: Drafts;
   link: string | undefined;
   invitations: Invitation[];
-  operators: Somebody[];
-  suspended: (Somebody & { suspended_at: number | null })[];
+  operators: UserSummary[];
+  suspended: (UserSummary & { suspended_at: number | null })[];
   signUp: Settings["signUp"];
 }) => (
   <>
     <h1>Users</h1>
     <p>{SIGN_UP[signUp]}</p>
     {link !== undefined && (
-      <section class="shown-once" aria-labelledby="link-title">
+      <section class="new-secret" aria-labelledby="link-title">
         <h2 id="link-title">Share this invitation link</h2>
         <p>It is shown only once, can be used once and expires in seven days.</p>
         <Copy text={link} label="Copy link" />
@@ -81,7 +81,7 @@ export const PeoplePage = ({
       {invitations.length === 0 ? (
         <p class="hint">No pending invitations.</p>
       ) : (
-        <List invitations={invitations} />
+        <InvitationTable invitations={invitations} />
       )}
     </section>
     <section aria-labelledby="operators-title">
@@ -90,7 +90,7 @@ export const PeoplePage = ({
         Users who confirmed the current OPERATOR_TOKEN at <a href="/set-up">/set-up</a>. When the
         token changes, they must confirm it again.
       </p>
-      <People
+      <UserTable
         label="Operators"
         people={operators}
         action={({ id, username }) => (
@@ -108,7 +108,7 @@ export const PeoplePage = ({
       {suspended.length === 0 ? (
         <p class="hint">No suspended accounts.</p>
       ) : (
-        <People
+        <UserTable
           label="Suspended accounts"
           people={suspended}
           action={({ username }) => (
@@ -134,16 +134,16 @@ export const PeoplePage = ({
   </>
 );
 
-const List = ({ invitations }: { invitations: Invitation[] }) => (
+const InvitationTable = ({ invitations }: { invitations: Invitation[] }) => (
   <div class="scroll">
-    <table class="stacks">
+    <table class="stacked">
       <thead>
         <tr>
           <th scope="col">Recipient</th>
           <th scope="col">User</th>
           <th scope="col">Expires</th>
           <th scope="col">
-            <span class="unseen">Actions</span>
+            <span class="visually-hidden">Actions</span>
           </th>
         </tr>
       </thead>
@@ -170,7 +170,7 @@ const List = ({ invitations }: { invitations: Invitation[] }) => (
   </div>
 );
 
-const People = <Person extends Somebody>({
+const UserTable = <Person extends UserSummary>({
   label,
   people,
   action,
@@ -180,13 +180,13 @@ const People = <Person extends Somebody>({
   action: (person: Person) => Child;
 }) => (
   <div class="scroll">
-    <table class="stacks" aria-label={label}>
+    <table class="stacked" aria-label={label}>
       <thead>
         <tr>
           <th scope="col">Username</th>
           <th scope="col">Name</th>
           <th scope="col">
-            <span class="unseen">Actions</span>
+            <span class="visually-hidden">Actions</span>
           </th>
         </tr>
       </thead>

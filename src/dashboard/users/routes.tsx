@@ -5,24 +5,24 @@ import { checked } from "../../routes/context.ts";
 import { restore, suspend, suspendedNow } from "../../services/accounts/suspension.ts";
 import { invitationsOpen, invite, withdrawInvitation } from "../../services/sign-in/invitations.ts";
 import { demote, operatorsNow } from "../../services/sign-in/operators.ts";
-import { operatorsOnly, viewerOf } from "../access.ts";
+import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, fieldsOf, submit, textOf } from "../form.ts";
-import { type Drafts, PeoplePage } from "./page.tsx";
+import { redirectWithFlash } from "../flash.ts";
+import { emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
+import { type Drafts, UsersPage } from "./page.tsx";
 
-export const peoplePages = pages()
-  .get("/users", operatorsOnly, (c) => show(c, {}))
-  .post("/users/invitations", operatorsOnly, async (c) => {
+export const userPages = pages()
+  .get("/users", requireOperator, (c) => show(c, {}))
+  .post("/users/invitations", requireOperator, async (c) => {
     const {
       done: token,
       draft,
       status,
-    } = await submit(c, async (form) =>
+    } = await handleForm(c, async (form) =>
       invite(
         c.var.services,
         viewerOf(c).user.id,
-        checked(createInvitation, fieldsOf(form, "note", "username"), "body"),
+        checked(createInvitation, pickFields(form, "note", "username"), "body"),
       ),
     );
     if (draft) {
@@ -31,32 +31,34 @@ export const peoplePages = pages()
     }
     return show(c, {}, `${c.var.origin}/sign-up#invitation=${token}`);
   })
-  .post("/users/invitations/:id/withdraw", operatorsOnly, async (c) => {
+  .post("/users/invitations/:id/withdraw", requireOperator, async (c) => {
     await withdrawInvitation(c.var.services, c.req.param("id"));
-    return done(c, "Invitation revoked.", "/users");
+    return redirectWithFlash(c, "Invitation revoked.", "/users");
   })
-  .post("/users/operators/:id/demote", operatorsOnly, async (c) => {
+  .post("/users/operators/:id/demote", requireOperator, async (c) => {
     const id = c.req.param("id");
     await demote(c.var.services, id);
     // This page is not for them any more.
-    if (id === viewerOf(c).user.id) return done(c, "You are no longer an operator.", "/set-up");
-    return done(c, "Operator demoted.", "/users");
+    if (id === viewerOf(c).user.id)
+      return redirectWithFlash(c, "You are no longer an operator.", "/set-up");
+    return redirectWithFlash(c, "Operator demoted.", "/users");
   })
-  .post("/users/suspensions", operatorsOnly, async (c) => {
-    const { draft, status } = await submit(c, async (form) => {
-      const fields = { username: textOf(form, "suspend") };
+  .post("/users/suspensions", requireOperator, async (c) => {
+    const { draft, status } = await handleForm(c, async (form) => {
+      const fields = { username: fieldText(form, "suspend") };
       const { username } = checked(suspension, fields, "body");
       if (username === viewerOf(c).user.username)
         throw invalid(["body", "suspend"], "You cannot suspend your own account.");
       await suspend(c.var.services, username);
     });
-    if (!draft) return done(c, "Account suspended. Its predictions are canceled.", "/users");
+    if (!draft)
+      return redirectWithFlash(c, "Account suspended. Its predictions are canceled.", "/users");
     c.status(status);
     return show(c, { suspension: draft });
   })
-  .post("/users/suspensions/:username/end", operatorsOnly, async (c) => {
+  .post("/users/suspensions/:username/end", requireOperator, async (c) => {
     await restore(c.var.services, c.req.param("username"));
-    return done(c, "Account restored.", "/users");
+    return redirectWithFlash(c, "Account restored.", "/users");
   });
 
 /** @param link of the invitation that was just made: it is not shown again. */
@@ -68,8 +70,8 @@ async function show(c: PageContext, drafts: Partial<Drafts>, link?: string) {
     suspendedNow(services),
   ]);
   const page = (
-    <PeoplePage
-      drafts={{ invitation: blank, suspension: blank, ...drafts }}
+    <UsersPage
+      drafts={{ invitation: emptyDraft, suspension: emptyDraft, ...drafts }}
       link={link}
       invitations={invitations}
       operators={operators}

@@ -3,7 +3,7 @@ import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
 import { ModelHeader, modelAddress } from "../models/header.tsx";
-import { described, Field, Problem, Submit, TextField } from "../ui/fields.tsx";
+import { controlAttributes, Field, Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";
 import { Empty, Time } from "../ui/parts.tsx";
 import type { VariableRow } from "./rows.ts";
@@ -38,12 +38,12 @@ export const VariablesPage = ({ model, viewer, rows, chosen, draft }: PageProps)
         <Table model={model} rows={rows} />
       </>
     )}
-    <SetForm model={model} chosen={chosen} draft={draft} />
+    <VariableForm model={model} chosen={chosen} draft={draft} />
   </>
 );
 
 const Table = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
-  <table class="variables stacks">
+  <table class="variables stacked">
     <thead>
       <tr>
         <th scope="col">Name</th>
@@ -52,7 +52,7 @@ const Table = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
           {model.latest_version ? `Version ${model.latest_version.number}` : "Latest version"}
         </th>
         <th scope="col">
-          <span class="unseen">Actions</span>
+          <span class="visually-hidden">Actions</span>
         </th>
       </tr>
     </thead>
@@ -66,7 +66,7 @@ const Table = ({ model, rows }: Pick<PageProps, "model" | "rows">) => (
 
 const Row = ({
   model,
-  row: { name, updated_at, wanted },
+  row: { name, updated_at, listed },
 }: {
   model: DetailedModelRow;
   row: VariableRow;
@@ -78,7 +78,7 @@ const Row = ({
     <td data-label="Last set">
       {updated_at === null ? <span class="status warning">not set</span> : <Time at={updated_at} />}
     </td>
-    <td data-label="Latest version">{wordsOf(model, wanted, updated_at !== null)}</td>
+    <td data-label="Latest version">{listingText(model, listed, updated_at !== null)}</td>
     <td class="end">
       <div class="row-actions">
         <a
@@ -103,14 +103,18 @@ const Row = ({
   </tr>
 );
 
-function wordsOf({ latest_version }: DetailedModelRow, wanted: boolean, isSet: boolean): string {
+function listingText(
+  { latest_version }: DetailedModelRow,
+  listed: boolean,
+  isSet: boolean,
+): string {
   if (!latest_version) return "none published";
-  if (!wanted) return "not listed";
+  if (!listed) return "not listed";
   return isSet ? "listed" : "listed, but not set";
 }
 
 /** A value is never shown again: not even what was typed a moment ago and refused. */
-function SetForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
+function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
   const hint = "Up to 32,768 characters. Can span several lines.";
   return (
     <section class="set-variable" aria-labelledby="set-title">
@@ -130,7 +134,7 @@ function SetForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
         />
         <Field name="value" label="Value" hint={hint} draft={draft} required>
           <textarea
-            {...described("value", hint, draft)}
+            {...controlAttributes("value", hint, draft)}
             class="code"
             rows={3}
             maxlength={32_768}

@@ -4,52 +4,52 @@ import { checked } from "../../routes/context.ts";
 import { readModel } from "../../services/models/models.ts";
 import { deleteVariable, listVariables, setVariable } from "../../services/models/variables.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
-import { signedIn, viewerOf } from "../access.ts";
+import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
-import { done } from "../flash.ts";
-import { blank, type Draft, submit, textOf } from "../form.ts";
+import { redirectWithFlash } from "../flash.ts";
+import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
 import { VariablesPage } from "./page.tsx";
 import { rowsOf } from "./rows.ts";
 
 /** All that a model may have. */
-const MOST = 100;
+const MAX_VARIABLES = 100;
 
 const form = setBody.extend(oneSettable.shape);
 
 /** Forms send line breaks as two characters, which a key in several lines does not have. */
-const fieldsIn = (sent: FormData) => ({
-  variable_name: textOf(sent, "variable_name").trim(),
-  value: textOf(sent, "value").replaceAll("\r\n", "\n"),
+const readVariableForm = (sent: FormData) => ({
+  variable_name: fieldText(sent, "variable_name").trim(),
+  value: fieldText(sent, "value").replaceAll("\r\n", "\n"),
 });
 
 export const variablePages = pages()
-  .get("/models/:owner/:name/variables", signedIn, (c) => show(c, blank))
-  .post("/models/:owner/:name/variables", signedIn, async (c) => {
+  .get("/models/:owner/:name/variables", requireUser, (c) => show(c, emptyDraft))
+  .post("/models/:owner/:name/variables", requireUser, async (c) => {
     const { owner, name } = c.req.param();
-    const sent = await submit(c, async (values) => {
-      const { variable_name, value } = checked(form, fieldsIn(values), "body");
+    const sent = await handleForm(c, async (values) => {
+      const { variable_name, value } = checked(form, readVariableForm(values), "body");
       const variable = { name: variable_name, value };
       const { services } = c.var;
       const { caller } = viewerOf(c);
       const set = await setVariable(services, caller, owner, name, variable);
-      return afterSetting(set.name, await readModel(services, caller, owner, name));
+      return setMessage(set.name, await readModel(services, caller, owner, name));
     });
     if (sent.draft) {
       c.status(sent.status);
       return show(c, sent.draft);
     }
-    return done(c, sent.done, c.req.path);
+    return redirectWithFlash(c, sent.done, c.req.path);
   })
-  .post("/models/:owner/:name/variables/:variable/delete", signedIn, async (c) => {
+  .post("/models/:owner/:name/variables/:variable/delete", requireUser, async (c) => {
     const { owner, name, variable } = c.req.param();
-    const sent = await submit(c, () =>
+    const sent = await handleForm(c, () =>
       deleteVariable(c.var.services, viewerOf(c).caller, owner, name, variable),
     );
     if (sent.draft) {
       c.status(sent.status);
       return show(c, sent.draft);
     }
-    return done(
+    return redirectWithFlash(
       c,
       `${variable} deleted. New predictions run without it.`,
       `/models/${owner}/${name}/variables`,
@@ -57,7 +57,7 @@ export const variablePages = pages()
   });
 
 /** A version never changes: one that does not name the variable never gets it. */
-function afterSetting(name: string, { latest_version: version }: DetailedModelRow): string {
+function setMessage(name: string, { latest_version: version }: DetailedModelRow): string {
   if (version?.configuration.variable_names?.includes(name))
     return `${name} set. New predictions get it within 10 seconds.`;
   const who = version
@@ -71,7 +71,7 @@ async function show(c: PageContext, draft: Draft) {
   const { services } = c.var;
   const viewer = viewerOf(c);
   const { owner = "", name = "" } = c.req.param();
-  const all = { cursor: undefined, size: MOST, url: c.req.url };
+  const all = { cursor: undefined, size: MAX_VARIABLES, url: c.req.url };
   const [model, { items }] = await Promise.all([
     readModel(services, viewer.caller, owner, name),
     listVariables(services, viewer.caller, owner, name, all),

@@ -7,7 +7,7 @@ export interface VariableRow {
   /** When it was set; null when it is not. */
   updated_at: string | null;
   /** Whether the latest version names it. */
-  wanted: boolean;
+  listed: boolean;
 }
 
 /** By name. */
@@ -15,10 +15,10 @@ export function rowsOf(
   variables: Variable[],
   version: { configuration: Configuration } | null,
 ): VariableRow[] {
-  const wanted = new Set(version?.configuration.variable_names);
-  const names = new Set([...variables.map(({ name }) => name), ...wanted]);
+  const listed = new Set(version?.configuration.variable_names);
+  const names = new Set([...variables.map(({ name }) => name), ...listed]);
   const setAt = new Map(variables.map(({ name, updated_at }) => [name, updated_at]));
   return [...names]
     .sort()
-    .map((name) => ({ name, updated_at: setAt.get(name) ?? null, wanted: wanted.has(name) }));
+    .map((name) => ({ name, updated_at: setAt.get(name) ?? null, listed: listed.has(name) }));
 }

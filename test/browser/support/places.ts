@@ -79,7 +79,7 @@ export const PLACES: Record<string, Place[]> = {
     {
       to: operators,
       at: ({ model, text }) => [
-        `/models/${model}/playground?run=${text}`,
+        `/models/${model}/playground?prediction=${text}`,
         `/models/${model}/playground?tab=code`,
         `/models/${model}/playground?as=json`,
       ],

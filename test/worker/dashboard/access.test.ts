@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
-import { dashboardBefore } from "../../../src/dashboard/app.tsx";
+import { createDashboard } from "../../../src/dashboard/app.tsx";
 import { servicesOf } from "../../../src/services/services.ts";
 import { authOf } from "../../../src/services/sign-in/better-auth.ts";
 import { ask, ENDPOINTS, OPERATOR_ENDPOINTS } from "../support/access.ts";
@@ -29,7 +29,7 @@ const LONG = 60_000;
 const NO_PAGES = ["/*", "/auth/*", "/uploads/*"];
 
 it("the table names every page and action", () => {
-  const { routes } = dashboardBefore(app);
+  const { routes } = createDashboard(app);
   const pages = routes.filter(({ method }) => method !== "ALL");
   const others = routes.filter(({ method }) => method === "ALL").map(({ path }) => path);
   const named = pages.map(({ method, path }) => `${method} ${path}`);

@@ -76,7 +76,7 @@ describe("the profile", () => {
     const { status, html } = await visitor.send("/account", fields);
     expect(status).toBe(422);
     for (const name of ["username", "urls", "bio"])
-      expect(html).toMatch(new RegExp(`id="${name}-issue"`));
+      expect(html).toMatch(new RegExp(`id="${name}-error"`));
     expect(fieldsIn(html)).toMatchObject({ username: "No good", urls: "ftp://x" });
     expect(await profileOf(username)).toMatchObject({ name: "Ann" });
   });
@@ -173,7 +173,7 @@ describe("the picture", () => {
     const { status, html } = await use(visitor, file);
     expect(status).toBe(422);
     expect(html).toContain(words);
-    expect(html).toContain('id="avatar-issue"');
+    expect(html).toContain('id="avatar-error"');
     expect(await urlOf(username)).toBe("");
   });
 
@@ -249,7 +249,7 @@ describe("deleting the account", () => {
     for (const typed of ["", "me", `${username}x`]) {
       const { status, html } = await visitor.send("/account/delete", { username: typed });
       expect(status).toBe(422);
-      expect(html).toContain('id="username-issue"');
+      expect(html).toContain('id="username-error"');
     }
     await profileOf(username);
     expect((await visitor.look("/account")).status).toBe(200);

@@ -249,7 +249,7 @@ describe("a runner token", () => {
   });
 
   test.each([
-    ["a name", { name: "" }, 'id="name-issue"'],
+    ["a name", { name: "" }, 'id="name-error"'],
     ["a class", { hardware: [""] }, "Select at least one hardware class."],
     ["a class that there is", { hardware: "no-such" }, "no-such"],
   ])("needs %s", async (_, fields, says) => {
@@ -311,7 +311,7 @@ describe("a class of machines", () => {
     const fields = { ...FIELDS, identifier: unique("hw"), [field]: value };
     const { status, html } = await visitor.send("/fleet/hardware", fields);
     expect(status).toBe(422);
-    expect(html).toContain(`id="${field}-issue"`);
+    expect(html).toContain(`id="${field}-error"`);
   });
 
   test("that models name stays", async () => {

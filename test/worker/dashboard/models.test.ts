@@ -49,7 +49,7 @@ const textOf = (html: string) =>
 
 /** What is said below a field. */
 const issueOf = (html: string, field: string) =>
-  textOf(html.split(`id="${field}-issue">`)[1]?.split("</p>")[0] ?? "");
+  textOf(html.split(`id="${field}-error">`)[1]?.split("</p>")[0] ?? "");
 
 describe("a model", () => {
   it("is made, found, and shown to everybody", async () => {

@@ -3,7 +3,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
-import { dashboardBefore } from "../../../src/dashboard/app.tsx";
+import { createDashboard } from "../../../src/dashboard/app.tsx";
 import type { Bindings } from "../../../src/env.ts";
 import type { Upload } from "../../../src/protocol/upload.ts";
 import { ORIGIN } from "../support/client.ts";
@@ -86,7 +86,7 @@ describe("the page", () => {
     const { model } = await newWorld({ input: { type: "object" }, visibility: "public" });
     const { html } = await visitor.look(`/models/${model}/playground`);
     expect(html).not.toContain("data-fields-panel");
-    expect(html).not.toContain("data-as");
+    expect(html).not.toContain("data-switch-mode");
   });
 
   it("has a field for what is said to a chat, also where its schema says nothing", async () => {
@@ -100,7 +100,7 @@ describe("the page", () => {
     expect(html).toContain('id="messages-0"');
     expect(html).toContain("client.chat.completions.create");
     const { location } = await visitor.send(page, { version: "1", "messages-0": "Who is it?" });
-    const id = location?.split("run=")[1];
+    const id = location?.split("prediction=")[1];
     const { body } = await client.json<{ input: object }>("GET", `/v1/predictions/${id}`);
     expect(body.input).toEqual({ messages: [{ role: "user", content: "Who is it?" }] });
   });
@@ -135,7 +135,7 @@ describe("a form that is sent", () => {
       form({ "lines-0": "A\r\ncat", "strings-4": "a\r\nb", "boolean-3": "" }),
     );
     expect(status).toBe(303);
-    const [path, id] = location.split("?run=");
+    const [path, id] = location.split("?prediction=");
     expect(path).toBe(PAGE);
     const { body } = await client.json("GET", `/v1/predictions/${id}`);
     expect(body).toMatchObject({
@@ -144,7 +144,7 @@ describe("a form that is sent", () => {
       stream: true,
     });
     const { html } = await visitor.look(location);
-    expect(html).toContain(`data-run="${id}"`);
+    expect(html).toContain(`data-prediction="${id}"`);
     expect(html).toMatch(/<textarea[^>]*id="lines-0"[^>]*>\nA\ncat<\/textarea>/);
     expect(control(html, "boolean-3")).not.toContain("checked");
   });
@@ -167,8 +167,8 @@ describe("a form that is sent", () => {
       const { status, html } = await visitor.send(PAGE, form({ "strings-4": "kept", ...typed }));
       expect(status).toBe(422);
       expect(control(html, id)).toContain('aria-invalid="true"');
-      expect(control(html, id)).toContain(`${id}-issue`);
-      expect(html).toMatch(new RegExp(`id="${id}-issue">[^<]*${message}`));
+      expect(control(html, id)).toContain(`${id}-error`);
+      expect(html).toMatch(new RegExp(`id="${id}-error">[^<]*${message}`));
       expect(html).toContain("kept</textarea>");
     },
   );
@@ -260,7 +260,7 @@ describe("another version", () => {
     // Nobody has typed it.
     expect(control(html, "integer-4")).toContain('value="30"');
     expect(control(html, "integer-5")).toContain('value="64x"');
-    expect(html).not.toContain("data-run=");
+    expect(html).not.toContain("data-prediction=");
   });
 
   it("has the JSON that was typed as it is, and the input where there are no fields", async () => {
@@ -277,7 +277,9 @@ describe("another version", () => {
 describe("client code", () => {
   it("is answered with the id, and with what is wrong in the form of the API", async () => {
     const id = await run({ prompt: "x" });
-    expect((await visitor.look(`${PAGE}?run=${id}`)).html).toContain(`data-run="${id}"`);
+    expect((await visitor.look(`${PAGE}?prediction=${id}`)).html).toContain(
+      `data-prediction="${id}"`,
+    );
     const refused = await visitor.call("POST", PAGE, { version: 1, input: { prompt: 1 } });
     expect(refused.status).toBe(422);
     expect(await refused.json()).toMatchObject({ detail: [{ loc: ["body", "input", "prompt"] }] });
@@ -330,7 +332,7 @@ describe("what a version's schema asks", () => {
 describe("how often somebody may run", () => {
   it("is limited as creating by the API is", async () => {
     const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
-    const dashboard = dashboardBefore(app);
+    const dashboard = createDashboard(app);
     const { visitor: eager } = await signedUp();
     const headers = {
       accept: "application/json",
@@ -354,19 +356,19 @@ describe("a run that is opened again", () => {
   it("is there for whoever began it alone", async () => {
     const id = await run({ prompt: "x" });
     const stranger = await signedUp();
-    expect((await stranger.visitor.look(`${PAGE}?run=${id}`)).status).toBe(404);
-    expect((await visitor.look(`${PAGE}?run=nothing`)).status).toBe(404);
+    expect((await stranger.visitor.look(`${PAGE}?prediction=${id}`)).status).toBe(404);
+    expect((await visitor.look(`${PAGE}?prediction=nothing`)).status).toBe(404);
   });
 
   it("is there with its own model alone", async () => {
     const other = await newWorld({ visibility: "public" });
     const { body } = await client.create({ model: other.model, input: { secret: "elsewhere" } });
-    const { status, html } = await visitor.look(`${PAGE}?run=${body.id}`);
+    const { status, html } = await visitor.look(`${PAGE}?prediction=${body.id}`);
     expect(status).toBe(404);
     expect(html).not.toContain("elsewhere");
-    expect((await visitor.look(`/models/${other.model}/playground?run=${body.id}`)).status).toBe(
-      200,
-    );
+    expect(
+      (await visitor.look(`/models/${other.model}/playground?prediction=${body.id}`)).status,
+    ).toBe(200);
   });
 
   it("shows as JSON what no field can hold", async () => {
@@ -374,14 +376,14 @@ describe("a run that is opened again", () => {
       model: world.model,
       input: { prompt: 7, tags: ["a\nb"] },
     });
-    const { html } = await visitor.look(`${PAGE}?run=${body.id}`);
+    const { html } = await visitor.look(`${PAGE}?prediction=${body.id}`);
     expect(html).toMatch(/id="json-0"[^>]*>\n7<\/textarea>/);
     expect(html).toMatch(/id="json-4"[^>]*>\n\[\n {2}&quot;a\\nb&quot;\n\]<\/textarea>/);
     const sent = { ...form({}), "json-0": '"x"', "json-4": '["c\\nd"]' };
     const { location } = await visitor.send(PAGE, sent);
     const again = await client.json<{ input: object }>(
       "GET",
-      `/v1/predictions/${location?.split("run=")[1]}`,
+      `/v1/predictions/${location?.split("prediction=")[1]}`,
     );
     expect(again.body.input).toMatchObject({ prompt: "x", tags: ["c\nd"] });
   });
@@ -389,7 +391,7 @@ describe("a run that is opened again", () => {
   it("shows as JSON an input with names that the form has not", async () => {
     const input = { prompt: "x", other: { a: 1 } };
     const { body } = await client.create({ model: world.model, input });
-    const { html } = await visitor.look(`${PAGE}?run=${body.id}`);
+    const { html } = await visitor.look(`${PAGE}?prediction=${body.id}`);
     expect(html).toMatch(/<fieldset[^>]*data-fields-panel[^>]*hidden/);
     expect(html).toContain("&quot;other&quot;: {");
   });
@@ -408,7 +410,7 @@ describe("a run that is opened again", () => {
     const { body } = await client.create({ model: `${model}:1`, input: { prompt: "before" } });
     await client.json("POST", `/v1/predictions/${body.id}/cancel`);
     await client.ok("DELETE", `/v1/models/${model}/versions/1`);
-    const page = `/models/${model}/playground?run=${body.id}`;
+    const page = `/models/${model}/playground?prediction=${body.id}`;
     const deleted = await visitor.look(page);
     expect(deleted.html).toContain("This prediction ran version 1. The form is for version 2.");
     expect(deleted.html).toContain("before</textarea>");

@@ -1,13 +1,13 @@
 /** Schemas of models for people: any that can be published, and hostile ones. */
 import { expect, test } from "vitest";
-import { readable } from "../../../src/dashboard/models/readable.ts";
+import { displaySchema } from "../../../src/dashboard/models/display-schema.ts";
 import { SchemaView } from "../../../src/dashboard/models/schema-view.tsx";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const htmlOf = (schema: Json) => String(SchemaView({ title: "Input", schema }));
 
 test("references are followed, and what applies at once is one", () => {
-  const { schema, complete } = readable({
+  const { schema, complete } = displaySchema({
     allOf: [{ properties: { a: { type: "string" } }, required: ["a"] }],
     properties: { b: { $ref: "#/$defs/of~1b", description: "B itself" } },
     $defs: { "of/b": { type: "integer", minimum: 1, description: "Any" } },
@@ -23,7 +23,7 @@ test("references are followed, and what applies at once is one", () => {
 });
 
 test("fields come in the order that Cog says, and else as they were written", () => {
-  const { schema } = readable({
+  const { schema } = displaySchema({
     properties: { c: {}, b: { "x-order": 1 }, a: { "x-order": 0 }, d: {} },
   });
   expect(Object.keys(schema.properties ?? {})).toEqual(["a", "b", "c", "d"]);
@@ -31,12 +31,13 @@ test("fields come in the order that Cog says, and else as they were written", ()
 
 test("all alternatives are told", () => {
   expect(
-    readable({ oneOf: [{ type: "string" }, { items: { type: "number" } }, { const: 7 }] }).schema,
+    displaySchema({ oneOf: [{ type: "string" }, { items: { type: "number" } }, { const: 7 }] })
+      .schema,
   ).toEqual({ anyOf: [{ type: "string" }, { items: { type: "number" } }, { const: 7 }] });
 });
 
 test("keywords of a wrong type are as if they were not there", () => {
-  const { schema } = readable({
+  const { schema } = displaySchema({
     type: "text",
     description: { toString: "x" },
     enum: "abc",
@@ -49,7 +50,7 @@ test("keywords of a wrong type are as if they were not there", () => {
   expect(JSON.stringify(schema)).toBe(
     '{"properties":{"a":{},"b":{},"__proto__":{"type":"string"}}}',
   );
-  expect(readable(true).schema).toEqual({});
+  expect(displaySchema(true).schema).toEqual({});
 });
 
 const TREE = {
@@ -77,7 +78,7 @@ test.each([
   ["doubling references", DOUBLING],
   ["doubling alternatives", JSON.parse(JSON.stringify(DOUBLING).replaceAll("allOf", "anyOf"))],
 ])("what has no end is cut, and says so: %s", (_, schema) => {
-  expect(readable(schema).complete).toBe(false);
+  expect(displaySchema(schema).complete).toBe(false);
   expect(htmlOf(schema)).toContain("This schema is too large to show in full");
 });
 

@@ -82,7 +82,7 @@ describe("the password", () => {
       password: "another long password",
     });
     expect(status).toBe(422);
-    expect(html).toContain('id="current-issue"');
+    expect(html).toContain('id="current-error"');
     expect((await new Visitor().send("/sign-in", { email, password: PASSWORD })).status).toBe(303);
   });
 });

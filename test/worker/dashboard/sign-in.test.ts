@@ -35,7 +35,7 @@ describe("sign-up", () => {
     const form = newcomer();
     const { status, html } = await new Visitor().send("/sign-up", { ...form, ...wrong });
     expect(status).toBe(422);
-    expect(html).toMatch(new RegExp(`id="${field}-issue"`));
+    expect(html).toMatch(new RegExp(`id="${field}-error"`));
     expect(html).toMatch(new RegExp(`<input id="${field}"[^>]*aria-invalid="true"`));
     expect(html).toContain('value="Ann"');
     expect(html).not.toContain(PASSWORD);

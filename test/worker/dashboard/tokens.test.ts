@@ -133,7 +133,7 @@ describe("a token for some models", () => {
     const fields = { ...USUAL, models_for: "some", models };
     const { status, html } = await visitor.send("/tokens", fields);
     expect(status).toBe(422);
-    expect(html).toMatch(/id="models-issue">\s*Enter a model, or select one of yours\./);
+    expect(html).toMatch(/id="models-error">\s*Enter a model, or select one of yours\./);
     expect(shownIn(html)).toBeUndefined();
     expect(await rowsOf(username)).toEqual(before);
   });

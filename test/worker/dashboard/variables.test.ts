@@ -148,7 +148,7 @@ describe("the form", () => {
     const { status, html } = await visitor.send(page, fields);
     expect(status).toBe(422);
     expect(html).toContain(words);
-    expect(html).toMatch(/class="(issue|problem)"/);
+    expect(html).toMatch(/class="(field-error|problem)"/);
     if (fields.variable_name) expect(html).toContain(`value="${fields.variable_name}"`);
     expect(html).not.toContain("hunter2");
     expect(await listVariables(client, model)).toEqual([]);

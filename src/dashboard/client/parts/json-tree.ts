@@ -4,15 +4,15 @@ import {
   type Branch,
   type Entry,
   isBranch,
-  paged,
+  paginated,
   sizeText,
 } from "../../prediction-view/branch.ts";
-import { isLinked, outputKind } from "../../prediction-view/output-kind.ts";
+import { isUrlKind, outputOf } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
-import { linked } from "./linked.ts";
+import { urlOutput } from "./url-output.ts";
 
 /** Makes branches of the texts that the server has made, once they are unfolded. */
-export function growTrees(root: ParentNode): void {
+export function attachTrees(root: ParentNode): void {
   for (const text of root.querySelectorAll<HTMLElement>(".json pre")) {
     text.parentElement?.addEventListener(
       "toggle",
@@ -41,25 +41,25 @@ export function jsonTree(value: Branch): HTMLDetailsElement {
 
 function list(entries: Entry[]): HTMLElement {
   const box = element("ul", "");
-  const { first, rest } = paged(entries);
+  const { first, rest } = paginated(entries);
   for (const [key, value] of first) {
     const name = element("span", "key", `${key}: `);
     if (isBranch(value))
-      box.append(element("li", "", fold(Object.entries(value), name, sizeText(value))));
+      box.append(element("li", "", collapsed(Object.entries(value), name, sizeText(value))));
     else box.append(element("li", "", name, leaf(value)));
   }
-  if (rest.length > 0) box.append(element("li", "", fold(rest, `${rest.length} more`)));
+  if (rest.length > 0) box.append(element("li", "", collapsed(rest, `${rest.length} more`)));
   return box;
 }
 
 /** A text may be the address of a file. */
 function leaf(value: Json): HTMLElement {
-  const found = outputKind(value, location.host);
-  if (isLinked(found)) return linked(found);
+  const output = outputOf(value, location.host);
+  if (isUrlKind(output)) return urlOutput(output);
   return element("span", value === null ? "null" : typeof value, JSON.stringify(value));
 }
 
-function fold(entries: Entry[], ...label: (string | Node)[]): HTMLDetailsElement {
+function collapsed(entries: Entry[], ...label: (string | Node)[]): HTMLDetailsElement {
   const details = element("details", "", element("summary", "", ...label));
   details.addEventListener("toggle", () => details.append(list(entries)), { once: true });
   return details;

@@ -2,8 +2,8 @@
 
 import { MAX_CHARS, MAX_LOG_LINES } from "../../../domain/predictions/display-limits.ts";
 import { plainLog } from "../../../domain/predictions/log-tail.ts";
-import { hiddenText } from "../../prediction-view/hidden.ts";
-import { Batch } from "./batch.ts";
+import { logNote } from "../../prediction-view/log-note.ts";
+import { TextBuffer } from "./text-buffer.ts";
 
 /** One piece of it: a text node, so that the first can go without the others being touched. */
 interface Piece {
@@ -15,7 +15,7 @@ export class LogView {
   readonly #box: HTMLElement | null;
   readonly #note: HTMLElement | null;
   readonly #pieces: Piece[] = [];
-  readonly #batch = new Batch((text) => this.#append(text));
+  readonly #batch = new TextBuffer((text) => this.#append(text));
   #hidden: number;
   #torn: boolean;
   #lines = 0;
@@ -80,7 +80,7 @@ export class LogView {
     }
     if (!this.#note || !dropped) return;
     this.#note.hidden = false;
-    this.#note.textContent = hiddenText(this.#hidden, this.#torn);
+    this.#note.textContent = logNote(this.#hidden, this.#torn);
   }
 
   /** Where the part of a text ends that is too much. */

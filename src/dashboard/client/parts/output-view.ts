@@ -2,16 +2,11 @@
 import { BEGINNING, MAX_CHARS } from "../../../domain/predictions/display-limits.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { isBranch } from "../../prediction-view/branch.ts";
-import {
-  isLinked,
-  type OutputKind,
-  outputKind,
-  shownPiece,
-} from "../../prediction-view/output-kind.ts";
-import { Batch } from "./batch.ts";
+import { isUrlKind, type Output, outputOf, pieceOf } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 import { jsonTree } from "./json-tree.ts";
-import { linked } from "./linked.ts";
+import { TextBuffer } from "./text-buffer.ts";
+import { urlOutput } from "./url-output.ts";
 
 const FULL = Number.POSITIVE_INFINITY;
 
@@ -19,7 +14,7 @@ export class OutputView {
   readonly #box: HTMLElement | null;
   readonly #more: HTMLElement | null;
   readonly #grows: boolean;
-  readonly #batch = new Batch((text) => this.#grow(text));
+  readonly #batch = new TextBuffer((text) => this.#grow(text));
   #chars: number;
   #empty: boolean;
 
@@ -46,16 +41,16 @@ export class OutputView {
       if (!this.#empty) return;
       this.#empty = false;
       const text = (typeof value === "string" ? value : json).slice(0, BEGINNING);
-      this.#box?.append(...elementsFor({ as: "text", text }));
+      this.#box?.append(...elementsFor({ kind: "text", text }));
       return;
     }
-    const read = this.#grows ? shownPiece : outputKind;
-    const found = read(value, location.host, this.#empty);
-    if (found.as === "text" && found.text === "") return;
+    const read = this.#grows ? pieceOf : outputOf;
+    const output = read(value, location.host, this.#empty);
+    if (output.kind === "text" && output.text === "") return;
     this.#empty = false;
-    if (found.as === "text" && this.#grows) return this.#batch.add(found.text);
+    if (output.kind === "text" && this.#grows) return this.#batch.add(output.text);
     this.flush();
-    this.#box?.append(...elementsFor(found));
+    this.#box?.append(...elementsFor(output));
   }
 
   flush(): void {
@@ -64,7 +59,8 @@ export class OutputView {
 
   #grow(text: string): void {
     const last = this.#box?.lastElementChild;
-    if (!last?.matches(".out.text")) return this.#box?.append(...elementsFor({ as: "text", text }));
+    if (!last?.matches(".output-item.text"))
+      return this.#box?.append(...elementsFor({ kind: "text", text }));
     const { lastChild } = last;
     if (lastChild instanceof Text) lastChild.appendData(text);
     else last.append(text);
@@ -72,25 +68,25 @@ export class OutputView {
 }
 
 /** As run/output.tsx has it. */
-function elementsFor(found: OutputKind): HTMLElement[] {
-  if (isLinked(found)) return [linked(found)];
-  switch (found.as) {
+function elementsFor(output: Output): HTMLElement[] {
+  if (isUrlKind(output)) return [urlOutput(output)];
+  switch (output.kind) {
     case "text":
-      return [element("div", "out text", found.text)];
+      return [element("div", "output-item text", output.text)];
     case "list": {
-      const items = found.items.map((item) =>
-        element("li", "", ...elementsFor(outputKind(item, location.host))),
+      const items = output.items.map((item) =>
+        element("li", "", ...elementsFor(outputOf(item, location.host))),
       );
-      return [element("ul", "out list", ...items)];
+      return [element("ul", "output-item list", ...items)];
     }
     case "json":
       return [
         element(
           "div",
           "out",
-          isBranch(found.value)
-            ? jsonTree(found.value)
-            : element("code", "", JSON.stringify(found.value)),
+          isBranch(output.value)
+            ? jsonTree(output.value)
+            : element("code", "", JSON.stringify(output.value)),
         ),
       ];
   }

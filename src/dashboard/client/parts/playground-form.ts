@@ -9,12 +9,12 @@ import {
   readInput,
 } from "../../../domain/schemas/input-form-values.ts";
 import type { ValidationIssue } from "../../../protocol/common.ts";
-import { controlName, RAW } from "../../playground/names.ts";
-import { setIssue } from "./issue.ts";
+import { controlName, JSON_FIELD } from "../../playground/control-names.ts";
+import { setFieldError } from "./field-error.ts";
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
-export interface Made {
+export interface FormState {
   /** As far as it goes. */
   input: Input;
   /** What is wrong, by control; under null what is wrong with none in particular. */
@@ -35,9 +35,9 @@ export class PlaygroundForm {
   /** @param standIns addresses for files that are chosen and not yet sent */
   constructor(root: HTMLElement, standIns: (control: Control) => string[]) {
     const { fields = "[]", shape } = root.dataset;
-    this.element = part(root, "#play", HTMLFormElement);
-    this.raw = part(root, `#${RAW}`, HTMLTextAreaElement);
-    this.#rawPanel = part(root, "[data-raw-panel]", HTMLFieldSetElement);
+    this.element = requiredElement(root, "#playground-form", HTMLFormElement);
+    this.raw = requiredElement(root, `#${JSON_FIELD}`, HTMLTextAreaElement);
+    this.#rawPanel = requiredElement(root, "[data-raw-panel]", HTMLFieldSetElement);
     this.#fields = JSON.parse(fields);
     this.#controls = this.#fields.map(({ kind }, n) => controlOf(root, controlName(kind, n)));
     this.#check = shape === undefined ? () => [] : checkOf(JSON.parse(shape));
@@ -51,7 +51,7 @@ export class PlaygroundForm {
   }
 
   /** Nothing can be typed or chosen until it is let go. */
-  hold(): () => void {
+  disable(): () => void {
     const held = [...this.element.elements].filter((one) => isControl(one) || isChooser(one));
     for (const control of held) control.disabled = true;
     return () => {
@@ -59,13 +59,13 @@ export class PlaygroundForm {
     };
   }
 
-  make(): Made {
+  read(): FormState {
     if (this.isJson) return this.#makeOfJson();
     const texts = this.#fields.map((field, n) => ({ ...field, text: this.#textOf(n) }));
     const { input, faults } = inputOf(texts);
     const found = new Map([...messagesOf(this.#check(input)), ...faults]);
     const byName = new Map(this.#fields.map(({ name }, n) => [name, this.#controls[n] ?? null]));
-    const messages: Made["messages"] = new Map();
+    const messages: FormState["messages"] = new Map();
     for (const [name, message] of found) {
       const control = byName.get(name) ?? null;
       messages.set(control, control || !name ? message : `${name}: ${message}`);
@@ -74,16 +74,16 @@ export class PlaygroundForm {
   }
 
   /** Says what is wrong where somebody was already. @param everywhere also where they were not */
-  show({ messages }: Made, everywhere = false): void {
+  show({ messages }: FormState, everywhere = false): void {
     const controls = this.isJson ? [this.raw] : this.#controls;
     if (everywhere) for (const control of controls) this.#touched.add(control);
     for (const control of controls) {
       const message = this.#touched.has(control) ? messages.get(control) : undefined;
-      if (setIssue(control, message) && message && control === document.activeElement)
+      if (setFieldError(control, message) && message && control === document.activeElement)
         this.announce(message);
     }
     if (!everywhere) return;
-    this.trouble(messages.get(null));
+    this.showProblem(messages.get(null));
     controls.find((control) => messages.has(control))?.focus();
   }
 
@@ -91,9 +91,9 @@ export class PlaygroundForm {
    * From fields to JSON, or back, with what stands there.
    * @returns why it cannot be, when it cannot
    */
-  turn(): string | undefined {
+  switchMode(): string | undefined {
     if (!this.isJson) {
-      this.raw.value = JSON.stringify(this.make().input, null, 2);
+      this.raw.value = JSON.stringify(this.read().input, null, 2);
     } else {
       const read = readInput(this.raw.value);
       if ("fault" in read) return read.fault;
@@ -103,7 +103,7 @@ export class PlaygroundForm {
       if (other) return `The form cannot show this value of '${other.name}'.`;
       for (const [n, { text }] of form.entries()) this.#setText(n, text);
     }
-    for (const panel of this.element.querySelectorAll<HTMLFieldSetElement>(".play-fields")) {
+    for (const panel of this.element.querySelectorAll<HTMLFieldSetElement>(".playground-fields")) {
       panel.hidden = !panel.hidden;
       panel.disabled = panel.hidden;
     }
@@ -111,17 +111,17 @@ export class PlaygroundForm {
   }
 
   announce(words: string): void {
-    part(this.element, "[data-announce]", HTMLElement).textContent = words;
+    requiredElement(this.element, "[data-announce]", HTMLElement).textContent = words;
   }
 
   /** What is wrong with no control in particular; undefined: nothing. */
-  trouble(words: string | undefined): void {
-    const place = part(this.element, "[data-trouble]", HTMLElement);
+  showProblem(words: string | undefined): void {
+    const place = requiredElement(this.element, "[data-form-problem]", HTMLElement);
     place.hidden = words === undefined;
     place.textContent = words ?? "";
   }
 
-  #makeOfJson(): Made {
+  #makeOfJson(): FormState {
     const read = readInput(this.raw.value);
     if ("fault" in read) return { input: {}, messages: new Map([[this.raw, read.fault]]) };
     const found = [...messagesOf(this.#check(read.input))];
@@ -154,7 +154,7 @@ const isBox = (control: Control): control is HTMLInputElement =>
   control instanceof HTMLInputElement && control.type === "checkbox";
 
 const isChooser = (one: Element): one is HTMLButtonElement =>
-  one instanceof HTMLButtonElement && one.matches(".chooser > button");
+  one instanceof HTMLButtonElement && one.matches(".file-picker > button");
 
 const isControl = (target: EventTarget | null): target is Control =>
   target instanceof HTMLInputElement ||
@@ -168,7 +168,7 @@ function controlOf(root: HTMLElement, id: string): Control {
 }
 
 /** What the server has put there. */
-export function part<Kind extends HTMLElement>(
+export function requiredElement<Kind extends HTMLElement>(
   root: ParentNode,
   selector: string,
   kind: new () => Kind,

@@ -28,7 +28,7 @@ export async function post(url: string, body?: unknown, signal?: AbortSignal): P
     throw new Error("Cannot reach Auspex. Check your connection and try again.");
   }
   if (response.ok) return response;
-  throw new Error(wordsIn(await response.json().catch(() => undefined)));
+  throw new Error(messageIn(await response.json().catch(() => undefined)));
 }
 
 const tokenMeta = (page: Document) =>
@@ -47,7 +47,7 @@ async function renewToken(): Promise<boolean> {
 }
 
 /** Problem details have a text, validation errors a list of them, better-auth a message. */
-function wordsIn(body: unknown): string {
+function messageIn(body: unknown): string {
   if (typeof body === "object" && body !== null) {
     if ("detail" in body) {
       const { detail } = body;

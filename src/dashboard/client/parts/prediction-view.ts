@@ -4,26 +4,28 @@
  */
 import type { Json } from "../../../protocol/common.ts";
 import { setupText } from "../../prediction-view/setup-text.ts";
+import { showElapsed } from "./elapsed.ts";
 import { enhance } from "./enhance.ts";
-import { growTrees } from "./json-tree.ts";
+import { attachTrees } from "./json-tree.ts";
 import { LogView } from "./log-view.ts";
 import { OutputView } from "./output-view.ts";
 import { post } from "./post.ts";
-import { renew } from "./renew.ts";
-import { tick } from "./ticking.ts";
+import { replaceElement } from "./replace-element.ts";
 
 /**
- * Dispatches `run-ended` from the run when it has ended and all of it is shown; not when how it
+ * Dispatches `prediction-ended` from the run when it has ended and all of it is shown; not when how it
  * ended cannot be had, which is said.
  * @param root with a RunView in it, or itself one; as the server has made it
  * @returns ends it, before `root` is replaced
  */
 export function attachPrediction(root: HTMLElement): () => void {
-  const run = root.matches("[data-run]") ? root : root.querySelector<HTMLElement>("[data-run]");
-  if (!run) return () => {};
-  growTrees(run);
-  if (run.dataset.live === undefined) return () => {};
-  const live = new LiveRun(run);
+  const view = root.matches("[data-prediction]")
+    ? root
+    : root.querySelector<HTMLElement>("[data-prediction]");
+  if (!view) return () => {};
+  attachTrees(view);
+  if (view.dataset.live === undefined) return () => {};
+  const live = new LivePrediction(view);
   return () => live.close();
 }
 
@@ -31,7 +33,7 @@ export function attachPrediction(root: HTMLElement): () => void {
 const STEPS_MS = 150;
 
 /** A stream ends after some minutes, and a browser begins the next by itself, after 3 s or so. */
-const LOST_MS = 8_000;
+const RECONNECT_NOTICE_MS = 8_000;
 
 /** Between the tries to learn how it has ended. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
@@ -40,7 +42,7 @@ const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
 const LOST = "Connection lost. Reload the page to see progress.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
 
-class LiveRun {
+class LivePrediction {
   readonly #root: HTMLElement;
   readonly #address: string;
   readonly #source: EventSource;
@@ -55,12 +57,12 @@ class LiveRun {
   #refreshing: Promise<void> = Promise.resolve();
 
   constructor(root: HTMLElement) {
-    const { run = "", last = "0" } = root.dataset;
+    const { prediction: id = "", last = "0" } = root.dataset;
     this.#root = root;
-    this.#address = `/predictions/${run}`;
+    this.#address = `/predictions/${id}`;
     this.#output = new OutputView(root);
     this.#logs = new LogView(root);
-    this.#stopTicking = tick(root);
+    this.#stopTicking = showElapsed(root);
     root.addEventListener("submit", this.#cancel);
     this.#source = new EventSource(`${this.#address}/events?after_id=${last}`);
     this.#listen();
@@ -102,7 +104,7 @@ class LiveRun {
       else
         this.#losing ??= window.setTimeout(
           () => this.#problem("Connection lost. Reconnecting…"),
-          LOST_MS,
+          RECONNECT_NOTICE_MS,
         );
     };
   }
@@ -131,7 +133,7 @@ class LiveRun {
       badge.className = `status ${status}`;
       badge.textContent = status;
     }
-    this.#announce(goneText(data) ?? `Status: ${status}`);
+    this.#announce(endedAttemptText(data) ?? `Status: ${status}`);
     // What a runner before was getting ready.
     this.#phase = "";
     const panel = this.#root.querySelector<HTMLElement>("[data-setup]");
@@ -174,7 +176,7 @@ class LiveRun {
       if (taken === "signed out") return this.#problem(SIGNED_OUT);
       if (taken !== "ended") continue;
       this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
-      this.#root.dispatchEvent(new CustomEvent("run-ended", { bubbles: true }));
+      this.#root.dispatchEvent(new CustomEvent("prediction-ended", { bubbles: true }));
       return;
     }
     this.#problem(END_LOST);
@@ -206,14 +208,14 @@ class LiveRun {
     const state = page.querySelector("[data-live]") ? "live" : "ended";
     // An answer that was overtaken by the end: what came then is newer.
     if (this.#root.dataset.live === undefined && state === "live") return state;
-    const last = Number(page.querySelector<HTMLElement>("[data-run]")?.dataset.last);
+    const last = Number(page.querySelector<HTMLElement>("[data-prediction]")?.dataset.last);
     for (const part of page.querySelectorAll<HTMLElement>("[data-part]")) {
       const { part: name = "" } = part.dataset;
       const old = this.#part(name);
       if (!old || (state === "live" && this.#isOvertaken(name, last))) continue;
       enhance(part);
-      growTrees(part);
-      renew(old, part);
+      attachTrees(part);
+      replaceElement(old, part);
     }
     return state;
   }
@@ -258,7 +260,7 @@ class LiveRun {
 }
 
 /** What a change of the status says of an attempt that came to nothing. */
-function goneText(data: Json): string | undefined {
+function endedAttemptText(data: Json): string | undefined {
   if (fieldOf(data, "lost") !== undefined) return "The runner was lost. Waiting for another.";
   if (fieldOf(data, "returned") !== undefined)
     return "The runner returned the prediction. Waiting for another.";

@@ -1,6 +1,6 @@
 /** Sliders beside the fields of numbers: each follows the other. */
 
-export function slide(root: HTMLElement): void {
+export function attachSliders(root: HTMLElement): void {
   for (const slider of root.querySelectorAll<HTMLInputElement>("[data-slider]")) {
     const field = slider.parentElement?.querySelector<HTMLInputElement>("[name]");
     if (!field) continue;

@@ -1,7 +1,7 @@
 /** One part of a file, by XMLHttpRequest: fetch does not tell how much has gone out. */
 
 /** The service has answered, and not with a success. */
-export class PartRefused extends Error {
+export class PartError extends Error {
   readonly status: number;
 
   constructor(status: number) {
@@ -10,7 +10,7 @@ export class PartRefused extends Error {
   }
 
   /** An address that has expired is asked for anew, the others are a matter of the moment. */
-  get mayPass(): boolean {
+  get isRetryable(): boolean {
     return this.status >= 500 || [403, 408, 425, 429].includes(this.status);
   }
 }
@@ -29,7 +29,7 @@ export const putPart = (
     request.upload.onprogress = ({ loaded }) => onSent(loaded);
     request.onload = () => {
       const etag = request.getResponseHeader("etag");
-      if (request.status !== 200 || etag === null) return reject(new PartRefused(request.status));
+      if (request.status !== 200 || etag === null) return reject(new PartError(request.status));
       onSent(part.size);
       resolve(etag);
     };

@@ -2,13 +2,13 @@
 import { retry } from "../../../lib/retry.ts";
 import type { Upload } from "../../../protocol/upload.ts";
 import { post } from "./post.ts";
-import { PartRefused, putPart } from "./upload-part.ts";
+import { PartError, putPart } from "./upload-part.ts";
 
 const PARALLEL = 3;
-const TRIES = 5;
+const MAX_ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 500;
 
-interface Way {
+interface UploadOptions {
   signal: AbortSignal;
   /** @param sent bytes so far; fewer than before when a part has to go again. */
   onProgress(sent: number): void;
@@ -18,13 +18,13 @@ interface Way {
  * @returns the upload's address, which an input takes for the file
  * @throws Error whose message can be shown; what `signal` was aborted with
  */
-export async function upload(file: File, way: Way): Promise<string> {
+export async function upload(file: File, way: UploadOptions): Promise<string> {
   if (file.size === 0) throw new Error(`${file.name} is empty. Choose another file.`);
-  const begun: Upload = await answer("/uploads", factsOf(file), way.signal);
+  const begun: Upload = await postJson("/uploads", metadataOf(file), way.signal);
   try {
     const etags = await sendAll(file, begun, way);
-    const whole: Upload = await insist(way.signal, () =>
-      answer(`/uploads/${begun.id}/complete`, { etags }, way.signal),
+    const whole: Upload = await retried(way.signal, () =>
+      postJson(`/uploads/${begun.id}/complete`, { etags }, way.signal),
     );
     return whole.url;
   } catch (error) {
@@ -34,11 +34,11 @@ export async function upload(file: File, way: Way): Promise<string> {
   }
 }
 
-const answer = async (address: string, body: object, signal: AbortSignal) =>
+const postJson = async (address: string, body: object, signal: AbortSignal) =>
   (await post(address, body, signal)).json();
 
 /** What a browser knows of a file, where it is fit to be said. */
-const factsOf = ({ size, type, name }: File) => ({
+const metadataOf = ({ size, type, name }: File) => ({
   size,
   mime_type: /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : "application/octet-stream",
   // biome-ignore lint/suspicious/noControlCharactersInRegex: what a file's name may not have here.
@@ -46,7 +46,7 @@ const factsOf = ({ size, type, name }: File) => ({
 });
 
 /** @returns the parts' ETags, in order */
-async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }: Way) {
+async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }: UploadOptions) {
   const { part_size: partSize } = begun;
   // Where one part is given up the others need not go on.
   const stop = new AbortController();
@@ -66,13 +66,13 @@ async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }:
     } catch (error) {
       onSent(0);
       // Addresses last for a day: a long way, or a laptop that slept, is longer.
-      if (error instanceof PartRefused && error.status === 403) urls = await addressesOf(begun.id);
+      if (error instanceof PartError && error.status === 403) urls = await fetchPartUrls(begun.id);
       throw error;
     }
   };
   const numbers = urls.keys();
   const worker = async () => {
-    for (const n of numbers) etags[n] = await insist(signal, () => send(n + 1));
+    for (const n of numbers) etags[n] = await retried(signal, () => send(n + 1));
   };
   try {
     await Promise.all(Array.from({ length: PARALLEL }, worker));
@@ -83,7 +83,7 @@ async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }:
   return etags;
 }
 
-async function addressesOf(id: string): Promise<string[]> {
+async function fetchPartUrls(id: string): Promise<string[]> {
   const response = await fetch(`/uploads/${id}`, { headers: { accept: "application/json" } });
   if (!response.ok) throw new Error("The upload has expired. Choose the file again.");
   const { urls }: Upload = await response.json();
@@ -91,11 +91,11 @@ async function addressesOf(id: string): Promise<string[]> {
 }
 
 /** Retries what may succeed later, with growing delays. */
-const insist = <Done>(signal: AbortSignal, act: () => Promise<Done>): Promise<Done> =>
+const retried = <Done>(signal: AbortSignal, act: () => Promise<Done>): Promise<Done> =>
   retry(act, {
-    attempts: TRIES,
+    attempts: MAX_ATTEMPTS,
     baseMs: FIRST_PAUSE_MS,
     maxMs: Number.POSITIVE_INFINITY,
     signal,
-    isRetryable: (error) => !(signal.aborted || (error instanceof PartRefused && !error.mayPass)),
+    isRetryable: (error) => !(signal.aborted || (error instanceof PartError && !error.isRetryable)),
   });

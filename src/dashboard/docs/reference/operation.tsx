@@ -36,13 +36,13 @@ export function Operation({ document, one }: Props) {
         <code>{curlOf(one, base, schemas)}</code>
       </pre>
       <h4>Responses</h4>
-      <Answers answers={operation.responses ?? {}} schemas={schemas} />
+      <Responses answers={operation.responses ?? {}} schemas={schemas} />
     </Article>
   );
 }
 
 /** What the service posts to others, and what it takes their answers for. */
-export const Posted = ({
+export const WebhookOperation = ({
   operation,
   schemas,
 }: {
@@ -55,7 +55,7 @@ export const Posted = ({
     </p>
     <Request operation={operation} schemas={schemas} />
     <h4>Your response</h4>
-    <Answers answers={operation.responses ?? {}} schemas={schemas} />
+    <Responses answers={operation.responses ?? {}} schemas={schemas} />
   </Article>
 );
 
@@ -176,7 +176,7 @@ interface AnswersProps {
 }
 
 /** Successes to unfold; errors in a line each, for their form is that of all errors. */
-function Answers({ answers, schemas }: AnswersProps) {
+function Responses({ answers, schemas }: AnswersProps) {
   const entries = Object.entries(answers);
   return (
     <>

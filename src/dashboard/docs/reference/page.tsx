@@ -9,7 +9,7 @@ import type {
 } from "../../../openapi/types.ts";
 import { REFERENCE } from "../contents.ts";
 import { DocsLayout } from "../layout.tsx";
-import { Method, Operation, Posted } from "./operation.tsx";
+import { Method, Operation, WebhookOperation } from "./operation.tsx";
 import { Prose, slugOf } from "./prose.tsx";
 import { About, anchorOf, Fields, Type } from "./schema.tsx";
 
@@ -107,7 +107,7 @@ const GroupView = ({ group, document }: { group: Group; document: Document }) =>
       <Operation document={document} one={one} />
     ))}
     {group.posted.map((operation) => (
-      <Posted operation={operation} schemas={document.components?.schemas ?? {}} />
+      <WebhookOperation operation={operation} schemas={document.components?.schemas ?? {}} />
     ))}
   </section>
 );

@@ -12,12 +12,12 @@ import { viewerOf } from "../access.ts";
 import type { PageContext } from "../context.ts";
 import { ModelHeader } from "../models/header.tsx";
 import { NoVersion } from "../models/overview.tsx";
-import { type Play, PlayPage } from "./page.tsx";
+import { PlaygroundPage, type PlaygroundState } from "./page.tsx";
 
 /** As many as one looks through to find one. */
-const LISTED = 50;
+const MAX_LISTED = 50;
 
-interface Place {
+interface VersionOfModel {
   model: DetailedModelRow;
   /** undefined: the model has none. */
   version: VersionRow | undefined;
@@ -28,7 +28,11 @@ interface Place {
  * @param ran that of a run, which may be deleted meanwhile: then it is the latest
  * @throws ProblemError not_found
  */
-export async function placeOf(c: PageContext, number?: number, ran?: number): Promise<Place> {
+export async function findVersion(
+  c: PageContext,
+  number?: number,
+  ran?: number,
+): Promise<VersionOfModel> {
   const { services } = c.var;
   const { caller } = viewerOf(c);
   const { owner = "", name = "" } = c.req.param();
@@ -46,14 +50,18 @@ export async function placeOf(c: PageContext, number?: number, ran?: number): Pr
 }
 
 /** What is not looked up here. */
-export type Shown = Omit<Play, "versions" | "shape">;
+export type RenderedState = Omit<PlaygroundState, "versions" | "shape">;
 
-export async function show(c: PageContext, play: Shown, status: ContentfulStatusCode = 200) {
+export async function renderPlayground(
+  c: PageContext,
+  play: RenderedState,
+  status: ContentfulStatusCode = 200,
+) {
   const { services, origin } = c.var;
   const viewer = viewerOf(c);
   const { model, version } = play;
   const { owner, name } = model;
-  const request = { cursor: undefined, size: LISTED, url: c.req.url };
+  const request = { cursor: undefined, size: MAX_LISTED, url: c.req.url };
   const { page } = await listVersions(services, viewer.caller, owner.username, name, request);
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
@@ -61,7 +69,7 @@ export async function show(c: PageContext, play: Shown, status: ContentfulStatus
   const shape = pageShape.safeParse(schemaOf(version.schemas, "input")).data;
   c.status(status);
   return c.render(
-    <PlayPage play={{ ...play, versions, shape }} viewer={viewer} origin={origin} />,
+    <PlaygroundPage play={{ ...play, versions, shape }} viewer={viewer} origin={origin} />,
     {
       title: `Playground of ${owner.username}/${name}`,
       scripts: ["playground"],
@@ -69,7 +77,7 @@ export async function show(c: PageContext, play: Shown, status: ContentfulStatus
   );
 }
 
-export const showNone = (c: PageContext, model: DetailedModelRow) =>
+export const renderNoVersion = (c: PageContext, model: DetailedModelRow) =>
   c.render(
     <>
       <ModelHeader model={model} viewer={viewerOf(c)} page="/playground" />

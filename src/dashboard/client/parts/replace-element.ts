@@ -4,12 +4,12 @@
  * Replaces one element by a newer one. Where nothing has changed nothing is touched; what is
  * unfolded stays so, and the focus goes to the same control, without scrolling to it.
  */
-export function renew(old: HTMLElement, now: HTMLElement): void {
+export function replaceElement(old: HTMLElement, now: HTMLElement): void {
   const unfolded = [...old.querySelectorAll("details")].map(({ open }) => open);
   for (const [n, details] of [...now.querySelectorAll("details")].entries())
     details.open = unfolded[n] ?? details.open;
   if (old.outerHTML === now.outerHTML) return;
-  keepingFocus(old, () => {
+  keepFocus(old, () => {
     old.replaceWith(now);
     return now;
   });
@@ -19,7 +19,7 @@ export function renew(old: HTMLElement, now: HTMLElement): void {
  * @param root with what is replaced in it
  * @param replace returns where the same controls are now
  */
-export function keepingFocus(root: HTMLElement, replace: () => ParentNode): void {
+export function keepFocus(root: HTMLElement, replace: () => ParentNode): void {
   const { activeElement: old } = document;
   const held = old instanceof HTMLElement && root.contains(old) ? old : undefined;
   const name = held && nameOf(held);

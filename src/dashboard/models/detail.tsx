@@ -1,7 +1,7 @@
 /** A name and what there is to say to it, as lists of facts have them. */
 import type { Child } from "hono/jsx";
 
-export const Fact = ({ name, children }: { name: string; children?: Child }) => (
+export const Detail = ({ name, children }: { name: string; children?: Child }) => (
   <div>
     <dt>{name}</dt>
     <dd>{children}</dd>

@@ -3,7 +3,7 @@
  * @param lines how many whole lines are missing
  * @param torn whether the first line that is shown has lost its beginning
  */
-export function hiddenText(lines: number, torn: boolean): string {
+export function logNote(lines: number, torn: boolean): string {
   return `${subject(lines, torn)} not shown. The event stream of the API has the full log.`;
 }
 

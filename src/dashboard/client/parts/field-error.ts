@@ -1,8 +1,8 @@
 /** What is wrong with a control, below it and for those who do not see it. */
 
 /** @param message undefined: nothing is. @returns whether that is news */
-export function setIssue(control: HTMLElement, message: string | undefined): boolean {
-  const id = `${control.id}-issue`;
+export function setFieldError(control: HTMLElement, message: string | undefined): boolean {
+  const id = `${control.id}-error`;
   const shown = document.getElementById(id);
   if ((shown?.textContent ?? undefined) === message) return false;
   const others = (control.getAttribute("aria-describedby") ?? "")
@@ -13,7 +13,7 @@ export function setIssue(control: HTMLElement, message: string | undefined): boo
     control.removeAttribute("aria-invalid");
   } else {
     const issue = document.createElement("p");
-    issue.className = "issue";
+    issue.className = "field-error";
     issue.id = id;
     issue.textContent = message;
     control.closest(".field")?.append(issue);

@@ -56,9 +56,11 @@ describe("what a model puts out", () => {
 
   it("is a list where the schema says that its texts are items", async () => {
     const items = { type: "array", items: { type: "string" }, "x-cog-array-type": "iterator" };
-    expect((await shown(["a", "b"], items)).match(/<div class="out text">/g)).toHaveLength(2);
+    expect((await shown(["a", "b"], items)).match(/<div class="output-item text">/g)).toHaveLength(
+      2,
+    );
     const text = { ...items, "x-cog-array-display": "concatenate" };
-    expect(await shown(["a", "b"], text)).toContain('<div class="out text">ab</div>');
+    expect(await shown(["a", "b"], text)).toContain('<div class="output-item text">ab</div>');
   });
 
   it("is a link in the words that it was given in, when it is all that there is", async () => {
@@ -74,7 +76,9 @@ describe("what a model puts out", () => {
       ["https://Exam", "ple.com"],
       ["see ", "https://Example.com", "."],
     ])
-      expect(await shown(pieces)).toContain(`<div class="out text">${pieces.join("")}</div>`);
+      expect(await shown(pieces)).toContain(
+        `<div class="output-item text">${pieces.join("")}</div>`,
+      );
   });
 
   it("that goes on is a text, whatever its beginning looks like", async () => {
@@ -82,7 +86,7 @@ describe("what a model puts out", () => {
     const id = await who.waiting();
     const { channel } = await (await who.runner()).work();
     await channel.output("https://docs");
-    expect(await view(who, id)).toContain('<div class="out text">https://docs</div>');
+    expect(await view(who, id)).toContain('<div class="output-item text">https://docs</div>');
   });
 
   it("is shown as what it is inside of an object, too", async () => {
@@ -92,10 +96,10 @@ describe("what a model puts out", () => {
     ]);
     const path = FILE.replace(ORIGIN, "");
     expect(html).toContain(
-      `<span class="key">picture: </span><figure class="out media"><img src="${path}/out.png`,
+      `<span class="key">picture: </span><figure class="output-item media"><img src="${path}/out.png`,
     );
     expect(html).toContain(
-      `<span class="key">mask: </span><p class="out"><a href="${path}/mask.bin`,
+      `<span class="key">mask: </span><p class="output-item"><a href="${path}/mask.bin`,
     );
     const elsewhere = await shown([{ page: "https://elsewhere.example/a", note: "no address" }]);
     expect(elsewhere).toContain(
@@ -118,7 +122,7 @@ describe("what a model puts out", () => {
         output: "value",
       });
       const html = await view(who, id);
-      expect(html).toContain(`<div class="out text">${beginning}`);
+      expect(html).toContain(`<div class="output-item text">${beginning}`);
       expect(html).toMatch(
         /data-more="true">The output is too large to show in full. <a href="\/predictions\/[\w-]+\/json">/,
       );
@@ -152,10 +156,10 @@ describe("what a model puts out", () => {
     const chunk = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
     const usage = { choices: [], usage: { total_tokens: 3 } };
     expect(await shown([chunk("Off with "), chunk("her head"), usage])).toContain(
-      '<div class="out text">Off with her head</div>',
+      '<div class="output-item text">Off with her head</div>',
     );
     const whole = { choices: [{ message: { role: "assistant", content: "Nonsense!" } }] };
-    expect(await shown([whole])).toContain('<div class="out text">Nonsense!</div>');
+    expect(await shown([whole])).toContain('<div class="output-item text">Nonsense!</div>');
     const call = { choices: [{ delta: { tool_calls: [{ index: 0 }] } }] };
     expect(await shown([call])).toContain('<span class="key">choices: </span>1 item');
   });
@@ -215,13 +219,13 @@ describe("what a model of the vendora convention says", () => {
     ],
   ])("is shown: a %s", async (_, values) => {
     const html = await said(...values);
-    expect(html).toContain('<div class="out text">Off with</div>');
+    expect(html).toContain('<div class="output-item text">Off with</div>');
     expect(html.match(/class="out/g)).toHaveLength(1);
   });
 
   it("is told thoughts first", async () => {
     expect(await said(whole({ reasoning_content: "Hm.", content: "No." }))).toContain(
-      '<div class="out text">Hm.\n\nNo.</div>',
+      '<div class="output-item text">Hm.\n\nNo.</div>',
     );
   });
 

@@ -2,7 +2,7 @@
 import { longDuration } from "../../prediction-view/duration.ts";
 
 /** @param root with `data-now`, unix ms as it was made, and `data-since` in it @returns ends it */
-export function tick(root: HTMLElement): () => void {
+export function showElapsed(root: HTMLElement): () => void {
   const ahead = Number(root.dataset.now) - Date.now();
   const show = () => {
     for (const place of root.querySelectorAll<HTMLElement>("[data-since]")) {

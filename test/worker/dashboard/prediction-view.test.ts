@@ -41,7 +41,7 @@ describe("while it goes on", () => {
     const said = async () =>
       /class="([^"]*)">Waiting for a runner\./.exec(await view(who, id))?.[1];
     // Client code need not be there: the page says it by itself then.
-    expect(await said()).toBe("hint in-20-s");
+    expect(await said()).toBe("hint shown-after-20-s");
     vi.setSystemTime(Date.now() + 21_000);
     expect(await said()).toBe("hint");
     const { channel } = await (await who.runner()).work();
@@ -98,7 +98,7 @@ describe("while it goes on", () => {
     const { channel } = await (await who.runner()).work();
     await channel.output("The ", "Queen ");
     const html = await view(who, id);
-    expect(html).toContain('<div class="out text">The Queen </div>');
+    expect(html).toContain('<div class="output-item text">The Queen </div>');
     const path = `/predictions/${id}/events?after_id=${lastIn(html)}`;
     const response = await who.visitor.fetch(path, { headers: { accept: "text/event-stream" } });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -108,7 +108,9 @@ describe("while it goes on", () => {
     expect(await reader.take(2)).toMatchObject([{ data: "of " }, { data: "Hearts" }]);
     await channel.succeed(".");
     expect(named(await reader.rest(), "output")).toEqual(["."]);
-    expect(await view(who, id)).toContain('<div class="out text">The Queen of Hearts.</div>');
+    expect(await view(who, id)).toContain(
+      '<div class="output-item text">The Queen of Hearts.</div>',
+    );
   });
 
   it("is followed from the last event that a browser had, which knows better than its address", async () => {
@@ -198,7 +200,7 @@ describe("when it has ended", () => {
     expect(html).toContain("The model failed:");
     expect(html).toContain("CUDA out of &lt;memory&gt;");
     expect(html).toContain('<span class="key">gb: </span>');
-    expect(html).toMatch(/<details class="run-logs" open/);
+    expect(html).toMatch(/<details class="prediction-logs" open/);
   });
 
   it("leaves out what is too much for a page, and leads to all of it", async () => {
@@ -210,7 +212,7 @@ describe("when it has ended", () => {
     await channel.output("y".repeat(100_000));
     await channel.succeed("end");
     const html = await view(who, id);
-    expect(html).toContain(`<div class="out text">${part}${part}</div>`);
+    expect(html).toContain(`<div class="output-item text">${part}${part}</div>`);
     expect(html).not.toMatch(/yy|end<\/div>/);
     expect(html).toMatch(/data-more="true">The output is too large to show in full/);
     const response = await who.visitor.fetch(`/predictions/${id}/json`, {});

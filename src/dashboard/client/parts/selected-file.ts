@@ -2,9 +2,9 @@
 import { upload } from "./upload.ts";
 
 /** Larger ones would take a while to be drawn so small. */
-const MAX_PREVIEW = 20_000_000;
+const MAX_PREVIEW_BYTES = 20_000_000;
 
-export class ChosenFile {
+export class SelectedFile {
   readonly row = document.createElement("li");
   readonly #file: File;
   readonly #onRemove: () => void;
@@ -16,7 +16,7 @@ export class ChosenFile {
     this.#file = file;
     this.#onRemove = onRemove;
     this.#state.className = "hint";
-    this.#state.textContent = sizeOf(file.size);
+    this.#state.textContent = sizeText(file.size);
     this.#button.type = "button";
     this.#button.className = "plain";
     this.#button.textContent = "Remove";
@@ -48,14 +48,14 @@ export class ChosenFile {
         signal: this.#sending.signal,
         onProgress: (sent) => {
           bar.value = sent;
-          left.textContent = `${sizeOf(sent)} of ${sizeOf(size)}`;
+          left.textContent = `${sizeText(sent)} of ${sizeText(size)}`;
         },
       });
-      this.#state.textContent = `${sizeOf(size)}, uploaded`;
+      this.#state.textContent = `${sizeText(size)}, uploaded`;
       this.#button.remove();
       return url;
     } catch (error) {
-      this.#state.textContent = sizeOf(size);
+      this.#state.textContent = sizeText(size);
       this.#button.textContent = "Remove";
       this.#button.setAttribute("aria-label", `Remove ${name}`);
       throw error;
@@ -76,7 +76,7 @@ export class ChosenFile {
 
 /** What a browser cannot draw shows nothing. */
 function previewOf(file: File): HTMLElement[] {
-  if (!file.type.startsWith("image/") || file.size > MAX_PREVIEW) return [];
+  if (!file.type.startsWith("image/") || file.size > MAX_PREVIEW_BYTES) return [];
   const image = new Image();
   image.alt = "";
   image.src = URL.createObjectURL(file);
@@ -86,7 +86,7 @@ function previewOf(file: File): HTMLElement[] {
 }
 
 /** `1.2 MB` */
-function sizeOf(bytes: number): string {
+function sizeText(bytes: number): string {
   const units = ["bytes", "KB", "MB", "GB"];
   const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
   const value = bytes / 1000 ** power;

@@ -3,28 +3,30 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { messagesOf } from "../../domain/schemas/input-form-check.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError, statusOf } from "../../errors.ts";
-import { byControl, type PlayForm } from "./input.ts";
-import { RAW } from "./names.ts";
+import { JSON_FIELD } from "./control-names.ts";
+import { byControl, type PlaygroundInput } from "./input.ts";
 
 /** @throws what is nobody's mistake */
-export function refused(
+export function rejectionOf(
   error: unknown,
-  form: PlayForm,
-): { form: PlayForm; problem?: string; status: ContentfulStatusCode } {
+  form: PlaygroundInput,
+): { form: PlaygroundInput; problem?: string; status: ContentfulStatusCode } {
   if (error instanceof ProblemError && error.code !== "internal") {
     return { form, problem: error.message, status: statusOf(error) };
   }
   if (!(error instanceof ValidationFailure)) throw error;
   const messages = messagesOf(error.issues);
-  const issues = form.asJson ? { [RAW]: together(messages) } : byControl(form.fields, messages);
+  const issues = form.asJson
+    ? { [JSON_FIELD]: joinMessages(messages) }
+    : byControl(form.fields, messages);
   const known = new Set(form.fields.map(({ name }) => name));
   const others = new Map([...messages].filter(([name]) => !known.has(name)));
   return {
     form: { ...form, issues },
-    ...(!form.asJson && others.size > 0 && { problem: together(others) }),
+    ...(!form.asJson && others.size > 0 && { problem: joinMessages(others) }),
     status: 422,
   };
 }
 
-const together = (messages: Map<string, string>) =>
+const joinMessages = (messages: Map<string, string>) =>
   [...messages].map(([name, message]) => (name ? `${name}: ${message}` : message)).join(". ");

@@ -1,40 +1,40 @@
 /** A form that came without its session: what was typed is kept, to be sent once more. */
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { PageContext } from "../context.ts";
-import { formOf, isForm } from "../form.ts";
+import { isForm, readForm } from "../form.ts";
 import { Form } from "./layout.tsx";
 
 /** What a page shows to nobody, not even to who has typed it. */
-const UNSHOWN = /password|secret|token|^value$/i;
+const SECRET_FIELD = /password|secret|token|^value$/i;
 
-export interface Kept {
+export interface Resubmission {
   fields: [name: string, text: string][];
   /** The names of those that have to be filled in again. */
-  lost: string[];
+  omitted: string[];
 }
 
 /**
  * What of the form of a request can be sent once more.
  * @returns undefined where there is nothing that would be missed
  */
-export async function keptForm(c: PageContext): Promise<Kept | undefined> {
+export async function resubmissionOf(c: PageContext): Promise<Resubmission | undefined> {
   if (!isForm(c.req.header("content-type"))) return undefined;
-  const kept: Kept = { fields: [], lost: [] };
-  for (const [name, value] of await formOf(c)) {
+  const kept: Resubmission = { fields: [], omitted: [] };
+  for (const [name, value] of await readForm(c)) {
     if (name === FORM_TOKEN_FIELD) continue;
-    if (typeof value === "string" && !UNSHOWN.test(name)) kept.fields.push([name, value]);
-    else if (typeof value === "string" ? value !== "" : value.size > 0) kept.lost.push(name);
+    if (typeof value === "string" && !SECRET_FIELD.test(name)) kept.fields.push([name, value]);
+    else if (typeof value === "string" ? value !== "" : value.size > 0) kept.omitted.push(name);
   }
   return kept.fields.some(([, text]) => text !== "") ? kept : undefined;
 }
 
 /** @param action its address, with its query */
-export const KeptFormPage = ({
-  kept: { fields, lost },
+export const ResubmitPage = ({
+  kept: { fields, omitted },
   action,
   username,
 }: {
-  kept: Kept;
+  kept: Resubmission;
   action: string;
   username: string | undefined;
 }) => (
@@ -54,7 +54,9 @@ export const KeptFormPage = ({
         as <strong>{username}</strong>.
       </p>
     )}
-    {lost.length > 0 && <p class="hint">Not kept. Enter again afterwards: {lost.join(", ")}.</p>}
+    {omitted.length > 0 && (
+      <p class="hint">Not kept. Enter again afterwards: {omitted.join(", ")}.</p>
+    )}
     <Form action={action}>
       {fields.map(([name, text]) => (
         <input type="hidden" name={name} value={text} />

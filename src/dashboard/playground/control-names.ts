@@ -2,11 +2,11 @@
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
 
 /** Of the form where all is JSON. */
-export const RAW = "input";
+export const JSON_FIELD = "input";
 
 /** The version to change to, and the button that asks for that. */
-export const SHOW = "show";
-export const SHOWN = "shown";
+export const VERSION_FIELD = "show";
+export const SWITCH_BUTTON = "shown";
 
 /** Says how its text is to be read: a value that its field cannot hold is shown as JSON. */
 export const controlName = (kind: FieldKind, n: number) => `${kind}-${n}`;

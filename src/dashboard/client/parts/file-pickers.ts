@@ -1,18 +1,18 @@
 /** Files for an input: chosen or dropped, shown, and sent when the model is run. */
-import { ChosenFile } from "./chosen-file.ts";
+import { SelectedFile } from "./selected-file.ts";
 
-export class Choosers {
-  readonly #choosers: Chooser[];
+export class FilePickers {
+  readonly #choosers: FilePicker[];
 
   /** @param onChange after files have come or gone */
   constructor(root: HTMLElement, onChange: () => void) {
-    this.#choosers = [...root.querySelectorAll<HTMLElement>("[data-chooser]")].map(
-      (element) => new Chooser(element, onChange),
+    this.#choosers = [...root.querySelectorAll<HTMLElement>("[data-file-picker]")].map(
+      (element) => new FilePicker(element, onChange),
     );
   }
 
   /** Addresses that stand for what is not sent yet. */
-  standIns(control: HTMLElement): string[] {
+  placeholderUrls(control: HTMLElement): string[] {
     const chooser = this.#choosers.find((one) => one.control === control);
     return (chooser?.names ?? []).map((name) => `https://example.com/${encodeURIComponent(name)}`);
   }
@@ -23,13 +23,13 @@ export class Choosers {
   }
 }
 
-class Chooser {
+class FilePicker {
   readonly control: HTMLInputElement | HTMLTextAreaElement;
   readonly #list: HTMLUListElement;
   readonly #several: boolean;
   readonly #onChange: () => void;
   /** What is not sent yet, in order. */
-  #waiting: ChosenFile[] = [];
+  #waiting: SelectedFile[] = [];
 
   constructor(element: HTMLElement, onChange: () => void) {
     const field = element.closest<HTMLElement>(".field");
@@ -89,7 +89,7 @@ class Chooser {
   }
 
   #add(file: File): void {
-    const chosen = new ChosenFile(file, () => {
+    const chosen = new SelectedFile(file, () => {
       this.#drop(chosen);
       this.#onChange();
     });
@@ -97,7 +97,7 @@ class Chooser {
     this.#list.append(chosen.row);
   }
 
-  #drop(file: ChosenFile): void {
+  #drop(file: SelectedFile): void {
     this.#waiting = this.#waiting.filter((one) => one !== file);
   }
 

@@ -36,12 +36,12 @@ const keywords = z.object({
 });
 
 /** @returns the schema, its fields in the order that it wants, and whether all of it is there. */
-export function readable(root: Json): { schema: InlineSchema; complete: boolean } {
+export function displaySchema(root: Json): { schema: InlineSchema; complete: boolean } {
   let parts = 0;
   let complete = true;
 
   /** A part, with what it refers to and all that it must fit at once. */
-  function whole(part: Json, depth: number): Keywords {
+  function merged(part: Json, depth: number): Keywords {
     if (typeof part !== "object" || part === null || Array.isArray(part)) return {};
     if (depth > MAX_DEPTH || ++parts > MAX_PARTS) {
       complete = false;
@@ -49,7 +49,7 @@ export function readable(root: Json): { schema: InlineSchema; complete: boolean 
     }
     const { $ref, allOf, ...own } = part;
     const referred = typeof $ref === "string" ? [resolvePointer(root, $ref) ?? {}] : [];
-    const all = [...[...referred, ...listOf(allOf)].map((one) => whole(one, depth + 1)), own];
+    const all = [...[...referred, ...listOf(allOf)].map((one) => merged(one, depth + 1)), own];
     // By entries: to assign `__proto__` would set it.
     const together = (objects: Keywords[]) => Object.fromEntries(objects.flatMap(Object.entries));
     return together([
@@ -60,8 +60,8 @@ export function readable(root: Json): { schema: InlineSchema; complete: boolean 
   }
 
   function read(part: Json, depth: number): InlineSchema {
-    const { properties, items, anyOf, oneOf, required, ...full } = whole(part, depth);
-    const shown: InlineSchema = definite(keywords.parse(full));
+    const { properties, items, anyOf, oneOf, required, ...full } = merged(part, depth);
+    const shown: InlineSchema = withoutUndefined(keywords.parse(full));
     const needed = listOf(required).filter((name) => typeof name === "string");
     const fields = Object.entries(objectOf(properties)).toSorted(
       ([, a], [, b]) => orderOf(a) - orderOf(b),
@@ -88,5 +88,5 @@ function orderOf(field: Json): number {
 }
 
 /** Without the keywords that are not there: `undefined` would be shown as a value. */
-const definite = <Value extends object>(value: Value) =>
+const withoutUndefined = <Value extends object>(value: Value) =>
   Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));

@@ -1,5 +1,5 @@
 /** Text that comes piece by piece, handed on once per frame of the screen. */
-export class Batch {
+export class TextBuffer {
   readonly #take: (text: string) => void;
   #pieces: string[] = [];
   #frame: number | undefined;

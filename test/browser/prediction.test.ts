@@ -164,12 +164,12 @@ describe.runIf(browserIsThere)("in a browser", () => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;
     await visitor.open(`/predictions/${id}`, { live: true });
-    const tries = page.locator(".ledger summary");
+    const tries = page.locator(".deliveries summary");
     await tries.click();
-    await page.locator(".ledger").getByText("delivered").waitFor();
+    await page.locator(".deliveries").getByText("delivered").waitFor();
     expect(await tries.textContent()).toBe("2 attempts");
     // What was unfolded stays so.
-    await page.locator(".ledger").getByText("200 after").waitFor();
+    await page.locator(".deliveries").getByText("200 after").waitFor();
     await receiver.close();
   });
 

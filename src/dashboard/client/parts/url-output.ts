@@ -1,0 +1,36 @@
+/** A text that is an address: as run/linked.tsx has it. */
+import type { UrlKind } from "../../prediction-view/output-kind.ts";
+import { element } from "./element.ts";
+
+export function urlOutput(output: UrlKind): HTMLElement {
+  switch (output.kind) {
+    case "image": {
+      const image = element("img", "");
+      image.src = output.address;
+      image.alt = output.name;
+      return element("figure", "output-item media", image);
+    }
+    case "audio":
+    case "video": {
+      const player = element(output.kind, "");
+      player.src = output.address;
+      player.controls = true;
+      player.preload = "metadata";
+      player.ariaLabel = output.name;
+      return element("figure", "output-item media", player);
+    }
+    case "file":
+      return element("p", "output-item", linkTo(output.address, output.name));
+    case "link": {
+      const link = linkTo(output.address, output.text);
+      link.rel = "noopener noreferrer nofollow";
+      return element("p", "output-item", link);
+    }
+  }
+}
+
+function linkTo(address: string, content: string): HTMLAnchorElement {
+  const link = element("a", "", content);
+  link.href = address;
+  return link;
+}
