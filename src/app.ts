@@ -3,16 +3,15 @@ import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
-import { answerError, ProblemError } from "./errors.ts";
-import { problemToVendora } from "./errors-vendora.ts";
-import { bodies } from "./middleware/body.ts";
-import { uncached } from "./middleware/conditional.ts";
-import { filesApart } from "./middleware/files-origin.ts";
-import { saysRate } from "./middleware/rate-limit.ts";
-import { LEFT_OUT_HEADER, notServed, PREDICTION_HEADER } from "./middleware/vendora.ts";
+import { errorResponse, ProblemError } from "./errors.ts";
+import { vendoraProblem } from "./errors-vendora.ts";
+import { requestBody } from "./middleware/body.ts";
+import { noStoreByDefault } from "./middleware/conditional.ts";
+import { separateFilesOrigin } from "./middleware/files-origin.ts";
+import { rateLimitHeaders } from "./middleware/rate-limit.ts";
+import { PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER, unservedPath } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/accounts/avatars.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
-import { routes } from "./routes/context.ts";
 import { fileRoutes } from "./routes/files/files.ts";
 import { uploadRoutes } from "./routes/files/uploads.ts";
 import { catalogueRoutes } from "./routes/models/catalogue.ts";
@@ -22,6 +21,7 @@ import { versionRoutes } from "./routes/models/versions.ts";
 import { mountOpenapi } from "./routes/openapi.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { predictionRoutes } from "./routes/predictions/predictions.ts";
+import { router } from "./routes/router.ts";
 import { fleetRoutes } from "./routes/runners/fleet.ts";
 import { runnerRoutes } from "./routes/runners/runner.ts";
 import { securityRoutes } from "./routes/security.ts";
@@ -30,16 +30,16 @@ import { vendoraModelRoutes } from "./routes/vendora/models.ts";
 import { responseRoutes } from "./routes/vendora/responses.ts";
 import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
-import { servicesOf } from "./services/services.ts";
+import { getServices } from "./services/services.ts";
 
 /** Where clients of the vendora convention end up when their base address is not quite right. */
 const BESIDE_VENDORA =
   /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings)(?:\/|$)|^\/vendora(?:\/|$)/;
 
-const api = routes()
+const api = router()
   .use(requestId({ limitLength: 128 }))
-  .use(uncached)
-  .use(saysRate)
+  .use(noStoreByDefault)
+  .use(rateLimitHeaders)
   // What users have written comes from the origin of pages, where scripts are 'self'.
   .use(async (c, next) => {
     await next();
@@ -53,7 +53,7 @@ const api = routes()
         "location",
         "preference-applied",
         PREDICTION_HEADER,
-        LEFT_OUT_HEADER,
+        TOOLS_LEFT_OUT_HEADER,
         "x-should-retry",
         "retry-after",
         "x-ratelimit-limit",
@@ -67,35 +67,35 @@ const api = routes()
       maxAge: 86_400,
     }),
   )
-  .use(bodies)
+  .use(requestBody)
   .use(async (c, next) => {
-    c.set("services", servicesOf(c.env));
+    c.set("services", getServices(c.env));
     await next();
   })
-  .use(filesApart);
+  .use(separateFilesOrigin);
 
 api.use(
   methodNotAllowed({
     app: api,
     onMethodNotAllowed: (c, methods) => {
-      const unserved = c.req.method === "POST" ? notServed(c.req.path) : undefined;
-      if (unserved) return answerError(unserved, c);
+      const unserved = c.req.method === "POST" ? unservedPath(c.req.path) : undefined;
+      if (unserved) return errorResponse(unserved, c);
       const allow = methods.join(", ");
       const detail = `${c.req.method} is not for this address, which takes ${allow}.`;
-      return answerError(new ProblemError("method_not_allowed", detail, { allow }), c);
+      return errorResponse(new ProblemError("method_not_allowed", detail, { allow }), c);
     },
   }),
 );
 
-api.onError(answerError);
+api.onError(errorResponse);
 api.notFound((c) => {
   const nothing = `There is nothing at ${c.req.path.slice(0, 200)}.`;
   if (BESIDE_VENDORA.test(c.req.path)) {
     const base = `${new URL(c.req.url).origin}/v1/vendora`;
     const detail = `${nothing} The base address for this client is ${base}.`;
-    return answerError(problemToVendora(404, detail), c);
+    return errorResponse(vendoraProblem(404, detail), c);
   }
-  return answerError(
+  return errorResponse(
     new ProblemError("not_found", `${nothing} All addresses are listed at /docs.`),
     c,
   );

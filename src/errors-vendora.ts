@@ -23,7 +23,7 @@ export class VendoraProblem extends Error {
   }
 }
 
-export const badParameter = (param: string, code: string, message: string) =>
+export const invalidParameter = (param: string, code: string, message: string) =>
   new VendoraProblem(400, { message, param, code });
 
 /** By status, what the convention calls it where it has one word for it. */
@@ -60,7 +60,7 @@ const issueOf = ({ message, param }: VendoraError): ValidationIssue =>
   });
 
 /** A problem that every endpoint may have. A conflict stays one, whatever clients think of a 409. */
-export const problemToVendora = (status: ContentfulStatusCode, message: string) =>
+export const vendoraProblem = (status: ContentfulStatusCode, message: string) =>
   new VendoraProblem(
     status,
     { message, code: CODES[status] ?? null },
@@ -68,7 +68,7 @@ export const problemToVendora = (status: ContentfulStatusCode, message: string) 
   );
 
 /** Both bodies in one: the `detail` of every 422 here, and the `error` that these clients show. */
-export function invalidToVendora({ issues }: ValidationFailure): Response {
+export function vendoraValidationResponse({ issues }: ValidationFailure): Response {
   const [first] = issues;
   const param = first && paramOf(first);
   const error: VendoraError = {

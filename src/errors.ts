@@ -4,10 +4,10 @@ import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { malformedJson, ValidationFailure } from "./domain/schemas/validation.ts";
 import {
-  invalidToVendora,
-  problemToVendora,
   VendoraProblem,
+  vendoraProblem,
   vendoraResponse,
+  vendoraValidationResponse,
 } from "./errors-vendora.ts";
 import { logger } from "./log.ts";
 import type { Problem } from "./protocol/common.ts";
@@ -44,12 +44,12 @@ export class ProblemError extends Error {
   }
 }
 
-export const statusOf = ({ code }: ProblemError): ContentfulStatusCode => PROBLEMS[code][0];
+export const problemStatus = ({ code }: ProblemError): ContentfulStatusCode => PROBLEMS[code][0];
 
 export const conflict = (detail: string) => new ProblemError("conflict", detail);
 
 /** Of what may be there all the same, for somebody else. */
-export const notSeen = (what: string) =>
+export const notVisible = (what: string) =>
   new ProblemError("not_found", `${what} was not found: it is not there, or not yours to see.`);
 
 /** @param next what whoever asked for it can do now, where there is something */
@@ -58,7 +58,7 @@ export const notFound = (what: string, next = "") =>
 
 function problemResponse(code: ProblemCode, detail: string, c: Context): Response {
   const [status] = PROBLEMS[code];
-  if (isVendora(c)) return vendoraResponse(problemToVendora(status, detail));
+  if (isVendoraRequest(c)) return vendoraResponse(vendoraProblem(status, detail));
   return Response.json(problemBody(code, detail, c), {
     status,
     headers: { "content-type": "application/problem+json" },
@@ -72,28 +72,28 @@ function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
 
 /** The last words of a stream that may not go on. It has no id: whoever may resumes where it was. */
 export function problemEvent({ code, message }: ProblemError, c: Context): string {
-  if (!isVendora(c))
+  if (!isVendoraRequest(c))
     return `event: problem\ndata: ${JSON.stringify(problemBody(code, message, c))}\n\n`;
-  const { error } = problemToVendora(PROBLEMS[code][0], message);
+  const { error } = vendoraProblem(PROBLEMS[code][0], message);
   return `data: ${JSON.stringify({ error })}\n\n`;
 }
 
 const validationResponse = (failure: ValidationFailure, c: Context) =>
-  isVendora(c)
-    ? invalidToVendora(failure)
+  isVendoraRequest(c)
+    ? vendoraValidationResponse(failure)
     : Response.json({ detail: failure.issues }, { status: 422 });
 
 /** Clients of that convention know its errors, and no others. */
-export const isVendora = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
+export const isVendoraRequest = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
 
 /** Hono's one `onError`. What is unexpected is logged whole and answered without detail. */
-export async function answerError(error: Error, c: Context): Promise<Response> {
+export async function errorResponse(error: Error, c: Context): Promise<Response> {
   const requestId: string = c.get("requestId");
   if (error instanceof VendoraProblem) return vendoraResponse(error);
   if (error instanceof ValidationFailure) return validationResponse(error, c);
   if (error instanceof HTTPException && error.status === 400)
-    return answerError(await bodyErrorOf(c), c);
-  const problem = problemOf(error, c);
+    return errorResponse(await bodyErrorOf(c), c);
+  const problem = toProblem(error, c);
   if (problem) {
     const response = problemResponse(problem.code, problem.message, c);
     for (const [name, value] of Object.entries(problem.headers)) response.headers.set(name, value);
@@ -117,7 +117,7 @@ const bodyErrorOf = (c: Context): Promise<Error> =>
     (error) => (error instanceof SyntaxError ? malformedJson(error) : error),
   );
 
-export function problemOf(error: Error, c: Context): ProblemError | undefined {
+export function toProblem(error: Error, c: Context): ProblemError | undefined {
   if (error instanceof ProblemError) return error;
   // The media type of a body, held against those that the route declares.
   if (error instanceof HTTPException && error.status === 415) {

@@ -10,7 +10,7 @@ import { sweepUploads } from "./services/files/sweep-uploads.ts";
 import { sweepHistory } from "./services/predictions/sweep-history.ts";
 import { sweepPredictions } from "./services/predictions/sweep-predictions.ts";
 import { reEncrypt } from "./services/re-encrypt.ts";
-import { servicesOf } from "./services/services.ts";
+import { getServices } from "./services/services.ts";
 import { sweepSessions } from "./services/sign-in/sweep.ts";
 
 export { PoolObject } from "./objects/pool/object.ts";
@@ -29,10 +29,10 @@ export default {
     (isForApp(request.url) ? app : dashboard).fetch(request, env, context),
   async queue(batch, env) {
     const consume = batch.queue.endsWith("-projection") ? project : dispatch;
-    await consume(servicesOf(env), batch);
+    await consume(getServices(env), batch);
   },
   async scheduled(controller, env) {
-    const services = servicesOf(env);
+    const services = getServices(env);
     const now = controller.scheduledTime;
     await Promise.all([
       sweepPredictions(services, now),

@@ -3,7 +3,7 @@
  * telemetry; the jobs, which outlive sessions; and the drain at the end.
  */
 import { once } from "node:events";
-import { isOutdated, packageAddress } from "../../src/domain/runners/runner-version.ts";
+import { isOutdated, packageUrl } from "../../src/domain/runners/runner-version.ts";
 import { backoffMs } from "../../src/lib/retry.ts";
 import { sleep } from "../../src/lib/timeout.ts";
 import {
@@ -112,7 +112,7 @@ export class Agent {
   #warnIfOutdated({ latest_version: latest }: SessionResponse): void {
     if (latest === undefined || !isOutdated(VERSION, latest)) return;
     const { controlPlane, log } = this.#options;
-    const address = packageAddress(controlPlane.url, latest);
+    const address = packageUrl(controlPlane.url, latest);
     log.warn(
       `out of date: this runner is ${VERSION}, the deployment serves ${latest}. Update with npm install --global "${address}", or start it with npx --yes "${address}"`,
     );

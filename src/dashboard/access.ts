@@ -1,18 +1,18 @@
 /** Who may see a page, and whose form it is. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
-import { sameText } from "../domain/accounts/token.ts";
+import { timingSafeEqual } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent } from "../errors.ts";
 import { hex } from "../lib/hex.ts";
 import { logger } from "../log.ts";
-import { CHECKED_MS, endsWith } from "../middleware/stream-end.ts";
+import { endStreamWhen, RECENT_CHECK_MS } from "../middleware/stream-end.ts";
 import { isSuspended, SUSPENDED } from "../services/accounts/access.ts";
 import type { EventStream } from "../services/predictions/event-stream.ts";
 import type { Services } from "../services/services.ts";
-import { withNewestSignature } from "../services/sign-in/older-cookie.ts";
 import { isOperator } from "../services/sign-in/operators.ts";
-import { findSession, goesOn, type Session } from "../services/sign-in/sessions.ts";
-import { leave } from "../services/sign-in/start-session.ts";
+import { renewSessionCookie } from "../services/sign-in/renew-cookie.ts";
+import { findSession, isSessionLive, type Session } from "../services/sign-in/sessions.ts";
+import { signOut } from "../services/sign-in/sign-in.ts";
 import type { Dashboard, Viewer } from "./context.ts";
 import { addCookies } from "./cookies.ts";
 import { isForm, readForm } from "./form.ts";
@@ -28,14 +28,14 @@ export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
   const { origin } = new URL(c.req.url);
   c.set("origin", origin);
   const { services } = c.var;
-  const renewed = await withNewestSignature(services.settings.secretKeys, c.req.raw.headers);
+  const renewed = await renewSessionCookie(services.settings.secretKeys, c.req.raw.headers);
   // Whatever else looks at the request finds the cookie as it is now.
   if (renewed) c.req.raw = new Request(c.req.raw, { headers: renewed.headers });
   const { headers } = c.req.raw;
   const session = await findSession(services, origin, headers);
   if (session?.user && isSuspended(session.user)) {
     // They are told why, once; then they are nobody.
-    addCookies(c, await leave(services, { origin, headers }));
+    addCookies(c, await signOut(services, { origin, headers }));
     throw new ProblemError("forbidden", SUSPENDED);
   }
   c.set("session", session);
@@ -109,14 +109,14 @@ export function endWithSession(c: Context<Dashboard>, stream: EventStream): void
   const { session_id } = viewerOf(c);
   const check = async () => {
     try {
-      if (await goesOn(services, session_id, CHECKED_MS)) return undefined;
+      if (await isSessionLive(services, session_id, RECENT_CHECK_MS)) return undefined;
       return problemEvent(new ProblemError("unauthenticated", "You are signed out."), c);
     } catch (error) {
       logger.error("Session check failed", { request_id: c.var.requestId, error });
       return undefined;
     }
   };
-  endsWith(stream, check);
+  endStreamWhen(stream, check);
 }
 
 async function viewerIn(
@@ -152,7 +152,7 @@ async function hasFormToken(c: Context<Dashboard>, sessionId: string): Promise<b
     submittedToken(c),
     ...secretKeys.map((secret) => formTokenOf(secret, sessionId)),
   ]);
-  return tokens.some((token) => sameText(sent, token));
+  return tokens.some((token) => timingSafeEqual(sent, token));
 }
 
 async function submittedToken(c: Context<Dashboard>): Promise<string> {

@@ -3,17 +3,17 @@ import type { Context, Hono } from "hono";
 import { requestId } from "hono/request-id";
 import { matchedRoutes } from "hono/route";
 import { secureHeaders } from "hono/secure-headers";
+import type { AppEnv } from "../context.ts";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { settings } from "../env.ts";
-import { answerError, ProblemError, problemOf, statusOf } from "../errors.ts";
+import { errorResponse, ProblemError, problemStatus, toProblem } from "../errors.ts";
 import { logger } from "../log.ts";
-import { bodies } from "../middleware/body.ts";
-import { uncached } from "../middleware/conditional.ts";
-import { filesApart } from "../middleware/files-origin.ts";
+import { requestBody } from "../middleware/body.ts";
+import { noStoreByDefault } from "../middleware/conditional.ts";
+import { separateFilesOrigin } from "../middleware/files-origin.ts";
 import { limitAddress, limitRate } from "../middleware/rate-limit.ts";
-import type { App } from "../routes/context.ts";
-import { assetsOf } from "../services/assets.ts";
-import { servicesOf } from "../services/services.ts";
+import { readManifest } from "../services/assets.ts";
+import { getServices } from "../services/services.ts";
 import { isSessionEnded, loadSession, requireFormToken, SAFE_METHODS } from "./access.ts";
 import { accountPages } from "./account/routes.tsx";
 import { type Dashboard, type PageContext, pages } from "./context.ts";
@@ -59,7 +59,7 @@ const pageHeaders = secureHeaders({
 });
 
 /** @param otherwise answers programs that ask for what is no page */
-export function createDashboard(otherwise: Pick<Hono<App>, "fetch">) {
+export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
   const dashboard = pages()
     .use((c, next) =>
       acceptsHtml(c) || (matchesPage(c) && !hasApiToken(c))
@@ -67,15 +67,15 @@ export function createDashboard(otherwise: Pick<Hono<App>, "fetch">) {
         : Promise.resolve(otherwise.fetch(c.req.raw, c.env, c.executionCtx)),
     )
     .use(requestId({ limitLength: 128 }))
-    .use(uncached)
+    .use(noStoreByDefault)
     .use(pageHeaders)
-    .use(bodies)
+    .use(requestBody)
     .use(async (c, next) => {
-      c.set("services", servicesOf(c.env));
-      c.set("assets", await assetsOf(c.env));
+      c.set("services", getServices(c.env));
+      c.set("assets", await readManifest(c.env));
       await next();
     })
-    .use(filesApart)
+    .use(separateFilesOrigin)
     .use(layout)
     .use(loadSession)
     .use(async (c, next) => {
@@ -109,8 +109,8 @@ export function createDashboard(otherwise: Pick<Hono<App>, "fetch">) {
 
   dashboard.onError(async (error, c: PageContext) => {
     // Islands know problems as programs do; without its style a page is none.
-    if (!acceptsHtml(c) || !c.var.assets) return answerError(error, c);
-    const problem = error instanceof ValidationFailure ? invalidQuery(error) : problemOf(error, c);
+    if (!acceptsHtml(c) || !c.var.assets) return errorResponse(error, c);
+    const problem = error instanceof ValidationFailure ? invalidQuery(error) : toProblem(error, c);
     if (!problem) {
       logger.error("Unexpected error", { request_id: c.var.requestId, error });
     }
@@ -137,7 +137,7 @@ const invalidQuery = ({ issues }: ValidationFailure) =>
   );
 
 function showResubmit(c: PageContext, kept: Resubmission, problem: ProblemError) {
-  c.status(statusOf(problem));
+  c.status(problemStatus(problem));
   const { pathname, search } = new URL(c.req.url);
   const username = c.var.viewer?.user.username;
   const page = <ResubmitPage kept={kept} action={pathname + search} username={username} />;
@@ -145,7 +145,7 @@ function showResubmit(c: PageContext, kept: Resubmission, problem: ProblemError)
 }
 
 function showError(c: PageContext, problem: ProblemError | undefined) {
-  c.status(problem ? statusOf(problem) : 500);
+  c.status(problem ? problemStatus(problem) : 500);
   for (const [name, value] of Object.entries(problem?.headers ?? {})) c.header(name, value);
   const title = problem?.code === "not_found" ? "Not found" : "Something went wrong";
   return c.render(<ErrorPage title={title} problem={problem} requestId={c.var.requestId} />, {

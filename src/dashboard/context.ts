@@ -1,7 +1,7 @@
 /** What every page shares: the types of its context, and who looks at it. */
 import { type Context, Hono } from "hono";
+import type { AppEnv } from "../context.ts";
 import type { Manifest } from "../protocol/assets.ts";
-import type { App } from "../routes/context.ts";
 import type { Caller } from "../services/accounts/caller.ts";
 import type { Session } from "../services/sign-in/sessions.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
@@ -18,8 +18,8 @@ export interface Viewer {
 }
 
 export interface Dashboard {
-  Bindings: App["Bindings"];
-  Variables: App["Variables"] & {
+  Bindings: AppEnv["Bindings"];
+  Variables: AppEnv["Variables"] & {
     /** Scheme and host that the request came to. */
     origin: string;
     assets: Manifest;

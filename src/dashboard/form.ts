@@ -1,7 +1,7 @@
 /** A form that was sent: read, carried out, or shown again with what is wrong. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
-import { ProblemError, statusOf } from "../errors.ts";
+import { ProblemError, problemStatus } from "../errors.ts";
 import type { ValidationIssue } from "../protocol/common.ts";
 import type { PageContext } from "./context.ts";
 
@@ -46,7 +46,10 @@ export async function handleForm<Done>(
       return { draft: { values, ...assignIssues(error.issues, values) }, status: 422 };
     }
     if (error instanceof ProblemError && error.code !== "internal") {
-      return { draft: { values, issues: {}, problem: error.message }, status: statusOf(error) };
+      return {
+        draft: { values, issues: {}, problem: error.message },
+        status: problemStatus(error),
+      };
     }
     throw error;
   }

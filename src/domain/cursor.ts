@@ -29,7 +29,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 
 /** @param hex 64 random bytes. */
-export async function cursorKey(hex: string): Promise<CursorKey> {
+export async function importCursorKey(hex: string): Promise<CursorKey> {
   const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
   const hmac = { name: "HMAC", hash: "SHA-256" };
   const [seal, nonce] = await Promise.all([
@@ -66,7 +66,7 @@ export async function decodeCursor(
   list: string,
   cursor: string,
 ): Promise<Position> {
-  const text = await opened(key, list, cursor).catch(() => undefined);
+  const text = await decryptCursor(key, list, cursor).catch(() => undefined);
   if (text === undefined) {
     throw invalid(
       ["query", "cursor"],
@@ -78,7 +78,7 @@ export async function decodeCursor(
 }
 
 /** @throws for what was not sealed for this list with this key, or is spelt otherwise */
-async function opened({ seal }: CursorKey, list: string, cursor: string): Promise<string> {
+async function decryptCursor({ seal }: CursorKey, list: string, cursor: string): Promise<string> {
   const bytes = decodeBase64Url(cursor);
   // base64 can be spelt in several ways, a cursor in one.
   if (encoded(bytes) !== cursor) throw new Error("not as it was written");

@@ -71,7 +71,7 @@ export async function decrypt(
 }
 
 /** What every text begins with that this key has sealed. */
-export const keyMark = async (purpose: Purpose, secret: string): Promise<string> =>
+export const keyPrefix = async (purpose: Purpose, secret: string): Promise<string> =>
   `v1.${(await keyOf(purpose, secret)).id}.`;
 
 async function opened({ key }: DerivedKey, place: string, content: string): Promise<string> {

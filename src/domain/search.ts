@@ -39,7 +39,7 @@ export function parseQuery(text: string): Query | undefined {
 }
 
 /** What a caller may find: what is listed, and what is theirs. @param callerId a UUID */
-export function accessOf(callerId: string | undefined): string {
+export function accessExpression(callerId: string | undefined): string {
   const listed = quoted(mark.listed);
   if (callerId === undefined) return listed;
   return `${listed} OR ${quoted(mark.private + callerId.replaceAll("-", ""))}`;
@@ -61,7 +61,7 @@ interface Expression {
 }
 
 /** Documents with all the words, each model or user found once, by the best of its tiers. */
-export function expression(
+export function matchExpression(
   { exact, words }: Query,
   { alternatives = [], access, lastTier = TIERS - 1 }: Expression,
 ): string {
@@ -88,13 +88,13 @@ const LONGEST_WORD = 32;
 const LONG_WORD = 12;
 
 /** Whether a known word may be near this one at all. */
-export const mayBeNear = (word: string) => [...word].length <= LONGEST_WORD + 1;
+export const canBeMisspelt = (word: string) => [...word].length <= LONGEST_WORD + 1;
 
 /**
  * Asks the trigrams of all known words for those that may be one edit from this one: what is
  * before the edit and what is behind it are in both. It finds more than that; `near` decides.
  */
-export function similar(word: string): string {
+export function similarWordsExpression(word: string): string {
   const letters = [...word];
   if (letters.length >= LONG_WORD) {
     // One edit leaves two of three thirds as they are.
@@ -116,7 +116,7 @@ export function similar(word: string): string {
 }
 
 /** Of these, the words that contain a word, or are one edit from it; doubled letters count once. */
-export function near(word: string, known: string[]): string[] {
+export function nearWords(word: string, known: string[]): string[] {
   const typed = folded(word);
   const single = singled(typed);
   return known

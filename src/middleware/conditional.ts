@@ -21,7 +21,7 @@ const tag = etag({
  * For the GET of a resource or of a list: an `ETag`, and 304 to whoever has this answer already.
  * Only JSON: to tag an event stream would be to wait for its end.
  */
-export const conditional = createMiddleware(async (c, next) => {
+export const conditionalGet = createMiddleware(async (c, next) => {
   await next();
   if (c.res.headers.get("content-type")?.startsWith("application/json"))
     await tag(c, async () => {});
@@ -31,13 +31,13 @@ export const conditional = createMiddleware(async (c, next) => {
  * Says of the answer under way that it is public and the same for everybody. Still it is kept
  * apart by token: a bad one is to get its 401, and one with private models its own search.
  */
-export function shareable(c: Context): void {
+export function markPublic(c: Context): void {
   c.header("cache-control", `public, max-age=${PUBLIC_SECONDS}`);
   c.header("vary", "authorization");
 }
 
 /** For all routes: an answer that does not say otherwise is kept nowhere, and an error never is. */
-export const uncached = createMiddleware(async (c, next) => {
+export const noStoreByDefault = createMiddleware(async (c, next) => {
   await next();
   if (c.res.status >= 400 || !c.res.headers.has("cache-control")) {
     c.header("cache-control", "no-store");

@@ -3,13 +3,13 @@
  * was given out before leads there. What users upload is then of another origin than the pages.
  */
 import { createMiddleware } from "hono/factory";
+import type { AppEnv } from "../context.ts";
 import { ProblemError } from "../errors.ts";
-import type { App } from "../routes/context.ts";
 
 const FILE = /^\/v1\/files\/[^/]+\/[^/]+$/;
 const READS = ["GET", "HEAD"];
 
-export const filesApart = createMiddleware<App>(async (c, next) => {
+export const separateFilesOrigin = createMiddleware<AppEnv>(async (c, next) => {
   const { filesOrigin } = c.var.services.settings;
   if (filesOrigin === undefined) return next();
   const { origin, pathname, search } = new URL(c.req.url);

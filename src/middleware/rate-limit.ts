@@ -1,8 +1,13 @@
 /** Rate limits: how often an address, a token or an account may ask (numbers in wrangler.toml). */
 import { createMiddleware } from "hono/factory";
-import { OwnCounts, type Rate, rateHeaders, tighter } from "../domain/accounts/rate-limit.ts";
-import { isVendora, ProblemError } from "../errors.ts";
-import type { App } from "../routes/context.ts";
+import type { AppEnv } from "../context.ts";
+import {
+  nearerLimit,
+  type RateStatus,
+  RequestCounter,
+  rateHeaders,
+} from "../domain/accounts/rate-limit.ts";
+import { isVendoraRequest, ProblemError } from "../errors.ts";
 import type { Services } from "../services/services.ts";
 
 /** The bindings, and their periods in s. */
@@ -27,11 +32,11 @@ const LIMITS = {
 /** What is asked of a request here: those of the API have it, and those of the dashboard. */
 interface Asked {
   req: { header(name: string): string | undefined };
-  var: { services: Services; rate: Rate | undefined };
-  set(name: "rate", rate: Rate | undefined): void;
+  var: { services: Services; rate: RateStatus | undefined };
+  set(name: "rate", rate: RateStatus | undefined): void;
 }
 
-const counts = new OwnCounts();
+const counts = new RequestCounter();
 
 /**
  * Counts a request.
@@ -47,7 +52,10 @@ export async function limitRate(c: Asked, by: keyof typeof LIMITS, key: string):
   if (limit !== undefined) {
     // The binding tells only whether there is room: how much is what this isolate has seen itself.
     const seen = counts.count(`${by} ${key}`, { limit, seconds }, Date.now());
-    c.set("rate", tighter(c.var.rate, success ? seen : { limit, remaining: 0, reset: seconds }));
+    c.set(
+      "rate",
+      nearerLimit(c.var.rate, success ? seen : { limit, remaining: 0, reset: seconds }),
+    );
   }
   if (success) return;
   throw new ProblemError(
@@ -58,23 +66,23 @@ export async function limitRate(c: Asked, by: keyof typeof LIMITS, key: string):
 }
 
 /** For all routes: says of the limit that a request has come nearest to how much of it is left. */
-export const saysRate = createMiddleware<App>(async (c, next) => {
+export const rateLimitHeaders = createMiddleware<AppEnv>(async (c, next) => {
   await next();
   const { rate } = c.var;
   if (!rate) return;
-  for (const [name, value] of Object.entries(rateHeaders(rate, isVendora(c)))) {
+  for (const [name, value] of Object.entries(rateHeaders(rate, isVendoraRequest(c)))) {
     c.header(name, value);
   }
 });
 
 /** Counts a request of nobody in particular. @throws ProblemError too_many_requests */
-export const limitAddress = (c: Asked) => limitRate(c, "address", networkOf(c));
+export const limitAddress = (c: Asked) => limitRate(c, "address", clientNetwork(c));
 
 /** Counts an attempt to get in, of anybody. @throws ProblemError too_many_requests */
-export const limitSignIn = (c: Asked) => limitRate(c, "sign_in", networkOf(c));
+export const limitSignIn = (c: Asked) => limitRate(c, "sign_in", clientNetwork(c));
 
 /** An IPv6 address is one of 2^64 that its owner may use: what counts is the /64. */
-export function networkOf({ req }: Pick<Asked, "req">): string {
+export function clientNetwork({ req }: Pick<Asked, "req">): string {
   const address = req.header("cf-connecting-ip") ?? "";
   if (!address.includes(":")) return address;
   const [before = "", after] = address.split("::");

@@ -1,14 +1,14 @@
 /** What the calls of the vendora convention have in common, before and after their routes. */
 import { createMiddleware } from "hono/factory";
 import { z } from "zod";
-import { problemToVendora, type VendoraProblem } from "../errors-vendora.ts";
+import type { AppEnv } from "../context.ts";
+import { type VendoraProblem, vendoraProblem } from "../errors-vendora.ts";
 import type { VendoraCall } from "../protocol/runner.ts";
 import { vendoraModelName } from "../protocol/vendora/chat.ts";
-import type { App } from "../routes/context.ts";
 import { findCallable } from "../services/vendora/calls.ts";
 
 export const PREDICTION_HEADER = "auspex-prediction-id";
-export const LEFT_OUT_HEADER = "auspex-tools-left-out";
+export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
 
 /** Of a caller's own words. */
 const LISTABLE = /^[\w.-]{1,64}$/;
@@ -22,18 +22,18 @@ const NOT_SERVED: Record<string, string> = {
 };
 
 /** Of an address that is no other's for this method. */
-export function notServed(path: string): VendoraProblem | undefined {
+export function unservedPath(path: string): VendoraProblem | undefined {
   const instead = NOT_SERVED[path];
   return instead === undefined
     ? undefined
-    : problemToVendora(404, `POST ${path} is not served here. ${instead}`);
+    : vendoraProblem(404, `POST ${path} is not served here. ${instead}`);
 }
 
 /** Says which prediction an answer is of, also when that is an error. */
-export const namesPrediction = createMiddleware<App>(async (c, next) => {
+export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => {
   await next();
   const leftOut = c.get("toolsLeftOut")?.filter((type) => LISTABLE.test(type));
-  if (leftOut?.length) c.header(LEFT_OUT_HEADER, leftOut.slice(0, MAX_LISTED).join(", "));
+  if (leftOut?.length) c.header(TOOLS_LEFT_OUT_HEADER, leftOut.slice(0, MAX_LISTED).join(", "));
   const id = c.get("predictionId");
   if (!id) return;
   c.header(PREDICTION_HEADER, id);
@@ -46,8 +46,8 @@ export const namesPrediction = createMiddleware<App>(async (c, next) => {
  * Finds what is called before the rest of the body is looked at, as clients of the convention
  * know it. What is no JSON, or names no model, is for the route to say.
  */
-export const calls = (call: VendoraCall) =>
-  createMiddleware<App>(async (c, next) => {
+export const resolveTarget = (call: VendoraCall) =>
+  createMiddleware<AppEnv>(async (c, next) => {
     const body: unknown = await c.req.json().catch(() => undefined);
     const named = z.object({ model: vendoraModelName }).safeParse(body).data;
     if (named) {

@@ -1,6 +1,6 @@
 /** The answers that operations have in common: the errors, and the headers of all. */
 import type { ProblemCode } from "../errors.ts";
-import type { Answer, Components } from "./types.ts";
+import type { Components, ResponseObject } from "./types.ts";
 
 const json = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
 
@@ -50,7 +50,7 @@ export const headers = {
   },
 } satisfies Components["headers"];
 
-export const headerRefs = (...names: string[]): NonNullable<Answer["headers"]> =>
+export const headerRefs = (...names: string[]): NonNullable<ResponseObject["headers"]> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 interface ErrorExample {
@@ -148,7 +148,10 @@ const HEADERS: Record<string, (keyof typeof headers)[]> = {
   503: ["retry-after"],
 };
 
-const problem = (status: string, { code, title, description, detail }: ErrorExample): Answer => ({
+const problem = (
+  status: string,
+  { code, title, description, detail }: ErrorExample,
+): ResponseObject => ({
   description,
   headers: headerRefs("x-request-id", ...(HEADERS[status] ?? [])),
   content: {
@@ -165,12 +168,12 @@ const problem = (status: string, { code, title, description, detail }: ErrorExam
   },
 });
 
-export const notModified: Answer = {
+export const notModified: ResponseObject = {
   description: "It is still what you have",
   headers: headerRefs("x-request-id", "etag"),
 };
 
-const invalid: Answer = {
+const invalid: ResponseObject = {
   description: "The request is not valid: each mistake with its place",
   headers: headerRefs("x-request-id"),
   content: {
@@ -196,7 +199,7 @@ const invalid: Answer = {
 const vendoraProblem = (
   status: string,
   { description, detail }: Pick<ErrorExample, "description" | "detail">,
-): Answer => ({
+): ResponseObject => ({
   description,
   headers: headerRefs("x-request-id", ...(HEADERS[status] ?? [])),
   content: {
@@ -221,7 +224,7 @@ const VENDORA_PROBLEMS = {
   },
 };
 
-const vendoraInvalid: Answer = {
+const vendoraInvalid: ResponseObject = {
   ...invalid,
   content: {
     "application/json": {
@@ -240,7 +243,7 @@ const vendoraInvalid: Answer = {
 };
 
 /** By status, as components of the document: of the vendora convention under `Vendora` and the status. */
-export const vendoraAnswers: Record<string, Answer> = {
+export const vendoraAnswers: Record<string, ResponseObject> = {
   ...Object.fromEntries(
     Object.entries(VENDORA_PROBLEMS).map(([status, one]) => [status, vendoraProblem(status, one)]),
   ),
@@ -248,7 +251,7 @@ export const vendoraAnswers: Record<string, Answer> = {
 };
 
 /** By status, as components of the document. */
-export const sharedAnswers: Record<string, Answer> = {
+export const sharedAnswers: Record<string, ResponseObject> = {
   ...Object.fromEntries(
     Object.entries(PROBLEMS).map(([status, one]) => [status, problem(status, one)]),
   ),

@@ -5,7 +5,7 @@
 import { isInline } from "./reference.ts";
 import type { Schema, Schemas } from "./types.ts";
 
-export const withSaidDefaults = (schemas: Schemas): Schemas => each(schemas);
+export const describeDefaults = (schemas: Schemas): Schemas => each(schemas);
 
 function said(schema: Schema): Schema {
   if (!isInline(schema)) return schema;

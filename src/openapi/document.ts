@@ -1,13 +1,13 @@
 /** The document, made from what the routes declare. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Handler } from "hono";
+import type { AppEnv } from "../context.ts";
 import type { ResourceShape } from "../protocol/user.ts";
-import type { App } from "../routes/context.ts";
 import { headers, sharedAnswers, vendoraAnswers } from "./answers.ts";
-import { withSaidDefaults } from "./defaults.ts";
+import { describeDefaults } from "./defaults.ts";
 import { info, securitySchemes, tags } from "./introduction.ts";
-import { completed } from "./operation.ts";
-import { withSamples } from "./samples.ts";
+import { completeOperation } from "./operation.ts";
+import { addSamples } from "./samples.ts";
 import {
   type Document,
   type DocumentedOperation,
@@ -22,8 +22,8 @@ const BASE = "/v1";
 const SHAPED = ["Owner", "User"];
 
 /** The document of a deployment that answers at `origin` and serves `shape`. */
-export function makeDocument(
-  api: OpenAPIHono<App>,
+export function createDocument(
+  api: OpenAPIHono<AppEnv>,
   shape: ResourceShape,
   origin: string,
 ): Document {
@@ -38,11 +38,11 @@ export function makeDocument(
     servers: [{ url: origin + BASE }],
     security: [{ accessToken: [] }],
   });
-  const schemas = inShape(withSamples(components?.schemas ?? {}), shape);
+  const schemas = inShape(addSamples(components?.schemas ?? {}), shape);
   const complete = Object.entries(paths).map(([path, item]) => {
     const operations = operationsOf(path, item).map((one) => [
       one.method,
-      completed(one, handlersOf(api, one), schemas),
+      completeOperation(one, handlersOf(api, one), schemas),
     ]);
     return [path.slice(BASE.length), Object.fromEntries(operations)];
   });
@@ -54,7 +54,7 @@ export function makeDocument(
     paths: Object.fromEntries(complete),
     webhooks: Object.fromEntries(named),
     components: {
-      schemas: withSaidDefaults(schemas),
+      schemas: describeDefaults(schemas),
       responses: { ...sharedAnswers, ...ofVendora },
       headers,
       securitySchemes,
@@ -92,7 +92,7 @@ function inShape(schemas: Schemas, shape: ResourceShape): Schemas {
 }
 
 /** What a request to the route goes through, beside what is for all routes. */
-function handlersOf(api: OpenAPIHono<App>, { method, path }: DocumentedOperation): Handler[] {
+function handlersOf(api: OpenAPIHono<AppEnv>, { method, path }: DocumentedOperation): Handler[] {
   const route = path.replaceAll(/{(\w+)}/g, ":$1");
   return api.routes
     .filter((entry) => entry.method === method.toUpperCase() && entry.path === route)

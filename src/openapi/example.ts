@@ -1,11 +1,11 @@
 /** An example of what a schema describes, put together from the examples of its parts. */
-import { resolved } from "./reference.ts";
+import { resolveSchema } from "./reference.ts";
 import type { InlineSchema, Schema, Schemas } from "./types.ts";
 
 export function exampleOf(reference: Schema, schemas: Schemas): unknown {
   // An example beside a reference says more than that of what is referred to.
   if ("example" in reference) return reference.example;
-  const schema = resolved(reference, schemas);
+  const schema = resolveSchema(reference, schemas);
   const { example, default: preset, allOf, anyOf, oneOf, properties, items } = schema;
   if (example !== undefined) return example;
   if (preset !== undefined) return preset;

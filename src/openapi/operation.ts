@@ -1,16 +1,16 @@
 /** One operation, with what the app and its middleware do for it beside its own route. */
 import type { Handler } from "hono";
-import { anybody, operatorOnly, signedOrAnybody } from "../middleware/authentication.ts";
-import { conditional } from "../middleware/conditional.ts";
+import { allowAnonymous, allowSignedUrl, requireOperator } from "../middleware/authentication.ts";
+import { conditionalGet } from "../middleware/conditional.ts";
 import { headerRefs, notModified, sharedAnswers, vendoraAnswers } from "./answers.ts";
 import { exampleOf } from "./example.ts";
-import { described, ifNoneMatch, range, signatureOf } from "./parameters.ts";
-import { isBytes } from "./reference.ts";
+import { describeParameter, findSignature, ifNoneMatchHeader, rangeHeader } from "./parameters.ts";
+import { isBinary } from "./reference.ts";
 import type {
-  Answer,
   Content,
   DocumentedOperation,
   Operation,
+  ResponseObject,
   Schemas,
   Security,
 } from "./types.ts";
@@ -19,16 +19,16 @@ import type {
  * Adds security, examples, and every answer that it may give.
  * @param handlers what its requests go through: read from that, the document cannot say otherwise
  */
-export function completed(
+export function completeOperation(
   one: DocumentedOperation,
   handlers: Handler[],
   schemas: Schemas,
 ): Operation {
   const { operation } = one;
   const { parameters = [], requestBody, responses } = operation;
-  const declared: Record<string, Answer> = responses ?? {};
+  const declared: Record<string, ResponseObject> = responses ?? {};
   const security = securityOf(handlers);
-  const isConditional = handlers.includes(conditional) || "304" in declared;
+  const isConditional = handlers.includes(conditionalGet) || "304" in declared;
   const [prefix, shared] = one.path.startsWith("/v1/vendora/")
     ? (["Vendora", vendoraAnswers] as const)
     : (["", sharedAnswers] as const);
@@ -43,8 +43,8 @@ export function completed(
     ...operation,
     ...(security && { security }),
     parameters: parameters
-      .map((one) => ("name" in one ? described(one) : one))
-      .concat("206" in declared ? range : [], isConditional ? ifNoneMatch : []),
+      .map((one) => ("name" in one ? describeParameter(one) : one))
+      .concat("206" in declared ? rangeHeader : [], isConditional ? ifNoneMatchHeader : []),
     ...(requestBody &&
       "content" in requestBody && {
         requestBody: { ...requestBody, content: withExamples(requestBody.content, schemas) },
@@ -59,8 +59,8 @@ export function completed(
 
 /** Undefined: an access token, as everywhere. */
 function securityOf(handlers: Handler[]): Security | undefined {
-  if (handlers.includes(operatorOnly)) return [{ operatorToken: [] }];
-  if (handlers.includes(anybody) || handlers.includes(signedOrAnybody))
+  if (handlers.includes(requireOperator)) return [{ operatorToken: [] }];
+  if (handlers.includes(allowAnonymous) || handlers.includes(allowSignedUrl))
     return [{}, { accessToken: [] }];
   return undefined;
 }
@@ -72,7 +72,7 @@ function errorStatuses(
   const { requestBody, responses = {} } = operation;
   const statuses = ["401", "422", "429", "500", "503"];
   // A public operation asks for no scope, and the operator has none. A signature may be wrong.
-  if (!security || signatureOf(operation)) statuses.push("403");
+  if (!security || findSignature(operation)) statuses.push("403");
   // Only what names something can name what is not there.
   if (path.includes("{") || method === "post") statuses.push("404");
   // Bytes are held to the length of their address, and may be called what they like.
@@ -85,10 +85,10 @@ function errorStatuses(
 }
 
 function completedAnswer(
-  { headers, content, ...answer }: Answer,
+  { headers, content, ...answer }: ResponseObject,
   isConditional: boolean,
   schemas: Schemas,
-): Answer {
+): ResponseObject {
   return {
     ...answer,
     headers: { ...headers, ...headerRefs("x-request-id", ...(isConditional ? ["etag"] : [])) },
@@ -102,7 +102,7 @@ const withExamples = (content: Content, schemas: Schemas): Content =>
       type,
       {
         schema,
-        ...(schema && !isBytes(schema) && { example: exampleOf(schema, schemas) }),
+        ...(schema && !isBinary(schema) && { example: exampleOf(schema, schemas) }),
         ...media,
       },
     ]),

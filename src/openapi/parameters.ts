@@ -19,17 +19,17 @@ const DESCRIPTIONS: Record<string, string> = {
 };
 
 /** The parameter with a description, its own where it has one. */
-export const described = (parameter: Parameter): Parameter => ({
+export const describeParameter = (parameter: Parameter): Parameter => ({
   ...parameter,
   description: parameter.description ?? DESCRIPTIONS[parameter.name],
 });
 
 /** The signature that an address must have, or may have in place of a token. */
-export const signatureOf = ({ parameters = [] }: Operation): Parameter | undefined =>
+export const findSignature = ({ parameters = [] }: Operation): Parameter | undefined =>
   parameters.find((one): one is Parameter => "name" in one && one.name === "signature");
 
 /** What the read of a part takes. */
-export const range: Parameter = {
+export const rangeHeader: Parameter = {
   name: "range",
   in: "header",
   required: false,
@@ -39,7 +39,7 @@ export const range: Parameter = {
 };
 
 /** What a conditional read takes. */
-export const ifNoneMatch: Parameter = {
+export const ifNoneMatchHeader: Parameter = {
   name: "if-none-match",
   in: "header",
   required: false,

@@ -1,8 +1,8 @@
 /** What is made from the OpenAPI document, cached per isolate. */
 import type { Context } from "hono";
 import { LRUCache } from "lru-cache";
+import type { AppEnv } from "../context.ts";
 import type { ResourceShape } from "../protocol/user.ts";
-import type { App } from "../routes/context.ts";
 
 /** A deployment has few origins: its own domain and the one at workers.dev. */
 const MAX_ORIGINS = 8;
@@ -12,7 +12,7 @@ export function perOrigin<Value extends object | string>(
   make: (shape: ResourceShape, origin: string) => Value,
 ) {
   const cache = new LRUCache<string, Value>({ max: MAX_ORIGINS });
-  return (c: Context<App>): Value => {
+  return (c: Context<AppEnv>): Value => {
     const shape = c.var.services.settings.resourceShape;
     const { origin } = new URL(c.req.url);
     const key = `${shape} ${origin}`;

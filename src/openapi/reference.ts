@@ -7,15 +7,15 @@ const PREFIX = "#/components/schemas/";
 export const refName = (schema: Schema): string | undefined => schema.$ref?.slice(PREFIX.length);
 
 /** The schema that is meant. @throws Error for a reference to nowhere */
-export function resolved(schema: Schema, schemas: Schemas): InlineSchema {
+export function resolveSchema(schema: Schema, schemas: Schemas): InlineSchema {
   if (isInline(schema)) return schema;
   const name = schema.$ref.slice(PREFIX.length);
   const found = schemas[name];
   if (!found) throw new Error(`The document has no schema '${name}'.`);
-  return resolved(found, schemas);
+  return resolveSchema(found, schemas);
 }
 
 /** What is no text and has no example. */
-export const isBytes = (schema: Schema): boolean => isInline(schema) && schema.format === "binary";
+export const isBinary = (schema: Schema): boolean => isInline(schema) && schema.format === "binary";
 
 export const isInline = (schema: Schema): schema is InlineSchema => schema.$ref === undefined;

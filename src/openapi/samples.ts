@@ -81,7 +81,7 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
 };
 
 /** The schemas, with these examples in their fields. */
-export const withSamples = (schemas: Schemas): Schemas =>
+export const addSamples = (schemas: Schemas): Schemas =>
   Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
       const samples = SAMPLES[name];

@@ -9,9 +9,9 @@ export type PathItem = NonNullable<Document["paths"]>[string];
 export type Operation = NonNullable<PathItem["get"]>;
 export type Security = NonNullable<Operation["security"]>;
 export type Parameter = Inline<NonNullable<Operation["parameters"]>[number]>;
-export type Answer = Inline<NonNullable<Components["responses"]>[string]>;
-export type Content = NonNullable<Answer["content"]>;
-export type Header = Inline<NonNullable<Answer["headers"]>[string]>;
+export type ResponseObject = Inline<NonNullable<Components["responses"]>[string]>;
+export type Content = NonNullable<ResponseObject["content"]>;
+export type Header = Inline<NonNullable<ResponseObject["headers"]>[string]>;
 
 /** A schema, or a reference to one. */
 export type Schema = NonNullable<Components["schemas"]>[string];

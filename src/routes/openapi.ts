@@ -1,16 +1,16 @@
 /** The OpenAPI document at /v1/openapi.json, which needs no token. */
 import { $ } from "@hono/zod-openapi";
 import type { Hono } from "hono";
-import { conditional } from "../middleware/conditional.ts";
-import { makeDocument } from "../openapi/document.ts";
+import type { AppEnv } from "../context.ts";
+import { conditionalGet } from "../middleware/conditional.ts";
+import { createDocument } from "../openapi/document.ts";
 import { DOCUMENT_CACHE, perOrigin } from "../openapi/per-origin.ts";
-import type { App } from "./context.ts";
 
 /** Describes the routes that `app` has when this is called: mount it after them. */
-export function mountOpenapi(app: Hono<App>): void {
+export function mountOpenapi(app: Hono<AppEnv>): void {
   const api = $(app);
-  const json = perOrigin((shape, origin) => JSON.stringify(makeDocument(api, shape, origin)));
-  app.get("/v1/openapi.json", conditional, (c) =>
+  const json = perOrigin((shape, origin) => JSON.stringify(createDocument(api, shape, origin)));
+  app.get("/v1/openapi.json", conditionalGet, (c) =>
     c.body(json(c), 200, { "content-type": "application/json", "cache-control": DOCUMENT_CACHE }),
   );
 }

@@ -1,6 +1,6 @@
 /** /v1/operator: what a deployment needs before its first prediction, and what it offers. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { operatorOnly } from "../middleware/authentication.ts";
+import { requireOperator } from "../middleware/authentication.ts";
 import { category, putCategory } from "../protocol/category.ts";
 import { nothing, pageOf, pageQuery, slug, uuid } from "../protocol/common.ts";
 import { hardware, putHardware } from "../protocol/hardware.ts";
@@ -13,7 +13,7 @@ import {
   token,
 } from "../protocol/operator.ts";
 import { user } from "../protocol/user.ts";
-import { restore, suspend } from "../services/accounts/suspension.ts";
+import { restoreAccount, suspendAccount } from "../services/accounts/suspension.ts";
 import {
   createRunnerToken,
   createToken,
@@ -25,21 +25,15 @@ import {
 import { createUser, getUser, releaseUsername } from "../services/accounts/users.ts";
 import { deleteCategory, putCategory as saveCategory } from "../services/models/categories.ts";
 import { deleteHardware, putHardware as saveHardware } from "../services/runners/hardware.ts";
-import {
-  conflictAnswer,
-  errorAnswers,
-  jsonAnswer,
-  jsonBody,
-  pageRequest,
-  routes,
-} from "./context.ts";
+import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "./responses.ts";
+import { pageRequest, router } from "./router.ts";
 
-const operators = { tags: ["Operator"], middleware: operatorOnly };
+const operators = { tags: ["Operator"], middleware: requireOperator };
 const oneUser = z.object({ username: slug });
 const oneToken = z.object({ token_id: uuid });
 const oneCategory = z.object({ slug });
 const oneHardware = z.object({ identifier: slug });
-const gone = jsonAnswer("It is gone", nothing);
+const gone = jsonResponse("It is gone", nothing);
 
 const users = createRoute({
   ...operators,
@@ -48,7 +42,7 @@ const users = createRoute({
   operationId: "createUser",
   summary: "Create a user",
   request: { body: jsonBody(createUserBody) },
-  responses: { 200: jsonAnswer("The user", user), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("The user", user), ...errorResponses, ...conflictResponse },
 });
 
 const usernameEnd = createRoute({
@@ -60,7 +54,7 @@ const usernameEnd = createRoute({
   description:
     "Anybody may take it then, and name the images below it in the registry: those of its former holder too. Refused with 409 while it is in use.",
   request: { params: oneUser },
-  responses: { 200: gone, ...errorAnswers, ...conflictAnswer },
+  responses: { 200: gone, ...errorResponses, ...conflictResponse },
 });
 
 const suspension = createRoute({
@@ -72,7 +66,7 @@ const suspension = createRoute({
   description:
     "Within 10 s its tokens are refused, its sessions and streams end, and what it runs is canceled. Its models and files stay as they are. If it was an operator, it is none any more.",
   request: { params: oneUser },
-  responses: { 200: jsonAnswer("It is suspended", nothing), ...errorAnswers },
+  responses: { 200: jsonResponse("It is suspended", nothing), ...errorResponses },
 });
 
 const suspensionEnd = createRoute({
@@ -83,7 +77,7 @@ const suspensionEnd = createRoute({
   summary: "End the suspension of an account",
   description: "Its tokens work again, and its user can sign in.",
   request: { params: oneUser },
-  responses: { 200: jsonAnswer("It is suspended no longer", nothing), ...errorAnswers },
+  responses: { 200: jsonResponse("It is suspended no longer", nothing), ...errorResponses },
 });
 
 const tokens = createRoute({
@@ -95,9 +89,9 @@ const tokens = createRoute({
   description: "Refused with 409 when it has 100 that are neither revoked nor expired.",
   request: { params: oneUser, body: jsonBody(createTokenBody) },
   responses: {
-    200: jsonAnswer("The token: it is never shown again", newToken),
-    ...errorAnswers,
-    ...conflictAnswer,
+    200: jsonResponse("The token: it is never shown again", newToken),
+    ...errorResponses,
+    ...conflictResponse,
   },
 });
 
@@ -108,7 +102,7 @@ const tokenList = createRoute({
   operationId: "listTokens",
   summary: "List the access tokens of a user",
   request: { params: oneUser, query: pageQuery() },
-  responses: { 200: jsonAnswer("Newest first", pageOf(token)), ...errorAnswers },
+  responses: { 200: jsonResponse("Newest first", pageOf(token)), ...errorResponses },
 });
 
 const tokenEnd = createRoute({
@@ -119,7 +113,7 @@ const tokenEnd = createRoute({
   summary: "Revoke an access token",
   description: "It is refused everywhere within 10 s.",
   request: { params: oneToken },
-  responses: { 200: gone, ...errorAnswers },
+  responses: { 200: gone, ...errorResponses },
 });
 
 const runnerTokens = createRoute({
@@ -129,7 +123,10 @@ const runnerTokens = createRoute({
   operationId: "createRunnerToken",
   summary: "Create a token for runners",
   request: { body: jsonBody(createRunnerTokenBody) },
-  responses: { 200: jsonAnswer("The token: it is never shown again", newToken), ...errorAnswers },
+  responses: {
+    200: jsonResponse("The token: it is never shown again", newToken),
+    ...errorResponses,
+  },
 });
 
 const runnerTokenList = createRoute({
@@ -139,7 +136,7 @@ const runnerTokenList = createRoute({
   operationId: "listRunnerTokens",
   summary: "List the tokens of runners",
   request: { query: pageQuery() },
-  responses: { 200: jsonAnswer("Newest first", pageOf(runnerToken)), ...errorAnswers },
+  responses: { 200: jsonResponse("Newest first", pageOf(runnerToken)), ...errorResponses },
 });
 
 const runnerTokenEnd = createRoute({
@@ -151,7 +148,7 @@ const runnerTokenEnd = createRoute({
   description:
     "Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails, as if they were lost. To let it end first, drain them.",
   request: { params: oneToken },
-  responses: { 200: gone, ...errorAnswers },
+  responses: { 200: gone, ...errorResponses },
 });
 
 const categoryPut = createRoute({
@@ -161,7 +158,7 @@ const categoryPut = createRoute({
   operationId: "putCategory",
   summary: "Create or change a category",
   request: { params: oneCategory, body: jsonBody(putCategory) },
-  responses: { 200: jsonAnswer("The category", category), ...errorAnswers },
+  responses: { 200: jsonResponse("The category", category), ...errorResponses },
 });
 
 const categoryEnd = createRoute({
@@ -172,7 +169,7 @@ const categoryEnd = createRoute({
   summary: "Delete a category",
   description: "Models that are in it are in it no longer.",
   request: { params: oneCategory },
-  responses: { 200: gone, ...errorAnswers },
+  responses: { 200: gone, ...errorResponses },
 });
 
 const hardwarePut = createRoute({
@@ -182,7 +179,7 @@ const hardwarePut = createRoute({
   operationId: "putHardware",
   summary: "Create or change a class of machines",
   request: { params: oneHardware, body: jsonBody(putHardware) },
-  responses: { 200: jsonAnswer("The hardware", hardware), ...errorAnswers },
+  responses: { 200: jsonResponse("The hardware", hardware), ...errorResponses },
 });
 
 const hardwareEnd = createRoute({
@@ -194,10 +191,10 @@ const hardwareEnd = createRoute({
   description:
     "Refused with 409 while a model or a version names it, and always for `cpu`: models that name none run on it.",
   request: { params: oneHardware },
-  responses: { 200: gone, ...errorAnswers, ...conflictAnswer },
+  responses: { 200: gone, ...errorResponses, ...conflictResponse },
 });
 
-export const operatorRoutes = routes()
+export const operatorRoutes = router()
   .openapi(users, async (c) => {
     const row = await createUser(c.var.services, c.req.valid("json"));
     return c.json(c.var.services.present.user(row), 200);
@@ -207,11 +204,11 @@ export const operatorRoutes = routes()
     return c.json({}, 200);
   })
   .openapi(suspension, async (c) => {
-    await suspend(c.var.services, c.req.valid("param").username);
+    await suspendAccount(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
   })
   .openapi(suspensionEnd, async (c) => {
-    await restore(c.var.services, c.req.valid("param").username);
+    await restoreAccount(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
   })
   .openapi(tokens, async (c) => {

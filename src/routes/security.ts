@@ -1,12 +1,12 @@
 /** /.well-known/security.txt: whom to tell of a weakness (RFC 9116). */
 import { notFound } from "../errors.ts";
-import { routes } from "./context.ts";
+import { router } from "./router.ts";
 
 /** The RFC wants less than a year. */
 const GOOD_FOR_MS = 180 * 86_400_000;
 const DAY_MS = 86_400_000;
 
-export const securityRoutes = routes().get("/.well-known/security.txt", (c) => {
+export const securityRoutes = router().get("/.well-known/security.txt", (c) => {
   const { securityContact } = c.var.services.settings;
   if (securityContact === undefined)
     throw notFound("A contact for security (the operator sets SECURITY_CONTACT)");

@@ -23,7 +23,7 @@ const once = <Value>(schema: z.ZodType<Value>) => {
 const manifests = once(manifest);
 const guides = once(guide);
 
-export const assetsOf = (env: Bindings): Promise<Manifest> => manifests(env, "manifest.json");
+export const readManifest = (env: Bindings): Promise<Manifest> => manifests(env, "manifest.json");
 
 export const guideOf = (env: Bindings, name: string): Promise<Guide> =>
   guides(env, `docs/${name}.json`);

@@ -3,7 +3,7 @@ import {
   type CursorKey,
   decodeCursor,
   encodeCursor,
-  cursorKey as importKey,
+  importCursorKey as importKey,
   type Key,
   type Position,
 } from "../domain/cursor.ts";

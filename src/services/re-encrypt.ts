@@ -2,8 +2,8 @@
  * With `SECRET_KEY=new,old`: what lies sealed with an older key is sealed anew with the first one,
  * some at a time, so that the older one can be taken out of the list.
  */
-import { keyMark } from "../domain/encryption.ts";
-import { sealVariable, unsealVariables } from "../domain/models/variables.ts";
+import { keyPrefix } from "../domain/encryption.ts";
+import { decryptVariables, encryptVariable } from "../domain/models/variables.ts";
 import { reencryptedForEndpoint } from "../domain/webhooks/stored-secret.ts";
 import { logger } from "../log.ts";
 import {
@@ -29,10 +29,10 @@ export async function reEncrypt({ db, settings: { secretKeys } }: Services): Pro
   const results = await Promise.allSettled([
     ...variables.map(async (row) => {
       const { model_id, name, sealed } = row;
-      const { [name]: value = "" } = await unsealVariables(secretKeys, model_id, {
+      const { [name]: value = "" } = await decryptVariables(secretKeys, model_id, {
         [name]: sealed,
       });
-      await replaceSealed(db, row, await sealVariable(secretKeys, model_id, name, value));
+      await replaceSealed(db, row, await encryptVariable(secretKeys, model_id, name, value));
     }),
     ...endpoints.map(async (row) => {
       const sealing = row.secrets.map((one) => reencryptedForEndpoint(secretKeys, row.id, one));
@@ -45,4 +45,4 @@ export async function reEncrypt({ db, settings: { secretKeys } }: Services): Pro
 }
 
 const marks = (purpose: "variables" | "webhooks", secrets: string[]) =>
-  Promise.all(secrets.map((secret) => keyMark(purpose, secret)));
+  Promise.all(secrets.map((secret) => keyPrefix(purpose, secret)));

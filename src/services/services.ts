@@ -13,7 +13,7 @@ export interface Services {
 const made = new WeakMap<Bindings, Services>();
 
 /** The services of a deployment, made once per isolate. */
-export function servicesOf(env: Bindings): Services {
+export function getServices(env: Bindings): Services {
   let services = made.get(env);
   if (!services) {
     const parsed = settings(env);

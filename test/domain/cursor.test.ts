@@ -1,11 +1,16 @@
 /** Cursors: opaque, sealed, good for one list alone. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cursorKey, decodeCursor, encodeCursor, type Position } from "../../src/domain/cursor.ts";
+import {
+  decodeCursor,
+  encodeCursor,
+  importCursorKey,
+  type Position,
+} from "../../src/domain/cursor.ts";
 import { ValidationFailure } from "../../src/domain/schemas/validation.ts";
 
-const key = await cursorKey("0123456789abcdef".repeat(8));
-const otherKey = await cursorKey("0123456789abcdee".repeat(8));
+const key = await importCursorKey("0123456789abcdef".repeat(8));
+const otherKey = await importCursorKey("0123456789abcdee".repeat(8));
 const LIST = "models/?created_at&asc&";
 const position: Position = {
   go: "next",

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  accessOf,
-  expression,
-  mayBeNear,
-  near,
+  accessExpression,
+  canBeMisspelt,
+  matchExpression,
+  nearWords,
   parseQuery,
-  similar,
+  similarWordsExpression,
   tierOf,
 } from "../../src/domain/search.ts";
 
@@ -59,27 +59,29 @@ describe("an expression", () => {
 
   test("finds a prefix or an exact name, and what a better document has not found", () => {
     const match = `((("Whisper"*)) OR ${EXACT})`;
-    expect(expression(whisper, {})).toBe(`(${match}) NOT seen: ${match}`);
+    expect(matchExpression(whisper, {})).toBe(`(${match}) NOT seen: ${match}`);
   });
 
   test("has all words, each with its alternatives", () => {
     const query = parseQuery("two words") ?? expect.fail();
-    expect(expression(query, { alternatives: [[], ["swords", "word"]] })).toContain(
+    expect(matchExpression(query, { alternatives: [[], ["swords", "word"]] })).toContain(
       '(("two"*) AND ("words"* OR "swords" OR "word"))',
     );
   });
 
   test("asks for what the caller may see", () => {
-    expect(accessOf(undefined)).toBe('"\ue000"');
-    expect(accessOf("0190-ab")).toBe('"\ue000" OR "\ue0010190ab"');
-    expect(expression(whisper, { access: accessOf(undefined) })).toContain(
+    expect(accessExpression(undefined)).toBe('"\ue000"');
+    expect(accessExpression("0190-ab")).toBe('"\ue000" OR "\ue0010190ab"');
+    expect(matchExpression(whisper, { access: accessExpression(undefined) })).toContain(
       'AND marks: ("\ue000"))',
     );
   });
 
   test("leaves out tiers behind the last", () => {
-    expect(expression(whisper, { lastTier: 1 })).toContain('AND marks: ("\ue0030" OR "\ue0031"))');
-    expect(expression(whisper, { lastTier: 4 })).not.toContain("marks");
+    expect(matchExpression(whisper, { lastTier: 1 })).toContain(
+      'AND marks: ("\ue0030" OR "\ue0031"))',
+    );
+    expect(matchExpression(whisper, { lastTier: 4 })).not.toContain("marks");
   });
 
   test("never has more of a query than its letters and digits, and is of bounded size", () => {
@@ -89,10 +91,10 @@ describe("an expression", () => {
         if (!query) return;
         for (const word of query.words) {
           expect(word).toMatch(/^[\p{L}\p{N}]+$/u);
-          expect(similar(word).length).toBeLessThan(20_000);
+          expect(similarWordsExpression(word).length).toBeLessThan(20_000);
         }
         const alternatives = query.words.map(() => Array<string>(32).fill("a".repeat(32)));
-        expect(expression(query, { alternatives }).length).toBeLessThan(100_000);
+        expect(matchExpression(query, { alternatives }).length).toBeLessThan(100_000);
       }),
     );
   });
@@ -135,17 +137,17 @@ describe("what is near", () => {
     ["kafé", ["cafe"]],
   ];
   test.each(cases)("%s: %j", (typed, found) => {
-    expect(near(typed, known)).toEqual(found);
+    expect(nearWords(typed, known)).toEqual(found);
   });
 
   test("is not what is two edits away, nor what a prefix finds", () => {
     for (const typed of ["wispr", "whiskey", "whis", "st", "sotyr"])
-      expect(near(typed, known)).toEqual([]);
+      expect(nearWords(typed, known)).toEqual([]);
   });
 
   test("is asked for in few words, and not at all where none is so long", () => {
-    expect(similar("x".repeat(33)).split(" OR ")).toHaveLength(3);
-    expect([32, 33, 34, 50].map((length) => mayBeNear("x".repeat(length)))).toEqual([
+    expect(similarWordsExpression("x".repeat(33)).split(" OR ")).toHaveLength(3);
+    expect([32, 33, 34, 50].map((length) => canBeMisspelt("x".repeat(length)))).toEqual([
       true,
       true,
       false,
@@ -168,7 +170,7 @@ describe("what is near", () => {
         ][edit]?.join("");
         const meant = letters.join("");
         if (typed === undefined) expect.fail();
-        expect(matches(similar(typed), meant)).toBe(true);
+        expect(matches(similarWordsExpression(typed), meant)).toBe(true);
       }),
     );
   });

@@ -13,11 +13,7 @@ import { folderDigest } from "../../runner/src/engines/process/model-folder.ts";
 import { tarball } from "../../runner/src/lib/tarball.ts";
 import { copyExample, exampleNames } from "../../src/dev/examples.ts";
 import { packRunner } from "../../src/dev/runner-package.ts";
-import {
-  fetchCommand,
-  packageAddress,
-  packageName,
-} from "../../src/domain/runners/runner-version.ts";
+import { fetchCommand, packageName, packageUrl } from "../../src/domain/runners/runner-version.ts";
 import { endOf } from "./support/end.ts";
 import { World } from "./support/world.ts";
 
@@ -73,7 +69,7 @@ test("npx runs it: it registers, is up to date, works, and drains when npx is to
   const { url } = world.access;
   expect(await on("npx", "--yes", `${url}/auspex-runner.tgz`, "--version")).toBe(version);
   const runner = await world.runner("boxed", {
-    command: ["npx", "--yes", packageAddress(url, version)],
+    command: ["npx", "--yes", packageUrl(url, version)],
     environment,
   });
   const hello = await endOf(world, await world.create("hello", { name: "box" }), "succeeded");
@@ -153,7 +149,7 @@ test("npx starts again what it has from an address, and fetches what another add
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const start = (of: string) => on("npx", "--yes", packageAddress(`http://127.0.0.1:${port}`, of));
+  const start = (of: string) => on("npx", "--yes", packageUrl(`http://127.0.0.1:${port}`, of));
   expect(await start("1.0.0")).toBe("1.0.0");
   served = "2.0.0";
   expect(await start("1.0.0")).toBe("1.0.0");

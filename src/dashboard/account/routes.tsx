@@ -1,13 +1,13 @@
 /** `/account`: one's profile and picture, what one has run, and the way out. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { updateUser } from "../../protocol/user.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import { removeAvatar, setAvatar } from "../../services/accounts/avatars.ts";
 import { deleteAccount } from "../../services/accounts/delete-account.ts";
-import { ownUsage } from "../../services/accounts/usage.ts";
+import { getOwnUsage } from "../../services/accounts/usage.ts";
 import { updateOwnUser } from "../../services/accounts/users.ts";
-import { confirm, hasPassword } from "../../services/sign-in/confirm.ts";
-import { leave } from "../../services/sign-in/start-session.ts";
+import { confirmIdentity, hasPassword } from "../../services/sign-in/confirm-identity.ts";
+import { signOut } from "../../services/sign-in/sign-in.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
@@ -22,7 +22,7 @@ export const accountPages = pages()
   .post("/account", requireUser, async (c) => {
     const { caller } = viewerOf(c);
     const { draft, status } = await handleForm(c, (form) =>
-      updateOwnUser(c.var.services, caller, checked(updateUser, profileIn(form), "body")),
+      updateOwnUser(c.var.services, caller, parse(updateUser, profileIn(form), "body")),
     );
     if (!draft) return redirectWithFlash(c, "Profile saved.", "/account");
     c.status(status);
@@ -45,7 +45,7 @@ export const accountPages = pages()
   })
   .get("/account/usage", requireUser, async (c) => {
     const period = PERIODS.find((days) => String(days) === c.req.query("days")) ?? 30;
-    const report = await ownUsage(c.var.services, viewerOf(c).caller, period);
+    const report = await getOwnUsage(c.var.services, viewerOf(c).caller, period);
     return c.render(<UsagePage report={report} period={period} />, { title: "Usage" });
   })
   .get("/account/delete", requireUser, (c) => showDelete(c, emptyDraft))
@@ -56,14 +56,14 @@ export const accountPages = pages()
       if (fieldText(form, "username").trim() !== user.username)
         throw invalid(["body", "username"], `Type ${user.username} to confirm.`);
       await limitAttempts(c, session_id);
-      await confirm(c.var.services, session, whence, fieldText(form, "password"));
+      await confirmIdentity(c.var.services, session, whence, fieldText(form, "password"));
       await deleteAccount(c.var.services, caller);
     });
     if (draft) {
       c.status(status);
       return showDelete(c, draft);
     }
-    for (const cookie of await leave(c.var.services, whence))
+    for (const cookie of await signOut(c.var.services, whence))
       c.header("set-cookie", cookie, { append: true });
     return redirectWithFlash(c, "Account deleted. Its data is being removed.", "/");
   });

@@ -2,10 +2,10 @@
 import { $ } from "@hono/zod-openapi";
 import type { Context, Hono } from "hono";
 import { secureHeaders } from "hono/secure-headers";
-import { makeDocument } from "../../openapi/document.ts";
+import type { AppEnv } from "../../context.ts";
+import { createDocument } from "../../openapi/document.ts";
 import { DOCUMENT_CACHE, perOrigin } from "../../openapi/per-origin.ts";
-import type { App } from "../../routes/context.ts";
-import { assetsOf, guideOf } from "../../services/assets.ts";
+import { guideOf, readManifest } from "../../services/assets.ts";
 import { GUIDES, REFERENCE, STYLESHEET } from "./contents.ts";
 import { GuidePage } from "./guide/page.tsx";
 import { ReferencePage } from "./reference/page.tsx";
@@ -38,10 +38,10 @@ const referenceHeaders = pageHeaders({});
 const guideHeaders = pageHeaders({ scriptSrc: [below("/assets/")], imgSrc: [below("/assets/")] });
 
 /** Describes the routes that `app` has when this is called: mount it after them. */
-export function mountDocs(app: Hono<App>): void {
+export function mountDocs(app: Hono<AppEnv>): void {
   const api = $(app);
   const reference = perOrigin((shape, origin) => {
-    const document = makeDocument(api, shape, origin);
+    const document = createDocument(api, shape, origin);
     return `<!DOCTYPE html>${<ReferencePage document={document} />}`;
   });
 
@@ -53,7 +53,7 @@ export function mountDocs(app: Hono<App>): void {
 
   for (const [path, name] of GUIDES) {
     app.get(path, guideHeaders, async (c) => {
-      const [guide, { files }] = await Promise.all([guideOf(c.env, name), assetsOf(c.env)]);
+      const [guide, { files }] = await Promise.all([guideOf(c.env, name), readManifest(c.env)]);
       const { origin } = new URL(c.req.url);
       const page = <GuidePage guide={guide} path={path} origin={origin} scripts={[files.page]} />;
       return c.html(`<!DOCTYPE html>${page}`, 200, CACHED);

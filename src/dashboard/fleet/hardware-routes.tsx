@@ -1,7 +1,7 @@
 /** `/fleet/hardware`: which classes of machines there are. */
 import { slug } from "../../protocol/common.ts";
 import { type Hardware, putHardware } from "../../protocol/hardware.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import {
   createHardware,
   deleteHardware,
@@ -28,7 +28,7 @@ export const hardwarePages = pages()
       status,
     } = await handleForm(c, async (form) => {
       const said = { ...readHardwareForm(form), identifier: fieldText(form, "identifier").trim() };
-      const { identifier, ...request } = checked(newHardware, said, "body");
+      const { identifier, ...request } = parse(newHardware, said, "body");
       return createHardware(c.var.services, identifier, request);
     });
     if (draft) {
@@ -46,7 +46,7 @@ export const hardwarePages = pages()
       saveHardware(
         c.var.services,
         edited.identifier,
-        checked(putHardware, readHardwareForm(form), "body"),
+        parse(putHardware, readHardwareForm(form), "body"),
       ),
     );
     if (draft) {

@@ -1,7 +1,7 @@
 /** `/fleet/tokens`: the tokens of runners. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { createRunnerToken as createRunnerTokenBody } from "../../protocol/operator.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import {
   createRunnerToken,
   listRunnerTokens,
@@ -31,7 +31,7 @@ export const runnerTokenPages = pages()
       if (hardware.length === 0)
         throw invalid(["body", "hardware"], "Select at least one hardware class.");
       const said = { name: fieldText(form, "name").trim(), hardware };
-      const request = checked(createRunnerTokenBody, said, "body");
+      const request = parse(createRunnerTokenBody, said, "body");
       const { token } = await createRunnerToken(c.var.services, request);
       return { ...request, token, origin: c.var.origin, runner: c.var.assets.runner };
     });

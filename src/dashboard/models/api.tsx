@@ -1,5 +1,5 @@
 /** How a model is called, with the reader's own address filled in. */
-import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { codeSamples } from "../playground/calls.ts";
@@ -38,7 +38,7 @@ function Calls({
 }) {
   const name = `${model.owner.username}/${model.name}`;
   const { schemas, compatibilities, number } = version;
-  const input = exampleInput(schemaOf(schemas, "input"));
+  const input = exampleInput(versionSchema(schemas, "input"));
   return (
     <>
       <p>

@@ -1,10 +1,10 @@
 /** An input to show calls with: the defaults of a schema, and something for what it asks for besides. */
-import { type Field, fieldsOf } from "../../domain/schemas/input-form.ts";
+import { type Field, formFields } from "../../domain/schemas/input-form.ts";
 import type { Json } from "../../protocol/common.ts";
 
 export const exampleInput = (schema: Json): { [name: string]: Json } =>
   Object.fromEntries(
-    fieldsOf(schema)
+    formFields(schema)
       .filter((field) => field.required || field.default !== undefined)
       .map((field) => [field.name, field.default ?? placeholder(field)]),
   );

@@ -1,6 +1,6 @@
 /** What owners do with versions: …/versions/new and …/versions/{n}/delete. */
 
-import { imagePathOf } from "../../services/accounts/users.ts";
+import { imagePath } from "../../services/accounts/users.ts";
 import { readOwnModel } from "../../services/models/models.ts";
 import { createVersion, deleteVersion, readVersion } from "../../services/models/versions.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
@@ -20,7 +20,7 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
   const viewer = viewerOf(c);
   const [model, images, hardware] = await Promise.all([
     readOwnModel(services, viewer.caller, owner, name),
-    imagePathOf(services, owner),
+    imagePath(services, owner),
     listHardware(services, { cursor: undefined, size: MAX_HARDWARE, url: c.req.url }),
   ]);
   return c.render(

@@ -8,7 +8,7 @@ import {
   createModel,
   createVersion,
 } from "../../protocol/model.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import { fieldText, fieldTexts, pickFields } from "../form.ts";
 import { COMPATIBILITIES } from "./compatibilities.ts";
 
@@ -25,7 +25,7 @@ export function readModelForm(form: FormData): CreateModel {
     hardware_identifier: orNull("hardware_identifier"),
     category_slugs: fieldTexts(form, "category_slugs"),
   };
-  return checked(createModel, request, "body");
+  return parse(createModel, request, "body");
 }
 
 /** @throws ValidationFailure */
@@ -66,7 +66,7 @@ export function readVersionForm(form: FormData): CreateVersion {
       idle_seconds: number("idle_seconds"),
     },
   };
-  return checked(createVersion, request, "body");
+  return parse(createVersion, request, "body");
 }
 
 function readJsonField(form: FormData, name: "input" | "output" | "components") {

@@ -1,5 +1,5 @@
 /** One version: what it is, what it takes and gives, how it runs. */
-import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
@@ -50,8 +50,8 @@ export function VersionPage({ model, version, viewer, draft }: Props) {
         </Detail>
         <Configuration model={model} version={version} />
       </dl>
-      <SchemaView title="Input" schema={schemaOf(schemas, "input")} />
-      <SchemaView title="Output" schema={schemaOf(schemas, "output")} />
+      <SchemaView title="Input" schema={versionSchema(schemas, "input")} />
+      <SchemaView title="Output" schema={versionSchema(schemas, "output")} />
       <p class="hint">
         {schemas.prediction.stream_output
           ? "Output is streamed in parts."

@@ -1,13 +1,13 @@
 /** The fields of an input, each as the control that its kind wants. */
 import type { Child } from "hono/jsx";
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
-import type { Filled } from "../../domain/schemas/input-form-values.ts";
+import type { FilledField } from "../../domain/schemas/input-form-values.ts";
 import type { Draft } from "../form.ts";
 import { controlAttributes, Field } from "../ui/fields.tsx";
 import { controlName } from "./control-names.ts";
 
 interface Props {
-  field: Filled;
+  field: FilledField;
   /** Its place among the fields. */
   n: number;
   draft: Draft;
@@ -49,7 +49,7 @@ export function Control({ field, n, draft }: Props) {
 }
 
 /** Its name in the API, when that is another than the label; what it is for; what it may be. */
-function hintOf({ name, label, description, ...field }: Filled): Child | undefined {
+function hintOf({ name, label, description, ...field }: FilledField): Child | undefined {
   const isNamed = label.toLowerCase().replaceAll(" ", "_") === name.toLowerCase();
   const rules = [boundsOf(field), FORMATS[field.kind], field.lists && LIST_FORMAT]
     .filter(Boolean)
@@ -64,7 +64,7 @@ function hintOf({ name, label, description, ...field }: Filled): Child | undefin
   );
 }
 
-function boundsOf({ minimum, maximum }: Pick<Filled, "minimum" | "maximum">): string {
+function boundsOf({ minimum, maximum }: Pick<FilledField, "minimum" | "maximum">): string {
   if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
   if (minimum !== undefined) return `${minimum} or more`;
   return maximum === undefined ? "" : `${maximum} or less`;
@@ -79,7 +79,7 @@ const FORMATS: Partial<Record<FieldKind, string>> = {
 const LIST_FORMAT = 'text, or a JSON list: ["one", "two"]';
 
 interface InnerProps {
-  field: Filled;
+  field: FilledField;
   attributes: ReturnType<typeof controlAttributes> & { required: boolean };
 }
 

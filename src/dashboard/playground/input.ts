@@ -1,15 +1,15 @@
 /** What the form of a playground holds: the fields of a version, or the whole input as JSON. */
 
-import { type Field, type FieldKind, fieldsOf } from "../../domain/schemas/input-form.ts";
+import { type Field, type FieldKind, formFields } from "../../domain/schemas/input-form.ts";
 import {
-  type Filled,
-  filled,
+  type FilledField,
+  fillForm,
   type Input,
-  inputOf,
-  readInput,
-  readingOf,
+  readField,
+  readForm,
+  readJsonInput,
 } from "../../domain/schemas/input-form-values.ts";
-import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities, Schemas } from "../../protocol/model.ts";
@@ -17,7 +17,7 @@ import { fieldText } from "../form.ts";
 import { controlName, JSON_FIELD } from "./control-names.ts";
 
 export interface PlaygroundInput {
-  fields: Filled[];
+  fields: FilledField[];
   /** The input as JSON text. */
   raw: string;
   /** Whether that is shown in place of the fields. */
@@ -33,10 +33,10 @@ interface Version {
 
 /** A server of the vendora convention may say nothing of what it takes: the convention does. */
 export function inputFields({ schemas, compatibilities }: Version): Field[] {
-  const fields = fieldsOf(schemaOf(schemas, "input"));
+  const fields = formFields(versionSchema(schemas, "input"));
   if (fields.length > 0) return fields;
-  if (compatibilities.vendora_chat_completions) return fieldsOf(CHAT);
-  return compatibilities.vendora_embeddings ? fieldsOf(EMBEDDINGS) : [];
+  if (compatibilities.vendora_chat_completions) return formFields(CHAT);
+  return compatibilities.vendora_embeddings ? formFields(EMBEDDINGS) : [];
 }
 
 const CHAT: Json = {
@@ -57,11 +57,11 @@ export function inputFor(
   input: Input | undefined,
   asJson: boolean,
 ): PlaygroundInput {
-  const form = filled(fields, input);
-  const shown = form ?? filled(fields) ?? [];
+  const form = fillForm(fields, input);
+  const shown = form ?? fillForm(fields) ?? [];
   return {
     fields: shown,
-    raw: readableJson((form ? inputOf(form).input : input) ?? {}),
+    raw: readableJson((form ? readForm(form).input : input) ?? {}),
     asJson: asJson || !form || fields.length === 0,
     issues: {},
   };
@@ -74,17 +74,17 @@ export function readInputForm(
 ): { form: PlaygroundInput; input: Input } {
   if (form.has(JSON_FIELD)) {
     const raw = fieldText(form, JSON_FIELD);
-    const read = readInput(raw);
+    const read = readJsonInput(raw);
     const issues: PlaygroundInput["issues"] = "fault" in read ? { [JSON_FIELD]: read.fault } : {};
-    const shown = { fields: filled(fields) ?? [], raw, asJson: true, issues };
+    const shown = { fields: fillForm(fields) ?? [], raw, asJson: true, issues };
     return { form: shown, input: "fault" in read ? {} : read.input };
   }
-  const sent = fields.map((field, n): Filled => {
+  const sent = fields.map((field, n): FilledField => {
     const kinds: FieldKind[] = ["json", "lines"];
     const kind = kinds.find((one) => form.has(controlName(one, n))) ?? field.kind;
     return { ...field, kind, text: fieldText(form, controlName(kind, n)) };
   });
-  const { input, faults } = inputOf(sent);
+  const { input, faults } = readForm(sent);
   const raw = readableJson(input);
   return { form: { fields: sent, raw, asJson: false, issues: byControl(sent, faults) }, input };
 }
@@ -94,12 +94,12 @@ export function convertInput(
   { fields, raw, asJson }: PlaygroundInput,
   to: Field[],
 ): PlaygroundInput {
-  const first = filled(fields) ?? [];
+  const first = fillForm(fields) ?? [];
   const typed = new Map(
     fields.filter(({ text }, n) => text !== first[n]?.text).map((field) => [field.name, field]),
   );
-  const shown = (filled(to) ?? []).map((field) => fitField(field, typed.get(field.name)));
-  const { input } = inputOf(to.length > 0 ? shown : fields);
+  const shown = (fillForm(to) ?? []).map((field) => fitField(field, typed.get(field.name)));
+  const { input } = readForm(to.length > 0 ? shown : fields);
   return {
     fields: shown,
     raw: asJson ? raw : readableJson(input),
@@ -108,13 +108,13 @@ export function convertInput(
   };
 }
 
-function fitField(field: Filled, typed: Filled | undefined): Filled {
+function fitField(field: FilledField, typed: FilledField | undefined): FilledField {
   if (!typed) return field;
   // Also what means nothing yet.
   if (typed.kind === field.kind && field.kind !== "enum") return { ...field, text: typed.text };
-  const reading = readingOf(typed);
+  const reading = readField(typed);
   if (!reading || "fault" in reading) return field;
-  const [held = field] = filled([field], { [field.name]: reading.value }) ?? [];
+  const [held = field] = fillForm([field], { [field.name]: reading.value }) ?? [];
   return held.kind === "json" ? field : held;
 }
 

@@ -1,7 +1,7 @@
 /** A model's playground: its input as a form, and beside that what came of it, and the same as code. */
 
 import type { Input } from "../../domain/schemas/input-form-values.ts";
-import type { Part } from "../../domain/schemas/json-schema-shape.ts";
+import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
@@ -27,7 +27,7 @@ export interface PlaygroundState {
   /** What the form makes, as far as it goes. */
   input: Input;
   /** What inputs are held against; undefined when the version has nothing that can be used. */
-  shape: Part | undefined;
+  shape: SchemaPart | undefined;
   /** Why it was not run. */
   problem?: string | undefined;
   /** What is not as one might expect it. */

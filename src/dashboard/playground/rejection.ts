@@ -1,8 +1,8 @@
 /** What the service would not run, told where it is wrong. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { messagesOf } from "../../domain/schemas/input-form-check.ts";
+import { fieldMessages } from "../../domain/schemas/input-form-check.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
-import { ProblemError, statusOf } from "../../errors.ts";
+import { ProblemError, problemStatus } from "../../errors.ts";
 import { JSON_FIELD } from "./control-names.ts";
 import { byControl, type PlaygroundInput } from "./input.ts";
 
@@ -12,10 +12,10 @@ export function rejectionOf(
   form: PlaygroundInput,
 ): { form: PlaygroundInput; problem?: string; status: ContentfulStatusCode } {
   if (error instanceof ProblemError && error.code !== "internal") {
-    return { form, problem: error.message, status: statusOf(error) };
+    return { form, problem: error.message, status: problemStatus(error) };
   }
   if (!(error instanceof ValidationFailure)) throw error;
-  const messages = messagesOf(error.issues);
+  const messages = fieldMessages(error.issues);
   const issues = form.asJson
     ? { [JSON_FIELD]: joinMessages(messages) }
     : byControl(form.fields, messages);

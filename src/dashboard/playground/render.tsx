@@ -1,8 +1,8 @@
 /** The playground's page, put together from what it is asked to show. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { pageShape } from "../../domain/schemas/json-schema-shape.ts";
-import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { browserSchema } from "../../domain/schemas/json-schema-shape.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { ProblemError } from "../../errors.ts";
 import { readModel } from "../../services/models/models.ts";
 import { listVersions, readVersion } from "../../services/models/versions.ts";
@@ -66,7 +66,7 @@ export async function renderPlayground(
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
   // One that was published when less was checked may have a schema that cannot be used.
-  const shape = pageShape.safeParse(schemaOf(version.schemas, "input")).data;
+  const shape = browserSchema.safeParse(versionSchema(version.schemas, "input")).data;
   c.status(status);
   return c.render(
     <PlaygroundPage play={{ ...play, versions, shape }} viewer={viewer} origin={origin} />,

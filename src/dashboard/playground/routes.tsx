@@ -1,11 +1,11 @@
 /** `/models/{owner}/{name}/playground`: to try a model, and to come back to a run of it. */
 import { z } from "zod";
-import { type Input, inputOf } from "../../domain/schemas/input-form-values.ts";
+import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
 import { notFound } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
 import { integerText } from "../../protocol/common.ts";
 import { createPredictionOfVersion } from "../../protocol/prediction.ts";
-import { bodyOf } from "../../routes/context.ts";
+import { parseBody } from "../../routes/router.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { type PredictionView, viewPrediction } from "../../services/predictions/prediction-view.ts";
 import type { VersionRow } from "../../storage/models/versions.ts";
@@ -53,7 +53,7 @@ export const playgroundPages = pages()
     if (!version) return renderNoVersion(c, model);
     const given = inputOfView(view);
     const form = inputFor(inputFields(version), given, as === "json");
-    const input = given ?? inputOf(form.fields).input;
+    const input = given ?? readForm(form.fields).input;
     return renderPlayground(c, {
       model,
       version,
@@ -66,7 +66,7 @@ export const playgroundPages = pages()
   })
   .post(ADDRESS, requireUser, async (c) => {
     if (c.req.header("content-type")?.startsWith("application/json")) {
-      const { version, input } = await bodyOf(c, runRequest);
+      const { version, input } = await parseBody(c, runRequest);
       return c.json({ id: await startPrediction(c, version, input) });
     }
     const sent = await c.req.formData();
@@ -98,7 +98,7 @@ async function switchVersion(c: PageContext, from: PlaygroundInput, number: stri
     model,
     version,
     form,
-    input: inputOf(form.fields).input,
+    input: readForm(form.fields).input,
     tab: "output",
   });
 }

@@ -5,7 +5,7 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { predictionQuery } from "../../protocol/prediction.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
-import { countOpenReader } from "../../services/accounts/concurrency.ts";
+import { countStream } from "../../services/accounts/concurrency-limit.ts";
 import {
   retryPrediction,
   viewPrediction,
@@ -81,7 +81,7 @@ export const predictionPages = pages()
     const id = c.req.param("prediction_id");
     const options = { after, lifetime_seconds: STREAM_SECONDS };
     const reader = { user_id: caller.user_id, signal: c.req.raw.signal };
-    const events = await countOpenReader(services, reader, () =>
+    const events = await countStream(services, reader, () =>
       streamPrediction(services, caller, id, options),
     );
     if (events) endWithSession(c, events);

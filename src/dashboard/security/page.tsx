@@ -1,6 +1,6 @@
 /** Password, passkeys and sessions of one account. */
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
-import type { Recovery, Ways } from "../../services/sign-in/security.ts";
+import type { Recovery, SignInMethods } from "../../services/sign-in/security.ts";
 import { AccountTabs } from "../account/tabs.tsx";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
@@ -18,7 +18,7 @@ export const SecurityPage = ({
   viewer: { user, email, session_id },
 }: {
   draft: Draft;
-  ways: Ways;
+  ways: SignInMethods;
   recoveries: Recovery[];
   viewer: Viewer;
 }) => (
@@ -64,7 +64,7 @@ const Password = ({ draft }: { draft: Draft }) => (
   </section>
 );
 
-const Passkeys = ({ passkeys }: { passkeys: Ways["passkeys"] }) => (
+const Passkeys = ({ passkeys }: { passkeys: SignInMethods["passkeys"] }) => (
   <section aria-labelledby="passkeys-title">
     <h2 id="passkeys-title">Passkeys</h2>
     <p class="hint">Sign in with this device, a phone or a security key, without a password.</p>
@@ -97,7 +97,7 @@ const Passkeys = ({ passkeys }: { passkeys: Ways["passkeys"] }) => (
   </section>
 );
 
-const Sessions = ({ places, current }: { places: Ways["places"]; current: string }) => (
+const Sessions = ({ places, current }: { places: SignInMethods["places"]; current: string }) => (
   <section aria-labelledby="sessions-title">
     <h2 id="sessions-title">Active sessions</h2>
     <ul class="rows">

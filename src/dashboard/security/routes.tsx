@@ -1,14 +1,14 @@
 /** `/account/security`: how one signs in, and where one is signed in. */
 import { changePassword as changePasswordForm, recoveriesRead } from "../../protocol/sign-in.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import {
   changePassword,
   endSession,
   endSessions,
-  readRecoveries,
-  recoveriesOf,
+  listRecentRecoveries,
+  listSignInMethods,
+  markRecoveriesRead,
   removePasskey,
-  waysIn,
 } from "../../services/sign-in/security.ts";
 import { requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
@@ -30,7 +30,7 @@ export const securityPages = pages()
       status,
     } = await handleForm(c, async (form) => {
       await limitAttempts(c, viewerOf(c).session_id);
-      const request = checked(changePasswordForm, pickFields(form, "current", "password"), "body");
+      const request = parse(changePasswordForm, pickFields(form, "current", "password"), "body");
       return changePassword(c.var.services, viewerOf(c).user.id, whence, request);
     });
     if (draft) {
@@ -53,8 +53,8 @@ export const securityPages = pages()
     return redirectWithFlash(c, "You are signed out everywhere.", "/sign-in");
   })
   .post(`${ADDRESS}/recoveries/read`, requireUser, async (c) => {
-    const { until } = checked(recoveriesRead, pickFields(await readForm(c), "until"), "body");
-    await readRecoveries(c.var.services, viewerOf(c).user.id, until);
+    const { until } = parse(recoveriesRead, pickFields(await readForm(c), "until"), "body");
+    await markRecoveriesRead(c.var.services, viewerOf(c).user.id, until);
     return redirectWithFlash(c, "Notice dismissed. The reset stays listed here.", ADDRESS);
   });
 
@@ -62,8 +62,8 @@ async function show(c: PageContext, draft: Draft) {
   const viewer = viewerOf(c);
   const { services } = c.var;
   const [ways, recoveries] = await Promise.all([
-    waysIn(services, viewer.user.id),
-    recoveriesOf(services, viewer.user.id),
+    listSignInMethods(services, viewer.user.id),
+    listRecentRecoveries(services, viewer.user.id),
   ]);
   const page = <SecurityPage draft={draft} ways={ways} recoveries={recoveries} viewer={viewer} />;
   return c.render(page, { title: "Security", scripts: ["passkey"] });

@@ -1,6 +1,6 @@
 /** How often somebody may try to get in. */
-import { limitRate, limitSignIn, networkOf } from "../../middleware/rate-limit.ts";
-import { countAccountTried } from "../../services/sign-in/sign-up-attempts.ts";
+import { clientNetwork, limitRate, limitSignIn } from "../../middleware/rate-limit.ts";
+import { limitSignUpAttempts } from "../../services/sign-in/sign-up-attempts.ts";
 import type { PageContext } from "../context.ts";
 
 /**
@@ -23,5 +23,5 @@ export async function limitAttempts(c: PageContext, tried?: string): Promise<voi
 export async function limitSignUps(c: PageContext, invitationId?: string): Promise<void> {
   const { services } = c.var;
   if (!services.settings.rateLimits) return;
-  await countAccountTried(services, invitationId ?? networkOf(c));
+  await limitSignUpAttempts(services, invitationId ?? clientNetwork(c));
 }

@@ -2,19 +2,23 @@
 import { deleteCookie, getCookie } from "hono/cookie";
 import { notFound } from "../../errors.ts";
 import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import {
-  admission,
-  asNewcomer,
+  admissionOfNewUser,
   isAdmitted,
+  readAdmission,
   requireAdmitted,
 } from "../../services/sign-in/admission.ts";
-import { authOf, exposed } from "../../services/sign-in/better-auth.ts";
-import { openInvitation, userOfInvitation } from "../../services/sign-in/invitations.ts";
-import { proveOperator } from "../../services/sign-in/operators.ts";
+import { getAuth, isExposed } from "../../services/sign-in/auth-loader.ts";
+import { findOpenInvitation, invitedUser } from "../../services/sign-in/invitations.ts";
+import { becomeOperator } from "../../services/sign-in/operators.ts";
 import { INVITATION_COOKIE } from "../../services/sign-in/session-limits.ts";
-import { signUp as makeAccount, nameLogin, recover } from "../../services/sign-in/sign-up.ts";
-import { enter, enterByGitHub, leave } from "../../services/sign-in/start-session.ts";
+import { signInWithGitHub, signInWithPassword, signOut } from "../../services/sign-in/sign-in.ts";
+import {
+  completeGitHubSignUp,
+  signUp as makeAccount,
+  resetPassword,
+} from "../../services/sign-in/sign-up.ts";
 import { type PageContext, pages } from "../context.ts";
 import { addCookies, setTemporaryCookie } from "../cookies.ts";
 import { redirectWithFlash } from "../flash.ts";
@@ -46,9 +50,9 @@ export const signInPages = pages()
       draft,
       status,
     } = await handleForm(c, async (form) => {
-      const request = checked(signIn, pickFields(form, "email", "password"), "body");
+      const request = parse(signIn, pickFields(form, "email", "password"), "body");
       await limitAttempts(c, request.email);
-      return enter(c.var.services, requestSource(c), request);
+      return signInWithPassword(c.var.services, requestSource(c), request);
     });
     if (draft) {
       c.status(status);
@@ -60,7 +64,7 @@ export const signInPages = pages()
     if (!c.var.services.settings.github) throw notFound("Sign-in with GitHub");
     await limitAttempts(c);
     const next = nextPath(fieldText(await readForm(c), "next"));
-    const { url, cookies } = await enterByGitHub(c.var.services, requestSource(c), next);
+    const { url, cookies } = await signInWithGitHub(c.var.services, requestSource(c), next);
     return redirectWithCookies(c, cookies, url);
   })
   .get("/sign-up", async (c) => {
@@ -87,14 +91,14 @@ export const signInPages = pages()
       status,
     } = await handleForm(c, async () => {
       await limitAttempts(c);
-      const admitted = await admission(services, { invitation: token });
+      const admitted = await readAdmission(services, { invitation: token });
       requireAdmitted(services, admitted);
       const { invitation } = admitted;
       if (invitation?.recovers) {
-        const { password } = checked(recovery, pickFields(form, "password"), "body");
-        return { email: await recover(services, invitation, password), recovered: true };
+        const { password } = parse(recovery, pickFields(form, "password"), "body");
+        return { email: await resetPassword(services, invitation, password), recovered: true };
       }
-      const request = checked(
+      const request = parse(
         signUp,
         pickFields(form, "username", "name", "email", "password"),
         "body",
@@ -109,7 +113,7 @@ export const signInPages = pages()
     }
     deleteCookie(c, INVITATION_COOKIE, { path: "/" });
     const credentials = { email: entry.email, password: fieldText(form, "password") };
-    const cookies = await enter(services, requestSource(c), credentials);
+    const cookies = await signInWithPassword(services, requestSource(c), credentials);
     if (!entry.recovered) return redirectWithCookies(c, cookies, "/");
     addCookies(c, cookies);
     return redirectWithFlash(c, RECOVERED_MESSAGE, "/tokens");
@@ -124,9 +128,11 @@ export const signInPages = pages()
     const { session, viewer, services } = c.var;
     if (!session || viewer) return c.redirect(viewer ? "/" : "/sign-in", 303);
     const { draft, status } = await handleForm(c, async (form) => {
-      const request = checked(welcome, pickFields(form, "username", "name"), "body");
-      const admitted = await admission(services, { invitation: getCookie(c, INVITATION_COOKIE) });
-      await nameLogin(services, session.login.id, request, asNewcomer(admitted));
+      const request = parse(welcome, pickFields(form, "username", "name"), "body");
+      const admitted = await readAdmission(services, {
+        invitation: getCookie(c, INVITATION_COOKIE),
+      });
+      await completeGitHubSignUp(services, session.login.id, request, admissionOfNewUser(admitted));
     });
     if (draft) {
       c.status(status);
@@ -144,19 +150,19 @@ export const signInPages = pages()
       status,
     } = await handleForm(c, async (form) => {
       await limitAttempts(c);
-      const { operator_token } = checked(operatorProof, pickFields(form, "operator_token"), "body");
+      const { operator_token } = parse(operatorProof, pickFields(form, "operator_token"), "body");
       if (viewer) {
-        await proveOperator(services, viewer.user.id, operator_token);
+        await becomeOperator(services, viewer.user.id, operator_token);
         return [];
       }
-      const admitted = await admission(services, { operatorToken: operator_token });
-      const request = checked(
+      const admitted = await readAdmission(services, { operatorToken: operator_token });
+      const request = parse(
         signUp,
         pickFields(form, "username", "name", "email", "password"),
         "body",
       );
       await makeAccount(services, request, admitted);
-      return enter(services, requestSource(c), request);
+      return signInWithPassword(services, requestSource(c), request);
     });
     if (draft) {
       c.status(status);
@@ -166,14 +172,14 @@ export const signInPages = pages()
     return redirectWithFlash(c, "You are now an operator of this deployment.", "/set-up");
   })
   .post("/sign-out", async (c) =>
-    redirectWithCookies(c, await leave(c.var.services, requestSource(c)), "/sign-in"),
+    redirectWithCookies(c, await signOut(c.var.services, requestSource(c)), "/sign-in"),
   )
   .all("/auth/*", async (c) => {
-    if (!exposed(c.req.method, c.req.path)) throw notFound("This address");
+    if (!isExposed(c.req.method, c.req.path)) throw notFound("This address");
     await limitAttempts(c);
     const sent = c.req.raw.body ? { body: await c.req.arrayBuffer() } : {};
     const request = new Request(c.req.raw, sent);
-    return (await authOf(c.var.services, c.var.origin)).handler(request);
+    return (await getAuth(c.var.services, c.var.origin)).handler(request);
   });
 
 const requestSource = (c: PageContext) => ({ origin: c.var.origin, headers: c.req.raw.headers });
@@ -199,8 +205,8 @@ function showSignIn(c: PageContext, draft: Draft, next: string) {
 async function showSignUp(c: PageContext, draft: Draft, token: string | undefined) {
   const { services } = c.var;
   const title = "Create an account";
-  const invitation = await openInvitation(services, token);
-  const invited = invitation && (await userOfInvitation(services, invitation));
+  const invitation = await findOpenInvitation(services, token);
+  const invited = invitation && (await invitedUser(services, invitation));
   if (invitation?.recovers && invited && token !== undefined) {
     const page = <RecoverPage draft={draft} token={token} username={invited.username} />;
     return c.render(page, { title: "Choose a new password" });

@@ -1,6 +1,6 @@
 /** `/tokens`: the access tokens of whoever is signed in. */
 import { createToken as createTokenBody } from "../../protocol/operator.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import { createToken, listTokens, revokeOwnToken } from "../../services/accounts/tokens.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { requireUser, viewerOf } from "../access.ts";
@@ -24,7 +24,7 @@ export const tokenPages = pages()
       draft,
       status,
     } = await handleForm(c, async (form) => {
-      const request = checked(createTokenBody, readTokenForm(form, Date.now()), "body");
+      const request = parse(createTokenBody, readTokenForm(form, Date.now()), "body");
       const { token } = await createToken(c.var.services, viewerOf(c).user.id, request);
       // Without `read` it knows nobody, but a list that is anybody's refuses a bad token, too.
       const call = request.scopes.includes("read") ? "user" : "models";

@@ -1,10 +1,18 @@
 /** `/users`: who operates the deployment, whose account is suspended, and who is invited. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { createInvitation, suspension } from "../../protocol/sign-in.ts";
-import { checked } from "../../routes/context.ts";
-import { restore, suspend, suspendedNow } from "../../services/accounts/suspension.ts";
-import { invitationsOpen, invite, withdrawInvitation } from "../../services/sign-in/invitations.ts";
-import { demote, operatorsNow } from "../../services/sign-in/operators.ts";
+import { parse } from "../../routes/router.ts";
+import {
+  listSuspendedAccounts,
+  restoreAccount,
+  suspendAccount,
+} from "../../services/accounts/suspension.ts";
+import {
+  invite,
+  listOpenInvitations,
+  withdrawInvitation,
+} from "../../services/sign-in/invitations.ts";
+import { demote, listCurrentOperators } from "../../services/sign-in/operators.ts";
 import { requireOperator, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
@@ -22,7 +30,7 @@ export const userPages = pages()
       invite(
         c.var.services,
         viewerOf(c).user.id,
-        checked(createInvitation, pickFields(form, "note", "username"), "body"),
+        parse(createInvitation, pickFields(form, "note", "username"), "body"),
       ),
     );
     if (draft) {
@@ -46,10 +54,10 @@ export const userPages = pages()
   .post("/users/suspensions", requireOperator, async (c) => {
     const { draft, status } = await handleForm(c, async (form) => {
       const fields = { username: fieldText(form, "suspend") };
-      const { username } = checked(suspension, fields, "body");
+      const { username } = parse(suspension, fields, "body");
       if (username === viewerOf(c).user.username)
         throw invalid(["body", "suspend"], "You cannot suspend your own account.");
-      await suspend(c.var.services, username);
+      await suspendAccount(c.var.services, username);
     });
     if (!draft)
       return redirectWithFlash(c, "Account suspended. Its predictions are canceled.", "/users");
@@ -57,7 +65,7 @@ export const userPages = pages()
     return show(c, { suspension: draft });
   })
   .post("/users/suspensions/:username/end", requireOperator, async (c) => {
-    await restore(c.var.services, c.req.param("username"));
+    await restoreAccount(c.var.services, c.req.param("username"));
     return redirectWithFlash(c, "Account restored.", "/users");
   });
 
@@ -65,9 +73,9 @@ export const userPages = pages()
 async function show(c: PageContext, drafts: Partial<Drafts>, link?: string) {
   const { services } = c.var;
   const [invitations, operators, suspended] = await Promise.all([
-    invitationsOpen(services),
-    operatorsNow(services),
-    suspendedNow(services),
+    listOpenInvitations(services),
+    listCurrentOperators(services),
+    listSuspendedAccounts(services),
   ]);
   const page = (
     <UsersPage

@@ -1,6 +1,6 @@
 /** `/models/{owner}/{name}/variables`: what its owner's containers find in their environment. */
 import { oneSettable, setVariable as setBody, variableName } from "../../protocol/variable.ts";
-import { checked } from "../../routes/context.ts";
+import { parse } from "../../routes/router.ts";
 import { readModel } from "../../services/models/models.ts";
 import { deleteVariable, listVariables, setVariable } from "../../services/models/variables.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
@@ -27,7 +27,7 @@ export const variablePages = pages()
   .post("/models/:owner/:name/variables", requireUser, async (c) => {
     const { owner, name } = c.req.param();
     const sent = await handleForm(c, async (values) => {
-      const { variable_name, value } = checked(form, readVariableForm(values), "body");
+      const { variable_name, value } = parse(form, readVariableForm(values), "body");
       const variable = { name: variable_name, value };
       const { services } = c.var;
       const { caller } = viewerOf(c);

@@ -8,7 +8,7 @@
  */
 import type { Visibility } from "../../protocol/model.ts";
 
-export interface Holder {
+export interface Principal {
   token_id: string;
   user_id: string;
   /** The ids of the models that its token is for. Null: all. */
@@ -27,7 +27,7 @@ export type Access =
 export type ModelUse = "read" | "run" | "change";
 
 export function accessToModel(
-  holder: Holder | undefined,
+  holder: Principal | undefined,
   model: { id: string; owner_id: string; visibility: Visibility },
   use: ModelUse,
 ): Access {
@@ -40,25 +40,25 @@ export function accessToModel(
 }
 
 /** To all that there is of a prediction, and to what can be done with it. */
-export const accessToRun = (
-  holder: Holder,
+export const accessToPrediction = (
+  holder: Principal,
   { user_id, model_id }: { user_id: string; model_id: string },
 ): Access => (user_id === holder.user_id ? reaches(holder, model_id) : "hidden");
 
 /** @param upload with the token that began it */
 export function accessToUpload(
-  holder: Holder,
+  holder: Principal,
   { user_id, token_id }: { user_id: string; token_id: string | null },
 ): Access {
   if (user_id !== holder.user_id) return "hidden";
-  return isWhole(holder) || token_id === holder.token_id ? "granted" : "for other tokens";
+  return hasFullAccess(holder) || token_id === holder.token_id ? "granted" : "for other tokens";
 }
 
-export const accessToAccount = (holder: Holder): Access =>
-  isWhole(holder) ? "granted" : "for other tokens";
+export const accessToAccount = (holder: Principal): Access =>
+  hasFullAccess(holder) ? "granted" : "for other tokens";
 
 /** Whether they have all that is their account's. */
-export const isWhole = (holder: Holder): boolean => holder.models === null;
+export const hasFullAccess = (holder: Principal): boolean => holder.models === null;
 
-const reaches = (holder: Holder | undefined, modelId: string): Access =>
+const reaches = (holder: Principal | undefined, modelId: string): Access =>
   !holder?.models || holder.models.includes(modelId) ? "granted" : "for other tokens";

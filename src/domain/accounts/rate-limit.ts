@@ -1,7 +1,7 @@
 /** What is left of a rate limit, as far as one isolate can tell. */
 import { LRUCache } from "lru-cache";
 
-export interface Rate {
+export interface RateStatus {
   /** How many requests a period has room for. */
   limit: number;
   /** How many are left: at most, for other isolates count too. */
@@ -14,11 +14,15 @@ export interface Rate {
 const MAX_KEYS = 10_000;
 
 /** Counts by key, in periods of the wall clock. */
-export class OwnCounts {
+export class RequestCounter {
   readonly #counts = new LRUCache<string, { period: number; count: number }>({ max: MAX_KEYS });
 
   /** @returns what is left after this request */
-  count(key: string, { limit, seconds }: { limit: number; seconds: number }, now: number): Rate {
+  count(
+    key: string,
+    { limit, seconds }: { limit: number; seconds: number },
+    now: number,
+  ): RateStatus {
     const ms = seconds * 1000;
     const period = Math.floor(now / ms);
     const known = this.#counts.get(key);
@@ -30,12 +34,12 @@ export class OwnCounts {
 }
 
 /** Of two limits the one that is reached first. */
-export const tighter = (one: Rate | undefined, other: Rate): Rate =>
+export const nearerLimit = (one: RateStatus | undefined, other: RateStatus): RateStatus =>
   one && one.remaining <= other.remaining ? one : other;
 
 /** @param vendora clients of that convention look for names of their own, too */
 export function rateHeaders(
-  { limit, remaining, reset }: Rate,
+  { limit, remaining, reset }: RateStatus,
   vendora: boolean,
 ): Record<string, string> {
   const headers = {

@@ -29,7 +29,7 @@ export async function sha256(text: string): Promise<string> {
 }
 
 /** Compares in a time that does not tell how much of it was right. */
-export function sameText(a: string, b: string): boolean {
+export function timingSafeEqual(a: string, b: string): boolean {
   const encoder = new TextEncoder();
   const [left, right] = [encoder.encode(a), encoder.encode(b)];
   return left.length === right.length && crypto.subtle.timingSafeEqual(left, right);

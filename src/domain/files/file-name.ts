@@ -1,5 +1,5 @@
 /** What files are called, and how a browser is to take them. */
-import { isShown } from "./file-type.ts";
+import { isInline } from "./file-type.ts";
 
 const MAX_CHARS = 100;
 
@@ -19,7 +19,7 @@ export function safeName(name: string): string {
 export function disposition(name: string, mimeType: string): string {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
   const exact = encodeURIComponent(name).replace(/['()*]/g, escaped);
-  return `${isShown(mimeType) ? "inline" : "attachment"}; filename="${ascii}"; filename*=UTF-8''${exact}`;
+  return `${isInline(mimeType) ? "inline" : "attachment"}; filename="${ascii}"; filename*=UTF-8''${exact}`;
 }
 
 const escaped = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -22,7 +22,7 @@ export const servedType = (mimeType: string): string =>
  * Whether it may be opened in a tab. All else is a download: a page that somebody has uploaded must
  * not become one of this address. What ends in +xml is a page whatever it begins with.
  */
-export const isShown = (mimeType: string): boolean =>
+export const isInline = (mimeType: string): boolean =>
   SHOWN.test(mimeType) && servedType(mimeType) === mimeType;
 
 const SHOWN =

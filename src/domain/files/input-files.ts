@@ -6,15 +6,15 @@ import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { resolvePointer } from "../schemas/json-pointer.ts";
 
-export type Place = (string | number)[];
+export type JsonPath = (string | number)[];
 
-export interface Found {
-  at: Place;
+export interface FoundString {
+  at: JsonPath;
   text: string;
 }
 
 /** Which strings are looked for. Once more than `most` are found the search ends. */
-export interface Wanted {
+export interface StringSearch {
   like: (text: string) => boolean;
   most: number;
 }
@@ -29,8 +29,12 @@ const MAX_DEPTH = 500;
 const MAX_WAY = 2_000;
 
 /** @throws RangeError when it would take too long, or a way is too long. */
-export function uriPlaces(schema: Json, input: Json, { like, most }: Wanted): Found[] {
-  const found: Found[] = [];
+export function findUriStrings(
+  schema: Json,
+  input: Json,
+  { like, most }: StringSearch,
+): FoundString[] {
+  const found: FoundString[] = [];
   // Several branches of a schema may come to one place: it is known by its object and its name there.
   const seen = new Map<Json | undefined, Set<string | number | undefined>>();
   let steps = 0;
@@ -71,8 +75,8 @@ export function uriPlaces(schema: Json, input: Json, { like, most }: Wanted): Fo
  * Every string that is wanted. The input may be nested as deep as 10 MB allow.
  * @throws RangeError when a way is too long.
  */
-export function stringsLike({ like, most }: Wanted, input: Json): Found[] {
-  const found: Found[] = [];
+export function findStrings({ like, most }: StringSearch, input: Json): FoundString[] {
+  const found: FoundString[] = [];
   const open: Step[] = [{ value: input }];
   for (let step = open.pop(); step && found.length <= most; step = open.pop()) {
     const { value } = step;
@@ -94,8 +98,8 @@ interface Step {
   from?: Step;
 }
 
-function foundAt(step: Step, text: string): Found {
-  const place: Place = [];
+function foundAt(step: Step, text: string): FoundString {
+  const place: JsonPath = [];
   let length = 0;
   for (let at: Step | undefined = step; at?.name !== undefined; at = at.from) {
     length += typeof at.name === "string" ? at.name.length : 1;

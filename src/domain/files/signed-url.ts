@@ -12,7 +12,7 @@ export type Grant =
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 /** @param bytes 32, random or derived. */
-export const signingKey = (bytes: BufferSource): Promise<CryptoKey> =>
+export const importSigningKey = (bytes: BufferSource): Promise<CryptoKey> =>
   crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign", "verify"]);
 
 /** @param expires unix seconds. */
@@ -24,7 +24,7 @@ export async function signGrant(key: CryptoKey, grant: Grant, expires: number): 
 /**
  * Whether it was signed with one of the keys; takes as long for a wrong one as for a right one.
  */
-export async function isSigned(
+export async function verifyGrant(
   keys: readonly CryptoKey[],
   grant: Grant,
   expires: number,

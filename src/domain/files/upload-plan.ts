@@ -14,7 +14,7 @@ export interface PartSizes {
 export const largestUpload = ({ largest }: PartSizes): number => largest * MAX_PARTS;
 
 /** The size of each part but the last, bytes; undefined for a file that is too large. */
-export function partSizeOf(size: number, sizes: PartSizes): number | undefined {
+export function partSizeFor(size: number, sizes: PartSizes): number | undefined {
   if (size > largestUpload(sizes)) return undefined;
   return Math.max(sizes.usual, Math.ceil(size / MAX_PARTS / MIB) * MIB);
 }

@@ -4,7 +4,7 @@ import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 /** Sealed texts or values, by name. */
 export type Variables = Record<string, string>;
 
-export const sealVariable = (
+export const encryptVariable = (
   secrets: readonly string[],
   modelId: string,
   name: string,
@@ -12,7 +12,7 @@ export const sealVariable = (
 ): Promise<string> => encrypt(sealing(secrets, modelId, name), value);
 
 /** @throws Unopened */
-export async function unsealVariables(
+export async function decryptVariables(
   secrets: readonly string[],
   modelId: string,
   sealed: Variables,
@@ -25,7 +25,7 @@ export async function unsealVariables(
 }
 
 /** Those of a model that a version wants. One that has no value is left out: the image may do without. */
-export const wanted = (names: readonly string[] = [], sealed: Variables): Variables =>
+export const pickVariables = (names: readonly string[] = [], sealed: Variables): Variables =>
   Object.fromEntries(
     names.flatMap((name) => {
       const text = sealed[name];

@@ -13,12 +13,12 @@ const releaseOf = (version: string) => version.split("+", 1)[0];
  * Where a deployment serves its runner. With the version in it, since npx keeps for ever what it
  * has fetched from an address: from the plain one it would start the old runner again.
  */
-export const packageAddress = (origin: string, latest: string): string =>
+export const packageUrl = (origin: string, latest: string): string =>
   `${origin}/auspex-runner.tgz?v=${latest}`;
 
 /** For a shell: of some, an unquoted `?` is a pattern. */
 export const runCommand = (origin: string, latest: string): string =>
-  `npx --yes "${packageAddress(origin, latest)}"`;
+  `npx --yes "${packageUrl(origin, latest)}"`;
 
 /** The package that a deployment serves. */
 export interface RunnerPackage {
@@ -32,5 +32,5 @@ export const packageName = ({ version }: RunnerPackage): string => `auspex-runne
 
 /** For a shell: fetches the package, and fails when it is not the one that was built. */
 export const fetchCommand = (origin: string, runner: RunnerPackage): string =>
-  `curl -fsSL "${packageAddress(origin, runner.version)}" -o ${packageName(runner)} &&
+  `curl -fsSL "${packageUrl(origin, runner.version)}" -o ${packageName(runner)} &&
   echo "${runner.sha256}  ${packageName(runner)}" | sha256sum --check`;

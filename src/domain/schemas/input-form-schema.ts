@@ -10,7 +10,7 @@ export type Keywords = { [keyword: string]: Json };
 const MAX_READ = 100_000;
 const MAX_DEPTH = 32;
 
-export class Resolver {
+export class SchemaResolver {
   readonly #root: Json;
   #left = MAX_READ;
 
@@ -40,7 +40,7 @@ export class Resolver {
 function choiceOf(branches: Keywords[]): Keywords {
   const some = branches.filter(({ type }) => type !== "null");
   if (some.length === 0) return {};
-  const options = some.map(optionsIn);
+  const options = some.map(enumOptions);
   if (options.every((list) => list !== undefined)) return { enum: options.flat() };
   const meant = some.length === 1 ? some[0] : some.find(({ type }) => type === "string");
   if (!meant) return { type: some.flatMap(({ type }) => type ?? []) };
@@ -51,7 +51,7 @@ function choiceOf(branches: Keywords[]): Keywords {
 }
 
 /** The values that a part lists, if it does. */
-export function optionsIn({ const: only, enum: several }: Keywords): Json[] | undefined {
+export function enumOptions({ const: only, enum: several }: Keywords): Json[] | undefined {
   if (only !== undefined) return [only];
   return Array.isArray(several) ? several : undefined;
 }

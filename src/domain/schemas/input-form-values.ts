@@ -4,17 +4,17 @@ import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Field, FieldKind } from "./input-form.ts";
 import { readJson } from "./input-form-json.ts";
-import { alternatives, fault } from "./validation.ts";
+import { fault, formatAlternatives } from "./validation.ts";
 
 /** A field with what stands in it. */
-export interface Filled extends Field {
+export interface FilledField extends Field {
   text: string;
 }
 
 export type Input = { [name: string]: Json };
 
 /** What a text says: a value, or what is wrong with it; undefined: nothing. */
-export type Reading = { value: Json } | { fault: string } | undefined;
+export type FieldReading = { value: Json } | { fault: string } | undefined;
 
 /** Of a whole form: the input as far as it goes, and what is wrong with each field that has none. */
 interface Made {
@@ -22,11 +22,11 @@ interface Made {
   faults: Map<string, string>;
 }
 
-export function inputOf(fields: Filled[]): Made {
+export function readForm(fields: FilledField[]): Made {
   const values: [string, Json][] = [];
   const faults = new Map<string, string>();
   for (const field of fields) {
-    const reading = readingOf(field);
+    const reading = readField(field);
     if (!reading) continue;
     if ("value" in reading) values.push([field.name, reading.value]);
     else faults.set(field.name, reading.fault);
@@ -39,7 +39,7 @@ export function inputOf(fields: Filled[]): Made {
  * kind would not give back as it is, to the last character, is shown as JSON.
  * @returns undefined when the input has names that the form has not
  */
-export function filled(fields: Field[], input: Input = {}): Filled[] | undefined {
+export function fillForm(fields: Field[], input: Input = {}): FilledField[] | undefined {
   const known = new Set(fields.map(({ name }) => name));
   if (Object.keys(input).some((name) => !known.has(name))) return undefined;
   return fields.map((field) =>
@@ -47,12 +47,12 @@ export function filled(fields: Field[], input: Input = {}): Filled[] | undefined
   );
 }
 
-function holding(field: Field, value: Json | undefined): Filled {
+function holding(field: Field, value: Json | undefined): FilledField {
   if (value === undefined) return { ...field, text: "" };
   const kinds: FieldKind[] = field.kind === "text" ? ["text", "lines"] : [field.kind];
   const fitting = kinds
-    .map((kind): Filled => ({ ...field, kind, text: textOf(kind, value) }))
-    .find((one) => JSON.stringify(readingOf(one)) === JSON.stringify({ value }));
+    .map((kind): FilledField => ({ ...field, kind, text: textOf(kind, value) }))
+    .find((one) => JSON.stringify(readField(one)) === JSON.stringify({ value }));
   return fitting ?? { ...field, kind: "json", text: textOf("json", value) };
 }
 
@@ -81,7 +81,7 @@ function spoken(messages: Json): string {
   return isMessage ? String(first.content) : "";
 }
 
-export function readingOf(field: Filled): Reading {
+export function readField(field: FilledField): FieldReading {
   // What a page makes of it: line ends are one character, half characters and NUL get lost.
   const text = field.text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd").toWellFormed();
   const typed = text.trim();
@@ -114,7 +114,7 @@ function listIn(typed: string): Json[] | undefined {
 }
 
 /** A whole input that is written as JSON. */
-export function readInput(text: string): { input: Input } | { fault: string } {
+export function readJsonInput(text: string): { input: Input } | { fault: string } {
   const reading = readJson(text);
   if ("fault" in reading) return reading;
   const { value } = reading;
@@ -123,20 +123,20 @@ export function readInput(text: string): { input: Input } | { fault: string } {
     : { fault: fault("dict_type").msg };
 }
 
-const textual = (field: Field, text: string): Reading =>
+const textual = (field: Field, text: string): FieldReading =>
   text === "" ? emptyText(field) : { value: text };
 
 /** Where a default stands at first, to empty the field is to say so. */
-const emptyText = (field: Field): Reading =>
+const emptyText = (field: Field): FieldReading =>
   field.default === undefined ? missing(field) : { value: "" };
 
-const emptyList = ({ required, default: preset }: Field): Reading =>
+const emptyList = ({ required, default: preset }: Field): FieldReading =>
   required || preset !== undefined ? { value: [] } : undefined;
 
-const missing = ({ required }: Field): Reading =>
+const missing = ({ required }: Field): FieldReading =>
   required ? { fault: fault("missing").msg } : undefined;
 
-function parsed(field: Field, text: string): Reading {
+function parsed(field: Field, text: string): FieldReading {
   switch (field.kind) {
     case "enum":
       return chosen(field, text);
@@ -150,16 +150,16 @@ function parsed(field: Field, text: string): Reading {
 }
 
 /** An option is sent as JSON: the text 1 is not the number 1. */
-function chosen({ options = [] }: Field, text: string): Reading {
+function chosen({ options = [] }: Field, text: string): FieldReading {
   const value = options.find((option) => JSON.stringify(option) === text);
   return value === undefined
-    ? { fault: fault("enum", { expected: alternatives(options) }).msg }
+    ? { fault: fault("enum", { expected: formatAlternatives(options) }).msg }
     : { value };
 }
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-function numeric({ kind }: Field, text: string): Reading {
+function numeric({ kind }: Field, text: string): FieldReading {
   if (!NUMBER.test(text)) {
     return { fault: fault(kind === "integer" ? "int_parsing" : "float_parsing").msg };
   }

@@ -1,6 +1,12 @@
 /** A version's input schema as a form: which fields it has, and of which kind each is. */
 import type { Json } from "../../protocol/common.ts";
-import { type Keywords, listOf, objectOf, optionsIn, Resolver } from "./input-form-schema.ts";
+import {
+  enumOptions,
+  type Keywords,
+  listOf,
+  objectOf,
+  SchemaResolver,
+} from "./input-form-schema.ts";
 
 /**
  * `text` on one line, `lines` on several, `secret`: not to be read over a shoulder. `range`: a
@@ -49,8 +55,8 @@ const LONG_TEXT = 2_000;
 const PROSE = /prompt|text|message|content|instruction|story|document|lyrics|code|query|question/i;
 
 /** In the order of `x-order`, where it says one. None: a schema that names no properties. */
-export function fieldsOf(schema: Json): Field[] {
-  const resolver = new Resolver(schema);
+export function formFields(schema: Json): Field[] {
+  const resolver = new SchemaResolver(schema);
   const { properties, required } = resolver.resolve(schema);
   const needed = new Set(listOf(required));
   return Object.entries(objectOf(properties))
@@ -62,7 +68,7 @@ export function fieldsOf(schema: Json): Field[] {
 const orderOf = ({ "x-order": order }: Keywords) =>
   typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
 
-function fieldOf(name: string, part: Keywords, required: boolean, resolver: Resolver): Field {
+function fieldOf(name: string, part: Keywords, required: boolean, resolver: SchemaResolver): Field {
   const preset = part.default ?? undefined;
   return {
     name,
@@ -78,8 +84,8 @@ function fieldOf(name: string, part: Keywords, required: boolean, resolver: Reso
 type Shape = Omit<Field, "name" | "label" | "description" | "required" | "default">;
 
 /** @param said whether it always says something */
-function shapeOf(name: string, part: Keywords, said: boolean, resolver: Resolver): Shape {
-  const options = optionsIn(part);
+function shapeOf(name: string, part: Keywords, said: boolean, resolver: SchemaResolver): Shape {
+  const options = enumOptions(part);
   // To choose nothing says as much as null where nothing has to be said.
   if (options)
     return { kind: "enum", options: said ? options : options.filter((one) => one !== null) };
@@ -132,12 +138,16 @@ function numberShape({ minimum, maximum, multipleOf }: Keywords, integer: boolea
 /** A hundred stops or more, at round numbers. */
 const stopOf = (span: number) => 10 ** Math.floor(Math.log10(span / 100));
 
-function listKind(name: string, { prefixItems, items }: Keywords, resolver: Resolver): FieldKind {
+function listKind(
+  name: string,
+  { prefixItems, items }: Keywords,
+  resolver: SchemaResolver,
+): FieldKind {
   if (prefixItems !== undefined || Array.isArray(items)) return "json";
   const item = resolver.resolve(items);
   const types = typesOf(item);
   if (name === "messages" && types.every((type) => type === "object")) return "messages";
-  if (types.length !== 1 || types[0] !== "string" || optionsIn(item)) return "json";
+  if (types.length !== 1 || types[0] !== "string" || enumOptions(item)) return "json";
   return item.format === "uri" ? "files" : "strings";
 }
 

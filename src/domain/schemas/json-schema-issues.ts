@@ -1,15 +1,15 @@
 /** What a JSON Schema found wrong with an input, in the form of a 422. */
 import type { OutputUnit, Schema } from "@cfworker/json-schema";
 import type { Json, ValidationIssue } from "../../protocol/common.ts";
-import { patternOfFormat } from "./pattern-format.ts";
+import { formatToPattern } from "./pattern-format.ts";
 import {
-  alternatives,
   type Fault,
   fault,
+  formatAlternatives,
   type IssueType,
   issueAt,
   type Loc,
-  likeliest,
+  likeliestIssues,
   MAX_ISSUES,
   wrongType,
 } from "./validation.ts";
@@ -81,7 +81,7 @@ function summary(unit: OutputUnit, below: OutputUnit[], held: Held): ValidationI
   const isMissed = unit.keyword === "anyOf" || unit.error.endsWith("(0 matches).");
   if (!isMissed || below.length === 0) return [issue];
   const found = Object.values(branches).map((units = []) => issuesAmong(units, held));
-  return likeliest(found, issue.loc.length);
+  return likeliestIssues(found, issue.loc.length);
 }
 
 function issueOf(unit: OutputUnit, held: Held): ValidationIssue {
@@ -111,9 +111,9 @@ function faultOf({ keyword, error }: OutputUnit, limit: unknown, value: unknown)
       return { type: "value_error", ...faults[0], msg: texts };
     }
     case "const":
-      return fault("literal_error", { expected: alternatives([limit]) });
+      return fault("literal_error", { expected: formatAlternatives([limit]) });
     case "enum":
-      return fault("enum", { expected: alternatives([limit].flat()) });
+      return fault("enum", { expected: formatAlternatives([limit].flat()) });
     case "minimum":
       return fault("greater_than_equal", { ge: limit });
     case "maximum":
@@ -137,7 +137,7 @@ function faultOf({ keyword, error }: OutputUnit, limit: unknown, value: unknown)
     case "maxProperties":
       return fault("too_long", { field_type: "Dictionary", max_length: limit });
     case "format": {
-      const pattern = patternOfFormat(limit);
+      const pattern = formatToPattern(limit);
       if (pattern !== undefined) return fault("string_pattern_mismatch", { pattern });
       return fault(FORMATS.get(limit) ?? "value_error", { error });
     }

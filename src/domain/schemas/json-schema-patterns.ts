@@ -1,14 +1,14 @@
 /** The patterns of a schema, for one input: tried by an engine of ours, whatever the validator has. */
 import type { Schema } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
-import type { Prepared } from "./json-schema-validator.ts";
-import { patternOfFormat } from "./pattern-format.ts";
-import { Trials } from "./pattern-matcher.ts";
+import type { PreparedSchema } from "./json-schema-validator.ts";
+import { formatToPattern } from "./pattern-format.ts";
+import { PatternMatcher } from "./pattern-matcher.ts";
 
 export class Patterns {
   /** Where schemaShape has put a pattern. */
-  readonly formats: Prepared["formats"] = {};
-  readonly #trials = new Trials();
+  readonly formats: PreparedSchema["formats"] = {};
+  readonly #trials = new PatternMatcher();
   readonly #input: Json;
   #names: Set<string> | undefined;
 
@@ -19,7 +19,7 @@ export class Patterns {
   /** @throws TooCostly */
   settle(part: Schema): void {
     const { format, patternProperties } = part;
-    const pattern = patternOfFormat(format);
+    const pattern = formatToPattern(format);
     if (format !== undefined && pattern !== undefined)
       this.formats[format] = (text) => this.#trials.fits(pattern, text);
     if (patternProperties !== undefined) this.#spellOut(part, patternProperties);

@@ -1,10 +1,10 @@
 /** The shape of a JSON Schema (2020-12), so that only what the validator can work with reaches it. */
 import { z } from "zod";
-import { linear } from "./pattern.ts";
-import { formatOfPattern, isFormatOfPattern } from "./pattern-format.ts";
+import { toRe2 } from "./pattern.ts";
+import { isPatternFormat, patternToFormat } from "./pattern-format.ts";
 
 /** A schema, or a part of one: an object of keywords; `true` fits all, `false` nothing. */
-export type Part = boolean | { [keyword: string]: unknown };
+export type SchemaPart = boolean | { [keyword: string]: unknown };
 
 /** All pairs are compared: 60 ms for 1,000 objects, 2.1 s for 6,000. */
 const MAX_COMPARED_ITEMS = 1_000;
@@ -26,8 +26,8 @@ const pattern = z.string().refine(isPattern, "It should be a regular expression 
  * Other keywords are allowed and left out: nothing holds an input against them.
  * @param isTried which patterns something is held against
  */
-function shapeOf(isTried: (pattern: string) => boolean): z.ZodType<Part> {
-  const part: z.ZodType<Part> = z.lazy(() => z.union([boolean, keywords]));
+function shapeOf(isTried: (pattern: string) => boolean): z.ZodType<SchemaPart> {
+  const part: z.ZodType<SchemaPart> = z.lazy(() => z.union([boolean, keywords]));
   const parts = z.array(part).min(1);
   const named = z.record(z.string(), part);
   const keywords = z
@@ -99,20 +99,20 @@ const OWN_FILE = "/v1/(uploads|files)/";
 const loosened = new WeakSet<object>();
 
 /** What takes more than linear time, only where it is short: longer values count as fitting. */
-function bounded(keywords: BoundedKeywords, isTried: (pattern: string) => boolean): Part {
+function bounded(keywords: BoundedKeywords, isTried: (pattern: string) => boolean): SchemaPart {
   const { pattern, patternProperties, format, uniqueItems, ...rest } = keywords;
-  const costly: Part[] = [];
+  const costly: SchemaPart[] = [];
   const tried = pattern !== undefined && isTried(pattern);
   if (tried)
     costly.push({
       if: { pattern: `^${LONG}` },
-      else: { format: formatOfPattern(pattern) },
+      else: { format: patternToFormat(pattern) },
     });
   if (uniqueItems) costly.push({ if: { minItems: MAX_COMPARED_ITEMS + 1 }, else: { uniqueItems } });
   // The validator's own `url`, which is of no draft, takes exponential time.
   if (format === "uri" || format === "url")
     costly.push({ if: { pattern: `^(?:${OWN_FILE}|${LONG})` }, else: { format: "uri" } });
-  else if (format !== undefined && !isFormatOfPattern(format)) rest.format = format;
+  else if (format !== undefined && !isPatternFormat(format)) rest.format = format;
   const named = patternProperties && Object.keys(patternProperties).every(isTried);
   // Where one is not tried, which names are known cannot be told: then all are.
   if (named) rest.patternProperties = patternProperties;
@@ -146,10 +146,10 @@ function loosen(part: BoundedKeywords): void {
 interface BoundedKeywords {
   [keyword: string]: unknown;
   pattern?: string | undefined;
-  patternProperties?: Record<string, Part> | undefined;
+  patternProperties?: Record<string, SchemaPart> | undefined;
   format?: string | undefined;
   uniqueItems?: boolean | undefined;
-  allOf?: Part[] | undefined;
+  allOf?: SchemaPart[] | undefined;
 }
 
 function isPattern(text: string): boolean {
@@ -161,7 +161,7 @@ function isPattern(text: string): boolean {
 }
 
 /** Gives a copy to hold inputs against: what it allows is the same, but for the bounds above. */
-export const schemaShape = shapeOf((pattern) => linear(pattern) !== undefined);
+export const boundedSchema = shapeOf((pattern) => toRe2(pattern) !== undefined);
 
 /** The same for browsers: the engine that tries patterns weighs more than all of a page. */
-export const pageShape = shapeOf(() => false);
+export const browserSchema = shapeOf(() => false);

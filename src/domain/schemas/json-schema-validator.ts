@@ -7,11 +7,11 @@ import {
   validate as validateSchema,
 } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
-import type { Part } from "./json-schema-shape.ts";
-import { isFormatOfPattern } from "./pattern-format.ts";
+import type { SchemaPart } from "./json-schema-shape.ts";
+import { isPatternFormat } from "./pattern-format.ts";
 
 /** A schema made ready to hold inputs against. */
-export interface Prepared {
+export interface PreparedSchema {
   schema: Schema | boolean;
   /** All of its parts, by absolute address: where a `$ref` leads. */
   lookup: ReturnType<typeof dereference>;
@@ -25,11 +25,11 @@ export interface Prepared {
  * @param finish has a last look at each part
  * @throws Error for a reference that leads to nothing
  */
-export function prepare(
-  schema: Part,
-  formats: Prepared["formats"] = {},
+export function prepareSchema(
+  schema: SchemaPart,
+  formats: PreparedSchema["formats"] = {},
   finish: (part: Schema) => void = () => {},
-): Prepared {
+): PreparedSchema {
   const lookup = dereference(schema);
   const meter = new Meter();
   for (const [place, part] of Object.entries(lookup)) {
@@ -46,7 +46,7 @@ export function prepare(
 
 /** @throws RangeError, TooCostly, and what the validator throws for what it cannot work with */
 export function validate(
-  { schema, lookup, meter, formats }: Prepared,
+  { schema, lookup, meter, formats }: PreparedSchema,
   input: Json,
 ): ValidationResult {
   const held = meter.held(input);
@@ -136,7 +136,7 @@ class Meter {
 
 /** Whether it tries a format on texts of any length: patterns and addresses only on short ones. */
 const isOfAnyLength = ({ format: name }: Schema): boolean =>
-  name !== undefined && name !== "uri" && !isFormatOfPattern(name);
+  name !== undefined && name !== "uri" && !isPatternFormat(name);
 
 /** A visit to a part; one with long lists counts for more, since its errors repeat them. */
 function costOf({ enum: values, const: value, required, properties }: Schema): number {
@@ -144,7 +144,7 @@ function costOf({ enum: values, const: value, required, properties }: Schema): n
   return 1 + Math.floor(listed.length / 100);
 }
 
-export const messageOf = (error: unknown) =>
+export const errorMessage = (error: unknown) =>
   error instanceof Error ? error.message : String(error);
 
 const fragmentOf = (place: string) => `#${place.split("#")[1] ?? ""}`;

@@ -3,10 +3,16 @@ import type { ValidationResult } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
 import { schemaIssues } from "./json-schema-issues.ts";
 import { Patterns } from "./json-schema-patterns.ts";
-import { schemaShape } from "./json-schema-shape.ts";
-import { messageOf, type Prepared, prepare, TooCostly, validate } from "./json-schema-validator.ts";
+import { boundedSchema } from "./json-schema-shape.ts";
+import {
+  errorMessage,
+  type PreparedSchema,
+  prepareSchema,
+  TooCostly,
+  validate,
+} from "./json-schema-validator.ts";
 import { invalid, type Loc, tooDeep, ValidationFailure } from "./validation.ts";
-import { issuesOf } from "./zod-issues.ts";
+import { zodIssues } from "./zod-issues.ts";
 
 type JsonSchema = Record<string, Json>;
 
@@ -22,7 +28,7 @@ export function checkSchema(schema: JsonSchema, loc: Loc): void {
   } catch (error) {
     if (error instanceof ValidationFailure) throw error;
     if (error instanceof RangeError) throw tooDeep(loc);
-    throw invalid(loc, messageOf(error));
+    throw invalid(loc, errorMessage(error));
   }
 }
 
@@ -39,7 +45,7 @@ export function validateInput(schema: JsonSchema, input: Json): void {
 
 const LOC: Loc = ["body", "input"];
 
-function ready(schema: JsonSchema, input: Json): Prepared {
+function ready(schema: JsonSchema, input: Json): PreparedSchema {
   try {
     return checkedSchema(schema, input, ["body", "schema"]);
   } catch (error) {
@@ -47,19 +53,19 @@ function ready(schema: JsonSchema, input: Json): Prepared {
   }
 }
 
-function checkedSchema(source: JsonSchema, input: Json, loc: Loc): Prepared {
-  const parsed = schemaShape.safeParse(source);
+function checkedSchema(source: JsonSchema, input: Json, loc: Loc): PreparedSchema {
+  const parsed = boundedSchema.safeParse(source);
   if (!parsed.success) {
-    const issues = issuesOf(parsed.error, "body", source);
+    const issues = zodIssues(parsed.error, "body", source);
     throw new ValidationFailure(
       issues.map((issue) => ({ ...issue, loc: [...loc, ...issue.loc.slice(1)] })),
     );
   }
   const patterns = new Patterns(input);
-  return prepare(parsed.data, patterns.formats, (part) => patterns.settle(part));
+  return prepareSchema(parsed.data, patterns.formats, (part) => patterns.settle(part));
 }
 
-function hold(prepared: Prepared, input: Json): ValidationResult {
+function hold(prepared: PreparedSchema, input: Json): ValidationResult {
   try {
     return validate(prepared, input);
   } catch (error) {
@@ -80,5 +86,5 @@ const tooCostly = ({ message }: TooCostly) =>
 const unusable = (error: unknown) =>
   invalid(
     LOC,
-    `The model's input schema cannot be used (${messageOf(error)}). Leave out Validate-Input, or ask the model's owner for a new version`,
+    `The model's input schema cannot be used (${errorMessage(error)}). Leave out Validate-Input, or ask the model's owner for a new version`,
   );

@@ -1,7 +1,7 @@
 /** Tries patterns on texts: with an engine that takes linear time, and in so many steps altogether. */
 import { RE2JS } from "re2js";
 import { TooCostly } from "./json-schema-validator.ts";
-import { linear } from "./pattern.ts";
+import { toRe2 } from "./pattern.ts";
 
 /** 0.5 s where each takes 50 ns, the worst case; mostly it is a tenth of that. */
 const MAX_STEPS = 10_000_000;
@@ -16,7 +16,7 @@ interface Compiled {
   weight: number;
 }
 
-export class Trials {
+export class PatternMatcher {
   readonly #compiled = new Map<string, Compiled>();
   #steps = 0;
   #forgotten = 0;
@@ -38,7 +38,7 @@ export class Trials {
   #compile(pattern: string): Compiled {
     const known = this.#compiled.get(pattern);
     if (known) return known;
-    const found = linear(pattern);
+    const found = toRe2(pattern);
     if (!found) throw new Error(`not linear: ${pattern}`);
     const { source, weight } = found;
     this.#count(COMPILE_STEPS + weight);

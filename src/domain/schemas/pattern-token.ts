@@ -1,7 +1,7 @@
 /** The smallest parts of a pattern, and what of them takes one character: how RE2 writes that. */
 
 /** RE2 does not have it. */
-export class Unsupported extends Error {}
+export class UnsupportedPattern extends Error {}
 
 /** What takes one character. */
 interface Member {
@@ -28,7 +28,7 @@ const TOKENS = new RegExp(
 );
 
 /** Without groups and their names: a schema may be 10 MB of patterns. */
-export const tokensOf = (pattern: string): string[] => pattern.match(TOKENS) ?? [];
+export const tokenize = (pattern: string): string[] => pattern.match(TOKENS) ?? [];
 
 /** As JavaScript understands it, which knows more spaces and more ends of a line. */
 const SPACES = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
@@ -44,7 +44,7 @@ const RANGE_WEIGHT = 1 / 16;
 const PROPERTY_WEIGHT = 40;
 
 /** A class, whose bracket has been read: reads to the other one. */
-export function setOf(tokens: Iterator<string>): Member {
+export function translateClass(tokens: Iterator<string>): Member {
   let source = "";
   let weight = 1;
   let isNegated = false;
@@ -69,12 +69,12 @@ function inSet(token: string): Member {
   // A hyphen that stands bare makes a range.
   if (token === "-") return { source: token, weight: 0 };
   if (!token.startsWith("\\")) return { source: quoted(token), weight: RANGE_WEIGHT };
-  const { source, weight } = memberOf(token);
+  const { source, weight } = translateToken(token);
   return { source, weight: weight === 1 ? RANGE_WEIGHT : weight };
 }
 
 /** Outside of classes. @throws Unsupported */
-export function memberOf(token: string): Member {
+export function translateToken(token: string): Member {
   if (token === ".") return { source: NO_END_OF_LINE, weight: 1 };
   if (token === "\\s") return { source: `[${SPACES}]`, weight: 1 };
   if (token === "\\S") return { source: `[${NO_SPACES}]`, weight: 1 };
@@ -94,7 +94,7 @@ function escaped(token: string): string {
       return "\\x00";
     default:
       // What refers back: to a group by its number, or its name.
-      if (/[1-9k]/.test(token[1] ?? "")) throw new Unsupported();
+      if (/[1-9k]/.test(token[1] ?? "")) throw new UnsupportedPattern();
       return token;
   }
 }
@@ -110,7 +110,7 @@ function characterOf(token: string): string {
 /** For itself, whatever it means elsewhere. @throws Unsupported for half a character */
 function quoted(character: string): string {
   if (/^\w$/.test(character)) return character;
-  if (!character.isWellFormed()) throw new Unsupported();
+  if (!character.isWellFormed()) throw new UnsupportedPattern();
   return `\\x{${character.codePointAt(0)?.toString(16)}}`;
 }
 
@@ -118,6 +118,6 @@ function quoted(character: string): string {
 const CATEGORY = /^\\.\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?)\}$/;
 
 function ofProperty(token: string): Member {
-  if (!CATEGORY.test(token)) throw new Unsupported();
+  if (!CATEGORY.test(token)) throw new UnsupportedPattern();
   return { source: token, weight: PROPERTY_WEIGHT };
 }

@@ -2,9 +2,9 @@
  * Patterns of JSON Schemas (regular expressions of JavaScript with the flag `u`) as RE2 writes
  * them, which matches in linear time, and so has no look-around and no references back.
  */
-import { memberOf, setOf, tokensOf, Unsupported } from "./pattern-token.ts";
+import { tokenize, translateClass, translateToken, UnsupportedPattern } from "./pattern-token.ts";
 
-export interface Linear {
+export interface Re2Pattern {
   /** In the syntax of RE2. */
   source: string;
   /** About as many states as it has: what is repeated counts as often as that. */
@@ -23,23 +23,23 @@ const MAX_LENGTH = 10_000;
  * @param pattern valid in JavaScript
  * @returns undefined for what RE2 does not have, and what would be too large
  */
-export function linear(pattern: string): Linear | undefined {
+export function toRe2(pattern: string): Re2Pattern | undefined {
   if (pattern.length > MAX_LENGTH) return undefined;
   try {
     return translated(pattern);
   } catch (error) {
-    if (error instanceof Unsupported) return undefined;
+    if (error instanceof UnsupportedPattern) return undefined;
     throw error;
   }
 }
 
-function translated(pattern: string): Linear {
+function translated(pattern: string): Re2Pattern {
   const weight = new Weight();
-  const tokens = tokensOf(pattern).values();
+  const tokens = tokenize(pattern).values();
   let source = "";
   for (const token of tokens) {
     // Groups of other kinds look around, or change what letters mean.
-    if (token === "(?") throw new Unsupported();
+    if (token === "(?") throw new UnsupportedPattern();
     if (token.startsWith("(")) {
       weight.open();
       source += "(?:";
@@ -53,7 +53,7 @@ function translated(pattern: string): Linear {
       weight.add(1, true);
       source += token;
     } else {
-      const member = token === "[" ? setOf(tokens) : memberOf(token);
+      const member = token === "[" ? translateClass(tokens) : translateToken(token);
       weight.add(member.weight);
       source += member.source;
     }
@@ -84,7 +84,7 @@ class Weight {
     const group = this.#group;
     group.sum += weight;
     if (!isMark) group.last = weight;
-    if (group.sum > MAX_WEIGHT) throw new Unsupported();
+    if (group.sum > MAX_WEIGHT) throw new UnsupportedPattern();
   }
 
   repeat(times: number): void {
@@ -93,7 +93,7 @@ class Weight {
   }
 
   open(): void {
-    if (this.#groups.length > MAX_DEPTH) throw new Unsupported();
+    if (this.#groups.length > MAX_DEPTH) throw new UnsupportedPattern();
     this.#groups.push({ sum: 1, last: 0 });
   }
 
@@ -105,7 +105,7 @@ class Weight {
 
   get #group() {
     const group = this.#groups.at(-1);
-    if (!group) throw new Unsupported();
+    if (!group) throw new UnsupportedPattern();
     return group;
   }
 }

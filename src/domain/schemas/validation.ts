@@ -84,7 +84,7 @@ export const invalid = (loc: Loc, msg: string, type: IssueType = "value_error", 
   new ValidationFailure([issueAt(loc, { type, msg }, value)]);
 
 /** What is wrong with each name that is not known. @param list the address that tells which are */
-export const unknownNames = (
+export const unknownNameIssues = (
   names: string[],
   known: readonly string[],
   locOf: (n: number) => Loc,
@@ -145,7 +145,7 @@ export function wrongType(expected: string, value: unknown): Fault {
 }
 
 /** `'a', 'b' or 'c'`: the values that would do. */
-export function alternatives(values: readonly unknown[]): string {
+export function formatAlternatives(values: readonly unknown[]): string {
   const texts = values.map((value) =>
     typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value)),
   );
@@ -158,7 +158,7 @@ export function alternatives(values: readonly unknown[]): string {
  * @param branches what is wrong with the value for each
  * @param depth the length of the value's own `loc`
  */
-export function likeliest(branches: ValidationIssue[][], depth: number): ValidationIssue[] {
+export function likeliestIssues(branches: ValidationIssue[][], depth: number): ValidationIssue[] {
   const ofAnotherType = ({ loc, type }: ValidationIssue) =>
     loc.length === depth && (type.endsWith("_type") || type === "none_required");
   // Another type altogether is the worst fit; a wrong literal mostly tells the branches apart.

@@ -2,7 +2,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Schemas } from "../../protocol/model.ts";
-import { type Keywords, Resolver } from "./input-form-schema.ts";
+import { type Keywords, SchemaResolver } from "./input-form-schema.ts";
 
 type Side = "input" | "output";
 type JsonSchema = Record<string, Json>;
@@ -11,7 +11,7 @@ type JsonSchema = Record<string, Json>;
 const made = new WeakMap<Schemas, Record<Side, JsonSchema>>();
 
 /** `$ref: "#/components/schemas/…"` leads into the result. */
-export function schemaOf(schemas: Schemas, side: Side): JsonSchema {
+export function versionSchema(schemas: Schemas, side: Side): JsonSchema {
   if (!schemas.components) return schemas.prediction[side];
   const known = made.get(schemas);
   if (known) return known[side];
@@ -25,9 +25,9 @@ export function schemaOf(schemas: Schemas, side: Side): JsonSchema {
 }
 
 /** What a schema says at its root, also where that is said by reference. */
-export const rootOf = (schemas: Schemas, side: Side): Keywords => {
-  const schema = schemaOf(schemas, side);
-  return new Resolver(schema).resolve(schema);
+export const rootKeywords = (schemas: Schemas, side: Side): Keywords => {
+  const schema = versionSchema(schemas, side);
+  return new SchemaResolver(schema).resolve(schema);
 };
 
 /** A schema's own come first: it was cut out of its document with them. */

@@ -2,13 +2,13 @@
 import { z } from "zod";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import {
-  alternatives,
   type Fault,
   fault,
+  formatAlternatives,
   type IssueType,
   issueAt,
   type Loc,
-  likeliest,
+  likeliestIssues,
   MAX_ISSUES,
   wrongType,
 } from "./validation.ts";
@@ -33,7 +33,7 @@ z.config({
  * @param where the part of the request that it looked at, and `value` what it was.
  * @returns the first 20
  */
-export const issuesOf = (error: z.core.$ZodError, where: Loc[0], value: unknown) =>
+export const zodIssues = (error: z.core.$ZodError, where: Loc[0], value: unknown) =>
   error.issues
     .slice(0, MAX_ISSUES)
     .flatMap((issue) => translate(issue, [where], value))
@@ -58,7 +58,7 @@ function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
         const branches = issue.errors.map((errors) =>
           errors.flatMap((inner) => translate(inner, loc, value)),
         );
-        return likeliest(branches, loc.length);
+        return likeliestIssues(branches, loc.length);
       }
   }
   const found = faultOf(issue, value, loc[0] !== "body" && typeof value === "string");
@@ -114,12 +114,12 @@ function faultOf(issue: Issue, value: unknown, isText: boolean): Fault {
     case "invalid_value": {
       if ("expected" in issue) return fault("bool_parsing");
       const type = issue.values.length === 1 ? "literal_error" : "enum";
-      return fault(type, { expected: alternatives(issue.values) });
+      return fault(type, { expected: formatAlternatives(issue.values) });
     }
     case "invalid_union": {
       const { discriminator } = issue;
       if (discriminator === undefined || !("options" in issue)) break;
-      const expected_tags = alternatives(issue.options ?? []);
+      const expected_tags = formatAlternatives(issue.options ?? []);
       return fault("union_tag_invalid", { discriminator, expected_tags });
     }
     case "invalid_format": {

@@ -1,5 +1,5 @@
 /** What the holder of a lease may do at its prediction besides sending frames. */
-import { sameText } from "../../domain/accounts/token.ts";
+import { timingSafeEqual } from "../../domain/accounts/token.ts";
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { type LeaseHolder, leaseProof, parseLease } from "../../domain/predictions/lease.ts";
 import { MAX_STORED_OBJECTS } from "../../domain/predictions/life.ts";
@@ -16,7 +16,7 @@ export async function attemptOf(
   if (!lease || !attempt) return undefined;
   const proof = await leaseProof(attempt.secret, holder.token_id, lease.runnerId);
   // It may have been closed while the proof was computed.
-  const isValid = sameText(lease.proof, proof) && life.expectedAttempts.includes(attempt);
+  const isValid = timingSafeEqual(lease.proof, proof) && life.expectedAttempts.includes(attempt);
   if (!isValid) return undefined;
   life.setRunner(attempt.number, lease.runnerId);
   return attempt;

@@ -1,6 +1,6 @@
 /** The variables of a prediction, decrypted for its runner. */
 import { DecryptionFailed } from "../../domain/encryption.ts";
-import { unsealVariables, type Variables } from "../../domain/models/variables.ts";
+import { decryptVariables, type Variables } from "../../domain/models/variables.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -19,7 +19,7 @@ export async function openVariables(
 ): Promise<Variables | undefined> {
   if (Object.keys(variables).length === 0) return variables;
   try {
-    return await unsealVariables(settings(env).secretKeys, model_id, variables);
+    return await decryptVariables(settings(env).secretKeys, model_id, variables);
   } catch (error) {
     if (!(error instanceof DecryptionFailed)) throw error;
     logger.error("Variables not decrypted", { prediction_id: id, model_id, error });

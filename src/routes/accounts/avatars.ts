@@ -3,13 +3,13 @@ import { z } from "zod";
 import { notFound } from "../../errors.ts";
 import { uuid } from "../../protocol/common.ts";
 import { readAvatar } from "../../services/accounts/avatars.ts";
-import { routes } from "../context.ts";
+import { router } from "../router.ts";
 
 const CACHE = "public, max-age=31536000, immutable";
 
 const onePicture = z.object({ user_id: uuid, hash: z.string().regex(/^[0-9a-f]{64}$/) });
 
-export const avatarRoutes = routes().get(
+export const avatarRoutes = router().get(
   "/avatars/:user_id/:hash",
   async ({ req, var: { services } }) => {
     const { success, data } = onePicture.safeParse(req.param());

@@ -1,21 +1,19 @@
 /** /v1/user, /v1/users: one's own profile, and everybody's. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { anybody, authenticated, changing } from "../../middleware/authentication.ts";
-import { conditional, shareable } from "../../middleware/conditional.ts";
+import {
+  allowAnonymous,
+  requireScope,
+  requireScopeToWrite,
+} from "../../middleware/authentication.ts";
+import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
 import { pageOf, pageQuery, searchQuery, slug, sortDirection } from "../../protocol/common.ts";
 import { modelItem } from "../../protocol/model.ts";
 import { updateUser, user } from "../../protocol/user.ts";
 import { getOwnUser, getUser, listUsers, updateOwnUser } from "../../services/accounts/users.ts";
 import { listOwnModels } from "../../services/models/models.ts";
 import { searchUsers } from "../../services/models/search.ts";
-import {
-  conflictAnswer,
-  errorAnswers,
-  jsonAnswer,
-  jsonBody,
-  pageRequest,
-  routes,
-} from "../context.ts";
+import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
+import { pageRequest, router } from "../router.ts";
 
 const tags = ["Users"];
 
@@ -25,8 +23,8 @@ const getOwn = createRoute({
   operationId: "getOwnUser",
   tags,
   summary: "Who am I",
-  middleware: [authenticated("read"), conditional],
-  responses: { 200: jsonAnswer("The user of the token", user), ...errorAnswers },
+  middleware: [requireScope("read"), conditionalGet],
+  responses: { 200: jsonResponse("The user of the token", user), ...errorResponses },
 });
 
 const update = createRoute({
@@ -37,9 +35,13 @@ const update = createRoute({
   summary: "Change your profile",
   description:
     "Only the fields that are sent change; null clears one. A new username takes effect at once: addresses with the old one answer 404, and nobody else can take it.",
-  middleware: changing("write"),
+  middleware: requireScopeToWrite("write"),
   request: { body: jsonBody(updateUser) },
-  responses: { 200: jsonAnswer("The user as changed", user), ...errorAnswers, ...conflictAnswer },
+  responses: {
+    200: jsonResponse("The user as changed", user),
+    ...errorResponses,
+    ...conflictResponse,
+  },
 });
 
 const ownModels = createRoute({
@@ -49,9 +51,9 @@ const ownModels = createRoute({
   tags,
   summary: "List your models",
   description: "Private ones included, newest to oldest.",
-  middleware: authenticated("read"),
+  middleware: requireScope("read"),
   request: { query: pageQuery() },
-  responses: { 200: jsonAnswer("Newest first", pageOf(modelItem)), ...errorAnswers },
+  responses: { 200: jsonResponse("Newest first", pageOf(modelItem)), ...errorResponses },
 });
 
 const get = createRoute({
@@ -60,9 +62,9 @@ const get = createRoute({
   operationId: "getUser",
   tags,
   summary: "Get a user",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { params: z.object({ username: slug.meta({ example: "demo" }) }) },
-  responses: { 200: jsonAnswer("The user", user), ...errorAnswers },
+  responses: { 200: jsonResponse("The user", user), ...errorResponses },
 });
 
 const list = createRoute({
@@ -72,14 +74,14 @@ const list = createRoute({
   tags,
   summary: "List users",
   description: "In the order in which they joined, or the other way round.",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: {
     query: pageQuery(100).extend({
       sort_by: z.enum(["created_at"]).default("created_at"),
       sort_direction: sortDirection,
     }),
   },
-  responses: { 200: jsonAnswer("Users", pageOf(user)), ...errorAnswers },
+  responses: { 200: jsonResponse("Users", pageOf(user)), ...errorResponses },
 });
 
 const search = createRoute({
@@ -89,12 +91,12 @@ const search = createRoute({
   tags,
   summary: "Search users",
   description: "By username, name and company; best matches first, small typing errors forgiven.",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { query: searchQuery },
-  responses: { 200: jsonAnswer("Best matches first", pageOf(user)), ...errorAnswers },
+  responses: { 200: jsonResponse("Best matches first", pageOf(user)), ...errorResponses },
 });
 
-export const userRoutes = routes()
+export const userRoutes = router()
   .openapi(getOwn, async (c) => c.json(await getOwnUser(c.var.services, c.var.caller), 200))
   .openapi(update, async (c) =>
     c.json(await updateOwnUser(c.var.services, c.var.caller, c.req.valid("json")), 200),
@@ -107,18 +109,18 @@ export const userRoutes = routes()
   )
   .openapi(get, async (c) => {
     const { services } = c.var;
-    shareable(c);
+    markPublic(c);
     const row = await getUser(services, c.req.valid("param").username);
     return c.json(services.present.user(row), 200);
   })
   .openapi(list, async (c) => {
     const query = c.req.valid("query");
     const request = pageRequest(c, query);
-    shareable(c);
+    markPublic(c);
     return c.json(await listUsers(c.var.services, query.sort_direction, request), 200);
   })
   .openapi(search, async (c) => {
     const query = c.req.valid("query");
-    shareable(c);
+    markPublic(c);
     return c.json(await searchUsers(c.var.services, query.q, pageRequest(c, query)), 200);
   });

@@ -1,14 +1,15 @@
 /** /v1/files: reading files, and addresses to hand on. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, signedOrAnybody } from "../../middleware/authentication.ts";
+import { allowSignedUrl, requireScope } from "../../middleware/authentication.ts";
 import {
   createAddress as createBody,
   fileAddress,
   oneFile,
   signedQuery,
 } from "../../protocol/file.ts";
-import { createAddress, readFile } from "../../services/files/files.ts";
-import { errorAnswers, jsonAnswer, jsonBody, problemAnswer, routes } from "../context.ts";
+import { createFileUrl, readFile } from "../../services/files/files.ts";
+import { errorResponses, jsonBody, jsonResponse, problemResponse } from "../responses.ts";
+import { router } from "../router.ts";
 
 const tags = ["Files"];
 /** Of the type that is stored. */
@@ -30,7 +31,7 @@ const read = createRoute({
   summary: "Read a file",
   description:
     "What an upload has become, or what a model has made. The addresses in outputs and uploads are signed: whoever has one can read the file until it expires. Without a signature it needs its owner's token. One range of bytes may be asked for (`Range`), and `HEAD` answers without them. Its type is the stored one; what is no image, sound, film or plain text is a download.",
-  middleware: signedOrAnybody,
+  middleware: allowSignedUrl,
   request: { params: oneFile, query: signedQuery.partial() },
   responses: {
     200: { description: "The file", headers: shownHeaders, content: bytes },
@@ -47,9 +48,9 @@ const read = createRoute({
       content: bytes,
     },
     304: { description: "It is the one that you have" },
-    ...errorAnswers,
-    403: problemAnswer("The address has expired, or is not as it was given"),
-    416: problemAnswer("The range begins behind the end of the file"),
+    ...errorResponses,
+    403: problemResponse("The address has expired, or is not as it was given"),
+    416: problemResponse("The range begins behind the end of the file"),
   },
 });
 
@@ -61,12 +62,12 @@ const share = createRoute({
   summary: "Make a new address of a file",
   description:
     "For somebody who has no token. It ends with `expires_in`, or with the file. Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: { params: oneFile, body: jsonBody(createBody) },
-  responses: { 200: jsonAnswer("The address", fileAddress), ...errorAnswers },
+  responses: { 200: jsonResponse("The address", fileAddress), ...errorResponses },
 });
 
-export const fileRoutes = routes()
+export const fileRoutes = router()
   .openapi(read, (c) =>
     readFile(c.var.services, c.var.caller, c.req.valid("param"), c.req.valid("query"), c.req.raw),
   )
@@ -75,5 +76,5 @@ export const fileRoutes = routes()
     const { expires_in } = c.req.valid("json");
     const { origin } = new URL(c.req.url);
     const file = c.req.valid("param");
-    return c.json(await createAddress(services, caller, file, expires_in, origin), 200);
+    return c.json(await createFileUrl(services, caller, file, expires_in, origin), 200);
   });

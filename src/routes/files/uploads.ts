@@ -1,6 +1,10 @@
 /** /v1/uploads: files in parts. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, changing, signedOrAnybody } from "../../middleware/authentication.ts";
+import {
+  allowSignedUrl,
+  requireScope,
+  requireScopeToWrite,
+} from "../../middleware/authentication.ts";
 import { integerText, nothing, uuid } from "../../protocol/common.ts";
 import { signedQuery } from "../../protocol/file.ts";
 import {
@@ -11,7 +15,7 @@ import {
   upload,
 } from "../../protocol/upload.ts";
 import { completeUpload } from "../../services/files/complete-upload.ts";
-import { presentUpload } from "../../services/files/present-upload.ts";
+import { presentUpload } from "../../services/files/upload-view.ts";
 import {
   createUpload,
   deleteUpload,
@@ -19,13 +23,13 @@ import {
   receivePart,
 } from "../../services/files/uploads.ts";
 import {
-  conflictAnswer,
-  errorAnswers,
-  jsonAnswer,
+  conflictResponse,
+  errorResponses,
   jsonBody,
-  problemAnswer,
-  routes,
-} from "../context.ts";
+  jsonResponse,
+  problemResponse,
+} from "../responses.ts";
+import { router } from "../router.ts";
 
 const tags = ["Uploads"];
 const ID = "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e";
@@ -56,12 +60,12 @@ const create = createRoute({
   summary: "Begin an upload",
   description:
     "Then split the file into parts of `part_size` bytes, PUT each to its address in `urls`, and complete the upload with the `ETag` of each answer. Parts may be sent at the same time, and again. Needs the scope `predict`.",
-  middleware: changing("predict"),
+  middleware: requireScopeToWrite("predict"),
   request: { body: jsonBody(createBody) },
   responses: {
-    200: jsonAnswer("The upload", upload),
-    ...errorAnswers,
-    429: problemAnswer("Too many requests, or too many uploads of yours are not completed"),
+    200: jsonResponse("The upload", upload),
+    ...errorResponses,
+    429: problemResponse("Too many requests, or too many uploads of yours are not completed"),
   },
 });
 
@@ -73,9 +77,9 @@ const get = createRoute({
   summary: "Get an upload",
   description:
     "While it is pending: which parts have arrived and, with the scope `predict`, where to send the others. Once it is completed: where the file can be read. Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: { params: oneUpload },
-  responses: { 200: jsonAnswer("The upload", upload), ...errorAnswers },
+  responses: { 200: jsonResponse("The upload", upload), ...errorResponses },
 });
 
 const put = createRoute({
@@ -86,7 +90,7 @@ const put = createRoute({
   summary: "Send a part of a file",
   description:
     "The addresses are those in `urls` of the upload: signed, so that they need no token, and good for one part of exactly that many bytes, as long as the token that they were given to is. The body is the bytes of the part, with its `Content-Length`. A part may be sent again: the last one counts.",
-  middleware: signedOrAnybody,
+  middleware: allowSignedUrl,
   request: {
     params: oneUpload.extend({ part_number: integerText(1, MAX_PARTS) }),
     query: signedQuery.extend({
@@ -116,12 +120,12 @@ const put = createRoute({
       },
       content: { "application/json": { schema: nothing } },
     },
-    ...errorAnswers,
-    400: problemAnswer("The body has not the length that the address is for"),
-    403: problemAnswer(
+    ...errorResponses,
+    400: problemResponse("The body has not the length that the address is for"),
+    403: problemResponse(
       "The address has expired, or is not as it was given, or whoever it was given to may send nothing any more",
     ),
-    409: problemAnswer("The upload is completed or deleted"),
+    409: problemResponse("The upload is completed or deleted"),
   },
 });
 
@@ -133,15 +137,15 @@ const complete = createRoute({
   summary: "Complete an upload",
   description:
     "With the `ETag` of each part, in order. Repeated, it answers the same. Needs the scope `predict`.",
-  middleware: changing("predict"),
+  middleware: requireScopeToWrite("predict"),
   request: { params: oneUpload, body: jsonBody(completeBody) },
   responses: {
     200: {
       description: "The upload, completed",
       content: { "application/json": { schema: upload, example: COMPLETED } },
     },
-    ...errorAnswers,
-    409: problemAnswer("Parts have not arrived, or the upload was deleted meanwhile"),
+    ...errorResponses,
+    409: problemResponse("Parts have not arrived, or the upload was deleted meanwhile"),
   },
 });
 
@@ -153,12 +157,12 @@ const remove = createRoute({
   summary: "Delete an upload",
   description:
     "One that is pending is given up; of one that is completed the file is removed. Predictions that have not read it yet will fail. Needs the scope `predict`.",
-  middleware: changing("predict"),
+  middleware: requireScopeToWrite("predict"),
   request: { params: oneUpload },
-  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
 });
 
-export const uploadRoutes = routes()
+export const uploadRoutes = router()
   .openapi(create, async (c) => {
     const { services, caller } = c.var;
     const row = await createUpload(services, caller, c.req.valid("json"));

@@ -1,13 +1,14 @@
 /** /v1/model_categories and /v1/hardware: what models can be sorted into and run on. */
 import { createRoute } from "@hono/zod-openapi";
-import { anybody } from "../../middleware/authentication.ts";
-import { conditional, shareable } from "../../middleware/conditional.ts";
+import { allowAnonymous } from "../../middleware/authentication.ts";
+import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
 import { category } from "../../protocol/category.ts";
 import { pageOf, pageQuery } from "../../protocol/common.ts";
 import { hardware } from "../../protocol/hardware.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import { listHardware } from "../../services/runners/hardware.ts";
-import { errorAnswers, jsonAnswer, pageRequest, routes } from "../context.ts";
+import { errorResponses, jsonResponse } from "../responses.ts";
+import { pageRequest, router } from "../router.ts";
 
 const tags = ["Categories and hardware"];
 
@@ -17,9 +18,9 @@ const categories = createRoute({
   operationId: "listModelCategories",
   tags,
   summary: "List the categories of models",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { query: pageQuery() },
-  responses: { 200: jsonAnswer("By slug", pageOf(category)), ...errorAnswers },
+  responses: { 200: jsonResponse("By slug", pageOf(category)), ...errorResponses },
 });
 
 const machines = createRoute({
@@ -28,17 +29,17 @@ const machines = createRoute({
   operationId: "listHardware",
   tags,
   summary: "List the classes of machines",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { query: pageQuery() },
-  responses: { 200: jsonAnswer("By identifier", pageOf(hardware)), ...errorAnswers },
+  responses: { 200: jsonResponse("By identifier", pageOf(hardware)), ...errorResponses },
 });
 
-export const catalogueRoutes = routes()
+export const catalogueRoutes = router()
   .openapi(categories, async (c) => {
-    shareable(c);
+    markPublic(c);
     return c.json(await listCategories(c.var.services, pageRequest(c, c.req.valid("query"))), 200);
   })
   .openapi(machines, async (c) => {
-    shareable(c);
+    markPublic(c);
     return c.json(await listHardware(c.var.services, pageRequest(c, c.req.valid("query"))), 200);
   });

@@ -1,7 +1,7 @@
 /** /v1/models: creating, reading, listing, searching, changing and deleting models. */
 import { createRoute } from "@hono/zod-openapi";
-import { anybody, changing } from "../../middleware/authentication.ts";
-import { conditional, shareable } from "../../middleware/conditional.ts";
+import { allowAnonymous, requireScopeToWrite } from "../../middleware/authentication.ts";
+import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
 import { nothing, pageOf, searchQuery } from "../../protocol/common.ts";
 import {
   createModel as createBody,
@@ -20,14 +20,8 @@ import {
   updateModel,
 } from "../../services/models/models.ts";
 import { searchModels } from "../../services/models/search.ts";
-import {
-  conflictAnswer,
-  errorAnswers,
-  jsonAnswer,
-  jsonBody,
-  pageRequest,
-  routes,
-} from "../context.ts";
+import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
+import { pageRequest, router } from "../router.ts";
 
 const tags = ["Models"];
 
@@ -38,9 +32,9 @@ const create = createRoute({
   tags,
   summary: "Create a model",
   description: "Private unless it says otherwise. Publish a version next: that is what runs.",
-  middleware: changing("write"),
+  middleware: requireScopeToWrite("write"),
   request: { body: jsonBody(createBody) },
-  responses: { 200: jsonAnswer("The model", model), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("The model", model), ...errorResponses, ...conflictResponse },
 });
 
 const list = createRoute({
@@ -51,9 +45,9 @@ const list = createRoute({
   summary: "List models",
   description:
     "Everybody's models that are not private, in the order in which they were created. Sorted by `predictions_count` the order follows the counts once a second.",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { query: modelsQuery(100) },
-  responses: { 200: jsonAnswer("Models", pageOf(modelItem)), ...errorAnswers },
+  responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
 });
 
 const listOfOwner = createRoute({
@@ -63,9 +57,9 @@ const listOfOwner = createRoute({
   tags,
   summary: "List the models of a user",
   description: "Those that are not private: GET /user/models has yours, all of them.",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { params: oneModel.pick({ model_owner: true }), query: modelsQuery(50) },
-  responses: { 200: jsonAnswer("Models", pageOf(modelItem)), ...errorAnswers },
+  responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
 });
 
 const get = createRoute({
@@ -74,9 +68,9 @@ const get = createRoute({
   operationId: "getModel",
   tags,
   summary: "Get a model",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { params: oneModel },
-  responses: { 200: jsonAnswer("The model, with its latest version", model), ...errorAnswers },
+  responses: { 200: jsonResponse("The model, with its latest version", model), ...errorResponses },
 });
 
 const update = createRoute({
@@ -87,9 +81,13 @@ const update = createRoute({
   summary: "Change a model",
   description:
     "Only the fields that are sent change; null clears one. After a rename the old address answers 404, and what runs goes on.",
-  middleware: changing("write"),
+  middleware: requireScopeToWrite("write"),
   request: { params: oneModel, body: jsonBody(updateBody) },
-  responses: { 200: jsonAnswer("The model as changed", model), ...errorAnswers, ...conflictAnswer },
+  responses: {
+    200: jsonResponse("The model as changed", model),
+    ...errorResponses,
+    ...conflictResponse,
+  },
 });
 
 const remove = createRoute({
@@ -100,9 +98,9 @@ const remove = createRoute({
   summary: "Delete a model",
   description:
     "With all its versions. Its predictions stay. Refused with 409 while one of them is under way.",
-  middleware: changing("write"),
+  middleware: requireScopeToWrite("write"),
   request: { params: oneModel },
-  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
 });
 
 const search = createRoute({
@@ -113,33 +111,33 @@ const search = createRoute({
   summary: "Search models",
   description:
     "By name, owner, description and overview; best matches first, small typing errors forgiven. With a token that is for all models your private ones are found too.",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { query: searchQuery },
-  responses: { 200: jsonAnswer("Best matches first", pageOf(foundModel)), ...errorAnswers },
+  responses: { 200: jsonResponse("Best matches first", pageOf(foundModel)), ...errorResponses },
 });
 
-export const modelRoutes = routes()
+export const modelRoutes = router()
   .openapi(create, async (c) =>
     c.json(await createModel(c.var.services, c.var.caller, c.req.valid("json")), 200),
   )
   .openapi(list, async (c) => {
     const { cursor, page_size, ...filters } = c.req.valid("query");
     const request = pageRequest(c, { cursor, page_size });
-    shareable(c);
+    markPublic(c);
     return c.json(await listModels(c.var.services, undefined, filters, request), 200);
   })
   .openapi(listOfOwner, async (c) => {
     const { cursor, page_size, ...filters } = c.req.valid("query");
     const request = pageRequest(c, { cursor, page_size });
     const { model_owner } = c.req.valid("param");
-    shareable(c);
+    markPublic(c);
     return c.json(await listModels(c.var.services, model_owner, filters, request), 200);
   })
   .openapi(get, async (c) => {
     const { services, caller } = c.var;
     const { model_owner, model_name } = c.req.valid("param");
     const row = await readModel(services, caller, model_owner, model_name);
-    if (row.visibility !== "private") shareable(c);
+    if (row.visibility !== "private") markPublic(c);
     return c.json(services.present.model(row), 200);
   })
   .openapi(update, async (c) => {
@@ -156,6 +154,6 @@ export const modelRoutes = routes()
   .openapi(search, async (c) => {
     const { services, caller } = c.var;
     const query = c.req.valid("query");
-    if (!caller) shareable(c);
+    if (!caller) markPublic(c);
     return c.json(await searchModels(services, caller, query.q, pageRequest(c, query)), 200);
   });

@@ -1,7 +1,7 @@
 /** /v1/models/{owner}/{name}/versions: publishing, reading, listing and deleting versions. */
 import { createRoute } from "@hono/zod-openapi";
-import { anybody, changing } from "../../middleware/authentication.ts";
-import { conditional, shareable } from "../../middleware/conditional.ts";
+import { allowAnonymous, requireScopeToWrite } from "../../middleware/authentication.ts";
+import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
 import { nothing, pageOf, pageQuery } from "../../protocol/common.ts";
 import {
   createVersion as createBody,
@@ -16,14 +16,8 @@ import {
   listVersions,
   readVersion,
 } from "../../services/models/versions.ts";
-import {
-  conflictAnswer,
-  errorAnswers,
-  jsonAnswer,
-  jsonBody,
-  pageRequest,
-  routes,
-} from "../context.ts";
+import { conflictResponse, errorResponses, jsonBody, jsonResponse } from "../responses.ts";
+import { pageRequest, router } from "../router.ts";
 
 const tags = ["Model versions"];
 const PATH = "/models/{model_owner}/{model_name}/versions";
@@ -34,9 +28,9 @@ const list = createRoute({
   operationId: "listVersions",
   tags,
   summary: "List the versions of a model",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { params: oneModel, query: pageQuery() },
-  responses: { 200: jsonAnswer("Newest first", pageOf(versionSummary)), ...errorAnswers },
+  responses: { 200: jsonResponse("Newest first", pageOf(versionSummary)), ...errorResponses },
 });
 
 const create = createRoute({
@@ -47,9 +41,9 @@ const create = createRoute({
   summary: "Publish a version",
   description:
     "Its number is one more than the last one given. A version never changes. Without `configuration` it inherits that of the latest version. One that is sent replaces all of it: isolation and egress that it does not name are the defaults again.",
-  middleware: changing("write"),
+  middleware: requireScopeToWrite("write"),
   request: { params: oneModel, body: jsonBody(createBody) },
-  responses: { 200: jsonAnswer("The version", version), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("The version", version), ...errorResponses, ...conflictResponse },
 });
 
 const get = createRoute({
@@ -58,9 +52,9 @@ const get = createRoute({
   operationId: "getVersion",
   tags,
   summary: "Get a version",
-  middleware: [anybody, conditional],
+  middleware: [allowAnonymous, conditionalGet],
   request: { params: oneVersion },
-  responses: { 200: jsonAnswer("The version", version), ...errorAnswers },
+  responses: { 200: jsonResponse("The version", version), ...errorResponses },
 });
 
 const remove = createRoute({
@@ -71,18 +65,18 @@ const remove = createRoute({
   summary: "Delete a version",
   description:
     "Its number is not given again. Refused with 409 while a prediction of it is under way.",
-  middleware: changing("write"),
+  middleware: requireScopeToWrite("write"),
   request: { params: oneVersion },
-  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
 });
 
-export const versionRoutes = routes()
+export const versionRoutes = router()
   .openapi(list, async (c) => {
     const { services, caller } = c.var;
     const { model_owner, model_name } = c.req.valid("param");
     const request = pageRequest(c, c.req.valid("query"));
     const { page, shared } = await listVersions(services, caller, model_owner, model_name, request);
-    if (shared) shareable(c);
+    if (shared) markPublic(c);
     return c.json(page, 200);
   })
   .openapi(create, async (c) => {
@@ -102,7 +96,7 @@ export const versionRoutes = routes()
       model_name,
       version_number,
     );
-    if (shared) shareable(c);
+    if (shared) markPublic(c);
     return c.json(services.present.version(version), 200);
   })
   .openapi(remove, async (c) => {

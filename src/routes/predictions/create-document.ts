@@ -1,7 +1,7 @@
 /** What the three ways to create a prediction take and answer alike, as the document says it. */
 import { z } from "@hono/zod-openapi";
 import { type PredictionWithIO, predictionWithIO } from "../../protocol/prediction.ts";
-import { errorAnswers, problemAnswer } from "../context.ts";
+import { errorResponses, problemResponse } from "../responses.ts";
 import { eventStreamContent } from "./event-stream.ts";
 
 /** The description of each. */
@@ -78,12 +78,12 @@ export const createAnswers = {
     headers: createdHeaders,
     content: { "application/json": { schema: predictionWithIO, example: PENDING } },
   },
-  ...errorAnswers,
-  409: problemAnswer(
+  ...errorResponses,
+  409: problemResponse(
     "The `Idempotency-Key` was used for another request, or the account has no room for more rows: `detail` says what to do",
   ),
-  429: problemAnswer(
+  429: problemResponse(
     "Too many requests, too many predictions of yours wait for this hardware, or too many answers are waited for",
   ),
-  503: problemAnswer("The prediction could not be written, and does not run: try again"),
+  503: problemResponse("The prediction could not be written, and does not run: try again"),
 };

@@ -1,10 +1,11 @@
 /** /v1/predictions, and creating them under a model. */
 import { createRoute, z } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
+import type { AppEnv } from "../../context.ts";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
-import { authenticated, creating } from "../../middleware/authentication.ts";
-import { conditional } from "../../middleware/conditional.ts";
-import { countOpenStream, countWaitingCall } from "../../middleware/waiting-calls.ts";
+import { requireScope, requireScopeToPredict } from "../../middleware/authentication.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { conditionalGet } from "../../middleware/conditional.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
 import { oneModel, oneVersion } from "../../protocol/model.ts";
 import {
@@ -28,15 +29,8 @@ import {
   removePrediction,
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
-import {
-  type App,
-  errorAnswers,
-  jsonAnswer,
-  jsonBody,
-  pageRequest,
-  problemAnswer,
-  routes,
-} from "../context.ts";
+import { errorResponses, jsonBody, jsonResponse, problemResponse } from "../responses.ts";
+import { pageRequest, router } from "../router.ts";
 import {
   CREATING,
   createAnswers,
@@ -58,7 +52,7 @@ const create = createRoute({
   tags,
   summary: "Create a prediction",
   description: CREATING,
-  middleware: creating,
+  middleware: requireScopeToPredict,
   request: { headers: createHeaders, body: jsonBody(createBody) },
   responses: createAnswers,
 });
@@ -70,7 +64,7 @@ const createOfModel = createRoute({
   tags,
   summary: "Create a prediction with a model's latest version",
   description: CREATING,
-  middleware: creating,
+  middleware: requireScopeToPredict,
   request: { params: oneModel, headers: createHeaders, body: jsonBody(createOfVersionBody) },
   responses: createAnswers,
 });
@@ -82,7 +76,7 @@ const createOfVersion = createRoute({
   tags,
   summary: "Create a prediction with one version of a model",
   description: CREATING,
-  middleware: creating,
+  middleware: requireScopeToPredict,
   request: {
     params: oneVersion,
     headers: createHeaders,
@@ -99,9 +93,9 @@ const list = createRoute({
   summary: "List your predictions",
   description:
     "Newest first, without input and output. The list may lag a second behind; one prediction, asked for by its id, never does. Needs the scope `read`.",
-  middleware: authenticated("read"),
+  middleware: requireScope("read"),
   request: { query: predictionQuery },
-  responses: { 200: jsonAnswer("A page of predictions", pageOf(prediction)), ...errorAnswers },
+  responses: { 200: jsonResponse("A page of predictions", pageOf(prediction)), ...errorResponses },
 });
 
 const get = createRoute({
@@ -111,11 +105,11 @@ const get = createRoute({
   tags,
   summary: "Get a prediction",
   description: "In full, with input and output. Needs the scope `read` or `predict`.",
-  middleware: [authenticated("read", "predict"), conditional],
+  middleware: [requireScope("read", "predict"), conditionalGet],
   request: { params: onePrediction },
   responses: {
-    200: jsonAnswer("The prediction, with input and output", predictionWithIO),
-    ...errorAnswers,
+    200: jsonResponse("The prediction, with input and output", predictionWithIO),
+    ...errorResponses,
   },
 });
 
@@ -127,12 +121,12 @@ const cancel = createRoute({
   summary: "Cancel a prediction",
   description:
     "Takes effect soon after the answer: the prediction ends `canceled`, whatever the model has become meanwhile, and the output so far stays. Asking again is no error while it has not ended. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+  middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
     202: { description: "Cancellation is requested" },
-    ...errorAnswers,
-    409: problemAnswer("The prediction has ended already"),
+    ...errorResponses,
+    409: problemResponse("The prediction has ended already"),
   },
 });
 
@@ -144,12 +138,12 @@ const remove = createRoute({
   summary: "Remove the data of a prediction",
   description:
     "Input, output, events and files of one that has ended; the prediction itself stays, with `data_removed`. Uploads that it has read stay too. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+  middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
-    200: jsonAnswer("Its data is gone", nothing),
-    ...errorAnswers,
-    409: problemAnswer("The prediction has not ended: cancel it first"),
+    200: jsonResponse("Its data is gone", nothing),
+    ...errorResponses,
+    409: problemResponse("The prediction has not ended: cancel it first"),
   },
 });
 
@@ -160,7 +154,7 @@ const stream = createRoute({
   tags,
   summary: "Stream a prediction's events",
   description: STREAM,
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: {
     params: onePrediction,
     query: z.object({
@@ -188,11 +182,11 @@ const stream = createRoute({
   responses: {
     200: { description: "Its events", headers: preferenceHeader, content: eventStreamContent },
     204: { description: "There is nothing after this event, and never will be" },
-    ...errorAnswers,
+    ...errorResponses,
   },
 });
 
-export const predictionRoutes = routes();
+export const predictionRoutes = router();
 
 predictionRoutes.openapi(create, (c) => {
   const { model, ...request } = c.req.valid("json");
@@ -243,14 +237,14 @@ predictionRoutes.openapi(stream, async (c) => {
   const after = afterOf(lastEventId, c.req.valid("query").after_id);
   const { prediction_id } = c.req.valid("param");
   const { services, caller } = c.var;
-  const events = await countOpenStream(c, () =>
+  const events = await limitOpenStream(c, () =>
     streamPrediction(services, caller, prediction_id, { after, idle_seconds }),
   );
   return eventStream(events, preferenceApplied({ waitSeconds: idle_seconds, cancel: false }));
 });
 
 async function begin(
-  c: Context<App>,
+  c: Context<AppEnv>,
   reference: string,
   request: CreatePredictionOfVersion,
   headers: z.infer<typeof createHeaders>,
@@ -269,13 +263,13 @@ async function begin(
     waitSeconds: prefer.waitSeconds ?? 0,
     cancelAfterSeconds: prefer.cancel ? (prefer.waitSeconds ?? null) : null,
     idempotencyKey: headers["idempotency-key"],
-    onInputSent: c.var.letBodyGo,
+    onInputSent: c.var.releaseBody,
   };
   const applied = preferenceApplied(prefer);
   if (request.stream) {
     // Counted before it is created: a refused reader must not leave a prediction behind.
     let location = "";
-    const events = await countOpenStream(c, async () => {
+    const events = await limitOpenStream(c, async () => {
       const { id, stream } = await createPredictionStream(services, caller, reference, request, {
         ...options,
         idleSeconds: prefer.waitSeconds,
@@ -293,7 +287,7 @@ async function begin(
     if (applied) response.headers.set("preference-applied", applied);
     return response;
   };
-  return options.waitSeconds > 0 ? countWaitingCall(c, answer) : answer();
+  return options.waitSeconds > 0 ? limitWaitingRequest(c, answer) : answer();
 }
 
 /** A body that is the JSON text of a full prediction already: the object wrote it, from its own types. */

@@ -1,6 +1,6 @@
 /** /v1/operator/runners, /v1/operator/queues: the fleet, as its operator sees it. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { operatorOnly } from "../../middleware/authentication.ts";
+import { requireOperator } from "../../middleware/authentication.ts";
 import { nothing, pageOf, pageQuery, uuid } from "../../protocol/common.ts";
 import { queueState, runnerState } from "../../protocol/operator.ts";
 import {
@@ -9,9 +9,10 @@ import {
   listRunners,
   removeRunner,
 } from "../../services/runners/fleet.ts";
-import { conflictAnswer, errorAnswers, jsonAnswer, pageRequest, routes } from "../context.ts";
+import { conflictResponse, errorResponses, jsonResponse } from "../responses.ts";
+import { pageRequest, router } from "../router.ts";
 
-const operators = { tags: ["Operator"], middleware: operatorOnly };
+const operators = { tags: ["Operator"], middleware: requireOperator };
 const runner_id = uuid;
 
 const list = createRoute({
@@ -21,7 +22,7 @@ const list = createRoute({
   operationId: "listRunners",
   summary: "List the runners",
   request: { query: pageQuery() },
-  responses: { 200: jsonAnswer("Newest first", pageOf(runnerState)), ...errorAnswers },
+  responses: { 200: jsonResponse("Newest first", pageOf(runnerState)), ...errorResponses },
 });
 
 const drain = createRoute({
@@ -35,7 +36,7 @@ const drain = createRoute({
   request: {
     params: z.object({ runner_id, action: z.enum(["drain", "resume"]) }),
   },
-  responses: { 200: jsonAnswer("The runner", runnerState), ...errorAnswers },
+  responses: { 200: jsonResponse("The runner", runnerState), ...errorResponses },
 });
 
 const remove = createRoute({
@@ -47,7 +48,7 @@ const remove = createRoute({
   description:
     "One that comes back registers as a new one. Refused with 409 unless it is offline or stopped: drain it, and stop its process.",
   request: { params: z.object({ runner_id }) },
-  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
 });
 
 const queues = createRoute({
@@ -57,10 +58,10 @@ const queues = createRoute({
   operationId: "listQueues",
   summary: "List what waits, for each class of machines",
   request: { query: pageQuery() },
-  responses: { 200: jsonAnswer("By their identifiers", pageOf(queueState)), ...errorAnswers },
+  responses: { 200: jsonResponse("By their identifiers", pageOf(queueState)), ...errorResponses },
 });
 
-export const fleetRoutes = routes()
+export const fleetRoutes = router()
   .openapi(list, async (c) =>
     c.json(await listRunners(c.var.services, pageRequest(c, c.req.valid("query"))), 200),
   )

@@ -1,8 +1,9 @@
 /** /v1/runner: what runners call (see protocol/runner.ts). */
 import { type Context, Hono } from "hono";
+import type { AppEnv } from "../../context.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import { ProblemError } from "../../errors.ts";
-import { runnersOnly } from "../../middleware/authentication.ts";
+import { requireRunner } from "../../middleware/authentication.ts";
 import { MAX_BODY_BYTES } from "../../middleware/body-reader.ts";
 import { eventsFrame } from "../../protocol/channel.ts";
 import {
@@ -22,42 +23,42 @@ import {
 import {
   beginSession,
   claim,
-  connect,
-  readInput,
-  readServed,
-  report,
-  reportRun,
+  openJobChannel,
+  readJobInput,
+  readServedHardware,
+  reportFinishedRun,
+  reportTelemetry,
 } from "../../services/runners/runners.ts";
-import { type App, bodyOf, checked } from "../context.ts";
+import { parse, parseBody } from "../router.ts";
 
 const wholeFile = createUpload.omit({ size: true });
 
-export const runnerRoutes = new Hono<App>()
+export const runnerRoutes = new Hono<AppEnv>()
   .basePath("/runner")
-  .use(runnersOnly)
+  .use(requireRunner)
   .get("/hardware/:identifier", async (c) =>
-    c.json(await readServed(c.var.services, c.var.runner, c.req.param("identifier"))),
+    c.json(await readServedHardware(c.var.services, c.var.runner, c.req.param("identifier"))),
   )
   .post("/sessions", async (c) => {
     const { origin } = new URL(c.req.url);
-    const request = await bodyOf(c, sessionRequest);
+    const request = await parseBody(c, sessionRequest);
     return c.json(await beginSession(c.var.services, c.var.runner, request, origin));
   })
   .post("/jobs/claim", async (c) =>
-    claim(c.var.services, c.var.runner, await bodyOf(c, claimRequest), c.req.raw.signal),
+    claim(c.var.services, c.var.runner, await parseBody(c, claimRequest), c.req.raw.signal),
   )
   .get("/channel", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
       throw new ProblemError("bad_request", "The channel is a WebSocket.");
     }
-    return connect(c.var.services, holderOf(c));
+    return openJobChannel(c.var.services, holderOf(c));
   })
   .post("/report", async (c) => {
     const holder = holderOf(c);
-    return c.json(await reportRun(c.var.services, holder, await bodyOf(c, eventsFrame)));
+    return c.json(await reportFinishedRun(c.var.services, holder, await parseBody(c, eventsFrame)));
   })
   .get("/input", async (c) => {
-    const text = await readInput(c.var.services, holderOf(c));
+    const text = await readJobInput(c.var.services, holderOf(c));
     return c.body(text, 200, { "content-type": "application/json" });
   })
   .get("/files/:source/:name", (c) => {
@@ -66,7 +67,7 @@ export const runnerRoutes = new Hono<App>()
   })
   .post("/files", async (c) => {
     const said = { mime_type: c.req.header("content-type"), name: c.req.query("name") };
-    const { name = "file", mime_type } = checked(wholeFile, said, "query");
+    const { name = "file", mime_type } = parse(wholeFile, said, "query");
     const length = Number(c.req.header("content-length"));
     if (length > MAX_BODY_BYTES)
       throw new ProblemError("too_large", "Send a file of more than 10 MB in parts.");
@@ -75,11 +76,11 @@ export const runnerRoutes = new Hono<App>()
   })
   .post("/uploads", async (c) => {
     const { origin } = new URL(c.req.url);
-    const request = await bodyOf(c, createUpload);
+    const request = await parseBody(c, createUpload);
     return c.json(await beginRunnerUpload(c.var.services, holderOf(c), request, origin));
   })
   .post("/uploads/:id/complete", async (c) => {
-    const { etags } = await bodyOf(c, completeUpload);
+    const { etags } = await parseBody(c, completeUpload);
     const id = c.req.param("id");
     return c.json({ url: await completeRunnerUpload(c.var.services, holderOf(c), id, etags) });
   })
@@ -89,16 +90,18 @@ export const runnerRoutes = new Hono<App>()
     return c.json({ name: await storeValue(c.var.services, holderOf(c), body, size) });
   })
   .post("/telemetry", async (c) =>
-    c.json(await report(c.var.services, c.var.runner, await bodyOf(c, telemetryRequest))),
+    c.json(
+      await reportTelemetry(c.var.services, c.var.runner, await parseBody(c, telemetryRequest)),
+    ),
   );
 
-function holderOf(c: Context<App>): LeaseHolder {
+function holderOf(c: Context<AppEnv>): LeaseHolder {
   const { token_id, token_known_at } = c.var.runner;
   return { lease: c.req.header(LEASE_HEADER) ?? "", token_id, token_known_at };
 }
 
 /** R2 wants to know how long it is. @throws ProblemError bad_request */
-function streamOf({ req }: Context<App>): ReadableStream {
+function streamOf({ req }: Context<AppEnv>): ReadableStream {
   if (req.raw.body && req.header("content-length") !== undefined) return req.raw.body;
   throw new ProblemError("bad_request", "This takes a body that says how long it is.");
 }

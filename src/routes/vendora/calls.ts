@@ -1,32 +1,36 @@
 /** POST /v1/vendora/chat/completions and /v1/vendora/embeddings. */
 import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
-import { creating } from "../../middleware/authentication.ts";
-import { calls, namesPrediction } from "../../middleware/vendora.ts";
-import { countOpenStream, countWaitingCall } from "../../middleware/waiting-calls.ts";
+import type { AppEnv } from "../../context.ts";
+import { requireScopeToPredict } from "../../middleware/authentication.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
 import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
 import { beginCall, type Call, endOfCall } from "../../services/vendora/calls.ts";
 import { chatCompletion, chatStream } from "../../services/vendora/chat.ts";
 import { embeddingList } from "../../services/vendora/embeddings.ts";
-import { type App, jsonBody, routes } from "../context.ts";
+import { jsonBody } from "../responses.ts";
+import { router } from "../router.ts";
 import {
   body,
-  bodyAnswer,
-  callAnswer,
+  bodyResponse,
   callErrors,
   callHeaders,
-  errorAnswer,
-  eventsOf,
-  jsonOf,
+  callResponse,
   predictionHeaders,
   tags,
+  vendoraErrorResponse,
+  vendoraEvents,
+  vendoraJson,
 } from "./document.ts";
 
 const answers = {
   ...callErrors,
-  400: errorAnswer("The version has no such compatibility, or its container refuses the request"),
+  400: vendoraErrorResponse(
+    "The version has no such compatibility, or its container refuses the request",
+  ),
 };
 
 const completion = body("ChatCompletion", "A completion, as the vendora convention has it");
@@ -61,10 +65,14 @@ const complete = createRoute({
   summary: "Complete a chat, by the vendora convention",
   description:
     "For versions with `vendora_chat_completions`. All fields of the convention reach the container. Leaving a request cancels it. Needs the scope `predict`.",
-  middleware: [creating, namesPrediction, calls("chat_completions")] as const,
+  middleware: [
+    requireScopeToPredict,
+    addPredictionHeaders,
+    resolveTarget("chat_completions"),
+  ] as const,
   request: { headers: callHeaders, body: jsonBody(chatRequest) },
   responses: {
-    200: callAnswer("The completion, or its chunks", completion, COMPLETION, CHUNKS),
+    200: callResponse("The completion, or its chunks", completion, COMPLETION, CHUNKS),
     ...answers,
   },
 });
@@ -86,18 +94,18 @@ const embed = createRoute({
   summary: "Make embeddings, by the vendora convention",
   description:
     "For versions with `vendora_embeddings`. `encoding_format: base64` is float32, little-endian, whatever the container makes. Leaving a request cancels it. Needs the scope `predict`.",
-  middleware: [creating, namesPrediction, calls("embeddings")] as const,
+  middleware: [requireScopeToPredict, addPredictionHeaders, resolveTarget("embeddings")] as const,
   request: { headers: callHeaders, body: jsonBody(embeddingRequest) },
   responses: {
     200: {
-      ...bodyAnswer("One embedding for each input", embeddings, EMBEDDINGS),
+      ...bodyResponse("One embedding for each input", embeddings, EMBEDDINGS),
       headers: predictionHeaders,
     },
     ...answers,
   },
 });
 
-export const callRoutes = routes();
+export const callRoutes = router();
 
 callRoutes.openapi(complete, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
@@ -106,11 +114,11 @@ callRoutes.openapi(complete, async (c) => {
   const headers = c.req.valid("header");
   const beginning = () => begin(c, "chat_completions", request, webhook, headers);
   if (asked.stream)
-    return eventsOf(
-      await countOpenStream(c, async () => chatStream(services, await beginning(), asked)),
+    return vendoraEvents(
+      await limitOpenStream(c, async () => chatStream(services, await beginning(), asked)),
     );
-  return countWaitingCall(c, async () =>
-    jsonOf(chatCompletion(services, await endOfCall(services, await beginning()))),
+  return limitWaitingRequest(c, async () =>
+    vendoraJson(chatCompletion(services, await endOfCall(services, await beginning()))),
   );
 });
 
@@ -118,14 +126,14 @@ callRoutes.openapi(embed, async (c) => {
   const { webhook, ...request } = c.req.valid("json");
   const { input, ...asked } = request;
   const { services } = c.var;
-  return countWaitingCall(c, async () => {
+  return limitWaitingRequest(c, async () => {
     const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
-    return jsonOf(embeddingList(services, asked, await endOfCall(services, begun)));
+    return vendoraJson(embeddingList(services, asked, await endOfCall(services, begun)));
   });
 });
 
 async function begin(
-  c: Context<App>,
+  c: Context<AppEnv>,
   call: VendoraCall,
   body: Call["body"],
   webhook: Call["webhook"],
@@ -133,7 +141,7 @@ async function begin(
 ) {
   const { services, caller, target } = c.var;
   const { origin } = new URL(c.req.url);
-  const onInputSent = c.var.letBodyGo;
+  const onInputSent = c.var.releaseBody;
   const order = { call, target, body, webhook, origin, idempotencyKey, onInputSent };
   const begun = await beginCall(services, caller, order);
   c.set("predictionId", begun.snapshot.id);

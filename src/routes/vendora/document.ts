@@ -4,8 +4,8 @@ import type { TypedResponse } from "hono";
 import { type Json, json } from "../../protocol/common.ts";
 import { vendoraErrorBody, vendoraInvalid } from "../../protocol/vendora/error.ts";
 import type { EventStream } from "../../services/predictions/event-stream.ts";
-import { jsonAnswer } from "../context.ts";
 import { createHeaders } from "../predictions/create-document.ts";
+import { jsonResponse } from "../responses.ts";
 
 export const tags = ["Vendora"];
 
@@ -29,22 +29,23 @@ export const responseHeaders = {
 };
 
 /** An error that a route explains in particular. */
-export const errorAnswer = (description: string) => jsonAnswer(description, vendoraErrorBody);
+export const vendoraErrorResponse = (description: string) =>
+  jsonResponse(description, vendoraErrorBody);
 
 /** The answers that every route may give beside its own. */
-export const errorAnswers = {
-  401: errorAnswer("No token, or a bad one"),
-  403: errorAnswer("The token may not do this"),
-  404: errorAnswer("Not found, or not yours to see"),
-  422: jsonAnswer("The request is not valid", vendoraInvalid),
+export const vendoraErrors = {
+  401: vendoraErrorResponse("No token, or a bad one"),
+  403: vendoraErrorResponse("The token may not do this"),
+  404: vendoraErrorResponse("Not found, or not yours to see"),
+  422: jsonResponse("The request is not valid", vendoraInvalid),
 };
 
 /** Those of a call that is waited for. */
 export const callErrors = {
-  ...errorAnswers,
-  409: errorAnswer("The `Idempotency-Key` was used for another request"),
-  502: errorAnswer("The model has failed: the same call would fail again"),
-  504: errorAnswer("It did not finish in time, and is canceled"),
+  ...vendoraErrors,
+  409: vendoraErrorResponse("The `Idempotency-Key` was used for another request"),
+  502: vendoraErrorResponse("The model has failed: the same call would fail again"),
+  504: vendoraErrorResponse("It did not finish in time, and is canceled"),
 };
 
 /** A body of the convention: its own documentation tells all of it. */
@@ -54,14 +55,14 @@ export const body = (id: string, description: string) =>
 type Example = Record<string, unknown>;
 
 /** Beside the schema: in it, its `id` would be taken for that of the schema. */
-export const bodyAnswer = <Schema extends z.ZodType>(
+export const bodyResponse = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,
   example: Example,
 ) => ({ description, content: { "application/json": { schema, example } } });
 
 /** The answer of a call that is whole, or a stream of its events. */
-export const callAnswer = <Schema extends z.ZodType>(
+export const callResponse = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,
   example: Example,
@@ -77,13 +78,13 @@ export const callAnswer = <Schema extends z.ZodType>(
 });
 
 /** A body of the convention. */
-export function jsonOf(value: object) {
+export function vendoraJson(value: object) {
   const response: Response = Response.json(value);
   return response as Response & TypedResponse<Record<string, Json>, 200, "json">;
 }
 
 /** A stream of the convention. */
-export const eventsOf = ({ body }: EventStream): Response =>
+export const vendoraEvents = ({ body }: EventStream): Response =>
   new Response(body, {
     headers: {
       "content-type": "text/event-stream",

@@ -1,11 +1,12 @@
 /** /v1/vendora/models. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated } from "../../middleware/authentication.ts";
+import { requireScope } from "../../middleware/authentication.ts";
 import { oneModel } from "../../protocol/model.ts";
 import { vendoraModel, vendoraModels } from "../../protocol/vendora/model.ts";
 import { listVendoraModels, readVendoraModel } from "../../services/vendora/models.ts";
-import { jsonAnswer, routes } from "../context.ts";
-import { errorAnswers, tags } from "./document.ts";
+import { jsonResponse } from "../responses.ts";
+import { router } from "../router.ts";
+import { tags, vendoraErrors } from "./document.ts";
 
 const list = createRoute({
   method: "get",
@@ -15,8 +16,8 @@ const list = createRoute({
   summary: "List models that can be called by the vendora convention",
   description:
     "Yours and everybody's, newest first, 1,000 at most: those whose latest version has such a compatibility, and of them what the token may run. Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
-  responses: { 200: jsonAnswer("Models", vendoraModels), ...errorAnswers },
+  middleware: requireScope("read", "predict"),
+  responses: { 200: jsonResponse("Models", vendoraModels), ...vendoraErrors },
 });
 
 const get = createRoute({
@@ -26,9 +27,9 @@ const get = createRoute({
   tags,
   summary: "Get a model, as the vendora convention has it",
   description: "Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: { params: oneModel },
-  responses: { 200: jsonAnswer("The model", vendoraModel), ...errorAnswers },
+  responses: { 200: jsonResponse("The model", vendoraModel), ...vendoraErrors },
 });
 
 const getEncoded = createRoute({
@@ -39,7 +40,7 @@ const getEncoded = createRoute({
   summary: "Get a model, its name in one piece",
   description:
     "As the official clients ask for it: `owner%2Fname`. Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: {
     params: z.object({
       model: z.string().max(200).meta({
@@ -48,10 +49,10 @@ const getEncoded = createRoute({
       }),
     }),
   },
-  responses: { 200: jsonAnswer("The model", vendoraModel), ...errorAnswers },
+  responses: { 200: jsonResponse("The model", vendoraModel), ...vendoraErrors },
 });
 
-export const vendoraModelRoutes = routes();
+export const vendoraModelRoutes = router();
 
 vendoraModelRoutes.openapi(list, async (c) =>
   c.json(await listVendoraModels(c.var.services, c.var.caller), 200),

@@ -1,8 +1,12 @@
 /** /v1/vendora/responses. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, creating, requireStill } from "../../middleware/authentication.ts";
-import { calls, namesPrediction } from "../../middleware/vendora.ts";
-import { countOpenStream, countWaitingCall } from "../../middleware/waiting-calls.ts";
+import {
+  requireScope,
+  requireScopeToPredict,
+  requireValidToken,
+} from "../../middleware/authentication.ts";
+import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
 import {
   beginResponse,
@@ -18,19 +22,20 @@ import {
   presentResponse,
   replayResponse,
 } from "../../services/vendora/responses.ts";
-import { jsonBody, routes } from "../context.ts";
+import { jsonBody } from "../responses.ts";
+import { router } from "../router.ts";
 import {
   body,
-  bodyAnswer,
-  callAnswer,
+  bodyResponse,
   callErrors,
   callHeaders,
-  errorAnswer,
-  errorAnswers,
-  eventsOf,
-  jsonOf,
+  callResponse,
   responseHeaders,
   tags,
+  vendoraErrorResponse,
+  vendoraErrors,
+  vendoraEvents,
+  vendoraJson,
 } from "./document.ts";
 
 const RESPONSE = {
@@ -86,7 +91,7 @@ const oneResponse = z.object({
     .meta({ description: "As it was created: `resp_…`", example: RESPONSE.id }),
 });
 
-const badRequest = (description: string) => ({ 400: errorAnswer(description) });
+const badRequest = (description: string) => ({ 400: vendoraErrorResponse(description) });
 
 const create = createRoute({
   method: "post",
@@ -96,12 +101,12 @@ const create = createRoute({
   summary: "Create a response, by the vendora convention",
   description:
     "For versions with `vendora_responses`; for containers that know only chats it is translated. Tools reach the container as functions, namespaces and custom tools too, and calls come back as what they were asked as; tools of other types are left out, unless the version's input schema names them or `tool_choice` demands one. With `background` it answers at once with 202 and goes on whatever becomes of the connection: poll it, or stream it later. Leaving any other cancels it. Needs the scope `predict`.",
-  middleware: [creating, namesPrediction, calls("responses")] as const,
+  middleware: [requireScopeToPredict, addPredictionHeaders, resolveTarget("responses")] as const,
   request: { headers: callHeaders, body: jsonBody(responseRequest) },
   responses: {
-    200: callAnswer("The response, or its events", response, RESPONSE, EVENTS, responseHeaders),
+    200: callResponse("The response, or its events", response, RESPONSE, EVENTS, responseHeaders),
     202: {
-      ...bodyAnswer("It goes on in the background", response, QUEUED),
+      ...bodyResponse("It goes on in the background", response, QUEUED),
       headers: responseHeaders,
     },
     ...callErrors,
@@ -117,11 +122,11 @@ const get = createRoute({
   summary: "Get a response",
   description:
     "As it is now. With `stream` its events, all or those after `starting_after`, and then whatever follows. Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: { params: oneResponse, query: responseQuery },
   responses: {
-    200: callAnswer("The response, or its events", response, RESPONSE, EVENTS),
-    ...errorAnswers,
+    200: callResponse("The response, or its events", response, RESPONSE, EVENTS),
+    ...vendoraErrors,
   },
 });
 
@@ -133,11 +138,11 @@ const inputItems = createRoute({
   summary: "List the input items of a response",
   description:
     "All that the model was given: of a response that goes on from another, the whole conversation. Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: { params: oneResponse, query: itemsQuery },
   responses: {
-    200: bodyAnswer("Its input items", items, ITEMS),
-    ...errorAnswers,
+    200: bodyResponse("Its input items", items, ITEMS),
+    ...vendoraErrors,
     ...badRequest("There is no item that `after` names"),
   },
 });
@@ -149,11 +154,11 @@ const cancel = createRoute({
   tags,
   summary: "Cancel a response in the background",
   description: "Asked again it answers the same. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+  middleware: requireScope("predict"),
   request: { params: oneResponse },
   responses: {
-    200: bodyAnswer("The response", response, RESPONSE),
-    ...errorAnswers,
+    200: bodyResponse("The response", response, RESPONSE),
+    ...vendoraErrors,
     ...badRequest("It is not in the background, or has ended"),
   },
 });
@@ -166,20 +171,20 @@ const remove = createRoute({
   summary: "Delete a response",
   description:
     "With its events and its input; the prediction stays, with `data_removed`. Needs the scope `predict`.",
-  middleware: authenticated("predict"),
+  middleware: requireScope("predict"),
   request: { params: oneResponse },
   responses: {
-    200: bodyAnswer("It is deleted", deleted, {
+    200: bodyResponse("It is deleted", deleted, {
       id: RESPONSE.id,
       object: "response",
       deleted: true,
     }),
-    ...errorAnswers,
+    ...vendoraErrors,
     ...badRequest("It has not ended: cancel it first"),
   },
 });
 
-export const responseRoutes = routes();
+export const responseRoutes = router();
 
 responseRoutes.openapi(create, async (c) => {
   const { services, caller, target } = c.var;
@@ -187,7 +192,7 @@ responseRoutes.openapi(create, async (c) => {
   const { stream, background } = request;
   const { origin } = new URL(c.req.url);
   const idempotencyKey = c.req.valid("header")["idempotency-key"];
-  const call = { target, webhook, origin, idempotencyKey, onInputSent: c.var.letBodyGo };
+  const call = { target, webhook, origin, idempotencyKey, onInputSent: c.var.releaseBody };
   const beginning = async () => {
     const begun = await beginResponse(services, caller, request, call);
     c.set("predictionId", begun.snapshot.id);
@@ -195,13 +200,15 @@ responseRoutes.openapi(create, async (c) => {
     return begun;
   };
   if (stream)
-    return eventsOf(
-      await countOpenStream(c, async () => responseStream(services, await beginning())),
+    return vendoraEvents(
+      await limitOpenStream(c, async () => responseStream(services, await beginning())),
     );
   if (background) {
     return Response.json(await begunResponse(services, await beginning()), { status: 202 });
   }
-  return countWaitingCall(c, async () => jsonOf(await endedResponse(services, await beginning())));
+  return limitWaitingRequest(c, async () =>
+    vendoraJson(await endedResponse(services, await beginning())),
+  );
 });
 
 responseRoutes.openapi(get, async (c) => {
@@ -209,25 +216,25 @@ responseRoutes.openapi(get, async (c) => {
   const { stream, starting_after } = c.req.valid("query");
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
   if (stream) {
-    return eventsOf(
-      await countOpenStream(c, async () => replayResponse(services, found, starting_after)),
+    return vendoraEvents(
+      await limitOpenStream(c, async () => replayResponse(services, found, starting_after)),
     );
   }
-  return jsonOf(presentResponse(found));
+  return vendoraJson(presentResponse(found));
 });
 
 responseRoutes.openapi(inputItems, async (c) => {
   const { services, caller } = c.var;
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
-  return jsonOf(listInputItems(found, c.req.valid("query")));
+  return vendoraJson(listInputItems(found, c.req.valid("query")));
 });
 
 responseRoutes.openapi(cancel, async (c) => {
   const { services, caller } = c.var;
   const found = await findResponse(services, caller, c.req.valid("param").response_id);
   const canceled = await cancelResponse(services, caller, found);
-  await requireStill(c);
-  return jsonOf(canceled);
+  await requireValidToken(c);
+  return vendoraJson(canceled);
 });
 
 responseRoutes.openapi(remove, async (c) => {

@@ -1,12 +1,13 @@
 /** /v1/predictions/{id}/webhooks: what was delivered, and delivering it again. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, creating } from "../../middleware/authentication.ts";
+import { requireScope, requireScopeToPredict } from "../../middleware/authentication.ts";
 import { pageOf } from "../../protocol/common.ts";
 import { onePrediction } from "../../protocol/prediction.ts";
 import { type WebhookEvent, webhookEvent, webhookEventId } from "../../protocol/webhook.ts";
 import { webhookHeaders, webhookPayload } from "../../protocol/webhook-payload.ts";
 import { listWebhooks, redeliver } from "../../services/webhooks/deliveries.ts";
-import { errorAnswers, jsonAnswer, jsonBody, routes } from "../context.ts";
+import { errorResponses, jsonBody, jsonResponse } from "../responses.ts";
+import { router } from "../router.ts";
 
 const tags = ["Webhooks"];
 
@@ -21,9 +22,9 @@ const list = createRoute({
   summary: "List the webhook events of a prediction",
   description:
     "The ledger: each event, oldest first, and each try to deliver it to each receiver. `started`, `completed` and the last 100 of `output`, for as long as the data of the prediction is kept. One page has all of it. Needs the scope `read` or `predict`.",
-  middleware: authenticated("read", "predict"),
+  middleware: requireScope("read", "predict"),
   request: { params: onePrediction },
-  responses: { 200: jsonAnswer("The events", pageOf(webhookEvent)), ...errorAnswers },
+  responses: { 200: jsonResponse("The events", pageOf(webhookEvent)), ...errorResponses },
 });
 
 const again = createRoute({
@@ -34,7 +35,7 @@ const again = createRoute({
   summary: "Deliver a webhook event once more",
   description:
     "At once, and with all its tries, whatever became of it before. It has the same `webhook-id`, so that a receiver that has seen it can drop it. Counts as creating a prediction. Needs the scope `predict`.",
-  middleware: creating,
+  middleware: requireScopeToPredict,
   request: {
     params: onePrediction.extend({ event_id: webhookEventId }),
     query: z.object({
@@ -51,10 +52,10 @@ const again = createRoute({
         }),
     }),
   },
-  responses: { 202: jsonAnswer("It is on its way", webhookEvent), ...errorAnswers },
+  responses: { 202: jsonResponse("It is on its way", webhookEvent), ...errorResponses },
 });
 
-export const webhookRoutes = routes();
+export const webhookRoutes = router();
 
 webhookRoutes.openAPIRegistry.registerWebhook({
   method: "post",

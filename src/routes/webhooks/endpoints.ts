@@ -1,7 +1,11 @@
 /** /v1/webhook-endpoints: receivers of the events of all predictions of an account. */
 import { createRoute, z } from "@hono/zod-openapi";
-import { authenticated, changingWithAll, testing } from "../../middleware/authentication.ts";
-import { conditional } from "../../middleware/conditional.ts";
+import {
+  requireAllScopesToWrite,
+  requireScope,
+  requireScopesToTest,
+} from "../../middleware/authentication.ts";
+import { conditionalGet } from "../../middleware/conditional.ts";
 import { nothing, pageOf, pageQuery, uuid } from "../../protocol/common.ts";
 import {
   createWebhookEndpoint as createBody,
@@ -22,19 +26,18 @@ import {
 } from "../../services/webhooks/endpoints.ts";
 import { testEndpoint } from "../../services/webhooks/test-delivery.ts";
 import {
-  conflictAnswer,
-  errorAnswers,
-  jsonAnswer,
+  conflictResponse,
+  errorResponses,
   jsonBody,
-  pageRequest,
-  problemAnswer,
-  routes,
-} from "../context.ts";
+  jsonResponse,
+  problemResponse,
+} from "../responses.ts";
+import { pageRequest, router } from "../router.ts";
 
 const tags = ["Webhooks"];
 
 /** An endpoint hands on what `read` shows: whoever may not see that may not have it sent to them. */
-const changing = changingWithAll("write", "read");
+const changing = requireAllScopesToWrite("write", "read");
 
 const oneEndpoint = z.object({
   endpoint_id: uuid.meta({
@@ -60,9 +63,9 @@ const create = createRoute({
   middleware: changing,
   request: { body: jsonBody(createBody) },
   responses: {
-    200: jsonAnswer("The endpoint, with its secret", createdWebhookEndpoint),
-    ...errorAnswers,
-    409: problemAnswer("You have four already"),
+    200: jsonResponse("The endpoint, with its secret", createdWebhookEndpoint),
+    ...errorResponses,
+    409: problemResponse("You have four already"),
   },
 });
 
@@ -74,9 +77,9 @@ const list = createRoute({
   summary: "List your webhook endpoints",
   description:
     "Newest first, as they are now: predictions and deliveries take up to 10 s to know of a change. Needs the scope `read`.",
-  middleware: authenticated("read"),
+  middleware: requireScope("read"),
   request: { query: pageQuery() },
-  responses: { 200: jsonAnswer("Endpoints", pageOf(webhookEndpoint)), ...errorAnswers },
+  responses: { 200: jsonResponse("Endpoints", pageOf(webhookEndpoint)), ...errorResponses },
 });
 
 const get = createRoute({
@@ -87,9 +90,9 @@ const get = createRoute({
   summary: "Get a webhook endpoint",
   description:
     "Whether deliveries arrive: `failing_since` and `last_error` while they do not, and a `notice` when the service has switched it off: after days in which none has arrived, or at an answer with status 410. A change takes up to 10 s to be known everywhere. Needs the scope `read`.",
-  middleware: [authenticated("read"), conditional],
+  middleware: [requireScope("read"), conditionalGet],
   request: { params: oneEndpoint },
-  responses: { 200: jsonAnswer("The endpoint", webhookEndpoint), ...errorAnswers },
+  responses: { 200: jsonResponse("The endpoint", webhookEndpoint), ...errorResponses },
 });
 
 const update = createRoute({
@@ -102,7 +105,7 @@ const update = createRoute({
     'Only the fields sent change, within 10 s. While it is off, nothing is posted to it: deliveries that wait are tried again when their time comes, and predictions created meanwhile never tell it. `"enabled": true` also takes back what the service has held against it. Needs the scopes `write` and `read`.',
   middleware: changing,
   request: { params: oneEndpoint, body: jsonBody(updateBody) },
-  responses: { 200: jsonAnswer("The endpoint", webhookEndpoint), ...errorAnswers },
+  responses: { 200: jsonResponse("The endpoint", webhookEndpoint), ...errorResponses },
 });
 
 const remove = createRoute({
@@ -115,7 +118,7 @@ const remove = createRoute({
     "Deliveries that still wait for it are given up. To stop it for a while, change it to be off. Needs the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneEndpoint },
-  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers },
+  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses },
 });
 
 const addSecret = createRoute({
@@ -129,9 +132,9 @@ const addSecret = createRoute({
   middleware: changing,
   request: { params: oneEndpoint },
   responses: {
-    200: jsonAnswer("The secret, which is not shown again", createdEndpointSecret),
-    ...errorAnswers,
-    409: problemAnswer("It has three already"),
+    200: jsonResponse("The secret, which is not shown again", createdEndpointSecret),
+    ...errorResponses,
+    409: problemResponse("It has three already"),
   },
 });
 
@@ -145,7 +148,7 @@ const removeSecret = createRoute({
     "Within 10 s nothing is signed with it any more. The only one cannot be deleted. Needs the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneSecret },
-  responses: { 200: jsonAnswer("It is gone", nothing), ...errorAnswers, ...conflictAnswer },
+  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
 });
 
 const test = createRoute({
@@ -156,12 +159,12 @@ const test = createRoute({
   summary: "Test a webhook endpoint",
   description:
     "Posts an event `test` now, once, signed as all others, with a prediction that is made up; also to an endpoint that is off. The answer says what became of it. Counts as creating a prediction. Needs the scopes `write` and `read`.",
-  middleware: testing,
+  middleware: requireScopesToTest,
   request: { params: oneEndpoint },
-  responses: { 200: jsonAnswer("What became of it", webhookTest), ...errorAnswers },
+  responses: { 200: jsonResponse("What became of it", webhookTest), ...errorResponses },
 });
 
-export const webhookEndpointRoutes = routes()
+export const webhookEndpointRoutes = router()
   .openapi(create, async (c) => {
     const { services, caller } = c.var;
     const { row, secret } = await createEndpoint(services, caller, c.req.valid("json"));

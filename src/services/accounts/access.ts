@@ -1,6 +1,6 @@
 /** Holds callers to what they may touch, in words (domain/accounts/access.ts decides it). */
 import { type Access, accessToAccount } from "../../domain/accounts/access.ts";
-import { notSeen, ProblemError } from "../../errors.ts";
+import { notVisible, ProblemError } from "../../errors.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "./caller.ts";
@@ -16,7 +16,7 @@ export async function requireAccess(
   what: string,
 ): Promise<void> {
   if (access === "granted") return;
-  if (access === "hidden" || !caller) throw notSeen(what);
+  if (access === "hidden" || !caller) throw notVisible(what);
   const it = what.charAt(0).toLowerCase() + what.slice(1);
   throw access === "for its owner"
     ? new ProblemError("forbidden", `Only its owner may change ${it}, or see its variables.`)
@@ -24,8 +24,11 @@ export async function requireAccess(
 }
 
 /** What is the account's as a whole. @throws ProblemError forbidden */
-export const requireAccount = (services: Services, caller: Caller, what: string): Promise<void> =>
-  requireAccess(services, caller, accessToAccount(caller), what);
+export const requireAccountAccess = (
+  services: Services,
+  caller: Caller,
+  what: string,
+): Promise<void> => requireAccess(services, caller, accessToAccount(caller), what);
 
 async function notFor({ db }: Services, { token_id }: Caller, it: string) {
   const names = (await findModelNames(db, token_id))?.models ?? [];

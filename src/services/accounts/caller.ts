@@ -1,9 +1,9 @@
 /** Who makes a request, once their token or session is known. */
-import type { Holder } from "../../domain/accounts/access.ts";
+import type { Principal } from "../../domain/accounts/access.ts";
 import type { Scope } from "../../protocol/operator.ts";
 
 /** Who asks with an access token, or a session, which is for all models. */
-export interface Caller extends Holder {
+export interface Caller extends Principal {
   scopes: Scope[];
 }
 

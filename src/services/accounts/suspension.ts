@@ -20,7 +20,7 @@ const MAX_LISTED = 200;
 const LATE_MS = 10 * 60_000;
 
 /** Refused within the 10 s that isolates remember tokens. @throws ProblemError not_found */
-export async function suspend(services: Services, username: string): Promise<void> {
+export async function suspendAccount(services: Services, username: string): Promise<void> {
   const { id } = await getUser(services, username);
   await suspendUser(services.db, id, Date.now());
   forgetTokens();
@@ -28,13 +28,13 @@ export async function suspend(services: Services, username: string): Promise<voi
 }
 
 /** Its tokens work again, and its user can sign in. @throws ProblemError not_found */
-export async function restore(services: Services, username: string): Promise<void> {
+export async function restoreAccount(services: Services, username: string): Promise<void> {
   const { id } = await getUser(services, username);
   await restoreUser(services.db, id);
   forgetTokens();
 }
 
-export const suspendedNow = ({ db }: Services) => listSuspended(db, 0, MAX_LISTED);
+export const listSuspendedAccounts = ({ db }: Services) => listSuspended(db, 0, MAX_LISTED);
 
 /** Cancels what was left of the accounts that were suspended a short time ago. */
 export async function sweepSuspended(services: Services, now: number): Promise<void> {

@@ -5,12 +5,12 @@ import { v7 as uuid } from "uuid";
 import {
   isToken,
   newToken,
-  sameText,
   sha256,
   type TokenKind,
+  timingSafeEqual,
   tokenPrefix,
 } from "../../domain/accounts/token.ts";
-import { invalid, unknownNames, ValidationFailure } from "../../domain/schemas/validation.ts";
+import { invalid, unknownNameIssues, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { notFound, ProblemError } from "../../errors.ts";
 import type { CreateToken, RunnerToken, Token } from "../../protocol/operator.ts";
 import {
@@ -35,10 +35,10 @@ import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { isSuspended, SUSPENDED } from "./access.ts";
 import type { Caller, RunnerCaller } from "./caller.ts";
-import { allowanceOf, withinAllowance } from "./storage-allowance.ts";
+import { quotaOf, withinQuota } from "./storage-quota.ts";
 
 /** What a request does while it is found out whose token it has. */
-export interface Asking {
+export interface TokenCheck {
   /** Runs a task beside the request, which does not wait for it. */
   aside: (task: () => Promise<void>) => void;
   /** Called before a token is looked up that may be anybody's guess. @throws to have it not looked up */
@@ -47,7 +47,7 @@ export interface Asking {
 
 interface Asked {
   services: Services;
-  asking: Asking;
+  asking: TokenCheck;
 }
 
 /** Tokens that were good when they were last looked up. They are nobody's guess, also when that is long ago. */
@@ -114,7 +114,7 @@ const denied = () =>
 export async function authenticate(
   services: Services,
   token: string,
-  asking: Asking,
+  asking: TokenCheck,
   within?: number,
 ): Promise<Caller> {
   const found = await access.get({ services, asking }, token, within);
@@ -128,7 +128,7 @@ export async function authenticate(
 export async function authenticateRunner(
   services: Services,
   token: string,
-  asking: Asking,
+  asking: TokenCheck,
 ): Promise<RunnerCaller> {
   const found = await runner.get({ services, asking }, token);
   if (!found) {
@@ -148,7 +148,7 @@ export function authenticateOperator({ settings }: Services, token: string): voi
       "This deployment has no operator token yet: wrangler secret put OPERATOR_TOKEN",
     );
   }
-  if (!sameText(token, settings.operatorToken)) {
+  if (!timingSafeEqual(token, settings.operatorToken)) {
     throw new ProblemError(
       "unauthenticated",
       "The operator token is wrong: this takes the deployment's OPERATOR_TOKEN.",
@@ -184,7 +184,7 @@ export async function createToken(
     expires_at: expires,
   };
   await orConflict(
-    withinAllowance(services, insertToken(db, row, MAX_TOKENS, allowanceOf(services, userId))),
+    withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId))),
     isFull,
     `An account may have ${MAX_TOKENS} access tokens. Revoke one that nobody uses any more.`,
   );
@@ -199,7 +199,12 @@ async function modelIds(db: Services["db"], userId: string, names: string[]): Pr
     names.map((name) => name.split("/")),
   );
   const known = found.map(({ owner, name }) => `${owner}/${name}`);
-  const issues = unknownNames(names, known, (n) => ["body", "models", String(n)], "/v1/models");
+  const issues = unknownNameIssues(
+    names,
+    known,
+    (n) => ["body", "models", String(n)],
+    "/v1/models",
+  );
   if (issues.length > 0) throw new ValidationFailure(issues);
   return [...new Set(found.map(({ id }) => id))];
 }

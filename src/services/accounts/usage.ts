@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
 const NAMED_MODELS = 6;
 
 /** @param days how many, today included: days of UTC */
-export async function ownUsage(
+export async function getOwnUsage(
   { db }: Services,
   { user_id }: Caller,
   days: 30 | 90,

@@ -18,7 +18,7 @@ import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { requireAccount } from "./access.ts";
+import { requireAccountAccess } from "./access.ts";
 import type { Caller } from "./caller.ts";
 
 /** Of one account, those that it gave up included: they are kept for it, so nobody may take them all. */
@@ -59,7 +59,7 @@ export async function updateOwnUser(
   caller: Caller,
   changes: UpdateUser,
 ): Promise<User> {
-  await requireAccount(services, caller, "The profile of the account");
+  await requireAccountAccess(services, caller, "The profile of the account");
   if (Object.keys(changes).length === 0) return getOwnUser(services, caller);
   const { db, present } = services;
   const row = { ...changes, updated_at: Date.now() };
@@ -86,7 +86,7 @@ export async function releaseUsername({ db }: Services, username: string): Promi
  * Where images of a user lie, without a slash at its end. Those of earlier holders of the username
  * lie elsewhere: whoever knows their digests is not to run them.
  */
-export async function imagePathOf({ db, settings }: Services, username: string): Promise<string> {
+export async function imagePath({ db, settings }: Services, username: string): Promise<string> {
   const path = `${settings.imageRegistry}/${username}`;
   const times = await timesReleased(db, username);
   return times === 0 ? path : `${path}/${times + 1}`;

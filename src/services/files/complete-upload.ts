@@ -31,12 +31,12 @@ export async function completeUpload(
 ): Promise<UploadRow> {
   const row = await getUpload(services, caller, id);
   if (row.completed_at !== null) return row;
-  await assemble(services, row, etags);
-  return noteComplete(services, id, Date.now() + services.settings.retentionSeconds * 1000);
+  await assembleParts(services, row, etags);
+  return markComplete(services, id, Date.now() + services.settings.retentionSeconds * 1000);
 }
 
 /** @param expires_at unix ms @throws ProblemError not_found when it was removed meanwhile */
-export async function noteComplete(
+export async function markComplete(
   { db }: Services,
   id: string,
   expires_at: number,
@@ -49,7 +49,11 @@ export async function noteComplete(
 }
 
 /** The part of it that is R2's. @throws as completeUpload */
-export async function assemble(services: Services, row: UploadRow, etags: string[]): Promise<void> {
+export async function assembleParts(
+  services: Services,
+  row: UploadRow,
+  etags: string[],
+): Promise<void> {
   const parts = await listParts(services.db, row.id);
   // Its parts are gone when another completion was faster, or broke off before it could say so.
   if (parts.length === 0 && (await isWhole(services, row))) return;

@@ -1,5 +1,5 @@
 /** Reading files: by a signed address, or as their owner. */
-import { type Access, accessToRun, accessToUpload } from "../../domain/accounts/access.ts";
+import { type Access, accessToPrediction, accessToUpload } from "../../domain/accounts/access.ts";
 import { notFound, ProblemError } from "../../errors.ts";
 import type { FileAddress, OneFile, SignedQuery } from "../../protocol/file.ts";
 import { fileKey, headFile } from "../../storage/files/files.ts";
@@ -9,7 +9,7 @@ import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { fileResponse } from "./file-response.ts";
-import { requireGrant, signedFileUrl } from "./signed-urls.ts";
+import { requireSignature, signedFileUrl } from "./signed-urls.ts";
 
 /**
  * @param caller who asks without a signature
@@ -25,7 +25,7 @@ export async function readFile(
   const key = fileKey(file.source_id, file.file_name);
   const { expires, signature } = query;
   if (expires !== undefined && signature !== undefined) {
-    await requireGrant(services, ["file", key], { expires, signature });
+    await requireSignature(services, ["file", key], { expires, signature });
   } else {
     if (!caller) {
       throw new ProblemError(
@@ -39,7 +39,7 @@ export async function readFile(
 }
 
 /** A new address for whoever the owner likes. @throws ProblemError not_found */
-export async function createAddress(
+export async function createFileUrl(
   services: Services,
   caller: Caller,
   file: OneFile,
@@ -57,7 +57,7 @@ export async function createAddress(
 }
 
 /** @param source the upload or the prediction that a file belongs to */
-export async function accessToFiles(
+export async function accessToSource(
   { db }: Services,
   caller: Caller,
   source: string,
@@ -67,12 +67,12 @@ export async function accessToFiles(
     findPrediction(db, caller.user_id, source),
   ]);
   if (upload) return accessToUpload(caller, upload);
-  return run ? accessToRun(caller, run) : "hidden";
+  return run ? accessToPrediction(caller, run) : "hidden";
 }
 
 /** @throws ProblemError not_found, forbidden */
 async function requireOwner(services: Services, caller: Caller, file: OneFile): Promise<void> {
-  const access = await accessToFiles(services, caller, file.source_id);
+  const access = await accessToSource(services, caller, file.source_id);
   if (access === "hidden") throw gone(file);
   await requireAccess(services, caller, access, `The file '${file.file_name}'`);
 }

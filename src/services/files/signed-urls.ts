@@ -1,9 +1,9 @@
 /** Addresses that need no token: made with the key of the deployment, and held against it. */
 import {
   type Grant,
-  signingKey as importSigningKey,
-  isSigned,
+  importSigningKey,
   signGrant,
+  verifyGrant,
 } from "../../domain/files/signed-url.ts";
 import { ProblemError } from "../../errors.ts";
 import { derivedKey } from "../../lib/derived-key.ts";
@@ -16,7 +16,7 @@ import type { Services } from "../services.ts";
 export const SIGNED_URL_SECONDS = 86_400;
 
 /** One part of an upload, for whom it is to be sent by. */
-export interface Part {
+export interface PartTarget {
   id: string;
   number: number;
   /** Bytes. */
@@ -29,7 +29,7 @@ export interface Part {
 export async function signedPartUrl(
   services: Services,
   origin: string,
-  { id, number, length, holder }: Part,
+  { id, number, length, holder }: PartTarget,
   expires: number,
 ): Promise<string> {
   const seconds = Math.floor(expires / 1000);
@@ -56,21 +56,21 @@ export async function signedFileUrl(
   return `${at}/v1/files/${key}?expires=${seconds}&signature=${signature}`;
 }
 
-export async function isGranted(
+export async function isValidSignature(
   services: Services,
   grant: Grant,
   { expires, signature }: SignedQuery,
 ): Promise<boolean> {
-  return isSigned(await keysOf(services), grant, expires, signature);
+  return verifyGrant(await keysOf(services), grant, expires, signature);
 }
 
 /** @throws ProblemError forbidden */
-export async function requireGrant(
+export async function requireSignature(
   services: Services,
   grant: Grant,
   query: SignedQuery,
 ): Promise<void> {
-  if (!(await isGranted(services, grant, query))) {
+  if (!(await isValidSignature(services, grant, query))) {
     throw new ProblemError(
       "forbidden",
       "The signature of this address is not right: use the address unchanged, as it was given.",

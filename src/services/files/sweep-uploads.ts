@@ -2,7 +2,7 @@
 import { logger } from "../../log.ts";
 import { someExpired, takeExpired } from "../../storage/files/uploads.ts";
 import type { Services } from "../services.ts";
-import { removeClaimed } from "./uploads.ts";
+import { removeUploads } from "./uploads.ts";
 
 /**
  * In a round each of some accounts has the same share, so that none holds up the others, whatever it
@@ -27,7 +27,7 @@ export async function sweepUploads(services: Services, now: number): Promise<voi
     const each = Math.floor(ROUND / users.length);
     const again = now + AGAIN_MS;
     const taken = await takeExpired(services.db, { users, each, now, again });
-    const failures = await removeClaimed(services, taken).catch((error: unknown) => [error]);
+    const failures = await removeUploads(services, taken).catch((error: unknown) => [error]);
     if (failures.length === 0) continue;
     logger.error("Expired uploads not removed", { count: failures.length, error: failures[0] });
   }

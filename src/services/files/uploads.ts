@@ -2,7 +2,7 @@
 import { v7 as uuid } from "uuid";
 import { accessToUpload } from "../../domain/accounts/access.ts";
 import { safeName } from "../../domain/files/file-name.ts";
-import { largestUpload, partSizeOf } from "../../domain/files/upload-plan.ts";
+import { largestUpload, partSizeFor } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
@@ -27,9 +27,9 @@ import {
 } from "../../storage/files/uploads.ts";
 import { isSuspended, requireAccess, SUSPENDED } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
-import { type Part, requireGrant } from "./signed-urls.ts";
+import { type PartTarget, requireSignature } from "./signed-urls.ts";
 
 /** Of one account: R2 keeps what has arrived of each. */
 const MAX_PENDING = 1_000;
@@ -58,7 +58,7 @@ export async function beginUpload(
   { size, mime_type, name }: CreateUpload,
 ): Promise<UploadRow> {
   const { env, db, settings } = services;
-  const part_size = partSizeOf(size, settings.partSizes);
+  const part_size = partSizeFor(size, settings.partSizes);
   if (part_size === undefined) {
     const le = largestUpload(settings.partSizes);
     throw new ValidationFailure([
@@ -88,9 +88,9 @@ export async function beginUpload(
   // by its prediction (MAX_STORED).
   const bounded = prediction_id === null;
   const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
-  const allowance = allowanceOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
+  const allowance = quotaOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
   const inserting = insertUpload(db, row, max, allowance);
-  const inserted = await withinAllowance(services, inserting).catch(async (error: unknown) => {
+  const inserted = await withinQuota(services, inserting).catch(async (error: unknown) => {
     await abortMultipart(env.FILES, row);
     throw error;
   });
@@ -140,11 +140,11 @@ export async function getUpload(
  */
 export async function receivePart(
   services: Services,
-  { id, number, length, holder }: Part,
+  { id, number, length, holder }: PartTarget,
   query: SignedQuery,
   { body, sent }: { body: ReadableStream | null; sent: number | undefined },
 ): Promise<string> {
-  await requireGrant(services, ["part", id, number, length, holder], query);
+  await requireSignature(services, ["part", id, number, length, holder], query);
   if (sent !== length || !body) {
     const said =
       sent === undefined ? "does not say how many it has (Content-Length)" : `has ${sent}`;
@@ -185,7 +185,7 @@ export async function deleteUpload(services: Services, caller: Caller, id: strin
   if (!(await claimUpload(services.db, row, Date.now()))) {
     throw conflict("The upload was completed or used at this very moment. Try again.");
   }
-  const [failure] = await removeClaimed(services, [row]);
+  const [failure] = await removeUploads(services, [row]);
   if (failure !== undefined) throw failure;
 }
 
@@ -194,7 +194,7 @@ export async function deleteUpload(services: Services, caller: Caller, id: strin
  * nothing stays that nobody knows of.
  * @returns why some of them are still there
  */
-export async function removeClaimed({ env, db }: Services, rows: UploadRow[]): Promise<unknown[]> {
+export async function removeUploads({ env, db }: Services, rows: UploadRow[]): Promise<unknown[]> {
   const aborts = await Promise.allSettled(
     rows.map(async (row) => row.completed_at === null && (await abortMultipart(env.FILES, row))),
   );

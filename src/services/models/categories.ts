@@ -1,5 +1,5 @@
 /** Categories: everybody lists them, the operator decides which there are. */
-import { type Loc, unknownNames } from "../../domain/schemas/validation.ts";
+import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
 import { notFound } from "../../errors.ts";
 import type { Category } from "../../protocol/category.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
@@ -40,7 +40,7 @@ export async function unknownCategories(
   if (slugs.length === 0) return [];
   const found = await findCategories(db, slugs);
   const known = found.map(({ slug }) => slug);
-  return unknownNames(slugs, known, locOf, "/v1/model_categories");
+  return unknownNameIssues(slugs, known, locOf, "/v1/model_categories");
 }
 
 /** Models lose it. @throws ProblemError not_found */

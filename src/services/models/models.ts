@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { accessToModel, type ModelUse } from "../../domain/accounts/access.ts";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
-import { conflict, notFound, notSeen } from "../../errors.ts";
+import { conflict, notFound, notVisible } from "../../errors.ts";
 import type {
   CreateModel,
   Model,
@@ -24,9 +24,9 @@ import {
   listOwnModels as ownModelsOf,
   updateModel as updateRow,
 } from "../../storage/models/models.ts";
-import { requireAccess, requireAccount } from "../accounts/access.ts";
+import { requireAccess, requireAccountAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { getUser } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
@@ -60,7 +60,7 @@ async function found(
 ): Promise<DetailedModelRow> {
   const what = `The model '${owner}/${name}'`;
   const row = await findModelByName(services.db, owner, name, caller?.user_id);
-  if (!row) throw notSeen(what);
+  if (!row) throw notVisible(what);
   const access = accessToModel(caller, { ...row, owner_id: row.owner.id }, use);
   await requireAccess(services, caller, access, what);
   return row;
@@ -72,7 +72,7 @@ export async function createModel(
   caller: Caller,
   { category_slugs = [], ...request }: CreateModel,
 ): Promise<Model> {
-  await requireAccount(services, caller, "New models");
+  await requireAccountAccess(services, caller, "New models");
   await checkNames(services, request.hardware_identifier, category_slugs);
   const now = Date.now();
   const row = {
@@ -91,10 +91,10 @@ export async function createModel(
     updated_at: now,
   };
   const max = services.settings.maxModels;
-  const allowance = allowanceOf(services, caller.user_id);
+  const allowance = quotaOf(services, caller.user_id);
   const inserting = insertModel(services.db, row, category_slugs, max, allowance);
   await orConflict(
-    unlessTaken(request.name, withinAllowance(services, inserting)),
+    unlessTaken(request.name, withinQuota(services, inserting)),
     isFull,
     `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
   );
@@ -121,9 +121,9 @@ export async function updateModel(
       id,
       { ...changes, updated_at: now },
       category_slugs,
-      allowanceOf(services, caller.user_id),
+      quotaOf(services, caller.user_id),
     );
-    await unlessTaken(changes.name ?? name, withinAllowance(services, updating));
+    await unlessTaken(changes.name ?? name, withinQuota(services, updating));
     forgetModel(caller, owner, name);
   }
   return presented(services, id);

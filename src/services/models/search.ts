@@ -1,13 +1,13 @@
 /** Searching models and users: what matches as it is typed, and where that is little, what is near. */
-import { isWhole } from "../../domain/accounts/access.ts";
+import { hasFullAccess } from "../../domain/accounts/access.ts";
 import {
-  accessOf,
-  expression,
-  mayBeNear,
-  near,
+  accessExpression,
+  canBeMisspelt,
+  matchExpression,
+  nearWords,
   parseQuery,
   type Query,
-  similar,
+  similarWordsExpression,
   TIERS,
   tierOf,
 } from "../../domain/search.ts";
@@ -39,11 +39,11 @@ export function searchModels(
   q: string,
   request: PageRequest,
 ): Promise<Page<FoundModel>> {
-  const ownerId = caller && isWhole(caller) ? caller.user_id : undefined;
+  const ownerId = caller && hasFullAccess(caller) ? caller.user_id : undefined;
   const search = {
     query: parseQuery(q),
     index: "models_words" as const,
-    access: accessOf(ownerId),
+    access: accessExpression(ownerId),
     userId: ownerId,
     find: modelsMatching,
   };
@@ -100,14 +100,16 @@ function ranked<Row extends { rank: number }>(
       const [rank, decided] = keyset.from?.key.map(Number) ?? [];
       // Backwards nothing beyond the tier of the cursor is wanted.
       const lastTier = keyset.back && rank !== undefined ? tierOf(rank) : Number.POSITIVE_INFINITY;
-      const typed = expression(query, { access, lastTier });
+      const typed = matchExpression(query, { access, lastTier });
       const [goesOn, alternatives] = await Promise.all([
         decided ?? isLittle(db, index, typed),
         decided !== 0 && lastTier >= TIERS ? alternativesOf(db, query, userId) : [],
       ]);
       const expressions = [typed];
       if (goesOn && alternatives.some((words) => words.length > 0))
-        expressions.push(expression(query, { alternatives, access, lastTier: lastTier - TIERS }));
+        expressions.push(
+          matchExpression(query, { alternatives, access, lastTier: lastTier - TIERS }),
+        );
       const rows = await find(db, expressions, keyset);
       return rows
         .map((row) => ({ ...row, goesOn }))
@@ -126,7 +128,7 @@ async function alternativesOf(
   { words }: Query,
   userId: string | undefined,
 ): Promise<string[][]> {
-  const asked = words.filter(mayBeNear);
-  const known = await findWords(db, asked.map(similar), userId);
-  return words.map((word) => near(word, known[asked.indexOf(word)] ?? []));
+  const asked = words.filter(canBeMisspelt);
+  const known = await findWords(db, asked.map(similarWordsExpression), userId);
+  return words.map((word) => nearWords(word, known[asked.indexOf(word)] ?? []));
 }

@@ -2,7 +2,7 @@
  * Variables of models: what containers find in their environment, secrets as a rule. They are set
  * and deleted by the model's owner, kept sealed, and opened for a runner alone.
  */
-import { sealVariable } from "../../domain/models/variables.ts";
+import { encryptVariable } from "../../domain/models/variables.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
 import type { Variable } from "../../protocol/variable.ts";
 import {
@@ -12,7 +12,7 @@ import {
   listVariables as variablesOf,
 } from "../../storage/models/variables.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
@@ -56,11 +56,11 @@ export async function setVariable(
   const row = {
     model_id: id,
     name: variable.name,
-    sealed: await sealVariable(secretKeys, id, variable.name, variable.value),
+    sealed: await encryptVariable(secretKeys, id, variable.name, variable.value),
     updated_at: Date.now(),
   };
-  const saving = saveVariable(services.db, row, ROOM, allowanceOf(services, caller.user_id));
-  if (!(await withinAllowance(services, saving))) {
+  const saving = saveVariable(services.db, row, ROOM, quotaOf(services, caller.user_id));
+  if (!(await withinQuota(services, saving))) {
     throw conflict(
       `A model may have ${ROOM.variables} variables, and about 90 KB in all of them together. Delete one that no version wants.`,
     );

@@ -1,7 +1,7 @@
 /** Versions of models: publishing, reading and deleting them. */
 import { checkSchema } from "../../domain/schemas/json-schema.ts";
 import { invalid, jsonText, type Loc, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { conflict } from "../../errors.ts";
 import type {
   Configuration,
@@ -18,8 +18,8 @@ import {
   listVersions as versionsOf,
 } from "../../storage/models/versions.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { allowanceOf, withinAllowance } from "../accounts/storage-allowance.ts";
-import { imagePathOf } from "../accounts/users.ts";
+import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
+import { imagePath } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { reconcileUnderWay } from "../predictions/reconcile.ts";
@@ -47,7 +47,7 @@ export async function createVersion(
 ): Promise<VersionRow> {
   const model = await readOwnModel(services, caller, owner, name);
   checkSchemas(request.schemas);
-  const images = await imagePathOf(services, model.owner.username);
+  const images = await imagePath(services, model.owner.username);
   await checkConfiguration(services, images, request.configuration ?? {});
   const max = services.settings.maxVersions;
   const inserting = insertVersion(
@@ -64,10 +64,10 @@ export async function createVersion(
     },
     request.configuration,
     max,
-    allowanceOf(services, caller.user_id),
+    quotaOf(services, caller.user_id),
   );
   const version = await orConflict(
-    withinAllowance(services, inserting),
+    withinQuota(services, inserting),
     isFull,
     `A model may have ${max} versions. Delete one that nobody runs any more, or ask the operator to raise MAX_VERSIONS.`,
   );
@@ -135,7 +135,7 @@ function checkSchemas(schemas: Schemas): void {
   for (const side of ["input", "output"] as const) {
     const place: Loc = ["body", "schemas", "prediction", side];
     try {
-      checkSchema(schemaOf(schemas, side), place);
+      checkSchema(versionSchema(schemas, side), place);
     } catch (error) {
       throw schemas.components ? asSent(error, place) : error;
     }

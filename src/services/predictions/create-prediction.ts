@@ -11,7 +11,7 @@ import {
   type Loc,
   ValidationFailure,
 } from "../../domain/schemas/validation.ts";
-import { schemaOf } from "../../domain/schemas/version-schemas.ts";
+import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { callOf } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
 import { logger } from "../../log.ts";
@@ -30,7 +30,7 @@ import type { VendoraCall } from "../../protocol/runner.ts";
 import { insertPrediction, projectPredictions } from "../../storage/predictions/predictions.ts";
 import { endpointsOf } from "../../storage/webhooks/endpoint-cache.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { requireAllowance } from "../accounts/storage-allowance.ts";
+import { requireQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { checkWebhook, storedWebhook } from "../webhooks/webhooks.ts";
 import { inputFiles } from "./input-files.ts";
@@ -94,7 +94,7 @@ export async function createPrediction(
     findTarget(services, caller, reference),
     // Looked up beside it, and remembered: where nothing is known yet it costs no time of its own.
     endpointsOf(services.db, caller.user_id),
-    requireAllowance(services, caller.user_id),
+    requireQuota(services, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
   return createOrdered(services, caller, { reference, target, call, request }, options);
@@ -107,7 +107,7 @@ export async function createOrdered(
   { reference, target, call, request }: Order,
   options: CreateOptions,
 ): Promise<Created> {
-  const schema = schemaOf(target.version.schemas, "input");
+  const schema = versionSchema(target.version.schemas, "input");
   if (options.validateInput) validateInput(schema, request.input);
   const { origin, cancelAfterSeconds, idempotencyKey: key } = options;
   if (request.webhook) checkWebhook(services, request.webhook);
@@ -117,7 +117,7 @@ export async function createOrdered(
     inputFiles(services, caller, { schema, input: request.input, text, origin }),
     storedWebhook(services, id, request.webhook),
     endpointsOf(services.db, caller.user_id),
-    requireAllowance(services, caller.user_id),
+    requireQuota(services, caller.user_id),
   ]);
   // A reference may be another model's by the time that it comes again.
   const of = [target.model.id, reference, request];

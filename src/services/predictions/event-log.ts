@@ -6,7 +6,7 @@ import {
   renewed,
   type StreamOptions,
 } from "../../objects/prediction/stub.ts";
-import { tooManyReaders } from "../accounts/concurrency.ts";
+import { tooManyConnections } from "../accounts/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 import { type EventStream, piped } from "./event-stream.ts";
 
@@ -37,7 +37,7 @@ export async function openLog(
     throw new ProblemError("not_found", detail);
   }
   if (response.status === 429) {
-    throw tooManyReaders(
+    throw tooManyConnections(
       "This prediction has as many readers as it may have. Close some, or poll it.",
     );
   }

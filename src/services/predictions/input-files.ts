@@ -1,6 +1,6 @@
 /** The files that an input names: looked for when a prediction is created, fetched by its runner. */
 import { accessToUpload } from "../../domain/accounts/access.ts";
-import { type Found, stringsLike, uriPlaces } from "../../domain/files/input-files.ts";
+import { type FoundString, findStrings, findUriStrings } from "../../domain/files/input-files.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
 import type { Json } from "../../protocol/common.ts";
 import { type OneFile, oneFile, signedQuery } from "../../protocol/file.ts";
@@ -9,8 +9,8 @@ import { factsOf, fileKey, headFile } from "../../storage/files/files.ts";
 import { findOwnUploads, keepUploads, type UploadRow } from "../../storage/files/uploads.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { accessToFiles } from "../files/files.ts";
-import { isGranted } from "../files/signed-urls.ts";
+import { accessToSource } from "../files/files.ts";
+import { isValidSignature } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 
 /** One statement takes 100 parameters, and one box has to fetch them all. */
@@ -42,8 +42,8 @@ export async function inputFiles(
   if (!ours && !web) return [];
   const isLikely = (value: string) => localUrl(value, origin) !== undefined;
   const [likely, addresses] = searched(() => [
-    ours ? stringsLike({ like: isLikely, most: MAX_FILES }, input) : [],
-    web ? uriPlaces(schema, input, { like: isWeb, most: MAX_FILES }) : [],
+    ours ? findStrings({ like: isLikely, most: MAX_FILES }, input) : [],
+    web ? findUriStrings(schema, input, { like: isWeb, most: MAX_FILES }) : [],
   ]);
   if (likely.length > MAX_FILES || addresses.length > MAX_FILES) {
     throw invalid(["body", "input"], `An input may name ${MAX_FILES} files.`);
@@ -98,7 +98,7 @@ function localUrl(text: string, origin: string): URL | undefined {
 async function ownFiles(
   services: Services,
   caller: Caller,
-  found: Found[],
+  found: FoundString[],
   origin: string,
 ): Promise<InputFile[]> {
   if (found.length === 0) return [];
@@ -138,7 +138,10 @@ async function ownFiles(
   return files.flat();
 }
 
-function ofUpload({ id, key, name, mime_type, size, completed_at }: UploadRow, at: Found["at"]) {
+function ofUpload(
+  { id, key, name, mime_type, size, completed_at }: UploadRow,
+  at: FoundString["at"],
+) {
   if (completed_at === null) {
     throw invalid(
       locOf(at),
@@ -159,12 +162,12 @@ const keyOf = ({ source_id, file_name }: OneFile) => fileKey(source_id, file_nam
 async function mayRead(services: Services, caller: Caller, file: OneFile, { searchParams }: URL) {
   const query = signedQuery.safeParse(Object.fromEntries(searchParams)).data;
   if (query && query.expires * 1000 > Date.now()) {
-    if (await isGranted(services, ["file", keyOf(file)], query)) return true;
+    if (await isValidSignature(services, ["file", keyOf(file)], query)) return true;
   }
-  const access = await accessToFiles(services, caller, file.source_id);
+  const access = await accessToSource(services, caller, file.source_id);
   if (access === "hidden") return false;
   await requireAccess(services, caller, access, `The file '${file.file_name}'`);
   return true;
 }
 
-const locOf = (at: Found["at"]): Loc => ["body", "input", ...at.map(String)];
+const locOf = (at: FoundString["at"]): Loc => ["body", "input", ...at.map(String)];

@@ -1,6 +1,6 @@
 /** What a new prediction is, from what was asked, of which version, with which settings. */
 
-import { wanted } from "../../domain/models/variables.ts";
+import { pickVariables } from "../../domain/models/variables.ts";
 import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
@@ -82,7 +82,7 @@ export async function predictionSpec(
     call,
     measure: version.size === 0,
     setup_logs: caller.user_id === model.owner_id,
-    variables: wanted(configuration.variable_names, model.variables),
+    variables: pickVariables(configuration.variable_names, model.variables),
     limits: {
       idle_seconds: alone ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),
       max_concurrency: alone ? 1 : (configuration.max_concurrency ?? CONCURRENCY[spoken]),

@@ -5,8 +5,8 @@ import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { NO_MOMENTS, type Step, timeline } from "../../domain/predictions/timeline.ts";
 import type { Keywords } from "../../domain/schemas/input-form-schema.ts";
-import { rootOf } from "../../domain/schemas/version-schemas.ts";
-import { conflict, notSeen } from "../../errors.ts";
+import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
+import { conflict, notVisible } from "../../errors.ts";
 import { readTruncatedJson } from "../../lib/truncated-json.ts";
 import type { History } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -64,7 +64,7 @@ export async function viewPrediction(
     placesOf(services, caller, [row.model_id]),
   ]);
   const model = places.get(row.model_id);
-  const display = version ? displayOf(rootOf(version.schemas, "output")) : "text";
+  const display = version ? displayOf(rootKeywords(version.schemas, "output")) : "text";
   if (!history) {
     const prediction = services.present.prediction(row, origin);
     return { ...NOTHING_KEPT, model, display, prediction, steps: timeline(NO_MOMENTS, prediction) };
@@ -180,7 +180,7 @@ export async function retryPrediction(
   const asked = await (await predictionStub(services, caller, id)).originalRequest();
   if (!asked) throw conflict("Its input is removed: it cannot be run again.");
   const model = await findModel(services.db, row.model_id);
-  if (!model) throw notSeen(`The model '${row.model_owner}/${row.model_name}'`);
+  if (!model) throw notVisible(`The model '${row.model_owner}/${row.model_name}'`);
   const reference = `${model.owner.username}/${model.name}:${row.version_number}`;
   const target = await findTarget(services, caller, reference);
   const { call, stream, retention_seconds } = asked;

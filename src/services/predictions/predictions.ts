@@ -1,9 +1,9 @@
 /** Predictions that are there: read, list, cancel, stream. */
 
-import { accessToRun } from "../../domain/accounts/access.ts";
+import { accessToPrediction } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
-import { conflict, notSeen } from "../../errors.ts";
+import { conflict, notVisible } from "../../errors.ts";
 import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
 import {
   type PredictionStub,
@@ -163,7 +163,7 @@ export async function findRun(
   id: string,
 ): Promise<PredictionRow> {
   const row = await findPrediction(services.db, caller.user_id, id);
-  if (!row) throw notSeen(`The prediction '${id}'`);
+  if (!row) throw notVisible(`The prediction '${id}'`);
   notePlace(row);
   await requireRun(services, caller, row);
   return row;
@@ -197,4 +197,4 @@ const requireRun = (
   caller: Caller,
   run: Pick<PredictionRow, "user_id" | "id" | "model_id">,
 ): Promise<void> =>
-  requireAccess(services, caller, accessToRun(caller, run), `The prediction '${run.id}'`);
+  requireAccess(services, caller, accessToPrediction(caller, run), `The prediction '${run.id}'`);

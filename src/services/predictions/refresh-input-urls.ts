@@ -3,7 +3,7 @@ import { accessToUpload } from "../../domain/accounts/access.ts";
 import { ProblemError } from "../../errors.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { createAddress } from "../files/files.ts";
+import { createFileUrl } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 
@@ -32,7 +32,7 @@ export async function refreshInputUrls(
   const renewed = await Promise.all(
     expired.slice(0, MAX_REFRESHED).map(async ([old, , source_id = "", file_name = ""]) => {
       const file = { source_id, file_name };
-      const found = await createAddress(services, caller, file, ADDRESS_SECONDS, origin).catch(
+      const found = await createFileUrl(services, caller, file, ADDRESS_SECONDS, origin).catch(
         (error) => {
           // It is gone: its address stays what it was.
           if (error instanceof ProblemError) return undefined;

@@ -1,6 +1,6 @@
 /** What a prediction is to run on: the one look-up of the hot path, remembered in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
-import { notFound, notSeen, ProblemError } from "../../errors.ts";
+import { notFound, notVisible, ProblemError } from "../../errors.ts";
 import { remembered } from "../../storage/cache.ts";
 import { type TargetRow, resolveVersion as targetOf } from "../../storage/models/models.ts";
 import { findVersion, type VersionRow } from "../../storage/models/versions.ts";
@@ -71,7 +71,7 @@ export async function findTarget(
   const [path = "", number] = reference.split(":", 2);
   const model = await findModel(services, caller, path);
   const what = `The model '${path}'`;
-  if (!model) throw notSeen(what);
+  if (!model) throw notVisible(what);
   await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
   const version =
     number === undefined

@@ -12,11 +12,11 @@ import {
   type RunnerRow,
   listRunners as runnersOf,
 } from "../../storage/runners/runners.ts";
-import { assetsOf } from "../assets.ts";
+import { readManifest } from "../assets.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
-import { runnerIds } from "./runners.ts";
+import { runnerCache } from "./runners.ts";
 
 /** A runner whose last so many reports are missing is shown as offline. */
 const OFFLINE_REPORTS = 3;
@@ -29,7 +29,7 @@ export async function listRunners(
   const { db } = services;
   return paginate(services, request, {
     name: "runners",
-    find: async (keyset) => lookAtAll(services, await runnersOf(db, keyset)),
+    find: async (keyset) => readStates(services, await runnersOf(db, keyset)),
     keyOf: ({ id }) => [id],
     present: (runner) => runner,
   });
@@ -59,7 +59,7 @@ export async function readFleet(
     listHardware(db, first(MAX_CLASSES)),
     runnersOf(db, first(MAX_RUNNERS + 1)),
   ]);
-  const runners = await lookAtAll(services, rows.slice(0, MAX_RUNNERS));
+  const runners = await readStates(services, rows.slice(0, MAX_RUNNERS));
   const serving = Map.groupBy(runners, ({ hardware }) => hardware);
   const names = new Map(known.map(({ identifier, name }) => [identifier, name]));
   const classes = [...new Set([...names.keys(), ...serving.keys()])].map(async (identifier) => ({
@@ -82,7 +82,7 @@ export async function drainRunner(
   const presence = row && (await runnerAt(env, id).setDraining(draining));
   if (!presence) throw unknownRunner(id);
   await poolOf(env, presence.hardware).refreshRunner(id, !draining);
-  const [runner] = await lookAtAll(services, [row]);
+  const [runner] = await readStates(services, [row]);
   if (!runner) throw unknownRunner(id);
   return runner;
 }
@@ -105,7 +105,7 @@ export async function removeRunner(services: Services, id: string): Promise<void
   await poolOf(env, row.hardware).refreshRunner(id, true);
   // After its object: should this fail, it is listed still and can be removed again.
   await deleteRunner(db, id);
-  runnerIds.forget(id);
+  runnerCache.forget(id);
 }
 
 /** What waits, for each class of machines. */
@@ -138,12 +138,12 @@ interface View {
 }
 
 async function viewOf({ env, settings }: Services): Promise<View> {
-  const { runner } = await assetsOf(env);
+  const { runner } = await readManifest(env);
   const silence = OFFLINE_REPORTS * settings.telemetrySeconds * 1000;
   return { latest_version: runner.version, heardSince: Date.now() - silence };
 }
 
-async function lookAtAll(services: Services, rows: RunnerRow[]): Promise<RunnerState[]> {
+async function readStates(services: Services, rows: RunnerRow[]): Promise<RunnerState[]> {
   const { env } = services;
   const pools = [...new Set(rows.map(({ hardware }) => hardware))];
   const [view, asides] = await Promise.all([
@@ -156,7 +156,7 @@ async function lookAtAll(services: Services, rows: RunnerRow[]): Promise<RunnerS
   const runners = await Promise.all(
     rows.map(async (row) => {
       const presence = await withTimeout(runnerAt(env, row.id).getPresence(), `runner ${row.id}`);
-      return { ...shown(row, presence, view), set_aside_until: timeOrNull(aside.get(row.id)) };
+      return { ...toState(row, presence, view), set_aside_until: timeOrNull(aside.get(row.id)) };
     }),
   );
   return countedOnce(runners);
@@ -183,7 +183,7 @@ const timeOrNull = (at: number | undefined) =>
   at === undefined ? null : new Date(at).toISOString();
 
 /** @param presence null: its session was written, but has not begun; undefined: not known now */
-function shown(
+function toState(
   { id, name, hardware, revoked_at }: RunnerRow,
   presence: Presence | null | undefined,
   { latest_version, heardSince }: View,

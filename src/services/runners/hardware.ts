@@ -1,5 +1,5 @@
 /** Classes of machines: everybody lists them, the operator decides which there are. */
-import { type Loc, unknownNames } from "../../domain/schemas/validation.ts";
+import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import { DEFAULT_HARDWARE, type Hardware, type PutHardware } from "../../protocol/hardware.ts";
@@ -62,7 +62,7 @@ export async function unknownHardware(
   if (identifiers.length === 0) return [];
   const found = await findAllHardware(db, identifiers);
   const known = found.map(({ identifier }) => identifier);
-  return unknownNames(identifiers, known, locOf, "/v1/hardware");
+  return unknownNameIssues(identifiers, known, locOf, "/v1/hardware");
 }
 
 /** @throws ProblemError not_found, conflict while a model or a version names it, or for the default */

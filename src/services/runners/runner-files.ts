@@ -15,13 +15,13 @@ import {
   valueKey,
 } from "../../storage/files/files.ts";
 import { findUpload } from "../../storage/files/uploads.ts";
-import { assemble, noteComplete } from "../files/complete-upload.ts";
+import { assembleParts, markComplete } from "../files/complete-upload.ts";
 import { fileResponse } from "../files/file-response.ts";
-import { partAddresses } from "../files/present-upload.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
+import { partUrls } from "../files/upload-view.ts";
 import { beginUpload } from "../files/uploads.ts";
 import type { Services } from "../services.ts";
-import { leased } from "./runners.ts";
+import { leasedPrediction } from "./runners.ts";
 
 const noAttempt = () => notFound("An attempt with this lease");
 
@@ -32,7 +32,7 @@ export async function readInputFile(
   key: string,
   request: Request,
 ): Promise<Response> {
-  if (!(await leased(services.env, holder).mayReadFile(holder, key))) throw noAttempt();
+  if (!(await leasedPrediction(services.env, holder).mayReadFile(holder, key))) throw noAttempt();
   return fileResponse(services, key, request);
 }
 
@@ -90,7 +90,7 @@ export async function beginRunnerUpload(
     },
     request,
   );
-  const urls = await partAddresses(services, row, origin, null);
+  const urls = await partUrls(services, row, origin, null);
   return { id: row.id, part_size: row.part_size, urls };
 }
 
@@ -101,21 +101,21 @@ export async function completeRunnerUpload(
   id: string,
   etags: string[],
 ): Promise<string> {
-  const prediction = await leased(services.env, holder).continueWrite(holder);
+  const prediction = await leasedPrediction(services.env, holder).continueWrite(holder);
   if (!prediction) throw noAttempt();
   const row = await findUpload(services.db, id);
   if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
   if (row.completed_at === null) {
-    await assemble(services, row, etags);
+    await assembleParts(services, row, etags);
     await requireStill(services, holder, row.key);
     // The row goes with the sweep: a runner that has missed the answer asks again.
-    await noteComplete(services, id, row.expires_at);
+    await markComplete(services, id, row.expires_at);
   }
   return addressOf(services, prediction, row.key);
 }
 
 async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<WriteGrant> {
-  const prediction = await leased(env, holder).beginWrite(holder);
+  const prediction = await leasedPrediction(env, holder).beginWrite(holder);
   if (!prediction) throw noAttempt();
   if (prediction === "full") {
     throw new ProblemError(
@@ -128,7 +128,7 @@ async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<Wri
 
 /** What was written while the attempt ended may have missed the removal of everything else. */
 async function requireStill(services: Services, holder: LeaseHolder, key: string): Promise<void> {
-  if (await leased(services.env, holder).continueWrite(holder)) return;
+  if (await leasedPrediction(services.env, holder).continueWrite(holder)) return;
   await deleteFile(services.env.FILES, key);
   throw noAttempt();
 }

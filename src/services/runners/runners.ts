@@ -25,7 +25,7 @@ import { remembered } from "../../storage/cache.ts";
 import { isFull } from "../../storage/database.ts";
 import { findRunner, saveRunner } from "../../storage/runners/runners.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
-import { assetsOf } from "../assets.ts";
+import { readManifest } from "../assets.ts";
 import { orConflict } from "../conflicts.ts";
 import { textOf } from "../predictions/prediction-text.ts";
 import type { Services } from "../services.ts";
@@ -44,7 +44,7 @@ const superseded = () =>
   );
 
 /** Ids that are given up are forgotten where that happens, and elsewhere within 10 s. */
-export const runnerIds = remembered({ max: 10_000 }, ({ db }: Services, id: string) =>
+export const runnerCache = remembered({ max: 10_000 }, ({ db }: Services, id: string) =>
   findRunner(db, id),
 );
 
@@ -58,7 +58,7 @@ export async function beginSession(
   request: SessionRequest,
   origin: string,
 ): Promise<SessionResponse> {
-  const { version } = (await assetsOf(env)).runner;
+  const { version } = (await readManifest(env)).runner;
   if (request.protocol !== RUNNER_PROTOCOL) {
     throw new ProblemError(
       "outdated_runner",
@@ -100,7 +100,7 @@ export async function beginSession(
  * The class of machines that a runner is to serve: what `auspex-runner check` holds its box against.
  * @throws ProblemError forbidden, not_found
  */
-export async function readServed(
+export async function readServedHardware(
   services: Services,
   caller: RunnerCaller,
   identifier: string,
@@ -126,7 +126,7 @@ export async function claim(
 }
 
 /** @throws ProblemError not_found (begin a session), session_superseded */
-export async function report(
+export async function reportTelemetry(
   services: Services,
   caller: RunnerCaller,
   request: TelemetryRequest,
@@ -142,30 +142,30 @@ export async function report(
 }
 
 /** @throws ProblemError not_found */
-export function connect({ env }: Services, holder: LeaseHolder): Promise<Response> {
-  return openChannel(leased(env, holder), holder);
+export function openJobChannel({ env }: Services, holder: LeaseHolder): Promise<Response> {
+  return openChannel(leasedPrediction(env, holder), holder);
 }
 
 /**
  * The only frame of a short run. @returns `ack` or `fenced`, as on the channel.
  * @throws ProblemError not_found, bad_request
  */
-export async function reportRun(
+export async function reportFinishedRun(
   { env }: Services,
   holder: LeaseHolder,
   frame: EventsFrame,
 ): Promise<DownFrame> {
-  const reply = await leased(env, holder).report(holder, frame);
+  const reply = await leasedPrediction(env, holder).report(holder, frame);
   if (reply.type === "refused") throw new ProblemError("bad_request", reply.reason);
   return reply;
 }
 
 /** @throws ProblemError not_found when the attempt has ended */
-export async function readInput(
+export async function readJobInput(
   services: Services,
   holder: LeaseHolder,
 ): Promise<string | ReadableStream> {
-  const found = await leased(services.env, holder).input(holder);
+  const found = await leasedPrediction(services.env, holder).input(holder);
   if (!found) throw notFound("An attempt with this lease");
   const { id, input } = found;
   const pieces = typeof input === "string" ? [`{"input":${input}}`] : ['{"input":', input, "}"];
@@ -181,12 +181,12 @@ function mayServe(caller: RunnerCaller, hardware: string): void {
 }
 
 async function ownRunner(services: Services, caller: RunnerCaller, id: string): Promise<void> {
-  const row = await runnerIds.get(services, id);
+  const row = await runnerCache.get(services, id);
   if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
 }
 
 /** The prediction that a lease belongs to. @throws ProblemError not_found */
-export function leased(env: Services["env"], holder: LeaseHolder): PredictionStub {
+export function leasedPrediction(env: Services["env"], holder: LeaseHolder): PredictionStub {
   const lease = parseLease(holder.lease);
   const stub = lease && predictionWithId(env, lease.objectId);
   if (!stub) throw notFound("An attempt with this lease");

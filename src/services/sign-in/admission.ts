@@ -2,8 +2,8 @@
 import { ProblemError } from "../../errors.ts";
 import type { InvitationRow } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
-import { openInvitation } from "./invitations.ts";
-import { proofOf } from "./operators.ts";
+import { findOpenInvitation } from "./invitations.ts";
+import { createOperatorProof } from "./operators.ts";
 
 /** What somebody who wants an account has to show. */
 export interface Admission {
@@ -13,14 +13,15 @@ export interface Admission {
 }
 
 /** @throws ProblemError unauthenticated for a wrong OPERATOR_TOKEN */
-export async function admission(
+export async function readAdmission(
   services: Services,
   shown: { invitation?: string | undefined; operatorToken?: string | undefined },
 ): Promise<Admission> {
   const { operatorToken } = shown;
   return {
-    operator_proof: operatorToken === undefined ? null : await proofOf(services, operatorToken),
-    invitation: await openInvitation(services, shown.invitation),
+    operator_proof:
+      operatorToken === undefined ? null : await createOperatorProof(services, operatorToken),
+    invitation: await findOpenInvitation(services, shown.invitation),
   };
 }
 
@@ -33,16 +34,17 @@ export const isAdmitted = (
 
 /** Before anything else of a sign-up is looked at. @throws ProblemError forbidden */
 export function requireAdmitted(services: Services, admitted: Admission): void {
-  if (!isAdmitted(services, admitted) && !admitted.invitation?.recovers) throw refusal(services);
+  if (!isAdmitted(services, admitted) && !admitted.invitation?.recovers)
+    throw notAdmitted(services);
 }
 
 /** As whom GitHub vouches for: an invitation for a user who is there is not for somebody new. */
-export const asNewcomer = ({ invitation, operator_proof }: Admission): Admission => ({
+export const admissionOfNewUser = ({ invitation, operator_proof }: Admission): Admission => ({
   invitation: invitation?.user_id === null ? invitation : undefined,
   operator_proof,
 });
 
-export const refusal = ({ settings }: Services) =>
+export const notAdmitted = ({ settings }: Services) =>
   new ProblemError(
     "forbidden",
     settings.signUp === "closed"

@@ -15,7 +15,7 @@ import {
   verifications,
 } from "../../storage/schema/sign-in.ts";
 import type { Services } from "../services.ts";
-import { admission, asNewcomer, isAdmitted } from "./admission.ts";
+import { admissionOfNewUser, isAdmitted, readAdmission } from "./admission.ts";
 import { FRESH_SECONDS, INVITATION_COOKIE, SESSION_SECONDS } from "./session-limits.ts";
 
 const DAY_SECONDS = 86_400;
@@ -74,7 +74,13 @@ export function makeAuth(services: Services, origin: string) {
           // Somebody new, vouched for by GitHub.
           before: async (_, context) => {
             const invitation = context?.getCookie(INVITATION_COOKIE) ?? undefined;
-            if (isAdmitted(services, asNewcomer(await admission(services, { invitation })))) return;
+            if (
+              isAdmitted(
+                services,
+                admissionOfNewUser(await readAdmission(services, { invitation })),
+              )
+            )
+              return;
             throw context?.redirect("/sign-in?error=not_admitted");
           },
         },

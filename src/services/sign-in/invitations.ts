@@ -47,7 +47,7 @@ export async function invite(
 }
 
 /** One that may still be accepted. */
-export async function openInvitation(
+export async function findOpenInvitation(
   { db }: Services,
   token: string | undefined,
 ): Promise<InvitationRow | undefined> {
@@ -56,14 +56,15 @@ export async function openInvitation(
 }
 
 /** The user that whoever accepts it becomes, or gets a new password as. */
-export async function userOfInvitation(
+export async function invitedUser(
   { db }: Services,
   { user_id }: InvitationRow,
 ): Promise<UserRow | undefined> {
   return user_id === null ? undefined : findUser(db, user_id);
 }
 
-export const invitationsOpen = ({ db }: Services) => listInvitations(db, Date.now(), MAX_LISTED);
+export const listOpenInvitations = ({ db }: Services) =>
+  listInvitations(db, Date.now(), MAX_LISTED);
 
 /** @throws ProblemError conflict when there is none any more */
 export async function withdrawInvitation({ db }: Services, id: string): Promise<void> {

@@ -13,18 +13,21 @@ import type { Services } from "../services.ts";
 const MAX_LISTED = 200;
 
 /** What is stored with those who are operators now. @throws ProblemError unauthenticated */
-export async function proofOf(services: Services, operatorToken: string): Promise<string> {
+export async function createOperatorProof(
+  services: Services,
+  operatorToken: string,
+): Promise<string> {
   authenticateOperator(services, operatorToken);
   return operatorProof(operatorToken);
 }
 
 /** @throws ProblemError unauthenticated */
-export async function proveOperator(
+export async function becomeOperator(
   services: Services,
   userId: string,
   operatorToken: string,
 ): Promise<void> {
-  await setOperator(services.db, userId, await proofOf(services, operatorToken));
+  await setOperator(services.db, userId, await createOperatorProof(services, operatorToken));
 }
 
 export async function isOperator(
@@ -39,7 +42,7 @@ export async function isOperator(
   );
 }
 
-export async function operatorsNow({ db, settings }: Services) {
+export async function listCurrentOperators({ db, settings }: Services) {
   const token = settings.operatorToken;
   return token === undefined ? [] : listOperators(db, await operatorProof(token), MAX_LISTED);
 }

@@ -11,11 +11,12 @@ import {
   waysOf,
 } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
-import { authOf, unlessRefused } from "./better-auth.ts";
+import { getAuth, orRefusal } from "./auth-loader.ts";
 
-export type Ways = Awaited<ReturnType<typeof waysOf>>;
+export type SignInMethods = Awaited<ReturnType<typeof waysOf>>;
 
-export const waysIn = ({ db }: Services, userId: string): Promise<Ways> => waysOf(db, userId);
+export const listSignInMethods = ({ db }: Services, userId: string): Promise<SignInMethods> =>
+  waysOf(db, userId);
 
 /**
  * Everybody who is signed in with the old one is signed out, but this session; and no link for a
@@ -28,13 +29,13 @@ export async function changePassword(
   { origin, headers }: { origin: string; headers: Headers },
   request: { current: string; password: string },
 ): Promise<string[]> {
-  const { api } = await authOf(services, origin);
+  const { api } = await getAuth(services, origin);
   const body = {
     currentPassword: request.current,
     newPassword: request.password,
     revokeOtherSessions: true,
   };
-  const { headers: answered } = await unlessRefused(
+  const { headers: answered } = await orRefusal(
     api.changePassword({ body, headers, returnHeaders: true }),
     () => invalid(["body", "current"], "this is not your password"),
   );
@@ -44,7 +45,7 @@ export async function changePassword(
 
 /** @throws ProblemError not_found; conflict for the only way in */
 export async function removePasskey(services: Services, userId: string, id: string): Promise<void> {
-  const { providers, passkeys } = await waysIn(services, userId);
+  const { providers, passkeys } = await listSignInMethods(services, userId);
   if (providers.length === 0 && passkeys.length === 1)
     throw conflict("It is the only way in. Add another passkey first.");
   if (!(await deletePasskey(services.db, userId, id))) throw notFound("The passkey");
@@ -63,12 +64,12 @@ export async function endSessions({ db }: Services, userId: string): Promise<voi
 const MAX_RECOVERIES = 20;
 
 /** When operators gave the account a new password, and who did. */
-export const recoveriesOf = ({ db }: Services, userId: string) =>
+export const listRecentRecoveries = ({ db }: Services, userId: string) =>
   listRecoveries(db, userId, MAX_RECOVERIES);
 
-export type Recovery = Awaited<ReturnType<typeof recoveriesOf>>[number];
+export type Recovery = Awaited<ReturnType<typeof listRecentRecoveries>>[number];
 
 /** Its user has read of them up to that one. */
-export async function readRecoveries({ db }: Services, userId: string, until: number) {
+export async function markRecoveriesRead({ db }: Services, userId: string, until: number) {
   await noteRecoveriesRead(db, userId, until);
 }

@@ -5,7 +5,7 @@ import type { UserRow } from "../../storage/accounts/users.ts";
 import { findUser } from "../../storage/accounts/users.ts";
 import { remembered } from "../../storage/cache.ts";
 import type { Services } from "../services.ts";
-import { authOf } from "./better-auth.ts";
+import { getAuth } from "./auth-loader.ts";
 
 export interface Session {
   id: string;
@@ -25,7 +25,7 @@ export async function findSession(
   headers: Headers,
 ): Promise<Session | undefined> {
   if (services.settings.secretKeys.length === 0 || !headers.has("cookie")) return undefined;
-  const auth = await authOf(services, origin);
+  const auth = await getAuth(services, origin);
   const { response, headers: answered } = await auth.api.getSession({
     headers,
     returnHeaders: true,
@@ -44,7 +44,11 @@ export async function findSession(
 const live = remembered({ max: 10_000 }, ({ db }: Services, id: string) => findLiveSession(db, id));
 
 /** Whether a session goes on. @param within how long ago it may have been looked up, ms */
-export async function goesOn(services: Services, id: string, within: number): Promise<boolean> {
+export async function isSessionLive(
+  services: Services,
+  id: string,
+  within: number,
+): Promise<boolean> {
   const found = await live.get(services, id, within);
   return found !== undefined && found.expires_at.getTime() > Date.now();
 }

@@ -17,7 +17,7 @@ const dayOf = (now: number) => new Date(now).toISOString().slice(0, 10);
  * @param by a network, or an invitation: kept as a hash that nobody without SECRET_KEY can guess
  * @throws ProblemError too_many_requests
  */
-export async function countAccountTried({ db, settings }: Services, by: string): Promise<void> {
+export async function limitSignUpAttempts({ db, settings }: Services, by: string): Promise<void> {
   const day = dayOf(Date.now());
   const tried = await countSignUpAttempt(
     db,
@@ -33,5 +33,5 @@ export async function countAccountTried({ db, settings }: Services, by: string):
 }
 
 /** Those of yesterday count for nothing. */
-export const sweepTries = ({ db }: Services, now: number) =>
+export const sweepSignUpAttempts = ({ db }: Services, now: number) =>
   deleteSignUpAttemptsBefore(db, dayOf(now));

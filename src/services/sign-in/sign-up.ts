@@ -13,8 +13,8 @@ import {
 import { findUser, findUserByName } from "../../storage/accounts/users.ts";
 import { failedOn } from "../../storage/database.ts";
 import type { Services } from "../services.ts";
-import { type Admission, isAdmitted, refusal } from "./admission.ts";
-import { hashPassword } from "./better-auth.ts";
+import { type Admission, isAdmitted, notAdmitted } from "./admission.ts";
+import { hashPassword } from "./auth-loader.ts";
 
 /**
  * An account with a password. Whose invitation names a user becomes that user, and the operator may
@@ -26,7 +26,7 @@ export async function signUp(
   request: SignUp,
   admitted: Admission,
 ): Promise<void> {
-  if (!isAdmitted(services, admitted)) throw refusal(services);
+  if (!isAdmitted(services, admitted)) throw notAdmitted(services);
   const { db } = services;
   const there = await userToBe(services, request.username, admitted);
   const id = there?.id ?? uuid();
@@ -49,13 +49,13 @@ export async function signUp(
 }
 
 /** The user of somebody whom GitHub has vouched for. @throws as signUp */
-export async function nameLogin(
+export async function completeGitHubSignUp(
   services: Services,
   loginId: string,
   request: Welcome,
   admitted: Admission,
 ): Promise<void> {
-  if (!isAdmitted(services, admitted)) throw refusal(services);
+  if (!isAdmitted(services, admitted)) throw notAdmitted(services);
   const now = Date.now();
   const user = {
     id: loginId,
@@ -72,7 +72,7 @@ export async function nameLogin(
  * A new password for the user of an invitation, who has lost the old one.
  * @returns the e-mail address to sign in with. @throws ProblemError conflict
  */
-export async function recover(
+export async function resetPassword(
   { db }: Services,
   invitation: InvitationRow,
   password: string,

@@ -1,9 +1,9 @@
 /** What nobody can sign in with any more, and attempts that count no longer. */
 import { deleteExpired } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
-import { sweepTries } from "./sign-up-attempts.ts";
+import { sweepSignUpAttempts } from "./sign-up-attempts.ts";
 
 export async function sweepSessions(services: Services, now: number): Promise<void> {
   await deleteExpired(services.db, new Date(now));
-  await sweepTries(services, now);
+  await sweepSignUpAttempts(services, now);
 }

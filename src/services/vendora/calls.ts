@@ -1,10 +1,10 @@
 /** A call of the vendora convention: its model, the prediction that it is, and the wait for its end. */
 
-import { rootOf } from "../../domain/schemas/version-schemas.ts";
+import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import { unsupportedIn } from "../../domain/vendora/unsupported.ts";
 import { ProblemError } from "../../errors.ts";
-import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
 import type { Json } from "../../protocol/common.ts";
 import {
@@ -105,11 +105,11 @@ export async function beginCall(
 /** A server of the convention refuses by itself what it cannot do; a model of Cog ignores it. */
 function checkSupported({ call, target: { version }, body }: Call): void {
   if (version.configuration.interface === "vendora") return;
-  const unsupported = unsupportedIn(call, body, rootOf(version.schemas, "input"));
+  const unsupported = unsupportedIn(call, body, rootKeywords(version.schemas, "input"));
   if (!unsupported) return;
   const { param, property } = unsupported;
   const message = `'${param}' is not supported: the input schema of '${body.model}' does not have '${property}'. Leave it out, or call a model that has it.`;
-  throw badParameter(param, "unsupported_parameter", message);
+  throw invalidParameter(param, "unsupported_parameter", message);
 }
 
 /** A call's prediction at its end. */

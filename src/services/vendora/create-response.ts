@@ -1,12 +1,12 @@
 /** Creating responses: what came before them, and the three ways to wait for one. */
 
 import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/schemas/validation.ts";
-import { rootOf } from "../../domain/schemas/version-schemas.ts";
+import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { withoutHosted } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
-import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import { MIN_RETENTION_SECONDS } from "../../protocol/prediction.ts";
 import {
   MAX_ITEMS,
@@ -71,21 +71,21 @@ function checkResponse(asked: ResponseRequest): void {
   for (const name of UNSUPPORTED) {
     if (asked[name] == null) continue;
     const message = `'${name}' is not supported: send the text in 'input', or name a 'previous_response_id'.`;
-    throw badParameter(name, "unsupported_parameter", message);
+    throw invalidParameter(name, "unsupported_parameter", message);
   }
   if (background === true && store === false) {
     const message = "A response in the background is stored: leave 'store' out, or set it to true.";
-    throw badParameter("store", "invalid_value", message);
+    throw invalidParameter("store", "invalid_value", message);
   }
 }
 
 /** @throws VendoraProblem unsupported_parameter for a tool that has to be used and is not there */
 function withoutMissing(asked: ResponseRequest, { version }: Call["target"]) {
-  const hosted = withoutHosted(asked, rootOf(version.schemas, "input"));
+  const hosted = withoutHosted(asked, rootKeywords(version.schemas, "input"));
   const { request, leftOut, demanded } = hosted;
   if (demanded === undefined) return { request: { ...asked, ...request }, leftOut };
   const message = `The container of '${asked.model}' has no tool of type '${demanded.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;
-  throw badParameter("tool_choice", "unsupported_parameter", message);
+  throw invalidParameter("tool_choice", "unsupported_parameter", message);
 }
 
 /** The whole conversation as input: containers remember nothing. */
@@ -99,7 +99,7 @@ async function withPrevious(
   const items = id == null ? own : conversation(...(await before(services, caller, id)), own);
   if (items.length > MAX_ITEMS || jsonText(items, ["body", "input"]).length > MAX_CONVERSATION) {
     const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
-    throw badParameter("input", "context_length_exceeded", message);
+    throw invalidParameter("input", "context_length_exceeded", message);
   }
   // As it was sent, where there is nothing to be written out.
   return id == null && typeof input === "string" ? asked : { ...asked, input: items };
@@ -115,14 +115,14 @@ async function before(
   const previous = await findResponse(services, caller, id).catch((error: unknown) => {
     if (!(error instanceof VendoraProblem)) throw error;
     const message = `Previous response with id '${id}' not found.`;
-    throw badParameter(param, "previous_response_not_found", message);
+    throw invalidParameter(param, "previous_response_not_found", message);
   });
   const { status, output } = presentResponse(previous);
   if (status === "completed" || status === "incomplete") {
     return [itemsOf(previous.request.input), output];
   }
   const message = `Previous response '${id}' has not been completed: it is ${status}.`;
-  throw badParameter(param, "invalid_value", message);
+  throw invalidParameter(param, "invalid_value", message);
 }
 
 const headFor = ({ snapshot, request }: BegunResponse) =>

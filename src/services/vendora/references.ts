@@ -1,7 +1,7 @@
 /** References to items of earlier responses: what they stand for, for containers remember nothing. */
 import { responseIdIn } from "../../domain/vendora/ids.ts";
 import { itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
-import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
@@ -22,7 +22,7 @@ export async function withoutReferences(
   );
   if (sources.length > MAX_RESPONSES) {
     const message = `The references are to items of ${sources.length} responses, and may be to ${MAX_RESPONSES}: send the items themselves.`;
-    throw badParameter("input", "invalid_value", message);
+    throw invalidParameter("input", "invalid_value", message);
   }
   const known = new Map<string, ResponseItem>();
   for (const source of sources) {
@@ -34,7 +34,7 @@ export async function withoutReferences(
     const found = known.get(id);
     if (found) return found;
     const message = `Item with id '${id.slice(0, 100)}' not found. Send the item itself.`;
-    throw badParameter(`input[${place}]`, "item_not_found", message);
+    throw invalidParameter(`input[${place}]`, "item_not_found", message);
   });
 }
 

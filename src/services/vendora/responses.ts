@@ -3,7 +3,7 @@ import { predictionIdOf } from "../../domain/vendora/ids.ts";
 import { itemPage, itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { ProblemError } from "../../errors.ts";
-import { badParameter, VendoraProblem } from "../../errors-vendora.ts";
+import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { PredictionStub } from "../../objects/prediction/stub.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import {
@@ -86,7 +86,7 @@ export async function replayResponse(
 export function listInputItems({ id, request }: StoredResponse, query: ItemsQuery): object {
   const items = listedItems(itemsOf(request.input), id);
   if (query.after !== undefined && !items.some((item) => item.id === query.after)) {
-    throw badParameter(
+    throw invalidParameter(
       "after",
       "invalid_value",
       `There is no item '${query.after.slice(0, 100)}'.`,
@@ -102,7 +102,7 @@ export async function cancelResponse(
   { request, stub, id }: StoredResponse,
 ): Promise<object> {
   if (request.background !== true) {
-    throw badParameter("response_id", "invalid_value", "Cannot cancel a synchronous response.");
+    throw invalidParameter("response_id", "invalid_value", "Cannot cancel a synchronous response.");
   }
   if ((await stub.cancel("canceled by its owner")) !== "accepted") {
     const { status } = await findResponse(services, caller, id).then(
@@ -110,7 +110,7 @@ export async function cancelResponse(
     );
     if (status !== "canceled") {
       const message = `Cannot cancel a response that has ended: it has ${status}.`;
-      throw badParameter("response_id", "invalid_value", message);
+      throw invalidParameter("response_id", "invalid_value", message);
     }
   }
   await stub.waitForEnd(CANCEL_WAIT_SECONDS);
@@ -126,7 +126,7 @@ export async function deleteResponse(
   await removePrediction(services, caller, prediction.id).catch((error: unknown) => {
     if (!(error instanceof ProblemError && error.code === "conflict")) throw error;
     const message = "The response is still in progress: cancel it first.";
-    throw badParameter("response_id", "response_in_progress", message);
+    throw invalidParameter("response_id", "response_in_progress", message);
   });
   return { id, object: "response", deleted: true };
 }

@@ -25,7 +25,7 @@ import {
   updateEndpoint as updateRow,
   type WebhookEndpointRow,
 } from "../../storage/webhooks/endpoints.ts";
-import { requireAccount } from "../accounts/access.ts";
+import { requireAccountAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
@@ -213,7 +213,7 @@ async function checkReceiver({ settings }: Services, address: string): Promise<v
 
 /** They are told of every run. @throws ProblemError forbidden */
 const requireEndpoints = (services: Services, caller: Caller): Promise<void> =>
-  requireAccount(services, caller, "Webhook endpoints");
+  requireAccountAccess(services, caller, "Webhook endpoints");
 
 const newSecret = (now: number): EndpointSecret => ({
   id: uuid(),

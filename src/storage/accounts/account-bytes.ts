@@ -5,7 +5,7 @@ import { remembered } from "../cache.ts";
 import { type Database, failedOn } from "../database.ts";
 import { accountBytes } from "../schema/index.ts";
 
-export interface Allowance {
+export interface StorageQuota {
   user_id: string;
   max_bytes: number;
 }
@@ -17,7 +17,7 @@ export interface Allowance {
  */
 export async function withinBytes<First extends BatchItem<"sqlite">>(
   db: Database,
-  { user_id, max_bytes }: Allowance,
+  { user_id, max_bytes }: StorageQuota,
   first: First,
   ...rest: BatchItem<"sqlite">[]
 ): Promise<First["_"]["result"]> {
@@ -32,7 +32,7 @@ export async function withinBytes<First extends BatchItem<"sqlite">>(
   return answer;
 }
 
-export const isOverBytes = (error: unknown): boolean =>
+export const isOverQuota = (error: unknown): boolean =>
   failedOn(error, "NOT NULL", "account_bytes.bytes");
 
 /** Remembered for creates, which are too many to ask D1 each time: in 10 s they are 1 MB. */

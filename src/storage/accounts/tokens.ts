@@ -2,14 +2,14 @@ import { and, eq, getTableColumns, isNull, lt, or, type SQL, sql } from "drizzle
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, runnerTokens, tokens, users } from "../schema/index.ts";
-import { type Allowance, withinBytes } from "./account-bytes.ts";
+import { type StorageQuota, withinBytes } from "./account-bytes.ts";
 
 /** Fails, as `isFull` tells, when its user has `max` that are good at the time; as `withinBytes` does. */
 export function insertToken(
   db: Database,
   row: typeof tokens.$inferInsert,
   max: number,
-  allowance: Allowance,
+  allowance: StorageQuota,
 ) {
   const count = sql`(SELECT count(*) FROM tokens WHERE user_id = ${row.user_id}
     AND (expires_at IS NULL OR expires_at > ${row.created_at}))`;

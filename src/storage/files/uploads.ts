@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
-import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
 import { allOf, type Database } from "../database.ts";
 import { uploadParts, uploads, users } from "../schema/index.ts";
 
@@ -14,7 +14,7 @@ export async function insertUpload(
   db: Database,
   row: UploadRow,
   maxPending: number,
-  allowance: Allowance,
+  allowance: StorageQuota,
 ): Promise<boolean> {
   // Left to itself SQLite would go through all uploads of the account.
   const pending = sql`(SELECT count(*) FROM ${uploads} INDEXED BY uploads_pending

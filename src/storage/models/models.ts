@@ -14,7 +14,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import type { CategorySummary } from "../../protocol/category.ts";
 import type { ModelSort } from "../../protocol/model.ts";
-import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
 import { allOf, type Database } from "../database.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
@@ -277,7 +277,7 @@ export async function insertModel(
   row: Omit<ModelRow, "seq" | "last_version">,
   slugs: string[],
   max: number,
-  allowance: Allowance,
+  allowance: StorageQuota,
 ): Promise<void> {
   const count = sql`(SELECT count(*) FROM models WHERE owner_id = ${row.owner_id})`;
   const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
@@ -291,7 +291,7 @@ export async function updateModel(
   id: string,
   changes: Partial<ModelRow>,
   slugs: string[] | undefined,
-  allowance: Allowance,
+  allowance: StorageQuota,
 ): Promise<void> {
   const updating = db.update(models).set(changes).where(eq(models.id, id));
   await withinBytes(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));

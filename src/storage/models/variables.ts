@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, modelVariables } from "../schema/index.ts";
@@ -44,7 +44,7 @@ export async function saveVariable(
   db: Database,
   { model_id, name, sealed, updated_at }: VariableRow,
   room: Room,
-  allowance: Allowance,
+  allowance: StorageQuota,
 ): Promise<boolean> {
   const others = sql`FROM model_variables WHERE model_id = ${model_id} AND name <> ${name}`;
   const saving = db

@@ -1,5 +1,5 @@
 import { and, eq, sql } from "drizzle-orm";
-import { type Allowance, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { versions } from "../schema/index.ts";
@@ -16,7 +16,7 @@ export async function insertVersion(
   row: Omit<VersionRow, "number" | "configuration">,
   configuration: VersionRow["configuration"] | undefined,
   max: number,
-  allowance: Allowance,
+  allowance: StorageQuota,
 ): Promise<VersionRow> {
   const inserting = db
     .insert(versions)

@@ -4,15 +4,15 @@ import {
   type Access,
   accessToAccount,
   accessToModel,
-  accessToRun,
+  accessToPrediction,
   accessToUpload,
-  type Holder,
+  type Principal,
 } from "../../../src/domain/accounts/access.ts";
 
-const whole: Holder = { token_id: "t1", user_id: "ada", models: null };
-const forOne: Holder = { token_id: "t2", user_id: "ada", models: ["m1", "hers"] };
-const forNone: Holder = { token_id: "t3", user_id: "ada", models: [] };
-const stranger: Holder = { token_id: "t4", user_id: "eve", models: null };
+const whole: Principal = { token_id: "t1", user_id: "ada", models: null };
+const forOne: Principal = { token_id: "t2", user_id: "ada", models: ["m1", "hers"] };
+const forNone: Principal = { token_id: "t3", user_id: "ada", models: [] };
+const stranger: Principal = { token_id: "t4", user_id: "eve", models: null };
 const HOLDERS = [undefined, whole, forOne, forNone, stranger];
 
 const [yes, no, owner, other] = [
@@ -52,8 +52,8 @@ describe("a model", () => {
 });
 
 test("a run is its account's, and its model's tokens'", () => {
-  const of = (holder: Holder) =>
-    ["m1", "m2"].map((model_id) => accessToRun(holder, { user_id: "ada", model_id }));
+  const of = (holder: Principal) =>
+    ["m1", "m2"].map((model_id) => accessToPrediction(holder, { user_id: "ada", model_id }));
   expect(of(whole)).toEqual([yes, yes]);
   expect(of(forOne)).toEqual([yes, other]);
   expect(of(forNone)).toEqual([other, other]);
@@ -61,7 +61,7 @@ test("a run is its account's, and its model's tokens'", () => {
 });
 
 test("an upload is its account's, and of the token that began it", () => {
-  const of = (holder: Holder) =>
+  const of = (holder: Principal) =>
     ["t1", "t2", null].map((token_id) => accessToUpload(holder, { user_id: "ada", token_id }));
   expect(of(whole)).toEqual([yes, yes, yes]);
   expect(of(forOne)).toEqual([other, yes, other]);

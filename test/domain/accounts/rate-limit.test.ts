@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
-import { OwnCounts, rateHeaders, tighter } from "../../../src/domain/accounts/rate-limit.ts";
+import {
+  nearerLimit,
+  RequestCounter,
+  rateHeaders,
+} from "../../../src/domain/accounts/rate-limit.ts";
 
 const TEN = { limit: 3, seconds: 10 };
 
 test("what is left falls to nothing, and is whole again in the next period", () => {
-  const counts = new OwnCounts();
+  const counts = new RequestCounter();
   const at = [1_000_000, 1_004_000, 1_009_999, 1_009_999, 1_010_000];
   expect(at.map((now) => counts.count("a", TEN, now))).toEqual([
     { limit: 3, remaining: 2, reset: 10 },
@@ -16,7 +20,7 @@ test("what is left falls to nothing, and is whole again in the next period", () 
 });
 
 test("each key has a count of its own", () => {
-  const counts = new OwnCounts();
+  const counts = new RequestCounter();
   counts.count("a", TEN, 0);
   expect(counts.count("b", TEN, 0).remaining).toBe(2);
 });
@@ -24,9 +28,9 @@ test("each key has a count of its own", () => {
 test("of two limits the one that is reached first is told", () => {
   const token = { limit: 10, remaining: 5, reset: 3 };
   const account = { limit: 20, remaining: 4, reset: 3 };
-  expect(tighter(undefined, token)).toBe(token);
-  expect(tighter(token, account)).toBe(account);
-  expect(tighter(account, token)).toBe(account);
+  expect(nearerLimit(undefined, token)).toBe(token);
+  expect(nearerLimit(token, account)).toBe(account);
+  expect(nearerLimit(account, token)).toBe(account);
 });
 
 test("clients of the vendora convention find it by their own names, too", () => {

@@ -1,7 +1,7 @@
 /** As what a file is served: nothing that a page of ours could be made to run. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isShown, servedType } from "../../../src/domain/files/file-type.ts";
+import { isInline, servedType } from "../../../src/domain/files/file-type.ts";
 
 /** What the MIME Sniffing Standard calls JavaScript, and what else makes or styles a page. */
 const RUN = [
@@ -20,7 +20,7 @@ function textual(of: string) {
 describe("what a browser runs", () => {
   test.each(RUN)("%s is served as bytes", (type) => {
     for (const form of [type, type.toUpperCase(), `${type}; charset=utf-8`, `${type} ;a="b"`])
-      expect([servedType(form), isShown(form)]).toEqual(["application/octet-stream", false]);
+      expect([servedType(form), isInline(form)]).toEqual(["application/octet-stream", false]);
   });
 
   test("is not served behind another type, or in what is no type at all", () => {
@@ -52,7 +52,7 @@ test("one that is shown is never one that is changed", () => {
   fc.assert(
     fc.property(fc.constantFrom("image", "video", "text", "application"), name, (kind, of) => {
       const type = `${kind}/${of}`;
-      fc.pre(isShown(type));
+      fc.pre(isInline(type));
       expect(servedType(type)).toBe(type);
     }),
   );

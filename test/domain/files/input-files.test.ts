@@ -2,23 +2,23 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  type Found,
-  type Place,
-  stringsLike,
-  uriPlaces,
-  type Wanted,
+  type FoundString,
+  findStrings,
+  findUriStrings,
+  type JsonPath,
+  type StringSearch,
 } from "../../../src/domain/files/input-files.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 const URI: Json = { type: "string", format: "uri" };
 const URL = "https://example.com/a.png";
-const ANY: Wanted = { like: () => true, most: 100 };
-const LIKE: Wanted = { like: (text) => text.startsWith("/v1/"), most: 100 };
+const ANY: StringSearch = { like: () => true, most: 100 };
+const LIKE: StringSearch = { like: (text) => text.startsWith("/v1/"), most: 100 };
 
 const object = (properties: { [name: string]: Json }): Json => ({ type: "object", properties });
 
 /** What stands at a place. */
-function at(input: Json, place: Place): Json | undefined {
+function at(input: Json, place: JsonPath): Json | undefined {
   let value: Json | undefined = input;
   for (const name of place) {
     if (typeof value !== "object" || value === null) return undefined;
@@ -27,7 +27,7 @@ function at(input: Json, place: Place): Json | undefined {
   return value;
 }
 
-const placesOf = (found: Found[]) => found.map((one) => one.at);
+const placesOf = (found: FoundString[]) => found.map((one) => one.at);
 
 /** Nested to a depth with loops only: recursion would not get there. */
 function nested(depth: number, wrap: (inner: Json) => Json): Json {
@@ -37,7 +37,7 @@ function nested(depth: number, wrap: (inner: Json) => Json): Json {
 }
 
 describe("what the schema calls a uri", () => {
-  test.each<[string, Json, Json, Place[]]>([
+  test.each<[string, Json, Json, JsonPath[]]>([
     ["a property", object({ image: URI }), { image: URL, text: URL }, [["image"]]],
     ["several", object({ a: URI, b: URI }), { a: URL, b: URL }, [["a"], ["b"]]],
     [
@@ -135,13 +135,13 @@ describe("what the schema calls a uri", () => {
       [["__proto__"]],
     ],
   ])("%s", (_, schema, input, places) => {
-    expect(placesOf(uriPlaces(schema, input, ANY))).toEqual(places);
+    expect(placesOf(findUriStrings(schema, input, ANY))).toEqual(places);
   });
 
   test("only what is wanted", () => {
     const input = { a: URL, b: "data:text/plain,x" };
     const wanted = { like: (text: string) => text.startsWith("https:"), most: 10 };
-    expect(uriPlaces({ additionalProperties: URI }, input, wanted)).toEqual([
+    expect(findUriStrings({ additionalProperties: URI }, input, wanted)).toEqual([
       { at: ["a"], text: URL },
     ]);
   });
@@ -149,7 +149,7 @@ describe("what the schema calls a uri", () => {
   test("one more than are allowed, and no further", () => {
     const schema = { additionalProperties: { items: URI } };
     const input = { a: Array<string>(1_000).fill(URL) };
-    expect(uriPlaces(schema, input, { ...ANY, most: 90 })).toHaveLength(91);
+    expect(findUriStrings(schema, input, { ...ANY, most: 90 })).toHaveLength(91);
   });
 });
 
@@ -190,28 +190,28 @@ describe("what is hostile", () => {
     ],
   ])("%s", (_, schema, input) => {
     const began = performance.now();
-    expect(() => uriPlaces(schema, input, { ...ANY, most: 1_000_000 })).toThrow(RangeError);
+    expect(() => findUriStrings(schema, input, { ...ANY, most: 1_000_000 })).toThrow(RangeError);
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 
   test("a depth that the schema does not follow costs nothing", () => {
     const input = { a: nested(100_000, (inner) => [inner]), b: URL };
-    expect(placesOf(uriPlaces(object({ b: URI }), input, ANY))).toEqual([["b"]]);
+    expect(placesOf(findUriStrings(object({ b: URI }), input, ANY))).toEqual([["b"]]);
   });
 
   test("a hundred thousand levels with an address at each", () => {
     const path = "/v1/uploads/x";
     const input = nested(100_000, (inner) => [path, inner]);
     const began = performance.now();
-    expect(stringsLike({ ...LIKE, most: 90 }, [path, path])).toHaveLength(2);
-    expect(() => stringsLike({ ...LIKE, most: 90 }, input)).toThrow(RangeError);
+    expect(findStrings({ ...LIKE, most: 90 }, [path, path])).toHaveLength(2);
+    expect(() => findStrings({ ...LIKE, most: 90 }, input)).toThrow(RangeError);
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 
   test("many more addresses than are allowed are not all looked for", () => {
     const input = Array<string>(500_000).fill("/v1/files/a/b");
     const began = performance.now();
-    expect(stringsLike({ ...LIKE, most: 90 }, input)).toHaveLength(91);
+    expect(findStrings({ ...LIKE, most: 90 }, input)).toHaveLength(91);
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 });
@@ -223,7 +223,7 @@ describe("what a string looks like", () => {
       b: [{ c: "/v1/2" }, "no", 3, null, [["/v1/3"]]],
       d: { e: { f: "/v1/4" } },
     };
-    const found = stringsLike(LIKE, input).sort((one, two) => one.text.localeCompare(two.text));
+    const found = findStrings(LIKE, input).sort((one, two) => one.text.localeCompare(two.text));
     expect(found).toEqual([
       { at: ["a"], text: "/v1/1" },
       { at: ["b", 0, "c"], text: "/v1/2" },
@@ -233,12 +233,12 @@ describe("what a string looks like", () => {
   });
 
   test("names of properties are no values, and digits are names where they are names", () => {
-    expect(stringsLike(LIKE, { "/v1/x": 1, "0": "/v1/y" })).toEqual([{ at: ["0"], text: "/v1/y" }]);
+    expect(findStrings(LIKE, { "/v1/x": 1, "0": "/v1/y" })).toEqual([{ at: ["0"], text: "/v1/y" }]);
   });
 
   test("as deep as it may lie", () => {
     const input = nested(1_000, (inner) => [inner === URL ? "/v1/deep" : inner]);
-    expect(stringsLike(LIKE, input)).toEqual([{ at: Array(1_000).fill(0), text: "/v1/deep" }]);
+    expect(findStrings(LIKE, input)).toEqual([{ at: Array(1_000).fill(0), text: "/v1/deep" }]);
   });
 });
 
@@ -260,13 +260,13 @@ test("every place leads to its text, and none is left out", () => {
   const all = { ...LIKE, most: 10_000 };
   fc.assert(
     fc.property(inputs, (input) => {
-      const found = stringsLike(all, input);
+      const found = findStrings(all, input);
       for (const one of found) expect(at(input, one.at)).toBe(one.text);
       const texts = JSON.stringify(input).match(/[[:,]"\/v1\/[ab]"(?!:)|^"\/v1\/[ab]"/g) ?? [];
       expect(found).toHaveLength(texts.length);
-      const order = ({ at: place }: Found) => JSON.stringify(place);
-      const sorted = (some: Found[]) => some.map(order).sort();
-      expect(sorted(uriPlaces(everywhere, input, all))).toEqual(sorted(found));
+      const order = ({ at: place }: FoundString) => JSON.stringify(place);
+      const sorted = (some: FoundString[]) => some.map(order).sort();
+      expect(sorted(findUriStrings(everywhere, input, all))).toEqual(sorted(found));
     }),
     { numRuns: 500 },
   );

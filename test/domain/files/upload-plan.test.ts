@@ -1,7 +1,7 @@
 /** Parts of uploads: equal but the last, never too many, never too large. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { largestUpload, partCount, partSizeOf } from "../../../src/domain/files/upload-plan.ts";
+import { largestUpload, partCount, partSizeFor } from "../../../src/domain/files/upload-plan.ts";
 import { MAX_PARTS, partLength } from "../../../src/protocol/upload.ts";
 
 const MIB = 1024 ** 2;
@@ -16,25 +16,25 @@ test.each([
   [MAX_PARTS * 16 * MIB + 1, 17 * MIB, Math.ceil((MAX_PARTS * 16 + 1) / 17)],
   [MAX_PARTS * 95 * MIB, 95 * MIB, MAX_PARTS],
 ])("%i bytes go in parts of %i: %i of them", (size, partSize, count) => {
-  expect(partSizeOf(size, SIZES)).toBe(partSize);
+  expect(partSizeFor(size, SIZES)).toBe(partSize);
   expect(partCount(size, partSize)).toBe(count);
 });
 
 test.each([MOST + 1, Number.MAX_SAFE_INTEGER])("%i bytes do not fit", (size) => {
-  expect(partSizeOf(size, SIZES)).toBeUndefined();
+  expect(partSizeFor(size, SIZES)).toBeUndefined();
 });
 
 test("one size of parts for all: what fits is what fits into 10,000 of them", () => {
   const fixed = { usual: 5 * MIB, largest: 5 * MIB };
   expect(largestUpload(fixed)).toBe(MAX_PARTS * 5 * MIB);
-  expect(partSizeOf(MAX_PARTS * 5 * MIB, fixed)).toBe(5 * MIB);
-  expect(partSizeOf(MAX_PARTS * 5 * MIB + 1, fixed)).toBeUndefined();
+  expect(partSizeFor(MAX_PARTS * 5 * MIB, fixed)).toBe(5 * MIB);
+  expect(partSizeFor(MAX_PARTS * 5 * MIB + 1, fixed)).toBeUndefined();
 });
 
 test("the parts make up the file, whatever its size", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: MOST }), (size) => {
-      const partSize = partSizeOf(size, SIZES) ?? 0;
+      const partSize = partSizeFor(size, SIZES) ?? 0;
       const count = partCount(size, partSize);
       const last = partLength(size, partSize, count);
       expect(partSize).toBeGreaterThanOrEqual(SIZES.usual);

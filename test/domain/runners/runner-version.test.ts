@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   fetchCommand,
   isOutdated,
-  packageAddress,
+  packageUrl,
   runCommand,
 } from "../../../src/domain/runners/runner-version.ts";
 
@@ -24,7 +24,7 @@ test.each([
 
 test("each version has an address of its own, which a shell takes as it is", () => {
   const address = "https://auspex.test/auspex-runner.tgz?v=0.2.0+1a2b3c4d";
-  expect(packageAddress("https://auspex.test", LATEST)).toBe(address);
+  expect(packageUrl("https://auspex.test", LATEST)).toBe(address);
   expect(runCommand("https://auspex.test", LATEST)).toBe(`npx --yes "${address}"`);
 });
 

@@ -1,20 +1,20 @@
 /** Texts of a form and the values that they mean; and that an input survives being shown. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Field, type FieldKind, fieldsOf } from "../../../src/domain/schemas/input-form.ts";
-import { checkOf, messagesOf } from "../../../src/domain/schemas/input-form-check.ts";
+import { type Field, type FieldKind, formFields } from "../../../src/domain/schemas/input-form.ts";
+import { fieldMessages, inputChecker } from "../../../src/domain/schemas/input-form-check.ts";
 import {
-  type Filled,
-  filled,
-  inputOf,
-  type Reading,
-  readingOf,
+  type FieldReading,
+  type FilledField,
+  fillForm,
+  readField,
+  readForm,
 } from "../../../src/domain/schemas/input-form-values.ts";
-import { schemaShape } from "../../../src/domain/schemas/json-schema-shape.ts";
+import { boundedSchema } from "../../../src/domain/schemas/json-schema-shape.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { object, type Schema, wholeIssues } from "./json-schemas.ts";
 
-const field = (kind: FieldKind, text: string, more: Partial<Field> = {}): Filled => ({
+const field = (kind: FieldKind, text: string, more: Partial<Field> = {}): FilledField => ({
   name: "it",
   label: "it",
   description: "",
@@ -28,7 +28,7 @@ const REQUIRED = { required: true };
 const MISSING = { fault: "Field required" };
 
 describe("what a text means", () => {
-  test.each<[string, Filled, Reading]>([
+  test.each<[string, FilledField, FieldReading]>([
     ["nothing", field("text", ""), undefined],
     ["nothing, where something is needed", field("text", "", REQUIRED), MISSING],
     ["nothing, in place of a default", field("text", "", { default: "a" }), { value: "" }],
@@ -67,7 +67,7 @@ describe("what a text means", () => {
     ["JSON", field("json", ' {"a": [1]} '), { value: { a: [1] } }],
     ["no JSON", field("json", " "), undefined],
   ])("%s", (_, given, expected) => {
-    expect(readingOf(given)).toEqual(expected);
+    expect(readField(given)).toEqual(expected);
   });
 
   test.each<[string, string]>([
@@ -85,7 +85,7 @@ describe("what a text means", () => {
     ['["a]', "'\"a]' does not belong at line 1, column 2"],
     ["truer", "'truer' does not belong at line 1, column 1"],
   ])("JSON that goes wrong says where: %s", (text, where) => {
-    expect(readingOf(field("json", text))).toEqual({ fault: `Not valid JSON: ${where}` });
+    expect(readField(field("json", text))).toEqual({ fault: `Not valid JSON: ${where}` });
   });
 
   test("JSON is found wrong wherever JSON.parse finds it so, at any depth", () => {
@@ -98,13 +98,13 @@ describe("what a text means", () => {
       );
     fc.assert(
       fc.property(near, (text) => {
-        const reading = readingOf(field("json", text));
+        const reading = readField(field("json", text));
         if (!reading || "value" in reading) return;
         expect(() => JSON.parse(text)).toThrow(SyntaxError);
         expect(reading.fault).toMatch(/line \d+, column \d+$/);
       }),
     );
-    expect(readingOf(field("json", "[".repeat(200_000)))).toHaveProperty("fault");
+    expect(readField(field("json", "[".repeat(200_000)))).toHaveProperty("fault");
   });
 });
 
@@ -197,7 +197,7 @@ describe("an input that is shown in its form", () => {
   test("comes back as it was, with the defaults of what it left out, and is valid", () => {
     fc.assert(
       fc.property(cases, ({ schema, given, defaults }) => {
-        const { input, faults } = inputOf(filled(fieldsOf(schema), given) ?? []);
+        const { input, faults } = readForm(fillForm(formFields(schema), given) ?? []);
         expect(faults).toEqual(new Map());
         expect(JSON.stringify(sorted(input))).toBe(
           JSON.stringify(sorted({ ...given, ...defaults })),
@@ -209,9 +209,9 @@ describe("an input that is shown in its form", () => {
   });
 
   test("may not have names that the form has not", () => {
-    const fields = fieldsOf(object({ a: { type: "string" } }));
-    expect(filled(fields, { b: 1 })).toBeUndefined();
-    expect(filled(fields, { a: "x" })).toMatchObject([{ name: "a", text: "x" }]);
+    const fields = formFields(object({ a: { type: "string" } }));
+    expect(fillForm(fields, { b: 1 })).toBeUndefined();
+    expect(fillForm(fields, { a: "x" })).toMatchObject([{ name: "a", text: "x" }]);
   });
 
   test("means something whatever is typed", () => {
@@ -227,7 +227,7 @@ describe("an input that is shown in its form", () => {
     );
     fc.assert(
       fc.property(kinds, anyText, fc.boolean(), (kind, text, required) => {
-        const { input, faults } = inputOf([field(kind, text, { required, options: ["a"] })]);
+        const { input, faults } = readForm([field(kind, text, { required, options: ["a"] })]);
         expect(Object.keys(input).length + faults.size).toBeLessThanOrEqual(1);
         if (required) expect(Object.keys(input).length + faults.size).toBe(1);
       }),
@@ -243,7 +243,9 @@ describe("the check of a form", () => {
         fc.dictionary(fc.constantFrom("a", "messages", "prompt"), fc.jsonValue()),
         ({ schema, given }, other) => {
           const input: Record<string, Json> = JSON.parse(JSON.stringify({ ...given, ...other }));
-          expect(checkOf(schemaShape.parse(schema))(input)).toEqual(wholeIssues(schema, input));
+          expect(inputChecker(boundedSchema.parse(schema))(input)).toEqual(
+            wholeIssues(schema, input),
+          );
         },
       ),
     );
@@ -251,7 +253,7 @@ describe("the check of a form", () => {
 
   test("says it at the field, and where below it", () => {
     const schema = object({ a: { type: "array", items: { minimum: 2 } } }, { minProperties: 2 });
-    const messages = messagesOf(checkOf(schemaShape.parse(schema))({ a: [2, 1] }));
+    const messages = fieldMessages(inputChecker(boundedSchema.parse(schema))({ a: [2, 1] }));
     expect([...messages]).toEqual([
       ["", "Dictionary should have at least 2 items"],
       ["a", "1: Input should be greater than or equal to 2"],
@@ -259,7 +261,7 @@ describe("the check of a form", () => {
   });
 
   test("leaves to the service what it cannot hold", () => {
-    const check = checkOf(schemaShape.parse(object({ a: { items: { minimum: 2 } } })));
+    const check = inputChecker(boundedSchema.parse(object({ a: { items: { minimum: 2 } } })));
     expect(check({ a: Array(200_000).fill(1) })).toEqual([]);
     expect(check({ a: [1] })).toHaveLength(1);
   });

@@ -7,8 +7,8 @@ import scribe from "../../../runner/examples/scribe/auspex.json" with { type: "j
 import scribeCog from "../../../runner/examples/scribe-cog/auspex.json" with { type: "json" };
 import story from "../../../runner/examples/story/auspex.json" with { type: "json" };
 import sums from "../../../runner/examples/sums/auspex.json" with { type: "json" };
-import { type Field, fieldsOf } from "../../../src/domain/schemas/input-form.ts";
-import { filled, inputOf } from "../../../src/domain/schemas/input-form-values.ts";
+import { type Field, formFields } from "../../../src/domain/schemas/input-form.ts";
+import { fillForm, readForm } from "../../../src/domain/schemas/input-form-values.ts";
 import { validateInput } from "../../../src/domain/schemas/json-schema.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { avalanche, issuesOf, object, type Schema } from "./json-schemas.ts";
@@ -25,7 +25,7 @@ const examples = Object.entries({
 
 /** What a field says of one property, but for what is the same for all. */
 function only(part: Json, required: string[] = []): Partial<Field> {
-  const [field] = fieldsOf(object({ it: part }, { required }));
+  const [field] = formFields(object({ it: part }, { required }));
   const { name, label, description, required: needed, ...rest } = field ?? {};
   return rest;
 }
@@ -109,7 +109,7 @@ describe("the fields of a schema", () => {
       },
       { required: ["second"] },
     );
-    expect(fieldsOf(schema)).toEqual([
+    expect(formFields(schema)).toEqual([
       { name: "first", label: "The first", description: "Of two", required: false, kind: "text" },
       { name: "second", label: "second", description: "", required: true, kind: "text" },
       { name: "last", label: "last", description: "", required: false, kind: "text" },
@@ -125,7 +125,7 @@ describe("the fields of a schema", () => {
         schemas: { size: { title: "size", type: "string", enum: ["small", "big"] } },
       },
     };
-    expect(fieldsOf(schema)).toEqual([
+    expect(formFields(schema)).toEqual([
       {
         name: "size",
         label: "size",
@@ -141,7 +141,7 @@ describe("the fields of a schema", () => {
   test("are found where the whole is a reference, or a sum", () => {
     const $defs = { a: object({ a: { type: "string" } }, { required: ["a"] }) };
     const b = object({ b: { type: "boolean" } }, { required: ["b"] });
-    const found = fieldsOf({ $defs, allOf: [{ $ref: "#/$defs/a" }, b] });
+    const found = formFields({ $defs, allOf: [{ $ref: "#/$defs/a" }, b] });
     expect(found.map(({ name, kind, required }) => [name, kind, required])).toEqual([
       ["a", "text", true],
       ["b", "boolean", true],
@@ -157,21 +157,21 @@ describe("the fields of a schema", () => {
     ["another document", { $ref: "https://example.com/schema.json" }],
     ["an avalanche", avalanche("allOf", 40, {})],
   ])("there are none: %s", (_, schema) => {
-    expect(fieldsOf(schema)).toEqual([]);
+    expect(formFields(schema)).toEqual([]);
   });
 
   test("of a schema that doubles at each level are there in a moment", () => {
     const schema = avalanche("allOf", 30, object({ a: { type: "string" } }));
     const began = performance.now();
-    fieldsOf(schema);
+    formFields(schema);
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 });
 
 describe("the form of an example", () => {
   test.each(examples)("%s makes an input of its defaults", (_, schema) => {
-    const form = filled(fieldsOf(schema)) ?? [];
-    const { input, faults } = inputOf(form);
+    const form = fillForm(formFields(schema)) ?? [];
+    const { input, faults } = readForm(form);
     const missing = form.filter((field) => field.required && field.default === undefined);
     expect([...faults.keys()]).toEqual(missing.map(({ name }) => name));
     const defaults = form.filter((field) => field.default !== undefined);
@@ -185,9 +185,9 @@ describe("the form of an example", () => {
 
   test("of a chat has a field for what is said", () => {
     const scribe = Object.fromEntries(examples).scribe ?? {};
-    const [field] = filled(fieldsOf(scribe)) ?? [];
+    const [field] = fillForm(formFields(scribe)) ?? [];
     expect(field).toMatchObject({ name: "messages", kind: "messages", text: "" });
-    expect(inputOf([{ ...field, text: "Who is it?" } as never]).input).toEqual({
+    expect(readForm([{ ...field, text: "Who is it?" } as never]).input).toEqual({
       messages: [{ role: "user", content: "Who is it?" }],
     });
   });

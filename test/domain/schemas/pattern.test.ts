@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { RE2JS } from "re2js";
 import { describe, expect, test } from "vitest";
 import { TooCostly } from "../../../src/domain/schemas/json-schema-validator.ts";
-import { linear } from "../../../src/domain/schemas/pattern.ts";
-import { Trials } from "../../../src/domain/schemas/pattern-matcher.ts";
+import { toRe2 } from "../../../src/domain/schemas/pattern.ts";
+import { PatternMatcher } from "../../../src/domain/schemas/pattern-matcher.ts";
 
 describe("a pattern", () => {
   test.each([
@@ -20,7 +20,7 @@ describe("a pattern", () => {
     ["^[^]$", "\n", ""],
   ])("means what it means to JavaScript: %s", (pattern, fitting, other) => {
     const native = new RegExp(pattern, "u");
-    const trials = new Trials();
+    const trials = new PatternMatcher();
     for (const text of [fitting, other]) {
       const expected = text.length < 1_000 && native.test(text);
       expect([text, trials.fits(pattern, text)]).toEqual([text, expected]);
@@ -40,7 +40,7 @@ describe("a pattern", () => {
     "\\ud83d",
   ])("that is beyond it is left to the container: %s", (pattern) => {
     expect(new RegExp(pattern, "u")).toBeDefined();
-    expect(linear(pattern)).toBeUndefined();
+    expect(toRe2(pattern)).toBeUndefined();
   });
 
   test.each([
@@ -54,7 +54,7 @@ describe("a pattern", () => {
     `[${"a".repeat(1_000_000)}]`,
   ])("that is too large is not even compiled: %.40s", (pattern) => {
     const begun = performance.now();
-    expect(linear(pattern)).toBeUndefined();
+    expect(toRe2(pattern)).toBeUndefined();
     expect(performance.now() - begun).toBeLessThan(1_000);
   });
 
@@ -83,7 +83,7 @@ describe("a pattern", () => {
   test("of any kind that is taken compiles, and means the same", () => {
     fc.assert(
       fc.property(anyPattern, fc.array(anyText, { minLength: 5 }), (pattern, texts) => {
-        const found = linear(pattern);
+        const found = toRe2(pattern);
         fc.pre(found !== undefined);
         const native = new RegExp(pattern, "u");
         const engine = RE2JS.compile(found?.source ?? "");
@@ -106,12 +106,12 @@ describe("trials", () => {
     ["(.*)*x", "a".repeat(10_000)],
   ])("of what took for ever end soon: %.40s", (pattern, text) => {
     const begun = performance.now();
-    new Trials().fits(pattern, text);
+    new PatternMatcher().fits(pattern, text);
     expect(performance.now() - begun).toBeLessThan(2_000);
   });
 
   test("are bounded in sum: 400 texts", () => {
-    const trials = new Trials();
+    const trials = new PatternMatcher();
     const text = "ab".repeat(500);
     const begun = performance.now();
     expect(() => {
@@ -121,7 +121,7 @@ describe("trials", () => {
   });
 
   test("of ordinary ones are many: 10,000", () => {
-    const trials = new Trials();
+    const trials = new PatternMatcher();
     for (let n = 0; n < 10_000; n++) {
       expect(trials.fits("^#[0-9a-f]{6}$", `#${n.toString(16).padStart(6, "0")}`)).toBe(true);
     }

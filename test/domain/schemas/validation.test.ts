@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { invalid, type Loc, malformedJson } from "../../../src/domain/schemas/validation.ts";
-import { issuesOf } from "../../../src/domain/schemas/zod-issues.ts";
+import { zodIssues } from "../../../src/domain/schemas/zod-issues.ts";
 import { integerText, json, orNull, repeated, slug } from "../../../src/protocol/common.ts";
 
 function issues(schema: z.ZodType, value: unknown, where: Loc[0] = "body") {
   const result = schema.safeParse(value);
   if (result.success) throw new Error("it is valid");
-  return issuesOf(result.error, where, value);
+  return zodIssues(result.error, where, value);
 }
 
 const brief = (schema: z.ZodType, value: unknown, where?: Loc[0]) =>

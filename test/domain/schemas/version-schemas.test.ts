@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rootOf, schemaOf } from "../../../src/domain/schemas/version-schemas.ts";
+import { rootKeywords, versionSchema } from "../../../src/domain/schemas/version-schemas.ts";
 import type { Schemas } from "../../../src/protocol/model.ts";
 
 const Size = { enum: ["small", "large"] };
@@ -12,25 +12,27 @@ const given = (prediction: object, components?: Schemas["components"]): Schemas 
 
 test("without components a schema is as it was published", () => {
   const schemas = given({ input: Input });
-  expect(schemaOf(schemas, "input")).toBe(schemas.prediction.input);
+  expect(versionSchema(schemas, "input")).toBe(schemas.prediction.input);
 });
 
 test("with components each brings them along, and stays the same object", () => {
   const schemas = given({ input: Input }, { schemas: { Size } });
-  expect(schemaOf(schemas, "input")).toEqual({ ...Input, components: { schemas: { Size } } });
-  expect(schemaOf(schemas, "output")).toEqual({ components: { schemas: { Size } } });
-  expect(schemaOf(schemas, "input")).toBe(schemaOf(schemas, "input"));
+  expect(versionSchema(schemas, "input")).toEqual({ ...Input, components: { schemas: { Size } } });
+  expect(versionSchema(schemas, "output")).toEqual({ components: { schemas: { Size } } });
+  expect(versionSchema(schemas, "input")).toBe(versionSchema(schemas, "input"));
 });
 
 test("components of a schema's own come first", () => {
   const own = { schemas: { Size: { enum: ["huge"] } } };
   const schemas = given({ input: { ...Input, components: own } }, { schemas: { Size, Input } });
-  expect(schemaOf(schemas, "input").components).toEqual({
+  expect(versionSchema(schemas, "input").components).toEqual({
     schemas: { Size: { enum: ["huge"] }, Input },
   });
 });
 
 test("the root of one that is a reference is what it leads to", () => {
   const input = { $ref: "#/components/schemas/Input" };
-  expect(rootOf(given({ input }, { schemas: { Input, Size } }), "input")).toMatchObject(Input);
+  expect(rootKeywords(given({ input }, { schemas: { Input, Size } }), "input")).toMatchObject(
+    Input,
+  );
 });

@@ -1,8 +1,8 @@
 /** SECRET_KEY=new,old: nobody is signed out, and what was sealed with the old one is sealed anew. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { DecryptionFailed, keyMark } from "../../../src/domain/encryption.ts";
-import { unsealVariables } from "../../../src/domain/models/variables.ts";
+import { DecryptionFailed, keyPrefix } from "../../../src/domain/encryption.ts";
+import { decryptVariables } from "../../../src/domain/models/variables.ts";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { reEncrypt } from "../../../src/services/re-encrypt.ts";
 import { findEndpoint } from "../../../src/storage/webhooks/endpoints.ts";
@@ -91,8 +91,8 @@ describe("the sweep", () => {
     await reEncrypt(services);
     const modelId = String((await run("SELECT id FROM models WHERE name = ?", model.name))[0]?.id);
     const sealed = await sealedOf(modelId);
-    expect(sealed.startsWith(await keyMark("variables", NEW))).toBe(true);
-    expect(await unsealVariables([NEW], modelId, { HF_TOKEN: sealed })).toEqual({
+    expect(sealed.startsWith(await keyPrefix("variables", NEW))).toBe(true);
+    expect(await decryptVariables([NEW], modelId, { HF_TOKEN: sealed })).toEqual({
       HF_TOKEN: "hf_x",
     });
     const endpoint = (await findEndpoint(services.db, id)) ?? expect.fail("no endpoint");

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sweepSuspended } from "../../../src/services/accounts/suspension.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { Client } from "../support/client.ts";
 import { EventReader } from "../support/events.ts";
 import { newOperator, newPerson, signedInAgain } from "../support/people.ts";
@@ -81,7 +81,7 @@ describe("of an account that is suspended", () => {
     await whoAmI(world.client);
     await asElsewhere(world);
     const late = await world.waiting();
-    await sweepSuspended(servicesOf(env), Date.now() + 60_000);
+    await sweepSuspended(getServices(env), Date.now() + 60_000);
     await restore(world);
     expect(await world.client.status(late)).toBe("canceled");
   });

@@ -1,10 +1,10 @@
 /** Who is let in. */
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { newToken, sameText } from "../../../src/domain/accounts/token.ts";
+import { newToken, timingSafeEqual } from "../../../src/domain/accounts/token.ts";
 import type { Token } from "../../../src/protocol/operator.ts";
 import { revokeOwnToken } from "../../../src/services/accounts/tokens.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { Client, type Refusal } from "../support/client.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -85,7 +85,7 @@ describe("one's own", () => {
   test("is revoked by oneself: in this isolate it is dead at once", async () => {
     const { client, username, user_id } = await newUser();
     expect((await list(client)).status).toBe(200);
-    await revokeOwnToken(servicesOf(env), user_id, await newest(username));
+    await revokeOwnToken(getServices(env), user_id, await newest(username));
     await expectRefused(client);
   });
 
@@ -94,7 +94,7 @@ describe("one's own", () => {
     const { user_id: other } = await newUser();
     const id = await newest(username);
     const missing = { code: "not_found", message: `The token '${id}' was not found.` };
-    await expect(revokeOwnToken(servicesOf(env), other, id)).rejects.toMatchObject(missing);
+    await expect(revokeOwnToken(getServices(env), other, id)).rejects.toMatchObject(missing);
     expect((await list(client)).status).toBe(200);
   });
 });
@@ -208,7 +208,7 @@ test("what is stored of a token is its hash", async () => {
 });
 
 test("secrets are compared whole", () => {
-  expect(sameText("secret", "secret")).toBe(true);
+  expect(timingSafeEqual("secret", "secret")).toBe(true);
   for (const other of ["", "secre", "secrets", "Secret", "sécret"])
-    expect(sameText("secret", other)).toBe(false);
+    expect(timingSafeEqual("secret", other)).toBe(false);
 });

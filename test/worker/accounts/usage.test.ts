@@ -2,8 +2,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ProjectionMessage, projectionMessage } from "../../../src/protocol/queue.ts";
-import { ownUsage } from "../../../src/services/accounts/usage.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getOwnUsage } from "../../../src/services/accounts/usage.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { objectOf } from "../support/objects.ts";
 import { deliver } from "../support/queues.ts";
 import { startClock, stopClock } from "../support/time.ts";
@@ -19,7 +19,11 @@ afterEach(() => {
 });
 
 const reportOf = (user_id: string, days: 30 | 90 = 30) =>
-  ownUsage(servicesOf(env), { token_id: "session", user_id, scopes: ["read"], models: null }, days);
+  getOwnUsage(
+    getServices(env),
+    { token_id: "session", user_id, scopes: ["read"], models: null },
+    days,
+  );
 
 const rowsOf = async (userId: string) => {
   const statement = env.DB.prepare("SELECT * FROM usage WHERE user_id = ? ORDER BY day, model_id");

@@ -1,7 +1,7 @@
 /** What a request may have is bounded, and the document says how. */
 import { expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
-import { resolved } from "../../../src/openapi/reference.ts";
+import { resolveSchema } from "../../../src/openapi/reference.ts";
 import type { Schema } from "../../../src/openapi/types.ts";
 import { bodyOf, documentIn, parametersOf, schemasOf } from "../support/document.ts";
 import { newWorld } from "../support/world.ts";
@@ -14,7 +14,7 @@ const schemas = schemasOf(document);
 
 /** The parts of a schema that may be anything, with the way to them. */
 function* boundless(schema: Schema, at: string): Generator<string> {
-  const { type, properties = {}, items, anyOf = [], ...limits } = resolved(schema, schemas);
+  const { type, properties = {}, items, anyOf = [], ...limits } = resolveSchema(schema, schemas);
   const types = [type].flat();
   const isAny = types.length > 3;
   const bounded = limits.enum ?? limits.format ?? limits.pattern ?? limits.maxLength;

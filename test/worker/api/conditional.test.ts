@@ -1,7 +1,11 @@
 /** What may be kept of an answer, and what is not sent twice. */
 import { Hono } from "hono";
 import { beforeEach, describe, expect, test } from "vitest";
-import { conditional, shareable, uncached } from "../../../src/middleware/conditional.ts";
+import {
+  conditionalGet,
+  markPublic,
+  noStoreByDefault,
+} from "../../../src/middleware/conditional.ts";
 import { Client } from "../support/client.ts";
 import { newUser } from "../support/world.ts";
 
@@ -11,28 +15,28 @@ beforeEach(() => {
 });
 
 const app = new Hono()
-  .use(uncached)
+  .use(noStoreByDefault)
   .use(async (c, next) => {
     c.header("x-request-id", "7");
     c.res.headers.set("access-control-allow-origin", "*");
     await next();
   })
-  .use(conditional)
+  .use(conditionalGet)
   .get("/private", (c) => c.json({ value }))
   .get("/public", (c) => {
-    shareable(c);
+    markPublic(c);
     return c.json({ value });
   })
   .get("/raw", (c) => {
-    shareable(c);
+    markPublic(c);
     return new Response(`{"value":${value}}`, { headers: { "content-type": "application/json" } });
   })
   .get("/refused", (c) => {
-    shareable(c);
+    markPublic(c);
     return c.json({ value }, 404);
   })
   .get("/thrown", (c) => {
-    shareable(c);
+    markPublic(c);
     throw new Error("after it was said to be public");
   })
   .post("/private", (c) => c.json({ value }))

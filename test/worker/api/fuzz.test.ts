@@ -3,7 +3,7 @@ import { env, exports } from "cloudflare:workers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
-import { signatureOf } from "../../../src/openapi/parameters.ts";
+import { findSignature } from "../../../src/openapi/parameters.ts";
 import type { DocumentedOperation } from "../../../src/openapi/types.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { answersBytes, documentIn, schemasOf } from "../support/document.ts";
@@ -29,7 +29,7 @@ const LATE_WEIGHT = 16;
 const LATE =
   /\/cancel$|\/redeliver$|\/secrets|^(?:get|post) \/vendora\/responses|\/operator\/usernames/;
 const isLate = ({ method, path, operation }: DocumentedOperation) =>
-  signatureOf(operation) !== undefined || LATE.test(`${method} ${path}`);
+  findSignature(operation) !== undefined || LATE.test(`${method} ${path}`);
 
 const document = await documentIn("A");
 const operations = operationsIn(document);

@@ -4,7 +4,7 @@ import { validate } from "@hyperjump/json-schema/openapi-3-1";
 import { describe, expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { operationsIn } from "../../../src/openapi/document.ts";
-import { resolved } from "../../../src/openapi/reference.ts";
+import { resolveSchema } from "../../../src/openapi/reference.ts";
 import type { Document, Operation, Schema } from "../../../src/openapi/types.ts";
 import { createUpload } from "../../../src/protocol/upload.ts";
 import { Client, ORIGIN } from "../support/client.ts";
@@ -203,7 +203,7 @@ test("it has every route but those of runners and its own", () => {
 test("no body has room for fields that it does not name, but those of the convention and what is put back as it was got", () => {
   const open = operations.filter(({ operation }) => {
     const body = bodyOf(operation);
-    return body && resolved(body, schemasOf(document)).additionalProperties !== false;
+    return body && resolveSchema(body, schemasOf(document)).additionalProperties !== false;
   });
   expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
     "post /vendora/chat/completions",

@@ -1,7 +1,7 @@
 /** The document held against the contract: every endpoint, parameter, limit and field. */
 import { describe, expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
-import { isBytes, isInline, refName, resolved } from "../../../src/openapi/reference.ts";
+import { isBinary, isInline, refName, resolveSchema } from "../../../src/openapi/reference.ts";
 import type { Document, Operation, Schema } from "../../../src/openapi/types.ts";
 import { ENDPOINTS, type Expected, PATH_PARAMETERS } from "../support/contract.ts";
 import {
@@ -40,7 +40,7 @@ function typeOf(schema: Schema): string {
 
 const typesOf = (schema: Schema, of: Document = document): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(resolved(schema, schemasOf(of)).properties ?? {}).map(([name, part]) => [
+    Object.entries(resolveSchema(schema, schemasOf(of)).properties ?? {}).map(([name, part]) => [
       name,
       typeOf(part),
     ]),
@@ -49,7 +49,7 @@ const typesOf = (schema: Schema, of: Document = document): Record<string, string
 /** The form of an answer in the words of the tables above. */
 function formOf([type, schema = {}]: [string, Schema | undefined]): string {
   if (type === "text/event-stream") return "events";
-  if (isBytes(schema)) return "bytes";
+  if (isBinary(schema)) return "bytes";
   const { items, ...envelope } = typesOf(schema);
   if (items === undefined) return typeOf(schema);
   expect(envelope).toEqual(ENVELOPE);
@@ -89,7 +89,7 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
     expect(schema !== undefined).toBe(body !== undefined);
     expect(bytesOf(operation)).toBe(bytes);
     if (!schema || !body) return;
-    const { required = [], properties = {} } = resolved(schema, schemas);
+    const { required = [], properties = {} } = resolveSchema(schema, schemas);
     expect(required.toSorted()).toEqual(body.required.toSorted());
     for (const [field, expected] of Object.entries(body.fields)) {
       const { default: preset, ...limits } = expected;

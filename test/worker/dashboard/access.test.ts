@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";
-import { servicesOf } from "../../../src/services/services.ts";
-import { authOf } from "../../../src/services/sign-in/better-auth.ts";
+import { getServices } from "../../../src/services/services.ts";
+import { getAuth } from "../../../src/services/sign-in/auth-loader.ts";
 import { ask, ENDPOINTS, OPERATOR_ENDPOINTS } from "../support/access.ts";
 import { newModel } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
@@ -189,7 +189,7 @@ describe("the API", () => {
 
 describe("of what better-auth answers by itself", () => {
   it("there is no more than what passkeys and GitHub need", async () => {
-    const { api } = await authOf(servicesOf(env), ORIGIN);
+    const { api } = await getAuth(getServices(env), ORIGIN);
     const reached = new Set<string>();
     for (const { path, options } of Object.values(api)) {
       for (const method of [options.method].flat()) {

@@ -1,7 +1,7 @@
 /** The pages of the fleet, without client code. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { assetsOf } from "../../../src/services/assets.ts";
+import { readManifest } from "../../../src/services/assets.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { registered, setAside, shown } from "../support/fleet.ts";
 import { newOperator, newPerson } from "../support/people.ts";
@@ -9,7 +9,7 @@ import { FakeRunner } from "../support/runner.ts";
 import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, unique } from "../support/world.ts";
 
-const { version, sha256 } = (await assetsOf(env)).runner;
+const { version, sha256 } = (await readManifest(env)).runner;
 const FILE = `auspex-runner-${version}.tgz`;
 const FETCH = `curl -fsSL "https://auspex.test/auspex-runner.tgz?v=${version}" -o ${FILE} && echo "${sha256} ${FILE}" | sha256sum --check &&`;
 const COMMAND = `npx --yes ./${FILE}`;

@@ -1,11 +1,11 @@
 /** Sign-in with GitHub, which is played by its documented answers. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
 import { unique } from "../support/world.ts";
 
-const { settings } = servicesOf(env);
+const { settings } = getServices(env);
 /** One of its own: what is set up for an origin is kept. */
 const ORIGIN = "https://github.auspex.test";
 

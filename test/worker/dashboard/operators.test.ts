@@ -1,12 +1,12 @@
 /** Operators: listed, demoted, and none any more with another OPERATOR_TOKEN. */
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
 import { newOperator } from "../support/people.ts";
 import { signedUp, type Visitor } from "../support/visitor.ts";
 
-const { settings } = servicesOf(env);
+const { settings } = getServices(env);
 
 afterEach(() => {
   settings.operatorToken = env.OPERATOR_TOKEN;

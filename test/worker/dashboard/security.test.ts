@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { eq } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { sweepSessions } from "../../../src/services/sign-in/sweep.ts";
 import { findUserByName } from "../../../src/storage/accounts/users.ts";
 import { sessions } from "../../../src/storage/schema/sign-in.ts";
@@ -52,13 +52,13 @@ describe("sessions", () => {
 describe("the sweep", () => {
   it("removes the sessions that have ended, and no others", async () => {
     const { visitor, username } = await signedUp();
-    const { db } = servicesOf(env);
+    const { db } = getServices(env);
     const user = await findUserByName(db, username);
     const of = eq(sessions.userId, String(user?.id));
     const [session] = await db.select().from(sessions).where(of);
-    await sweepSessions(servicesOf(env), Number(session?.expiresAt));
+    await sweepSessions(getServices(env), Number(session?.expiresAt));
     expect(await isIn(visitor)).toBe(true);
-    await sweepSessions(servicesOf(env), Number(session?.expiresAt) + 1);
+    await sweepSessions(getServices(env), Number(session?.expiresAt) + 1);
     expect(await db.select().from(sessions).where(of)).toEqual([]);
   });
 });
@@ -97,7 +97,7 @@ describe("passkeys", () => {
     const { visitor, username } = await signedUp();
     const options = "/auth/passkey/generate-register-options";
     expect((await visitor.call("GET", options)).status).toBe(200);
-    const { db } = servicesOf(env);
+    const { db } = getServices(env);
     const user = await findUserByName(db, username);
     const of = eq(sessions.userId, String(user?.id));
     await db

@@ -1,7 +1,7 @@
 /** In and out of the dashboard, without client code. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { PASSWORD, signedUp, signedUpOperator, Visitor } from "../support/visitor.ts";
 import { operator, unique } from "../support/world.ts";
@@ -136,7 +136,7 @@ describe("sign-in", () => {
 });
 
 describe("attempts", () => {
-  const services = servicesOf(env);
+  const services = getServices(env);
 
   beforeEach(() => {
     services.settings.rateLimits = true;

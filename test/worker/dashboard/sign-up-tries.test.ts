@@ -1,15 +1,15 @@
 /** How many addresses somebody who signs up may try: each answer tells whether there is an account. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { servicesOf } from "../../../src/services/services.ts";
-import { countAccountTried } from "../../../src/services/sign-in/sign-up-attempts.ts";
+import { getServices } from "../../../src/services/services.ts";
+import { limitSignUpAttempts } from "../../../src/services/sign-in/sign-up-attempts.ts";
 import { sweepSessions } from "../../../src/services/sign-in/sweep.ts";
 import { run } from "../support/accounts.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { PASSWORD, signedUp, Visitor } from "../support/visitor.ts";
 import { unique } from "../support/world.ts";
 
-const services = servicesOf(env);
+const services = getServices(env);
 
 beforeEach(stopClock);
 afterEach(() => {
@@ -33,7 +33,7 @@ it("20 a day of one network, whatever becomes of them; others and the next day a
   const send = (form: Record<string, string>, address = `${network}::1`) =>
     new Visitor().send("/sign-up", form, { "cf-connecting-ip": address });
   expect((await send({ ...newcomer(), email })).html).toContain("there is an account with it");
-  for (let n = 1; n < 20; n++) await countAccountTried(services, network);
+  for (let n = 1; n < 20; n++) await limitSignUpAttempts(services, network);
   const refused = await Promise.all([
     send({ ...newcomer(), email }, `${network}::2`),
     send(newcomer()),
@@ -49,7 +49,7 @@ it("20 a day of one network, whatever becomes of them; others and the next day a
 });
 
 it("what is kept of a network is no address, and goes with its day", async () => {
-  await countAccountTried(services, "203.0.113.9");
+  await limitSignUpAttempts(services, "203.0.113.9");
   expect(JSON.stringify(await run("SELECT * FROM sign_up_tries"))).not.toContain("203.0.113");
   await sweepSessions(services, Date.now() + 2 * 86_400_000);
   expect(await run("SELECT * FROM sign_up_tries")).toEqual([]);

@@ -1,12 +1,16 @@
 /** Invitations: who may make an account, and who has lost a password. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { servicesOf } from "../../../src/services/services.ts";
-import { admission, asNewcomer, isAdmitted } from "../../../src/services/sign-in/admission.ts";
+import { getServices } from "../../../src/services/services.ts";
+import {
+  admissionOfNewUser,
+  isAdmitted,
+  readAdmission,
+} from "../../../src/services/sign-in/admission.ts";
 import { PASSWORD, signedUp, signedUpOperator, Visitor } from "../support/visitor.ts";
 import { operator, unique } from "../support/world.ts";
 
-const { settings } = servicesOf(env);
+const { settings } = getServices(env);
 
 const NO_LONGER = "This invitation is no longer valid";
 
@@ -238,11 +242,11 @@ describe("an invitation for a user who is there", () => {
   it("is not for somebody new whom GitHub vouches for", async () => {
     const { username } = await signedUp();
     const token = await invite({ note: "Lost it", username });
-    const services = servicesOf(env);
-    const admitted = await admission(services, { invitation: token });
+    const services = getServices(env);
+    const admitted = await readAdmission(services, { invitation: token });
     settings.signUp = "invitation";
     expect(isAdmitted(services, admitted)).toBe(true);
-    expect(isAdmitted(services, asNewcomer(admitted))).toBe(false);
+    expect(isAdmitted(services, admissionOfNewUser(admitted))).toBe(false);
   });
 
   it("says so when there is no such user", async () => {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { beforeEach, expect, test } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";
 import { searchModels, searchUsers } from "../../../src/services/models/search.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { database } from "../../../src/storage/database.ts";
 import { namesOf, type Page, pageAt, walk } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
@@ -146,7 +146,7 @@ test("every statement of a search reads an index, and sorts nothing", async () =
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
-  const services = { ...servicesOf(env), db: database(d1) };
+  const services = { ...getServices(env), db: database(d1) };
   const request = { size: 5, url: "https://auspex.test/v1/search" };
   const caller = { token_id: "", user_id, username: "", scopes: [], models: null };
   let cursor: string | undefined;

@@ -2,7 +2,12 @@
 import { env } from "cloudflare:workers";
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import { accessOf, expression, parseQuery, similar } from "../../../src/domain/search.ts";
+import {
+  accessExpression,
+  matchExpression,
+  parseQuery,
+  similarWordsExpression,
+} from "../../../src/domain/search.ts";
 import type { Model } from "../../../src/protocol/model.ts";
 import type { User } from "../../../src/protocol/user.ts";
 import { namesOf, newModel, pageAt, pathOf, walk } from "../support/catalogue.ts";
@@ -294,15 +299,15 @@ const matched = (index: string, expressions: string[]) =>
 
 async function asked(texts: string[]): Promise<void> {
   const queries = texts.map(parseQuery).filter((query) => query !== undefined);
-  const access = accessOf(user_id);
-  const similars = queries.flatMap(({ words }) => words.map(similar));
-  const one = expression(parseQuery("one") ?? expect.fail(), {});
+  const access = accessExpression(user_id);
+  const similars = queries.flatMap(({ words }) => words.map(similarWordsExpression));
+  const one = matchExpression(parseQuery("one") ?? expect.fail(), {});
   await matched("words_trigrams", similars.length > 0 ? similars : ['"one"']);
   await matched("models_words", [
     one,
     ...queries.flatMap((query) => [
-      expression(query, { access }),
-      expression(query, { access, lastTier: 2, alternatives: [["one", "two"]] }),
+      matchExpression(query, { access }),
+      matchExpression(query, { access, lastTier: 2, alternatives: [["one", "two"]] }),
     ]),
   ]);
 }

@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { ValidationFailure } from "../../../src/domain/schemas/validation.ts";
-import { type Services, servicesOf } from "../../../src/services/services.ts";
+import { getServices, type Services } from "../../../src/services/services.ts";
 import { checkWebhook } from "../../../src/services/webhooks/webhooks.ts";
 import { Client } from "../support/client.ts";
 import { EventReader, named } from "../support/events.ts";
@@ -186,7 +186,7 @@ describe("a webhook", () => {
   });
 
   test("needs https, unless the deployment allows otherwise", () => {
-    const services = servicesOf(env);
+    const services = getServices(env);
     const strict = {
       ...services,
       settings: {

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import { HEARTBEAT } from "../../../src/lib/sse.ts";
-import { endsWith } from "../../../src/middleware/stream-end.ts";
+import { endStreamWhen } from "../../../src/middleware/stream-end.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { piped } from "../../../src/services/predictions/event-stream.ts";
 import type { Client } from "../support/client.ts";
@@ -37,7 +37,7 @@ describe("a stream that is looked at", () => {
     });
     const end: { words?: string } = {};
     const check = vi.fn(async () => end.words);
-    endsWith(stream, check);
+    endStreamWhen(stream, check);
     return {
       write: (text: string) => writer.write(encoder.encode(text)),
       writer,

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { sweepHistory } from "../../../src/services/predictions/sweep-history.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { countOf, run } from "../support/accounts.ts";
 import { rowOf } from "../support/objects.ts";
 import { eventually } from "../support/time.ts";
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 /** As every minute, when it is so many days since a prediction was created, as its id says. */
 const sweepAfter = (id: string, days: number) =>
   sweepHistory(
-    servicesOf(env),
+    getServices(env),
     Number.parseInt(id.replace("-", "").slice(0, 12), 16) + days * DAY_MS,
   );
 
@@ -84,9 +84,9 @@ test("goes on where more have had their time than one step takes, and with the n
     );
     return (await Promise.all(counting)).flat();
   };
-  await sweepHistory(servicesOf(env), Date.now());
+  await sweepHistory(getServices(env), Date.now());
   expect(await left()).toEqual([{ count: 500 }, { count: 500 }]);
-  await sweepHistory(servicesOf(env), Date.now());
+  await sweepHistory(getServices(env), Date.now());
   expect(await left()).toEqual([{ count: 0 }, { count: 0 }]);
   const rows = await run("SELECT bytes FROM account_bytes WHERE bytes < 0");
   expect(rows).toEqual([]);

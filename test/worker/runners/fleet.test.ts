@@ -3,7 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Load, Machine } from "../../../src/protocol/runner.ts";
-import { assetsOf } from "../../../src/services/assets.ts";
+import { readManifest } from "../../../src/services/assets.ts";
 import { withTimeout } from "../../../src/services/with-timeout.ts";
 import { run } from "../support/accounts.ts";
 import { registered, shown } from "../support/fleet.ts";
@@ -17,7 +17,7 @@ afterEach(() => {
   startClock();
 });
 
-const { version: latest } = (await assetsOf(env)).runner;
+const { version: latest } = (await readManifest(env)).runner;
 const gpu = { name: "NVIDIA L40S", memory_gb: 45 };
 const machine: Machine = { cpus: 16, memory_gb: 128, gpus: [gpu, gpu] };
 const load: Load = {

@@ -4,7 +4,7 @@ import { env, exports } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import type { RunnerState } from "../../../src/protocol/operator.ts";
-import { assetsOf } from "../../../src/services/assets.ts";
+import { readManifest } from "../../../src/services/assets.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { registered, shown } from "../support/fleet.ts";
 import { FakeRunner, sessionBody } from "../support/runner.ts";
@@ -90,7 +90,7 @@ describe("who gets in", () => {
     expect(problem).toMatchObject({
       type: "urn:auspex:outdated_runner",
       detail: expect.stringContaining(
-        `npx --yes "${ORIGIN}/auspex-runner.tgz?v=${(await assetsOf(env)).runner.version}"`,
+        `npx --yes "${ORIGIN}/auspex-runner.tgz?v=${(await readManifest(env)).runner.version}"`,
       ),
     });
   });

@@ -5,7 +5,7 @@ import type { Model } from "../../../src/protocol/model.ts";
 import { setAvatar } from "../../../src/services/accounts/avatars.ts";
 import type { Caller } from "../../../src/services/accounts/caller.ts";
 import { deleteAccount } from "../../../src/services/accounts/delete-account.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { Client, ORIGIN } from "./client.ts";
 import { newEndpoint } from "./endpoints.ts";
 import {
@@ -24,7 +24,7 @@ import { eventually } from "./time.ts";
 import { newWorld, unique, type World } from "./world.ts";
 
 export const HOUR = 3_600;
-export const services = servicesOf(env);
+export const services = getServices(env);
 const nobody = new Client(undefined);
 
 const callerOf = ({ user_id }: Pick<World, "user_id">): Caller => ({

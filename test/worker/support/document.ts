@@ -3,14 +3,14 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { app } from "../../../src/app.ts";
 import { exampleOf } from "../../../src/openapi/example.ts";
-import { signatureOf } from "../../../src/openapi/parameters.ts";
-import { isBytes, resolved } from "../../../src/openapi/reference.ts";
+import { findSignature } from "../../../src/openapi/parameters.ts";
+import { isBinary, resolveSchema } from "../../../src/openapi/reference.ts";
 import type {
-  Answer,
   Document,
   InlineSchema,
   Operation,
   Parameter,
+  ResponseObject,
   Schema,
   Schemas,
 } from "../../../src/openapi/types.ts";
@@ -35,7 +35,7 @@ export const schemasOf = (document: Document): Schemas => document.components?.s
 
 /** A schema of the document by its name. */
 export function schemaNamed(document: Document, name: string): InlineSchema {
-  return resolved({ $ref: `#/components/schemas/${name}` }, schemasOf(document));
+  return resolveSchema({ $ref: `#/components/schemas/${name}` }, schemasOf(document));
 }
 
 export const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
@@ -51,11 +51,11 @@ export function bodyOf({ requestBody }: Operation): Schema | undefined {
 /** The type of a body that is sent as it is. */
 export function bytesOf({ requestBody }: Operation): string | undefined {
   const content = requestBody && "content" in requestBody ? requestBody.content : {};
-  return Object.keys(content).find((type) => isBytes(content[type]?.schema ?? {}));
+  return Object.keys(content).find((type) => isBinary(content[type]?.schema ?? {}));
 }
 
 /** The answers that are not errors. */
-export const successesOf = ({ responses = {} }: Operation): [status: string, Answer][] =>
+export const successesOf = ({ responses = {} }: Operation): [status: string, ResponseObject][] =>
   Object.entries(responses).filter(([status]) => status < "400");
 
 /** Whether it answers with a file, which may be of any type. */
@@ -72,7 +72,7 @@ export function filled(path: string, operation: Operation, schemas: Schemas): st
     (text, [name, one]) => text.replace(`{${name}}`, one),
     path,
   );
-  const isSigned = signatureOf(operation) !== undefined;
+  const isSigned = findSignature(operation) !== undefined;
   return isSigned
     ? `${place}?${new URLSearchParams(Object.fromEntries(examples("query")))}`
     : place;

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, test } from "vitest";
 import { webhookPayload } from "../../../src/protocol/webhook-payload.ts";
 import { verifyWebhook } from "../../../src/receiver/index.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { testEndpoint as testWith } from "../../../src/services/webhooks/test-delivery.ts";
 import type { Behaviour, Received } from "../../receiver/exchange.ts";
 import { ORIGIN } from "../support/client.ts";
@@ -122,7 +122,7 @@ describe("a receiver that fails", () => {
 
   test("that never answers is not waited for longer than a delivery is", async () => {
     const { user_id, id } = await newReceiver("silent");
-    const { settings, ...services } = servicesOf(env);
+    const { settings, ...services } = getServices(env);
     const hasty = { ...settings, webhooks: { ...settings.webhooks, timeoutMs: 100 } };
     const caller = { token_id: "", user_id, scopes: [], models: null };
     const outcome = await testWith({ ...services, settings: hasty }, caller, id, ORIGIN);

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, updateEndpoint } from "../../../src/services/webhooks/endpoints.ts";
 import { endpointOf, endpointsOf } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
@@ -23,7 +23,7 @@ import { newClient, newUser } from "../support/world.ts";
 beforeEach(stopClock);
 afterEach(startClock);
 
-const services = servicesOf(env);
+const services = getServices(env);
 const { db } = services;
 
 const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();

@@ -4,7 +4,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { StoredWebhook } from "../../../src/domain/predictions/state.ts";
-import { servicesOf } from "../../../src/services/services.ts";
+import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, createSecret } from "../../../src/services/webhooks/endpoints.ts";
 import { storedWebhook } from "../../../src/services/webhooks/webhooks.ts";
 import type { EndpointSecret } from "../../../src/storage/webhooks/endpoints.ts";
@@ -33,7 +33,7 @@ const SECRET = "a secret of the tests";
 const SEALED = /^v1\.[0-9a-f]{8}\.[\w-]+$/;
 const SEALED_ONE = { secret: expect.stringMatching(SEALED), encrypted: true };
 
-const services = servicesOf(env);
+const services = getServices(env);
 const keyless = { ...services, settings: { ...services.settings, secretKeys: [] } };
 
 async function kept(endpointId: string): Promise<EndpointSecret[]> {

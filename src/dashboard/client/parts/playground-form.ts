@@ -1,12 +1,12 @@
 /** The playground's form: what stands in it, what that makes, and what is wrong with it. */
 
 import type { Field } from "../../../domain/schemas/input-form.ts";
-import { checkOf, messagesOf } from "../../../domain/schemas/input-form-check.ts";
+import { fieldMessages, inputChecker } from "../../../domain/schemas/input-form-check.ts";
 import {
-  filled,
+  fillForm,
   type Input,
-  inputOf,
-  readInput,
+  readForm,
+  readJsonInput,
 } from "../../../domain/schemas/input-form-values.ts";
 import type { ValidationIssue } from "../../../protocol/common.ts";
 import { controlName, JSON_FIELD } from "../../playground/control-names.ts";
@@ -40,7 +40,7 @@ export class PlaygroundForm {
     this.#rawPanel = requiredElement(root, "[data-raw-panel]", HTMLFieldSetElement);
     this.#fields = JSON.parse(fields);
     this.#controls = this.#fields.map(({ kind }, n) => controlOf(root, controlName(kind, n)));
-    this.#check = shape === undefined ? () => [] : checkOf(JSON.parse(shape));
+    this.#check = shape === undefined ? () => [] : inputChecker(JSON.parse(shape));
     this.#standIns = standIns;
     this.element.noValidate = true;
     for (const name of ["input", "focusout"]) this.element.addEventListener(name, this.#touch);
@@ -62,8 +62,8 @@ export class PlaygroundForm {
   read(): FormState {
     if (this.isJson) return this.#makeOfJson();
     const texts = this.#fields.map((field, n) => ({ ...field, text: this.#textOf(n) }));
-    const { input, faults } = inputOf(texts);
-    const found = new Map([...messagesOf(this.#check(input)), ...faults]);
+    const { input, faults } = readForm(texts);
+    const found = new Map([...fieldMessages(this.#check(input)), ...faults]);
     const byName = new Map(this.#fields.map(({ name }, n) => [name, this.#controls[n] ?? null]));
     const messages: FormState["messages"] = new Map();
     for (const [name, message] of found) {
@@ -95,9 +95,9 @@ export class PlaygroundForm {
     if (!this.isJson) {
       this.raw.value = JSON.stringify(this.read().input, null, 2);
     } else {
-      const read = readInput(this.raw.value);
+      const read = readJsonInput(this.raw.value);
       if ("fault" in read) return read.fault;
-      const form = filled(this.#fields, read.input);
+      const form = fillForm(this.#fields, read.input);
       if (!form) return "The JSON has fields that the form does not.";
       const other = form.find(({ kind }, n) => kind !== this.#fields[n]?.kind);
       if (other) return `The form cannot show this value of '${other.name}'.`;
@@ -122,9 +122,9 @@ export class PlaygroundForm {
   }
 
   #makeOfJson(): FormState {
-    const read = readInput(this.raw.value);
+    const read = readJsonInput(this.raw.value);
     if ("fault" in read) return { input: {}, messages: new Map([[this.raw, read.fault]]) };
-    const found = [...messagesOf(this.#check(read.input))];
+    const found = [...fieldMessages(this.#check(read.input))];
     const text = found
       .map(([name, message]) => (name ? `${name}: ${message}` : message))
       .join(". ");

@@ -1,8 +1,8 @@
 /** A command line that makes the call, put together from the examples of the document. */
 
 import { exampleOf } from "../../../openapi/example.ts";
-import { signatureOf } from "../../../openapi/parameters.ts";
-import { isBytes } from "../../../openapi/reference.ts";
+import { findSignature } from "../../../openapi/parameters.ts";
+import { isBinary } from "../../../openapi/reference.ts";
 import type {
   Content,
   DocumentedOperation,
@@ -56,7 +56,7 @@ function firstOf(content: Content): Media | undefined {
   const [first] = Object.entries(content);
   if (!first) return undefined;
   const [type, { schema = {}, example }] = first;
-  return { type, isBytes: isBytes(schema), example };
+  return { type, isBytes: isBinary(schema), example };
 }
 
 /** Events are shown as they come, a file is kept as one; what a part is answered is a header. */
@@ -73,6 +73,6 @@ function flagOf(sent: Media | undefined, answered: Media | undefined): string {
 function tokenOf(operation: Operation) {
   const { security = [{ accessToken: [] }] } = operation;
   const isPublic = security.some((way) => Object.keys(way).length === 0);
-  if (isPublic && signatureOf(operation)?.required !== false) return undefined;
+  if (isPublic && findSignature(operation)?.required !== false) return undefined;
   return security.some((way) => "operatorToken" in way) ? "OPERATOR_TOKEN" : "AUSPEX_TOKEN";
 }

@@ -1,14 +1,14 @@
 /** One operation: what it does, what it takes, a call to paste, what it answers; or what is posted to others. */
 import type { PropsWithChildren } from "hono/jsx";
-import { signatureOf } from "../../../openapi/parameters.ts";
-import { isBytes, refName, resolved } from "../../../openapi/reference.ts";
+import { findSignature } from "../../../openapi/parameters.ts";
+import { isBinary, refName, resolveSchema } from "../../../openapi/reference.ts";
 import type {
-  Answer,
   Content,
   Document,
   DocumentedOperation,
   Operation as OperationObject,
   Parameter,
+  ResponseObject,
   Schemas,
 } from "../../../openapi/types.ts";
 import { curlOf } from "./curl.ts";
@@ -94,7 +94,7 @@ export const Method = ({ method }: { method: string }) => (
 
 /** Who may call it. */
 function Access({ operation }: { operation: OperationObject }) {
-  const signature = signatureOf(operation);
+  const signature = findSignature(operation);
   if (signature) {
     const ways = signature.required ? "signed URL" : "signed URL or access token";
     return <span class="access">{ways}</span>;
@@ -152,9 +152,9 @@ const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => 
               · <Type schema={schema} />
             </>
           )}
-          {isBytes(schema) && "· raw bytes"}
+          {isBinary(schema) && "· raw bytes"}
         </p>
-        <Fields schema={resolved(schema, schemas)} />
+        <Fields schema={resolveSchema(schema, schemas)} />
         {example !== undefined && (
           <details>
             <summary>Example</summary>
@@ -171,7 +171,7 @@ const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => 
 );
 
 interface AnswersProps {
-  answers: Record<string, Answer>;
+  answers: Record<string, ResponseObject>;
   schemas: Schemas;
 }
 
@@ -207,7 +207,7 @@ function Success({
   schemas,
 }: {
   status: string;
-  answer: Answer;
+  answer: ResponseObject;
   schemas: Schemas;
 }) {
   const { description, content, headers = {} } = answer;

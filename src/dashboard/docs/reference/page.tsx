@@ -1,6 +1,6 @@
 /** The reference page: the document for people. Made on the server, works without JavaScript. */
 import { operationsIn } from "../../../openapi/document.ts";
-import { resolved } from "../../../openapi/reference.ts";
+import { resolveSchema } from "../../../openapi/reference.ts";
 import type {
   Document,
   DocumentedOperation,
@@ -124,7 +124,7 @@ const SchemaList = ({ schemas }: { schemas: Schemas }) => (
             <Type schema={schema} />
           </p>
           <About schema={schema} />
-          <Fields schema={resolved(schema, schemas)} />
+          <Fields schema={resolveSchema(schema, schemas)} />
         </article>
       ))}
   </section>

@@ -1,12 +1,12 @@
 /** Values that fit a schema but for one mistake. */
 import fc from "fast-check";
-import { resolved } from "../../../../src/openapi/reference.ts";
+import { resolveSchema } from "../../../../src/openapi/reference.ts";
 import type { InlineSchema, Schema } from "../../../../src/openapi/types.ts";
 import { hostileText, hostileValue } from "./hostile.ts";
 import { type Source, valid } from "./valid.ts";
 
 export function mistaken(from: Source, schema: Schema, field = ""): fc.Arbitrary<unknown> {
-  const inline = resolved(schema, from.schemas);
+  const inline = resolveSchema(schema, from.schemas);
   const here = fc.oneof(hostileValue, ...beyond(inline), ...resized(from, inline, field));
   const inside = within(from, inline, field);
   if (inside.length === 0) return here;

@@ -1,6 +1,6 @@
 /** Requests for an operation as they are planned, from what the document says of it. */
 import fc from "fast-check";
-import { signatureOf } from "../../../../src/openapi/parameters.ts";
+import { findSignature } from "../../../../src/openapi/parameters.ts";
 import type { DocumentedOperation, InlineSchema } from "../../../../src/openapi/types.ts";
 import { bodyOf, parametersOf } from "../document.ts";
 import { type Caller, type Callers, callerOf } from "./callers.ts";
@@ -49,7 +49,7 @@ export function plans(
 
 /** A signature cannot be made up, nor can the ETags of a completion. */
 const againOf = ({ method, path, operation }: DocumentedOperation) => {
-  if (signatureOf(operation) || path.endsWith("/complete"))
+  if (findSignature(operation) || path.endsWith("/complete"))
     return fc.option(fc.nat(100), { nil: undefined, freq: 4 });
   return method === "get" ? rarely(fc.nat(100), 4) : fc.constant(undefined);
 };

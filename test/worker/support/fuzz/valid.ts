@@ -1,6 +1,6 @@
 /** Values that fit a schema of the document. */
 import fc from "fast-check";
-import { resolved } from "../../../../src/openapi/reference.ts";
+import { resolveSchema } from "../../../../src/openapi/reference.ts";
 import type { InlineSchema, Schema, Schemas } from "../../../../src/openapi/types.ts";
 
 /** Where values come from, beside the schemas themselves. */
@@ -12,7 +12,7 @@ export interface Source {
 
 /** @param field whose value it is. An item of a list is the list's. */
 export function valid(from: Source, schema: Schema, field = ""): fc.Arbitrary<unknown> {
-  const inline = resolved(schema, from.schemas);
+  const inline = resolveSchema(schema, from.schemas);
   const fitting = ofSchema(from, inline, field);
   const known = inline.type === "array" ? undefined : from.known(field, inline);
   if (!known) return fitting;

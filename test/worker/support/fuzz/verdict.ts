@@ -1,11 +1,11 @@
 /** What is wrong with an answer, by the document. */
 import { Validator } from "@cfworker/json-schema";
 import { operationsIn } from "../../../../src/openapi/document.ts";
-import { isBytes } from "../../../../src/openapi/reference.ts";
+import { isBinary } from "../../../../src/openapi/reference.ts";
 import type {
-  Answer,
   Document,
   DocumentedOperation,
+  ResponseObject,
   Schema,
 } from "../../../../src/openapi/types.ts";
 import { validationError } from "../../../../src/protocol/common.ts";
@@ -32,12 +32,12 @@ const TELLS_SECRET = /^createWebhook(?:Endpoint|Secret)$/;
 const MEANING =
   /value_error$|^(?:input|schemas) |^(?:size|retention_seconds) (?:less_than_equal|finite_number)$|^etags too_(?:short|long)$/;
 
-const PROBLEM: Answer = {
+const PROBLEM: ResponseObject = {
   description: "",
   content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
 };
 
-const VENDORA_PROBLEM: Answer = {
+const VENDORA_PROBLEM: ResponseObject = {
   description: "",
   content: { "application/json": { schema: { $ref: "#/components/schemas/VendoraError" } } },
 };
@@ -121,8 +121,8 @@ export class Verdict {
         yield `refuses what the document allows: ${loc.join(".")}: ${msg}`;
   }
 
-  #answerOf({ operation }: DocumentedOperation, status: number): Answer | undefined {
-    const own: Record<string, Answer> = operation.responses ?? {};
+  #answerOf({ operation }: DocumentedOperation, status: number): ResponseObject | undefined {
+    const own: Record<string, ResponseObject> = operation.responses ?? {};
     const answer = own[status];
     if (!answer || !("$ref" in answer)) return answer;
     const name = String(answer.$ref).replace("#/components/responses/", "");
@@ -130,7 +130,10 @@ export class Verdict {
     return shared && !("$ref" in shared) ? shared : undefined;
   }
 
-  *#contentFaults({ content = {} }: Answer, { headers, text }: Received): Generator<string> {
+  *#contentFaults(
+    { content = {} }: ResponseObject,
+    { headers, text }: Received,
+  ): Generator<string> {
     const type = headers.get("content-type");
     if (type === null || text === "") {
       if (Object.keys(content).length > 0) yield "no body where one is declared";
@@ -138,7 +141,7 @@ export class Verdict {
     }
     const media = content[type] ?? content["*/*"];
     if (!media) yield `${type} is not declared`;
-    else if (media.schema && !isBytes(media.schema) && type.endsWith("json"))
+    else if (media.schema && !isBinary(media.schema) && type.endsWith("json"))
       yield* this.#schemaFaults(media.schema, text);
   }
 
@@ -162,7 +165,7 @@ export class Verdict {
 }
 
 /** Of an address that has no such operation: a 405 where it has others, else a 404. */
-const strange = ({ url }: Sent, status: number, hasOthers: boolean): Answer | undefined => {
+const strange = ({ url }: Sent, status: number, hasOthers: boolean): ResponseObject | undefined => {
   if (status !== (hasOthers ? 405 : 404) && status !== 413) return undefined;
   return new URL(url).pathname.startsWith("/v1/vendora/") ? VENDORA_PROBLEM : PROBLEM;
 };

@@ -1,16 +1,16 @@
 /** Begins and ends sessions, through better-auth. */
 import { ProblemError } from "../../errors.ts";
 import type { Services } from "../services.ts";
-import { authOf, unlessRefused } from "./better-auth.ts";
+import { getAuth, orRefusal } from "./auth-loader.ts";
 
 /** @returns the cookies that begin the session. @throws ProblemError forbidden */
-export async function enter(
+export async function signInWithPassword(
   services: Services,
   { origin, headers }: { origin: string; headers: Headers },
   body: { email: string; password: string },
 ): Promise<string[]> {
-  const { api } = await authOf(services, origin);
-  const { headers: answered } = await unlessRefused(
+  const { api } = await getAuth(services, origin);
+  const { headers: answered } = await orRefusal(
     api.signInEmail({ body, headers, returnHeaders: true }),
     () => new ProblemError("forbidden", "E-mail address and password do not belong together."),
   );
@@ -18,12 +18,12 @@ export async function enter(
 }
 
 /** @returns where GitHub asks whether it is them, and the cookies that know them when they return. */
-export async function enterByGitHub(
+export async function signInWithGitHub(
   services: Services,
   { origin, headers }: { origin: string; headers: Headers },
   next: string,
 ): Promise<{ url: string; cookies: string[] }> {
-  const answer = await (await authOf(services, origin)).api.signInSocial({
+  const answer = await (await getAuth(services, origin)).api.signInSocial({
     body: {
       provider: "github",
       callbackURL: next,
@@ -38,11 +38,11 @@ export async function enterByGitHub(
 }
 
 /** @returns the cookies that end the session. */
-export async function leave(
+export async function signOut(
   services: Services,
   { origin, headers }: { origin: string; headers: Headers },
 ): Promise<string[]> {
-  const answer = await (await authOf(services, origin)).api.signOut({
+  const answer = await (await getAuth(services, origin)).api.signOut({
     headers,
     returnHeaders: true,
   });

@@ -19,7 +19,8 @@ const EXPOSED = new Set([
   "POST /auth/passkey/verify-authentication",
 ]);
 
-export const exposed = (method: string, path: string): boolean => EXPOSED.has(`${method} ${path}`);
+export const isExposed = (method: string, path: string): boolean =>
+  EXPOSED.has(`${method} ${path}`);
 
 /** A deployment has few origins: its own domain, the one at workers.dev. */
 const MAX_ORIGINS = 8;
@@ -38,7 +39,7 @@ const made = new WeakMap<Services, LRUCache<string, Auth>>();
  * @param origin that the request came to: where passkeys are valid and GitHub sends people back.
  * @throws ProblemError unavailable while the deployment has no SECRET_KEY
  */
-export async function authOf(services: Services, origin: string): Promise<Auth> {
+export async function getAuth(services: Services, origin: string): Promise<Auth> {
   if (services.settings.secretKeys.length === 0) {
     throw new ProblemError(
       "unavailable",
@@ -59,7 +60,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** What `call` answers. @throws what `refusal` makes of it when better-auth says no */
-export async function unlessRefused<Answer>(
+export async function orRefusal<Answer>(
   call: Promise<Answer>,
   refusal: () => Error,
 ): Promise<Answer> {

@@ -8,7 +8,7 @@ import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 
 /** Whose a request is, and when it is over because they have left. */
-export interface Reader {
+export interface Requester {
   user_id: string;
   signal: AbortSignal;
 }
@@ -19,13 +19,13 @@ const open = new Map<string, number>();
 /** A reader that has gone without a word is found out by the next heartbeat. */
 const RETRY_SECONDS = "15";
 
-export const tooManyReaders = (detail: string) =>
+export const tooManyConnections = (detail: string) =>
   new ProblemError("too_many_requests", detail, { "retry-after": RETRY_SECONDS });
 
 /** A stream counts until its end. @throws ProblemError too_many_requests */
-export async function countOpenReader<Stream extends EventStream | undefined>(
+export async function countStream<Stream extends EventStream | undefined>(
   services: Services,
-  reader: Reader,
+  reader: Requester,
   opening: () => Promise<Stream>,
 ): Promise<Stream> {
   const leave = enter(services, reader);
@@ -39,9 +39,9 @@ export async function countOpenReader<Stream extends EventStream | undefined>(
 }
 
 /** A wait counts until there is what was waited for. @throws ProblemError too_many_requests */
-export async function countWait<Answer>(
+export async function countWaitingRequest<Answer>(
   services: Services,
-  reader: Reader,
+  reader: Requester,
   waiting: () => Promise<Answer>,
 ): Promise<Answer> {
   const leave = enter(services, reader);
@@ -53,10 +53,10 @@ export async function countWait<Answer>(
 }
 
 /** @returns what ends it: called twice it is one end */
-function enter({ settings }: Services, { user_id, signal }: Reader): () => void {
+function enter({ settings }: Services, { user_id, signal }: Requester): () => void {
   const others = open.get(user_id) ?? 0;
   if (others >= settings.maxStreams) {
-    throw tooManyReaders(
+    throw tooManyConnections(
       `You read or wait for ${settings.maxStreams} answers at once. Close some, or create without waiting and poll GET /v1/predictions/{id}; the operator can raise MAX_STREAMS.`,
     );
   }

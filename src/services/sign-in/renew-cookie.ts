@@ -17,7 +17,7 @@ interface Renewed {
 }
 
 /** @param secrets newest first @returns undefined when there is nothing to be done */
-export async function withNewestSignature(
+export async function renewSessionCookie(
   secrets: readonly string[],
   headers: Headers,
 ): Promise<Renewed | undefined> {

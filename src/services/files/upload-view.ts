@@ -18,7 +18,7 @@ export async function presentUpload(
   const [parts, urls, fileUrl] = await Promise.all([
     pending ? listParts(services.db, id) : [],
     // An address lets whoever has it write: not who may only read.
-    pending && scopes.includes("predict") ? partAddresses(services, row, origin, token_id) : [],
+    pending && scopes.includes("predict") ? partUrls(services, row, origin, token_id) : [],
     pending ? null : signedFileUrl(services, origin, key, until),
   ]);
   return {
@@ -38,7 +38,7 @@ export async function presentUpload(
 }
 
 /** In order; good for as long as the upload is waited for, and its holder may send it. */
-export const partAddresses = (
+export const partUrls = (
   services: Services,
   { id, size, part_size, expires_at }: UploadRow,
   origin: string,

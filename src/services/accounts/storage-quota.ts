@@ -1,23 +1,20 @@
 /** The room that an account has in the database. */
 import { conflict, type ProblemError } from "../../errors.ts";
-import { type Allowance, bytesOf, isOverBytes } from "../../storage/accounts/account-bytes.ts";
+import { bytesOf, isOverQuota, type StorageQuota } from "../../storage/accounts/account-bytes.ts";
 import type { Services } from "../services.ts";
 
-export const allowanceOf = (
+export const quotaOf = (
   { settings }: Services,
   userId: string,
   max = settings.accountBytes,
-): Allowance => ({ user_id: userId, max_bytes: max });
+): StorageQuota => ({ user_id: userId, max_bytes: max });
 
 /** @throws ProblemError conflict when what is written has no room */
-export async function withinAllowance<Row>(
-  services: Services,
-  writing: Promise<Row>,
-): Promise<Row> {
+export async function withinQuota<Row>(services: Services, writing: Promise<Row>): Promise<Row> {
   try {
     return await writing;
   } catch (error) {
-    throw isOverBytes(error) ? full(services) : error;
+    throw isOverQuota(error) ? full(services) : error;
   }
 }
 
@@ -26,7 +23,7 @@ export async function withinAllowance<Row>(
  * may, as much as it makes in 10 s.
  * @throws ProblemError conflict
  */
-export async function requireAllowance(services: Services, userId: string): Promise<void> {
+export async function requireQuota(services: Services, userId: string): Promise<void> {
   const taken = await bytesOf.get(services.db, userId);
   if (taken && taken.bytes >= services.settings.accountBytes) throw full(services);
 }

@@ -1,0 +1,28 @@
+/** What a request carries on its way through middleware and routes. */
+import type { RateStatus } from "./domain/accounts/rate-limit.ts";
+import type { Bindings } from "./env.ts";
+import type { Caller, RunnerCaller } from "./services/accounts/caller.ts";
+import type { ResolvedVersion } from "./services/predictions/version-resolution.ts";
+import type { Services } from "./services/services.ts";
+
+/** Hono's environment type for the API. */
+export interface AppEnv {
+  Bindings: Bindings;
+  Variables: {
+    requestId: string;
+    services: Services;
+    caller: Caller;
+    runner: RunnerCaller;
+    operator: true | undefined;
+    /** Frees the memory of the request body, for handlers that go on to wait for something else. */
+    releaseBody: (() => void) | undefined;
+    /** The version that a call of the vendora convention runs. */
+    target: ResolvedVersion;
+    /** The prediction that such a call created. */
+    predictionId: string | undefined;
+    /** Tool types in the request that the model does not support. */
+    toolsLeftOut: string[] | undefined;
+    /** The rate limit that this request has come closest to. */
+    rate: RateStatus | undefined;
+  };
+}
