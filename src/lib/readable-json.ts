@@ -1,7 +1,7 @@
-/** JSON for people to read, in proportion to what it tells however deep that is nested. */
-import type { Json } from "../protocol/common.ts";
+/** JSON for people to read, whose length stays in proportion to its content however deeply it is nested. */
+import type { Json } from "./json.ts";
 
-/** So deep is indented: a line has its depth's worth of spaces, and 8 KB of brackets were 32 MB. */
+/** Deeper values are not indented: each line starts with its depth in spaces, which made 32 MB of 8 KB of brackets. */
 const INDENTED_LEVELS = 5;
 
 /** @param value no deeper than inputs and outputs are @returns JSON text */

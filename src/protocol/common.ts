@@ -1,5 +1,6 @@
 /** Shapes that every part of the API shares: identifiers, times, pages, errors. */
 import { z } from "zod";
+import type { Json } from "../lib/json.ts";
 
 export const uuid = z.uuid();
 export const timestamp = z.iso.datetime();
@@ -13,7 +14,7 @@ export const link = z
 /** A named schema, or null: a union, since `nullable` of a `$ref` says neither in OpenAPI. */
 export const orNull = <T extends z.ZodType>(schema: T) => z.union([schema, z.null()]);
 
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type { Json };
 
 /**
  * Any JSON value: what a model takes and gives. All bodies come from JSON.parse, so that only
