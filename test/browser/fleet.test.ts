@@ -44,9 +44,9 @@ it("a runner is added with a token of its own, works, is drained, works again, a
   runner.open("gated", "open");
   await endOf(site.world, running, "succeeded");
   const waiting = await site.world.create("hello", { name: "Ada" });
-  const figures = page.getByRole("region", { name: "cpu" }).locator("dl.figures > div");
+  const stats = page.getByRole("region", { name: "cpu" }).locator("dl.stats > div");
   const waits = (many: number) =>
-    figures.filter({ hasText: new RegExp(`^Waiting\\s*${many}$`) }).waitFor();
+    stats.filter({ hasText: new RegExp(`^Waiting\\s*${many}$`) }).waitFor();
   await waits(1);
 
   await card.getByRole("button", { name: `Resume ${runner.name}` }).click();

@@ -29,7 +29,7 @@ const runButton = ({ page }: Visitor) =>
 /** The id of the run that the page's address leads back to. */
 async function runOf({ page }: Visitor): Promise<string> {
   await page.waitForURL(/\?prediction=/);
-  return new URL(page.url()).searchParams.get("run") ?? "";
+  return new URL(page.url()).searchParams.get("prediction") ?? "";
 }
 
 it("a picture of one's own is sent and comes back as the model has made it", async () => {

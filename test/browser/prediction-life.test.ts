@@ -57,12 +57,14 @@ describe.runIf(browserIsThere)("in a browser far away", () => {
       const moments: Moment[] = [];
       Object.assign(window, { moments });
       new MutationObserver(() => {
-        const run = document.querySelector(".run");
-        const textOf = (place: string) => run?.querySelector(place)?.textContent?.trim() ?? "";
-        if (!run?.querySelector('[data-part="metrics"]')) return;
+        const view = document.querySelector(".prediction-view");
+        const textOf = (place: string) => view?.querySelector(place)?.textContent?.trim() ?? "";
+        if (!view?.querySelector('[data-part="metrics"]')) return;
         moments.push({
           status: textOf(".status"),
-          buttons: [...run.querySelectorAll("button")].map(({ textContent }) => textContent.trim()),
+          buttons: [...view.querySelectorAll("button")].map(({ textContent }) =>
+            textContent.trim(),
+          ),
           note: textOf('[data-part="note"]'),
           output: textOf("[data-output]"),
         });

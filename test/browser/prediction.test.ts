@@ -37,7 +37,7 @@ describe.runIf(browserIsThere)("in a browser", () => {
   const open = (gate: string) => writeFileSync(join(models, "gated", `.${gate}`), "");
 
   const badge = ({ page }: Visitor, status: string) =>
-    page.locator(".run .status").getByText(status, { exact: true }).waitFor();
+    page.locator(".prediction-view .status").getByText(status, { exact: true }).waitFor();
 
   const outputIn = ({ page }: Visitor) => page.locator("[data-output]").innerText();
 
