@@ -1,4 +1,4 @@
-/** Who may see a page, and whose form it is. */
+/** Sessions, form tokens and the access checks of pages. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import { timingSafeEqual } from "../domain/accounts/token.ts";
@@ -23,18 +23,18 @@ export const SAFE_METHODS = new Set(["GET", "HEAD"]);
 export const FORM_TOKEN_FIELD = "form_token";
 const FORM_TOKEN_HEADER = "x-form-token";
 
-/** For all pages: finds out who looks. */
+/** For all pages: loads the session and its user. */
 export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
   const { origin } = new URL(c.req.url);
   c.set("origin", origin);
   const { services } = c.var;
   const renewed = await renewSessionCookie(services.settings.secretKeys, c.req.raw.headers);
-  // Whatever else looks at the request finds the cookie as it is now.
+  // Later middleware must see the re-signed cookie.
   if (renewed) c.req.raw = new Request(c.req.raw, { headers: renewed.headers });
   const { headers } = c.req.raw;
   const session = await findSession(services, origin, headers);
   if (session?.user && isSuspended(session.user)) {
-    // They are told why, once; then they are nobody.
+    // Explained once; the next request has no session.
     addCookies(c, await signOut(services, { origin, headers }));
     throw new ProblemError("forbidden", SUSPENDED);
   }
@@ -50,9 +50,9 @@ export const loadSession = createMiddleware<Dashboard>(async (c, next) => {
 });
 
 /**
- * For all pages: what changes anything comes from a page of ours, and, with a session, from a form
- * that was made for that session. Neither alone would do against everything: a cookie of the same
- * site, an old page, a browser that tells less.
+ * CSRF protection for all pages: a write must come from our origin and, with a session, carry that
+ * session's form token. The origin check covers requests without a session; the token covers other
+ * sites of the same registrable domain, stale pages and browsers that omit Sec-Fetch-Site.
  */
 export const requireFormToken = createMiddleware<Dashboard>(async (c, next) => {
   if (!SAFE_METHODS.has(c.req.method)) {
@@ -71,7 +71,7 @@ export const requireFormToken = createMiddleware<Dashboard>(async (c, next) => {
   await next();
 });
 
-/** Lets in whoever is signed in; others are asked to, and come back. */
+/** Redirects to the sign-in page and back. */
 export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
   if (!c.var.viewer) {
     if (c.var.session) return c.redirect("/welcome", 303);
@@ -84,12 +84,12 @@ export const requireUser = createMiddleware<Dashboard>(async (c, next) => {
   await next();
 });
 
-/** A form came from a page of ours whose session is over: its sender may send it once more. */
+/** The form came from our page, but its session has ended: it can be submitted again. */
 class SessionEnded extends ProblemError {}
 
 export const isSessionEnded = (problem: ProblemError): boolean => problem instanceof SessionEnded;
 
-/** Lets in operators; for others there is nothing. */
+/** A 404 for everybody else, so that operator pages are not revealed. */
 export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
   requireUser(c, async () => {
     if (!viewerOf(c).operator) throw notFound("This page");
@@ -97,13 +97,13 @@ export const requireOperator = createMiddleware<Dashboard>(async (c, next) =>
   }),
 );
 
-/** Behind `signedIn`: who it is. */
+/** For handlers behind `requireUser`. */
 export function viewerOf(c: Context<Dashboard>): Viewer {
   if (c.var.viewer) return c.var.viewer;
   throw new ProblemError("unauthenticated", "You are not signed in.");
 }
 
-/** The stream ends with the session of whoever reads it. */
+/** Ends the stream when the session of its reader ends. */
 export function endWithSession(c: Context<Dashboard>, stream: EventStream): void {
   const { services } = c.var;
   const { session_id } = viewerOf(c);
@@ -135,7 +135,7 @@ async function viewerIn(
   };
 }
 
-/** Of one session, and worth nothing without its cookie. */
+/** Bound to one session: useless without its cookie. */
 async function formTokenOf(secret: string, sessionId: string): Promise<string> {
   const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };
@@ -145,7 +145,7 @@ async function formTokenOf(secret: string, sessionId: string): Promise<string> {
   return hex(await crypto.subtle.sign("HMAC", key, encoder.encode(`form ${sessionId}`)));
 }
 
-/** Also a form that was served while an older SECRET_KEY was the newest. */
+/** Also accepts forms served before SECRET_KEY was rotated. */
 async function hasFormToken(c: Context<Dashboard>, sessionId: string): Promise<boolean> {
   const { secretKeys } = c.var.services.settings;
   const [sent, ...tokens] = await Promise.all([

@@ -1,4 +1,4 @@
-/** The dashboard: what every page goes through, and the list of its rooms. */
+/** The dashboard: its middleware, error pages and the list of page groups. */
 import type { Context, Hono } from "hono";
 import { requestId } from "hono/request-id";
 import { matchedRoutes } from "hono/route";
@@ -32,17 +32,16 @@ import { type Resubmission, ResubmitPage, resubmissionOf } from "./ui/resubmit.t
 import { userPages } from "./users/routes.tsx";
 import { variablePages } from "./variables/routes.tsx";
 
-/** Where scripts and style come from: what users upload has addresses of this origin too. */
+/** Not 'self': uploaded files are served from this origin too. */
 const assetsSource = (c: Context) => `${new URL(c.req.url).origin}/assets/`;
 
-/** Empty: the deployment's own address has them. */
+/** Empty when files are served from the deployment's own origin. */
 const filesSource = (c: Context<Dashboard>) => settings(c.env).filesOrigin ?? "";
 
-/** Nothing but our own files, and nobody around us. */
 const pageHeaders = secureHeaders({
-  // Whether a domain is for https alone is for those to say who own it.
+  // The owner of the domain decides whether it is HTTPS only.
   strictTransportSecurity: false,
-  // Without a referrer browsers send our own forms as from nowhere (Origin: null).
+  // With no-referrer, browsers submit forms with `Origin: null`.
   referrerPolicy: "same-origin",
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -52,13 +51,13 @@ const pageHeaders = secureHeaders({
     mediaSrc: ["'self'", "blob:", filesSource],
     connectSrc: ["'self'"],
     baseUri: ["'none'"],
-    // Sent on from our own forms: browsers hold redirects to it, too.
+    // GitHub sign-in: browsers apply form-action to redirects too.
     formAction: ["'self'", "https://github.com"],
     frameAncestors: ["'none'"],
   },
 });
 
-/** @param otherwise answers programs that ask for what is no page */
+/** @param otherwise handles API requests that arrive without the /v1 prefix */
 export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
   const dashboard = pages()
     .use((c, next) =>
@@ -88,7 +87,7 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     .use(loadFlash)
     .use(requireFormToken);
 
-  for (const room of [
+  for (const group of [
     homePages,
     modelPages,
     variablePages,
@@ -101,46 +100,48 @@ export function createDashboard(otherwise: Pick<Hono<AppEnv>, "fetch">) {
     accountPages,
     fleetPages,
   ])
-    dashboard.route("/", room);
+    dashboard.route("/", group);
 
   dashboard.notFound((c) =>
     showError(c, new ProblemError("not_found", `There is no page at ${c.req.path.slice(0, 200)}.`)),
   );
 
   dashboard.onError(async (error, c: PageContext) => {
-    // Islands know problems as programs do; without its style a page is none.
+    // Client scripts read problem details; without assets no page can be rendered.
     if (!acceptsHtml(c) || !c.var.assets) return errorResponse(error, c);
     const problem = error instanceof ValidationFailure ? invalidQuery(error) : toProblem(error, c);
     if (!problem) {
       logger.error("Unexpected error", { request_id: c.var.requestId, error });
     }
-    const kept = problem && isSessionEnded(problem) && (await resubmissionOf(c));
-    return kept ? showResubmit(c, kept, problem) : showError(c, problem);
+    const resubmission = problem && isSessionEnded(problem) && (await resubmissionOf(c));
+    return resubmission ? showResubmit(c, resubmission, problem) : showError(c, problem);
   });
 
   return dashboard;
 }
 
-/** Whether a room has something there: what is for all addresses is none. */
+/** Whether a page matches; middleware for all paths does not count. */
 const matchesPage = (c: PageContext) => matchedRoutes(c).some(({ path }) => path !== "/*");
 
-/** A program that means the API, and has left out its /v1. */
+/** An API client that left out /v1. */
 const hasApiToken = (c: PageContext) => c.req.header("authorization") !== undefined;
 
 const acceptsHtml = (c: PageContext) => c.req.header("accept")?.includes("text/html") ?? false;
 
-/** What an address asks for that cannot be: what a form has is said at its fields. */
+/** For query parameters; invalid form fields are reported next to the field. */
 const invalidQuery = ({ issues }: ValidationFailure) =>
   new ProblemError(
     "bad_request",
     `${issues.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join(". ")}.`,
   );
 
-function showResubmit(c: PageContext, kept: Resubmission, problem: ProblemError) {
+function showResubmit(c: PageContext, resubmission: Resubmission, problem: ProblemError) {
   c.status(problemStatus(problem));
   const { pathname, search } = new URL(c.req.url);
   const username = c.var.viewer?.user.username;
-  const page = <ResubmitPage kept={kept} action={pathname + search} username={username} />;
+  const page = (
+    <ResubmitPage resubmission={resubmission} action={pathname + search} username={username} />
+  );
   return c.render(page, { title: username === undefined ? "Signed out" : "Submit again" });
 }
 

@@ -1,4 +1,4 @@
-/** What every page shares: the types of its context, and who looks at it. */
+/** The context types that all pages share. */
 import { type Context, Hono } from "hono";
 import type { AppEnv } from "../context.ts";
 import type { Manifest } from "../protocol/assets.ts";
@@ -6,47 +6,53 @@ import type { Caller } from "../services/accounts/caller.ts";
 import type { Session } from "../services/sign-in/sessions.ts";
 import type { UserRow } from "../storage/accounts/users.ts";
 
-/** Somebody who is signed in and has a user. */
+/** The signed-in user. */
 export interface Viewer {
   user: UserRow;
   operator: boolean;
   email: string;
   session_id: string;
   session: Session;
-  /** As services know who asks. */
+  /** The user as services identify callers. */
   caller: Caller;
 }
 
 export interface Dashboard {
   Bindings: AppEnv["Bindings"];
   Variables: AppEnv["Variables"] & {
-    /** Scheme and host that the request came to. */
+    /** Scheme and host of the request. */
     origin: string;
     assets: Manifest;
     session: Session | undefined;
     viewer: Viewer | undefined;
-    /** What a form of this session has to carry; empty without one. */
+    /** The session's CSRF token for forms; empty without a session. */
     formToken: string;
-    /** What a form before this page has done, to be said once. */
+    /** A message from the previous form, shown once. */
     flash: string | undefined;
   };
 }
 
 export type PageContext = Context<Dashboard>;
 
-/** A group of pages and of what their forms do. */
+/** What services need of a request to read and set session cookies. */
+export const requestSource = (c: PageContext) => ({
+  origin: c.var.origin,
+  headers: c.req.raw.headers,
+});
+
+/** A group of pages and form handlers. */
 export const pages = () => new Hono<Dashboard>();
 
 interface PageProps {
-  /** The page's own; the product's name is added. */
+  /** Without the product name, which is appended. */
   title: string;
-  /** Files of src/dashboard/client, without `.ts`, besides `page`. */
+  /** Scripts of src/dashboard/client to load in addition to `page`, without `.ts`. */
   scripts?: string[];
 }
 
 declare module "hono" {
   interface ContextRenderer {
-    // biome-ignore lint/style/useShorthandFunctionType: an interface is what Hono merges
+    // biome-ignore lint/style/useShorthandFunctionType: Hono merges interfaces only
     (content: unknown, props: PageProps): Response | Promise<Response>;
   }
 }

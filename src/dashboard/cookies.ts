@@ -1,8 +1,7 @@
-/** Cookies that a page gives along: its own for a short while, and those of better-auth as they are. */
+/** Cookies of pages: our own short-lived ones, and those of better-auth verbatim. */
 import { setCookie } from "hono/cookie";
 import type { PageContext } from "./context.ts";
 
-/** For the browser alone, and of this deployment alone. */
 export const setTemporaryCookie = (
   c: PageContext,
   name: string,
@@ -17,7 +16,7 @@ export const setTemporaryCookie = (
     maxAge: seconds,
   });
 
-/** @param cookies as `Set-Cookie` has them */
+/** @param cookies values of `Set-Cookie` */
 export function addCookies(c: PageContext, cookies: readonly string[]): void {
   for (const cookie of cookies) c.header("set-cookie", cookie, { append: true });
 }

@@ -1,4 +1,4 @@
-/** What a form has done, said once by the page that comes after it. */
+/** Flash messages: the result of a form, shown once on the next page. */
 import { deleteCookie, getCookie } from "hono/cookie";
 import { createMiddleware } from "hono/factory";
 import type { Dashboard, PageContext } from "./context.ts";
@@ -7,13 +7,12 @@ import { setTemporaryCookie } from "./cookies.ts";
 const COOKIE = "auspex.done";
 const MAX_AGE_SECONDS = 30;
 
-/** Goes on to a page, which will say so. */
 export function redirectWithFlash(c: PageContext, message: string, address: string): Response {
   setTemporaryCookie(c, COOKIE, message, MAX_AGE_SECONDS);
   return c.redirect(address, 303);
 }
 
-/** For all pages that are looked at, not for parts of them. */
+/** Only for full pages: fragments must not use up the message. */
 export const loadFlash = createMiddleware<Dashboard>(async (c, next) => {
   const page = c.req.method === "GET" && c.req.header("accept")?.includes("text/html");
   const message = page ? getCookie(c, COOKIE) : undefined;

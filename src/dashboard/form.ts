@@ -1,16 +1,16 @@
-/** A form that was sent: read, carried out, or shown again with what is wrong. */
+/** Form submissions: read, handled, or shown again with their errors. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError, problemStatus } from "../errors.ts";
 import type { ValidationIssue } from "../protocol/common.ts";
 import type { PageContext } from "./context.ts";
 
-/** What was typed, and what is wrong with it. */
+/** The submitted values and their errors. */
 export interface Draft {
   values?: FormData;
-  /** By the name of the field. */
+  /** By field name. */
   issues: Record<string, string>;
-  /** What is wrong with no field in particular. */
+  /** An error that belongs to no field. */
   problem?: string;
 }
 
@@ -20,7 +20,7 @@ type SubmitResult<Done> =
   | { done: Done; draft?: undefined; status?: undefined }
   | { done?: undefined; draft: Draft; status: ContentfulStatusCode };
 
-/** @throws ProblemError unsupported_media_type, bad_request for what is no form */
+/** @throws ProblemError unsupported_media_type, bad_request for malformed form data */
 export async function readForm({ req }: PageContext): Promise<FormData> {
   if (!isForm(req.header("content-type")))
     throw new ProblemError("unsupported_media_type", "This address accepts form data only.");
@@ -33,14 +33,14 @@ export async function readForm({ req }: PageContext): Promise<FormData> {
 export const isForm = (type = ""): boolean =>
   /^(multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type);
 
-/** @param run is given the form, and throws ValidationFailure or ProblemError for what is wrong. */
+/** @param handle throws ValidationFailure or ProblemError for invalid input */
 export async function handleForm<Done>(
   c: PageContext,
-  run: (form: FormData) => Promise<Done>,
+  handle: (form: FormData) => Promise<Done>,
 ): Promise<SubmitResult<Done>> {
   const values = await readForm(c);
   try {
-    return { done: await run(values) };
+    return { done: await handle(values) };
   } catch (error) {
     if (error instanceof ValidationFailure) {
       return { draft: { values, ...assignIssues(error.issues, values) }, status: 422 };
@@ -55,21 +55,21 @@ export async function handleForm<Done>(
   }
 }
 
-/** The text of a field; empty when it was not sent, or is a file. */
+/** Empty when the field is missing or a file. */
 export function fieldText(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value : "";
 }
 
-/** Each that was ticked. */
+/** All values of a field, as of checkboxes. */
 export const fieldTexts = (form: FormData, name: string): string[] =>
   form.getAll(name).filter((value) => typeof value === "string");
 
-/** All fields that are text, as an object to be checked with a schema. */
+/** Text fields as an object to validate with a schema. */
 export const pickFields = (form: FormData, ...names: string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, fieldText(form, name)]));
 
-/** Issues at the fields that they are about; those about something else are said above the form. */
+/** Issues by field; those of other fields are listed above the form. */
 function assignIssues(issues: ValidationIssue[], form: FormData): Omit<Draft, "values"> {
   const byField: Record<string, string> = {};
   const others: string[] = [];

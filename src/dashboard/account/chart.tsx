@@ -1,8 +1,8 @@
-/** Predictions per day as bars, stacked by model. The numbers themselves are in the tables below it. */
+/** Predictions per day as bars, stacked by model. The tables below it have the numbers. */
 import type { DayUsage, UsageReport } from "../../domain/accounts/usage.ts";
 import { ceilingOf, stack } from "./scale.ts";
 
-/** In units of the drawing, which is stretched to the room that it has: so its texts stand beside it. */
+/** In SVG units. The drawing is stretched to fit, so its labels are HTML beside it. */
 const HEIGHT = 100;
 const STEP = 10;
 const BAR = 8;

@@ -1,4 +1,4 @@
-/** What giving up an account means, and the form that does it. */
+/** What deleting an account does, and its form. */
 import type { Draft } from "../form.ts";
 import { Problem, Submit, TextField } from "../ui/fields.tsx";
 import { Form } from "../ui/layout.tsx";

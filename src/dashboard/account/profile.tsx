@@ -1,4 +1,4 @@
-/** What others see of one, and the forms that change it. */
+/** The public profile and its forms. */
 import type { UserRow } from "../../storage/accounts/users.ts";
 import type { Draft } from "../form.ts";
 import { controlAttributes, Field, Problem, Submit, TextArea, TextField } from "../ui/fields.tsx";

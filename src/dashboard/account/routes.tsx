@@ -1,4 +1,4 @@
-/** `/account`: one's profile and picture, what one has run, and the way out. */
+/** `/account`: profile, picture, usage and account deletion. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { updateUser } from "../../protocol/user.ts";
 import { parse } from "../../routes/router.ts";
@@ -9,7 +9,7 @@ import { updateOwnUser } from "../../services/accounts/users.ts";
 import { confirmIdentity, hasPassword } from "../../services/sign-in/confirm-identity.ts";
 import { signOut } from "../../services/sign-in/sign-in.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
+import { type PageContext, pages, requestSource } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields } from "../form.ts";
 import { limitAttempts } from "../sign-in/attempts.ts";
@@ -22,7 +22,7 @@ export const accountPages = pages()
   .post("/account", requireUser, async (c) => {
     const { caller } = viewerOf(c);
     const { draft, status } = await handleForm(c, (form) =>
-      updateOwnUser(c.var.services, caller, parse(updateUser, profileIn(form), "body")),
+      updateOwnUser(c.var.services, caller, parse(updateUser, readProfileForm(form), "body")),
     );
     if (!draft) return redirectWithFlash(c, "Profile saved.", "/account");
     c.status(status);
@@ -51,27 +51,26 @@ export const accountPages = pages()
   .get("/account/delete", requireUser, (c) => showDelete(c, emptyDraft))
   .post("/account/delete", requireUser, async (c) => {
     const { user, caller, session, session_id } = viewerOf(c);
-    const whence = { origin: c.var.origin, headers: c.req.raw.headers };
     const { draft, status } = await handleForm(c, async (form) => {
       if (fieldText(form, "username").trim() !== user.username)
         throw invalid(["body", "username"], `Type ${user.username} to confirm.`);
       await limitAttempts(c, session_id);
-      await confirmIdentity(c.var.services, session, whence, fieldText(form, "password"));
+      await confirmIdentity(c.var.services, session, requestSource(c), fieldText(form, "password"));
       await deleteAccount(c.var.services, caller);
     });
     if (draft) {
       c.status(status);
       return showDelete(c, draft);
     }
-    for (const cookie of await signOut(c.var.services, whence))
+    for (const cookie of await signOut(c.var.services, requestSource(c)))
       c.header("set-cookie", cookie, { append: true });
     return redirectWithFlash(c, "Account deleted. Its data is being removed.", "/");
   });
 
-/** All fields of PATCH /user; a line for each website. */
-const profileIn = (form: FormData) => ({
+/** All fields of PATCH /user; websites are one per line. */
+const readProfileForm = (form: FormData) => ({
   ...pickFields(form, "username", "name", "location", "company"),
-  // A form sends each line break as two characters, which the limit does not mean.
+  // Forms submit line breaks as CRLF, which would count twice against the limit.
   bio: fieldText(form, "bio").replaceAll("\r\n", "\n"),
   urls: fieldText(form, "urls").split(/\s+/).filter(Boolean),
 });

@@ -1,22 +1,22 @@
-/** The scale of a chart: where it ends, and where its bars lie. */
+/** The scale of a stacked bar chart. */
 
 const STEPS = [2, 4, 6, 8, 10];
 
-/** An even number, so that half of it is whole, not below `most`, and one that is easily read. */
+/** The next round number from `most` on; even, so that the half is whole too. */
 export function ceilingOf(most: number): number {
   const power = 10 ** Math.max(0, Math.ceil(Math.log10(Math.max(most, 1))) - 1);
   return power * (STEPS.find((step) => step * power >= most) ?? 10);
 }
 
 interface Part {
-  /** Which of the counts it stands for. */
+  /** Index of the count. */
   n: number;
-  /** From the top, of `height`. */
+  /** Distance from the top. */
   y: number;
   height: number;
 }
 
-/** A bar of one part for each count that is not 0, the first at the bottom. */
+/** The parts of a bar, one for each count above 0, the first at the bottom. */
 export function stack(counts: number[], ceiling: number, height: number): Part[] {
   let below = 0;
   return counts.flatMap((count, n) => {

@@ -1,4 +1,4 @@
-/** The pages of one's account. */
+/** The tabs of the account pages. */
 import { Tabs } from "../ui/parts.tsx";
 
 const TABS = [

@@ -1,4 +1,4 @@
-/** How much has run: in total, by model, by day. */
+/** Usage: totals, by model and by day. */
 import type { UsageCount, UsageReport } from "../../domain/accounts/usage.ts";
 import { duration } from "../prediction-view/duration.ts";
 import { Empty } from "../ui/parts.tsx";
@@ -105,7 +105,7 @@ const ByModel = ({ report }: { report: UsageReport }) => (
   </section>
 );
 
-/** May be broken behind the owner. */
+/** With a line break opportunity after the owner. */
 function Name({ model }: { model: string }) {
   const [owner, name] = model.split("/");
   return (
@@ -116,7 +116,7 @@ function Name({ model }: { model: string }) {
   );
 }
 
-/** Newest first, those on which something ran. */
+/** Newest first, without days that have no predictions. */
 const ByDay = ({ report: { days, models } }: { report: UsageReport }) => (
   <>
     <h2 id="days-title">By day</h2>

@@ -1,4 +1,4 @@
-/** On the profile: shows a picture before it is sent, and says when it is too large. */
+/** Profile: previews a picture before the upload, and rejects one that is too large. */
 
 const MAX_BYTES = 1024 ** 2;
 

@@ -1,6 +1,6 @@
 /**
- * The fleet, brought up to date while somebody looks. Only what has changed is replaced, part by
- * part: a button that is about to be pressed stays where it is.
+ * Refreshes the fleet while the tab is visible. Replaces only the parts that have changed, so that a
+ * button does not move away from under the pointer.
  */
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus } from "./parts/replace-element.ts";
@@ -15,7 +15,7 @@ function schedule(): void {
 }
 
 async function refresh(): Promise<void> {
-  // The next time it may be there again: nothing is lost that would have to be said.
+  // A failed refresh is not reported: the next one may succeed.
   const response = await fetch(location.href).catch(() => undefined);
   if (response?.ok && !response.redirected) {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -48,7 +48,7 @@ function update(old: HTMLElement, fleet: HTMLElement): void {
 
 const partsOf = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("[data-part]")];
 
-/** Which runners there are, and what each has. */
+/** The structure of the page: its runners and their parts. */
 const namesOf = (root: HTMLElement) =>
   [...root.querySelectorAll<HTMLElement>("[data-part], [data-key]")]
     .map(({ dataset }) => dataset.part ?? dataset.key)

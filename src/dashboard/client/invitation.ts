@@ -1,6 +1,6 @@
 /**
- * The link of an invitation has its token behind the `#`, which browsers send to nobody: no log of
- * requests has it. It goes on in a form.
+ * Submits the invitation token in a form. It stands in the fragment of the link, which browsers do
+ * not send, so that it appears in no request log.
  */
 const form = document.querySelector<HTMLFormElement>("form[data-invitation]");
 const field = form?.querySelector<HTMLInputElement>("input[name=invitation]");
@@ -14,5 +14,5 @@ function open(): void {
 }
 
 open();
-// Where this page is open already a link loads none.
+// A link to the page that is already open only changes the fragment.
 addEventListener("hashchange", open);

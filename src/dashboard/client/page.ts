@@ -1,4 +1,4 @@
-/** On every page: what is to be copied, times in the reader's own zone, questions before what cannot be undone. */
+/** Every page: copy buttons, local times, the user menu and confirmations. */
 import { enhance } from "./parts/enhance.ts";
 
 enhance(document);
@@ -34,7 +34,7 @@ async function copy(button: HTMLButtonElement): Promise<void> {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = "Copied";
   } catch {
-    // Not allowed, or no secure origin: it is selected for the reader's own keys.
+    // Clipboard access is denied or the origin is not secure: select the text instead.
     getSelection()?.selectAllChildren(source);
     button.textContent = "Press Ctrl+C";
   }

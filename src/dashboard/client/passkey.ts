@@ -1,10 +1,10 @@
-/** Passkeys: to sign in with one, and to add one. The browser keeps them; better-auth checks them. */
+/** Signs in with a passkey and adds passkeys; better-auth verifies them. */
 import { post } from "./parts/post.ts";
 
 const signInButton = document.querySelector<HTMLButtonElement>("[data-passkey]");
 const addButton = document.querySelector<HTMLButtonElement>("[data-add-passkey]");
 
-// Browsers before these two were there have no passkeys here: a password always does.
+// Older browsers lack the JSON helpers and keep using passwords.
 if (
   typeof PublicKeyCredential === "function" &&
   "parseCreationOptionsFromJSON" in PublicKeyCredential
@@ -73,9 +73,9 @@ function messageFor(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function showMessage(words: string | undefined): void {
-  const issue = document.getElementById("passkey-error");
-  if (!issue) return;
-  issue.textContent = words ?? "";
-  issue.hidden = words === undefined;
+function showMessage(message: string | undefined): void {
+  const element = document.getElementById("passkey-error");
+  if (!element) return;
+  element.textContent = message ?? "";
+  element.hidden = message === undefined;
 }

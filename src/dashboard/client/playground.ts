@@ -1,8 +1,9 @@
-/** The playground: checks what is typed, sends files, runs, and shows what comes of it on the same page. */
+/** The playground: validates input, uploads files, runs the model and shows the prediction. */
 
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import { codeSamples } from "../playground/calls.ts";
+import { VERSION_FIELD } from "../playground/control-names.ts";
 import { enhance } from "./parts/enhance.ts";
 import { FilePickers } from "./parts/file-pickers.ts";
 import { type FormState, PlaygroundForm, requiredElement } from "./parts/playground-form.ts";
@@ -10,7 +11,7 @@ import { post } from "./parts/post.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
 import { attachSliders } from "./parts/sliders.ts";
 
-/** After the last key: so that nobody is interrupted in the middle of a number. */
+/** Validation waits until typing pauses. */
 const DEBOUNCE_MS = 150;
 
 class Playground {
@@ -36,18 +37,19 @@ class Playground {
 
   #listen(): void {
     const { element } = this.#form;
-    element.addEventListener("input", this.#later);
-    element.addEventListener("focusout", this.#later);
+    element.addEventListener("input", this.#scheduleRefresh);
+    element.addEventListener("focusout", this.#scheduleRefresh);
     const versions = requiredElement(this.#root, ".playground-version button", HTMLButtonElement);
     versions.hidden = true;
-    requiredElement(this.#root, "#show", HTMLSelectElement).addEventListener("change", () =>
-      element.requestSubmit(versions),
+    requiredElement(this.#root, `#${VERSION_FIELD}`, HTMLSelectElement).addEventListener(
+      "change",
+      () => element.requestSubmit(versions),
     );
     element.addEventListener("submit", (event) => {
-      // Another version is another page.
+      // Switching versions loads another page.
       if (event.submitter === versions) return;
       event.preventDefault();
-      void this.#alone(() => this.#run());
+      void this.#exclusively(() => this.#run());
     });
     element.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -63,22 +65,22 @@ class Playground {
     }
     this.#root.querySelector("[data-switch-mode]")?.addEventListener("click", (event) => {
       event.preventDefault();
-      void this.#alone(() => this.#turn());
+      void this.#exclusively(() => this.#switchMode());
     });
   }
 
-  readonly #later = (): void => {
+  readonly #scheduleRefresh = (): void => {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(this.#refresh, DEBOUNCE_MS);
   };
 
   readonly #refresh = (): void => {
-    const made = this.#form.read();
-    this.#form.show(made);
-    this.#writeCode(made);
+    const state = this.#form.read();
+    this.#form.show(state);
+    this.#updateCode(state);
   };
 
-  #writeCode({ input }: FormState): void {
+  #updateCode({ input }: FormState): void {
     const { model = "", pinned, compatibilities: flags = "{}" } = this.#root.dataset;
     const compatibilities: Compatibilities = JSON.parse(flags);
     const version = pinned === undefined ? undefined : Number(pinned);
@@ -89,8 +91,8 @@ class Playground {
     }
   }
 
-  /** One thing at a time: what is asked for meanwhile is not begun. */
-  async #alone(act: () => Promise<void>): Promise<void> {
+  /** Ignores calls while another one is in progress. */
+  async #exclusively(act: () => Promise<void>): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
     const { activeElement: focused } = document;
@@ -102,30 +104,30 @@ class Playground {
     } finally {
       this.#button.disabled = false;
       this.#isBusy = false;
-      // What is disabled loses it.
+      // Disabled controls lose the focus.
       if (focused instanceof HTMLElement && document.activeElement === document.body)
         focused.focus({ preventScroll: true });
     }
   }
 
   async #run(): Promise<void> {
-    if (!this.#checked()) return;
-    await this.#send();
-    // Files that were still to be sent may have been removed meanwhile.
-    const input = this.#checked();
-    if (input) await this.#begin(input);
+    if (!this.#validate()) return;
+    await this.#upload();
+    // Files may have been removed during the upload.
+    const input = this.#validate();
+    if (input) await this.#start(input);
   }
 
-  /** @returns the input, when nothing is wrong with it */
-  #checked(): Input | undefined {
-    const made = this.#form.read();
-    this.#form.show(made, true);
-    this.#writeCode(made);
-    return made.messages.size > 0 ? undefined : made.input;
+  /** @returns the input when it is valid */
+  #validate(): Input | undefined {
+    const state = this.#form.read();
+    this.#form.show(state, true);
+    this.#updateCode(state);
+    return state.messages.size > 0 ? undefined : state.input;
   }
 
-  /** What is shown meanwhile is what is sent: nothing changes but that files can be left out. */
-  async #send(): Promise<void> {
+  /** The form is disabled meanwhile; only files can still be removed. */
+  async #upload(): Promise<void> {
     const release = this.#form.disable();
     try {
       await this.#files.send();
@@ -134,7 +136,7 @@ class Playground {
     }
   }
 
-  async #begin(input: Input): Promise<void> {
+  async #start(input: Input): Promise<void> {
     const { playground = "", version } = this.#root.dataset;
     const response = await post(playground, { version: Number(version), input });
     const { id }: { id: string } = await response.json();
@@ -142,10 +144,10 @@ class Playground {
     await this.#open(id);
   }
 
-  /** Shows a run as the server has it at this moment, and goes on from there. */
+  /** Shows a prediction as the server renders it, and keeps it live from there. */
   async #open(id: string): Promise<void> {
     const response = await fetch(`/predictions/${id}/view`);
-    // Signed out meanwhile it leads elsewhere.
+    // A redirect means that the session has ended.
     if (!response.ok || response.redirected)
       throw new Error("The prediction is running but cannot be shown here. Reload the page.");
     this.#detachView();
@@ -153,7 +155,7 @@ class Playground {
     enhance(this.#view);
     this.#detachView = attachPrediction(this.#view);
     this.#showTab("output");
-    // On a phone it lies below the form.
+    // On a phone the output is below the form.
     if (this.#view.getBoundingClientRect().top > innerHeight) this.#view.scrollIntoView();
   }
 
@@ -166,9 +168,9 @@ class Playground {
     }
   }
 
-  async #turn(): Promise<void> {
-    // As JSON there are addresses alone.
-    if (!this.#form.isJson) await this.#send();
+  async #switchMode(): Promise<void> {
+    // JSON can only refer to files by URL.
+    if (!this.#form.isJson) await this.#upload();
     this.#form.showProblem(this.#form.switchMode());
     const link = requiredElement(this.#root, "[data-switch-mode]", HTMLAnchorElement);
     link.textContent = this.#form.isJson ? "Edit as form" : "Edit as JSON";

@@ -1,4 +1,4 @@
-/** The page of one prediction: its run goes on, and what follows from its end comes with it. */
+/** The page of one prediction: keeps its view live, then its webhook deliveries. */
 import { enhance } from "./parts/enhance.ts";
 import { attachTrees } from "./parts/json-tree.ts";
 import { attachPrediction } from "./parts/prediction-view.ts";
@@ -8,17 +8,17 @@ attachTrees(document);
 for (const view of document.querySelectorAll<HTMLElement>("[data-prediction]"))
   attachPrediction(view);
 
-/** Between two looks at deliveries that are under way: at first, and when nothing happens. */
+/** Polling of pending deliveries: the delay doubles from the first to the last while nothing changes. */
 const FIRST_WAIT_MS = 1_000;
 const MAX_WAIT_MS = 60_000;
 
 let timer: number | undefined;
 
-/** Webhooks, and what can be done with what has ended. */
+/** Replaces what depends on the end: webhooks and the form that removes data. */
 async function refreshDeliveries(wait: number): Promise<void> {
   clearTimeout(timer);
   const old = document.querySelector<HTMLElement>("[data-after-end]");
-  // The next time it may be there again: nothing is lost that would have to be said.
+  // A failed refresh is not reported: the next one may succeed.
   const response = await fetch(location.href).catch(() => undefined);
   let next = Math.min(2 * wait, MAX_WAIT_MS);
   if (response?.ok && !response.redirected) {

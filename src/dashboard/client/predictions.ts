@@ -1,8 +1,8 @@
-/** The list of predictions: brought up to date while any is under way, and while somebody looks. */
+/** Refreshes the list of predictions while the tab is visible. */
 import { enhance } from "./parts/enhance.ts";
 import { keepFocus, replaceElement } from "./parts/replace-element.ts";
 
-/** While any is under way, and, on the first page, while new ones may come. */
+/** While a prediction is unfinished; otherwise only the first page is refreshed, for new ones. */
 const LIVE_MS = 2_000;
 const IDLE_MS = 10_000;
 
@@ -19,7 +19,7 @@ function schedule(): void {
 }
 
 async function refresh(): Promise<void> {
-  // The next time it may be there again: nothing is lost that would have to be said.
+  // A failed refresh is not reported: the next one may succeed.
   const response = await fetch(location.href).catch(() => undefined);
   if (response?.ok && !response.redirected) {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
@@ -31,7 +31,7 @@ async function refresh(): Promise<void> {
   schedule();
 }
 
-/** Row by row: what somebody reads, or has selected, stays where it is. */
+/** Row by row, so that text selections survive. */
 function replace(old: HTMLElement, list: HTMLElement): void {
   enhance(list);
   const [table, newer] = [old, list].map((one) => one.querySelector("table"));
@@ -49,7 +49,7 @@ function replace(old: HTMLElement, list: HTMLElement): void {
   });
 }
 
-/** Both lists are in the same order: what is new comes before what was there, or after it. */
+/** Both lists are in the same order, so new rows only go before or after existing ones. */
 function updateRows(body: HTMLElement, rows: HTMLTableRowElement[]): void {
   const ids = new Set(rows.map(({ dataset }) => dataset.row));
   for (const row of body.querySelectorAll<HTMLElement>("[data-row]"))

@@ -1,4 +1,4 @@
-/** `/fleet/hardware`: which classes of machines there are. */
+/** `/fleet/hardware`: hardware classes. */
 import { slug } from "../../protocol/common.ts";
 import { type Hardware, putHardware } from "../../protocol/hardware.ts";
 import { parse } from "../../routes/router.ts";
@@ -23,19 +23,22 @@ export const hardwarePages = pages()
   .get("/fleet/hardware", requireOperator, (c) => show(c, emptyDraft))
   .post("/fleet/hardware", requireOperator, async (c) => {
     const {
-      done: made,
+      done: created,
       draft,
       status,
     } = await handleForm(c, async (form) => {
-      const said = { ...readHardwareForm(form), identifier: fieldText(form, "identifier").trim() };
-      const { identifier, ...request } = parse(newHardware, said, "body");
+      const values = {
+        ...readHardwareForm(form),
+        identifier: fieldText(form, "identifier").trim(),
+      };
+      const { identifier, ...request } = parse(newHardware, values, "body");
       return createHardware(c.var.services, identifier, request);
     });
     if (draft) {
       c.status(status);
       return show(c, draft);
     }
-    return redirectWithFlash(c, `Hardware class ${made.identifier} created.`, "/fleet/hardware");
+    return redirectWithFlash(c, `Hardware class ${created.identifier} created.`, "/fleet/hardware");
   })
   .get("/fleet/hardware/:identifier", requireOperator, async (c) =>
     show(c, emptyDraft, await getHardware(c.var.services, c.req.param("identifier"))),
@@ -61,7 +64,7 @@ export const hardwarePages = pages()
     return redirectWithFlash(c, `Hardware class ${identifier} deleted.`, "/fleet/hardware");
   });
 
-/** What is left empty has the API's default; what is no number is left to its schema to refuse. */
+/** Empty fields get the API's default; anything but a number is left for the schema to reject. */
 function readHardwareForm(form: FormData) {
   const numberOf = (name: string) => {
     const text = fieldText(form, name).trim();
@@ -78,7 +81,7 @@ function readHardwareForm(form: FormData) {
   };
 }
 
-/** @param edited the class that is to be changed */
+/** @param edited the class to edit; absent for a new one */
 async function show(c: PageContext, draft: Draft, edited?: Hardware) {
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
   const page = await listHardware(c.var.services, list);

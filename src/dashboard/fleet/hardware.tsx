@@ -1,4 +1,4 @@
-/** `/fleet/hardware`: the classes of machines that models can name. */
+/** `/fleet/hardware`: the hardware classes that models can name. */
 import type { Hardware } from "../../protocol/hardware.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
@@ -14,7 +14,7 @@ export const HardwarePage = ({
 }: {
   draft: Draft;
   page: Page<Hardware>;
-  /** The class that the form is to change; absent: it makes one. */
+  /** The class to edit; absent for a new one. */
   edited: Hardware | undefined;
 }) => (
   <>
@@ -99,7 +99,7 @@ const ClassForm = ({ draft, edited }: { draft: Draft; edited: Hardware | undefin
   </Form>
 );
 
-/** Browsers take a whole number only in a field of numbers. */
+/** `type="number"` accepts whole numbers only. */
 const NumberField = ({
   value,
   whole = false,

@@ -1,4 +1,4 @@
-/** What starts a runner on its machine, with the new token in it: shown once. */
+/** The commands that start a runner, with its new token, shown once. */
 import {
   fetchCommand,
   packageName,
@@ -10,23 +10,23 @@ export interface NewRunner {
   token: string;
   name: string;
   hardware: string[];
-  /** Scheme and host of this deployment. */
+  /** Scheme and host of the deployment. */
   origin: string;
-  /** That it serves. */
+  /** The runner package that the deployment serves. */
   runner: RunnerPackage;
 }
 
-export const Install = ({ made }: { made: NewRunner }) => (
-  <section class="new-secret" aria-labelledby="made-title">
-    <h2 id="made-title">Your new runner token: {made.name}</h2>
+export const Install = ({ created }: { created: NewRunner }) => (
+  <section class="new-secret" aria-labelledby="created-title">
+    <h2 id="created-title">Your new runner token: {created.name}</h2>
     <p>
       Copy it now. It will not be shown again. To start a runner, run this on a machine with Node.js
       22 and Docker:
     </p>
-    {made.hardware.map((hardware) => (
+    {created.hardware.map((hardware) => (
       <>
-        {made.hardware.length > 1 && <h3>On {hardware}</h3>}
-        <Copy text={startText(made, hardware)} />
+        {created.hardware.length > 1 && <h3>On {hardware}</h3>}
+        <Copy text={startText(created, hardware)} />
       </>
     ))}
     <p class="hint">
@@ -36,16 +36,16 @@ export const Install = ({ made }: { made: NewRunner }) => (
     </p>
     <details>
       <summary>Run as a systemd service</summary>
-      <Copy text={serviceText(made)} />
+      <Copy text={serviceText(created)} />
     </details>
     <details>
       <summary>Token only</summary>
-      <Copy text={made.token} />
+      <Copy text={created.token} />
     </details>
   </section>
 );
 
-/** The token in the environment: what is in a command line every process of the machine can read. */
+/** The token goes into the environment: every process of the machine can read command lines. */
 function startText({ token, origin, runner }: NewRunner, hardware: string): string {
   const run = `npx --yes ./${packageName(runner)}`;
   return `export AUSPEX_URL=${origin} AUSPEX_HARDWARE=${hardware}

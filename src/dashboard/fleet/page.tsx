@@ -1,4 +1,4 @@
-/** `/fleet`: each class of machines with what waits for it and what serves it. */
+/** `/fleet`: hardware classes with their queues and runners. */
 import type { QueueState } from "../../protocol/operator.ts";
 import type { FleetClass } from "../../services/runners/fleet.ts";
 import { Empty } from "../ui/parts.tsx";
@@ -24,7 +24,7 @@ export const FleetPage = ({
       <div data-fleet>
         {empty && <NoRunners />}
         {used.map((one) => (
-          <HardwareSection of={one} view={view} />
+          <HardwareSection hardware={one} view={view} />
         ))}
         {!empty && idle.length > 0 && (
           <p class="hint">
@@ -56,17 +56,17 @@ const NoRunners = () => (
 );
 
 const HardwareSection = ({
-  of: { identifier, name, queue, runners },
+  hardware: { identifier, name, queue, runners },
   view,
 }: {
-  of: FleetClass;
+  hardware: FleetClass;
   view: FleetContext;
 }) => (
   <section class="hardware" aria-labelledby={`class-${identifier}`}>
     <h2 id={`class-${identifier}`}>
       {identifier} <small>{name ?? "deleted"}</small>
     </h2>
-    <Stats of={identifier} queue={queue} runners={runners} />
+    <Stats identifier={identifier} queue={queue} runners={runners} />
     <div data-part={`alert ${identifier}`}>
       <Alert queue={queue} runners={runners} />
     </div>
@@ -80,14 +80,13 @@ const HardwareSection = ({
   </section>
 );
 
-/** Whether it gets work. */
 const takesWork = ({ state, draining, set_aside_until }: FleetClass["runners"][number]) =>
   state === "ready" && !draining && set_aside_until === null;
 
 function Alert({ queue: { waiting }, runners }: Pick<FleetClass, "queue" | "runners">) {
   if (runners.some(takesWork) || (waiting === 0 && runners.length > 0)) return null;
   if (waiting === null && runners.length > 0) return null;
-  const why =
+  const reason =
     runners.length === 0
       ? "no runner serves this hardware."
       : "all its runners are offline, draining or set aside.";
@@ -95,25 +94,25 @@ function Alert({ queue: { waiting }, runners }: Pick<FleetClass, "queue" | "runn
     <p class="problem">
       {waiting === null
         ? "The length of its queue is currently unknown."
-        : `Predictions are waiting, but ${why}`}{" "}
+        : `Predictions are waiting, but ${reason}`}{" "}
       <a href="/fleet/tokens">Add a runner</a>
     </p>
   );
 }
 
 function Stats({
-  of,
+  identifier,
   queue,
   runners,
 }: {
-  of: string;
+  identifier: string;
   queue: QueueState;
   runners: FleetClass["runners"];
 }) {
-  const there = runners.filter(({ state }) => state === "ready" || state === "draining");
-  const sum = (number: (runner: (typeof there)[number]) => number) =>
-    there.reduce((total, runner) => total + number(runner), 0);
-  const figures: [string, string | number][] = [
+  const online = runners.filter(({ state }) => state === "ready" || state === "draining");
+  const sum = (number: (runner: (typeof online)[number]) => number) =>
+    online.reduce((total, runner) => total + number(runner), 0);
+  const stats: [string, string | number][] = [
     ["Ready", runners.filter(takesWork).length],
     ["Slots", sum(({ slots }) => slots)],
     ["Running", sum(({ running }) => running.length)],
@@ -122,11 +121,11 @@ function Stats({
     ["Median wait", waitText(queue.median_wait_ms)],
   ];
   return (
-    <dl class="stats" data-part={`class ${of}`}>
-      {figures.map(([name, figure]) => (
+    <dl class="stats" data-part={`class ${identifier}`}>
+      {stats.map(([name, value]) => (
         <div>
           <dt>{name}</dt>
-          <dd>{figure}</dd>
+          <dd>{value}</dd>
         </div>
       ))}
     </dl>

@@ -1,4 +1,4 @@
-/** `/fleet`: the runners and what waits for them; what an operator does with a runner. */
+/** `/fleet`, for operators: runners, queues, and the actions on a runner. */
 
 import { listOwnPredictions } from "../../services/predictions/predictions.ts";
 import { drainRunner, readFleet, removeRunner } from "../../services/runners/fleet.ts";
@@ -9,7 +9,7 @@ import { hardwarePages } from "./hardware-routes.tsx";
 import { FleetPage } from "./page.tsx";
 import { runnerTokenPages } from "./token-routes.tsx";
 
-/** Of one's own predictions that are under way so many can be links, the newest. */
+/** The viewer's newest unfinished predictions, which are linked. */
 const MAX_LINKED = 50;
 
 export const fleetPages = pages()
@@ -23,8 +23,8 @@ export const fleetPages = pages()
   })
   .post("/fleet/runners/:id/drain", requireOperator, async (c) => {
     const { name } = await drainRunner(c.var.services, c.req.param("id"), true);
-    const words = `${name} is draining. Its running predictions will finish.`;
-    return redirectWithFlash(c, words, "/fleet");
+    const message = `${name} is draining. Its running predictions will finish.`;
+    return redirectWithFlash(c, message, "/fleet");
   })
   .post("/fleet/runners/:id/resume", requireOperator, async (c) => {
     const { name } = await drainRunner(c.var.services, c.req.param("id"), false);

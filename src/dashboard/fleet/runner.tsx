@@ -1,4 +1,4 @@
-/** One runner: how it is, how busy it is, what it runs, and what an operator may do with it. */
+/** A runner of the fleet page: state, load, work and actions. */
 import {
   fetchCommand,
   packageName,
@@ -10,16 +10,16 @@ import { Copy, Time } from "../ui/parts.tsx";
 import { gigabytes, machineText, percent, timeAgo } from "./status-text.ts";
 
 export interface FleetContext {
-  /** Scheme and host of this deployment. */
+  /** Scheme and host of the deployment. */
   origin: string;
-  /** The runner that it serves. */
+  /** The runner package that the deployment serves. */
   latest: RunnerPackage;
-  /** Of the predictions that are under way, those of whoever looks. */
+  /** Ids of the viewer's own unfinished predictions, which can be linked. */
   own: ReadonlySet<string>;
   now: number;
 }
 
-/** Parts (`data-part`) are what client/fleet.ts brings up to date by itself. */
+/** client/fleet.ts updates each element with `data-part` on its own. */
 export const Runner = ({ runner, view }: { runner: RunnerState; view: FleetContext }) => {
   const part = (name: string) => ({ "data-part": `${runner.id} ${name}` });
   return (
@@ -56,12 +56,12 @@ export const Runner = ({ runner, view }: { runner: RunnerState; view: FleetConte
   );
 };
 
-/** What it was last busy with is past. */
+/** Its last reported load is out of date. */
 const isOffline = ({ state }: RunnerState) => state === "offline" || state === "stopped";
 
 /**
- * A drain that has not reached the runner yet, or that it has been told to end, says so. One that is
- * set aside may say that it is ready: it gets no work all the same.
+ * Also shows a drain that the runner has not confirmed yet. A runner that is set aside may report
+ * `ready`, which is hidden: it gets no work.
  */
 const State = ({ runner: { state, draining, set_aside_until } }: { runner: RunnerState }) => (
   <>
@@ -75,11 +75,11 @@ const State = ({ runner: { state, draining, set_aside_until } }: { runner: Runne
 
 function Actions({ runner }: { runner: RunnerState }) {
   const { id, name, draining, set_aside_until } = runner;
-  const gone = isOffline(runner);
-  // One that is set aside may be either.
+  const offline = isOffline(runner);
+  // A runner that is set aside can be resumed or drained.
   const verbs: ("Resume" | "Drain")[] = [];
   if (draining || set_aside_until !== null) verbs.push("Resume");
-  if (!draining && !gone) verbs.push("Drain");
+  if (!draining && !offline) verbs.push("Drain");
   return (
     <div class="runner-actions">
       {verbs.map((verb) => (
@@ -89,7 +89,7 @@ function Actions({ runner }: { runner: RunnerState }) {
           </button>
         </Form>
       ))}
-      {gone && (
+      {offline && (
         <Form
           action={`/fleet/runners/${id}/remove`}
           data-confirm={`Remove ${name}? If it comes back, it registers as a new runner.`}
@@ -183,7 +183,7 @@ function Gauges({ runner: { slots, running, load, machine } }: { runner: RunnerS
   );
 }
 
-/** A machine may have more to do than it has cores. */
+/** The load can exceed the number of cores. */
 const Gauge = (gauge: { name: string; value: number; max: number; text: string }) => (
   <div>
     <dt>{gauge.name}</dt>
@@ -200,13 +200,13 @@ const Gauge = (gauge: { name: string; value: number; max: number; text: string }
   </div>
 );
 
-/** From here on a gauge is no longer green. */
+/** From this share on the gauge turns yellow. */
 const NEARLY_FULL = 0.9;
 
-/** Version 12 comes after version 3. */
+/** Sorts version 12 after version 3. */
 const byNumber = new Intl.Collator("en", { numeric: true });
 
-/** A runner may have a thousand of them. */
+/** A runner can have a thousand slots. */
 const MAX_LISTED = 8;
 
 function RunnerWork({
@@ -246,7 +246,7 @@ function RunnerWork({
   );
 }
 
-/** By what tells ids of one moment apart: their ends. */
+/** The end of an id: UUIDv7 begins with the time, which neighbors share. */
 const Prediction = ({ id, own }: { id: string; own: boolean }) => {
   const short = <code title={id}>…{id.slice(-8)}</code>;
   return own ? <a href={`/predictions/${id}`}>{short}</a> : short;

@@ -1,7 +1,7 @@
-/** Numbers of runners and of queues, as people say them. */
+/** Formats the numbers of runners and queues. */
 import { duration, longDuration } from "../prediction-view/duration.ts";
 
-/** What it is made of that counts: `2 × NVIDIA L40S, 16 cores, 128 GB`. */
+/** `2 × NVIDIA L40S, 16 cores, 128 GB` */
 export function machineText({
   cpus,
   memory_gb,
@@ -24,10 +24,9 @@ export const gigabytes = (amount: number): string =>
 
 export const percent = (share: number): string => `${Math.round(share * 100)}%`;
 
-/** How long something took, or takes; a dash when there is nothing to tell. */
 export const waitText = (ms: number | null): string => (ms === null ? "–" : duration(ms / 1000));
 
-/** How long ago that was: in steps, so that a page does not change with each second. */
+/** In whole minutes, so that the page does not change every second. */
 export function timeAgo(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 60) return "less than a minute ago";

@@ -1,4 +1,4 @@
-/** What the pages of the fleet have above them. */
+/** The header of the fleet pages. */
 import { Tabs } from "../ui/parts.tsx";
 
 export const FleetTabs = ({ current }: { current: string }) => (

@@ -1,4 +1,4 @@
-/** `/fleet/tokens`: the tokens of runners. */
+/** `/fleet/tokens`: runner tokens. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { createRunnerToken as createRunnerTokenBody } from "../../protocol/operator.ts";
 import { parse } from "../../routes/router.ts";
@@ -16,22 +16,22 @@ import type { NewRunner } from "./install.tsx";
 import { RunnerTokensPage } from "./tokens.tsx";
 
 const PAGE_SIZE = 25;
-/** A token serves as many at most. */
+/** The most that a token can serve. */
 const MAX_CLASSES = 50;
 
 export const runnerTokenPages = pages()
   .get("/fleet/tokens", requireOperator, (c) => show(c, emptyDraft))
   .post("/fleet/tokens", requireOperator, async (c) => {
     const {
-      done: made,
+      done: created,
       draft,
       status,
     } = await handleForm(c, async (form) => {
       const hardware = fieldTexts(form, "hardware").filter(Boolean);
       if (hardware.length === 0)
         throw invalid(["body", "hardware"], "Select at least one hardware class.");
-      const said = { name: fieldText(form, "name").trim(), hardware };
-      const request = parse(createRunnerTokenBody, said, "body");
+      const values = { name: fieldText(form, "name").trim(), hardware };
+      const request = parse(createRunnerTokenBody, values, "body");
       const { token } = await createRunnerToken(c.var.services, request);
       return { ...request, token, origin: c.var.origin, runner: c.var.assets.runner };
     });
@@ -39,24 +39,27 @@ export const runnerTokenPages = pages()
       c.status(status);
       return show(c, draft);
     }
-    return show(c, emptyDraft, made);
+    return show(c, emptyDraft, created);
   })
   .post("/fleet/tokens/:id/revoke", requireOperator, async (c) => {
     await revokeRunnerToken(c.var.services, c.req.param("id"));
-    const words =
+    const message =
       "Token revoked. Within 10 seconds its runners get no more work, and their predictions restart elsewhere or fail.";
-    return redirectWithFlash(c, words, "/fleet/tokens");
+    return redirectWithFlash(c, message, "/fleet/tokens");
   });
 
-/** @param made the token that was just made: it is not shown again */
-async function show(c: PageContext, draft: Draft, made?: NewRunner) {
+/** @param created a new token, shown only once */
+async function show(c: PageContext, draft: Draft, created?: NewRunner) {
   const { services } = c.var;
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
   const [page, { items: hardware }] = await Promise.all([
     listRunnerTokens(services, list),
     listHardware(services, { ...list, cursor: undefined, size: MAX_CLASSES }),
   ]);
-  return c.render(<RunnerTokensPage draft={draft} made={made} page={page} hardware={hardware} />, {
-    title: "Runner tokens",
-  });
+  return c.render(
+    <RunnerTokensPage draft={draft} created={created} page={page} hardware={hardware} />,
+    {
+      title: "Runner tokens",
+    },
+  );
 }

@@ -1,4 +1,4 @@
-/** `/fleet/tokens`: what lets runners in, and how to start one. */
+/** `/fleet/tokens`: runner tokens, and the command that starts a runner. */
 import type { Hardware } from "../../protocol/hardware.ts";
 import type { RunnerToken } from "../../protocol/operator.ts";
 import type { Page } from "../../services/pagination.ts";
@@ -11,12 +11,12 @@ import { FleetTabs } from "./tabs.tsx";
 
 export const RunnerTokensPage = ({
   draft,
-  made,
+  created,
   page,
   hardware,
 }: {
   draft: Draft;
-  made: NewRunner | undefined;
+  created: NewRunner | undefined;
   page: Page<RunnerToken>;
   hardware: Hardware[];
 }) => (
@@ -26,7 +26,7 @@ export const RunnerTokensPage = ({
       Runners authenticate with a token. Several machines can share one; with a token each, you can
       revoke them separately.
     </p>
-    {made && <Install made={made} />}
+    {created && <Install created={created} />}
     <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
       <summary class="button primary">New runner token</summary>
       {hardware.length === 0 ? <NoHardware /> : <NewToken draft={draft} hardware={hardware} />}
@@ -60,7 +60,7 @@ const NewToken = ({ draft, hardware }: { draft: Draft; hardware: Hardware[] }) =
       required
       draft={draft}
     />
-    {/* With it the field is there when nothing is ticked, and what is wrong is said beside it. */}
+    {/* Makes the field exist when nothing is selected, so that its error appears beside it. */}
     <input type="hidden" name="hardware" value="" />
     <Choices
       name="hardware"

@@ -1,4 +1,4 @@
-/** `/`: where a visitor and a newcomer find what to do first. */
+/** `/`: the landing page of visitors, and the first steps of users. */
 import { type PageContext, pages } from "../context.ts";
 import { Copy } from "../ui/parts.tsx";
 

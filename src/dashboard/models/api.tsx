@@ -1,4 +1,4 @@
-/** How a model is called, with the reader's own address filled in. */
+/** Code samples for calling a model, with the deployment's own URL. */
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";

@@ -1,4 +1,4 @@
-/** The conventions of other vendors that a version may be called by, in words. */
+/** The APIs of other vendors that a version may be compatible with. */
 import type { Compatibilities } from "../../protocol/model.ts";
 
 export const COMPATIBILITIES: { flag: keyof Compatibilities; name: string }[] = [

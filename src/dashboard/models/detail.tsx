@@ -1,4 +1,4 @@
-/** A name and what there is to say to it, as lists of facts have them. */
+/** An entry of a description list. */
 import type { Child } from "hono/jsx";
 
 export const Detail = ({ name, children }: { name: string; children?: Child }) => (

@@ -1,15 +1,15 @@
-/** A model's schema made fit to be shown: references followed, and nothing of it that is not of its type. */
+/** Prepares a model's schema for display: resolves references and drops malformed keywords. */
 import { z } from "zod";
 import { type Keywords, listOf, objectOf } from "../../domain/schemas/input-form-schema.ts";
 import { resolvePointer } from "../../domain/schemas/json-pointer.ts";
 import type { InlineSchema } from "../../openapi/types.ts";
 import { type Json, json } from "../../protocol/common.ts";
 
-/** A schema may contain itself, and many parts may each have many: both are bounded. */
+/** Schemas can be recursive, and wide at every level: both are bounded. */
 const MAX_DEPTH = 6;
 const MAX_PARTS = 1_000;
 
-/** What a keyword says that is of the wrong type is nothing: schemas are checked for what they allow alone. */
+/** Ignores a keyword of the wrong type: publishing validates only what a schema accepts. */
 const lenient = <Schema extends z.ZodType>(schema: Schema) => schema.optional().catch(undefined);
 
 const number = lenient(z.number());
@@ -35,12 +35,12 @@ const keywords = z.object({
   maxItems: number,
 });
 
-/** @returns the schema, its fields in the order that it wants, and whether all of it is there. */
+/** @returns the schema with its fields in display order, and whether it is complete */
 export function displaySchema(root: Json): { schema: InlineSchema; complete: boolean } {
   let parts = 0;
   let complete = true;
 
-  /** A part, with what it refers to and all that it must fit at once. */
+  /** A subschema merged with its `$ref` and `allOf`. */
   function merged(part: Json, depth: number): Keywords {
     if (typeof part !== "object" || part === null || Array.isArray(part)) return {};
     if (depth > MAX_DEPTH || ++parts > MAX_PARTS) {
@@ -50,7 +50,7 @@ export function displaySchema(root: Json): { schema: InlineSchema; complete: boo
     const { $ref, allOf, ...own } = part;
     const referred = typeof $ref === "string" ? [resolvePointer(root, $ref) ?? {}] : [];
     const all = [...[...referred, ...listOf(allOf)].map((one) => merged(one, depth + 1)), own];
-    // By entries: to assign `__proto__` would set it.
+    // From entries: assigning `__proto__` would set the prototype.
     const together = (objects: Keywords[]) => Object.fromEntries(objects.flatMap(Object.entries));
     return together([
       ...all,
@@ -61,32 +61,32 @@ export function displaySchema(root: Json): { schema: InlineSchema; complete: boo
 
   function read(part: Json, depth: number): InlineSchema {
     const { properties, items, anyOf, oneOf, required, ...full } = merged(part, depth);
-    const shown: InlineSchema = withoutUndefined(keywords.parse(full));
+    const display: InlineSchema = withoutUndefined(keywords.parse(full));
     const needed = listOf(required).filter((name) => typeof name === "string");
     const fields = Object.entries(objectOf(properties)).toSorted(
       ([, a], [, b]) => orderOf(a) - orderOf(b),
     );
-    if (needed.length > 0) shown.required = needed;
+    if (needed.length > 0) display.required = needed;
     if (fields.length > 0) {
-      shown.properties = Object.fromEntries(
+      display.properties = Object.fromEntries(
         fields.map(([name, field]) => [name, read(field, depth + 1)]),
       );
     }
-    if (items !== undefined && !Array.isArray(items)) shown.items = read(items, depth + 1);
+    if (items !== undefined && !Array.isArray(items)) display.items = read(items, depth + 1);
     const choices = [...listOf(anyOf), ...listOf(oneOf)];
-    if (choices.length > 0) shown.anyOf = choices.map((one) => read(one, depth + 1));
-    return shown;
+    if (choices.length > 0) display.anyOf = choices.map((one) => read(one, depth + 1));
+    return display;
   }
 
   return { schema: read(root, 0), complete };
 }
 
-/** As Cog says in which order a form has its fields; those that say nothing come last. */
+/** Cog's order of fields; those without one come last. */
 function orderOf(field: Json): number {
   const { "x-order": order } = objectOf(field);
   return typeof order === "number" ? order : Number.MAX_SAFE_INTEGER;
 }
 
-/** Without the keywords that are not there: `undefined` would be shown as a value. */
+/** An undefined `default` would be displayed as a value. */
 const withoutUndefined = <Value extends object>(value: Value) =>
   Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));

@@ -1,4 +1,4 @@
-/** What a version's containers reach, in words for those whose inputs they get. */
+/** The network access of a version's containers, in words. */
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
 import type { Configuration } from "../../protocol/model.ts";
 
@@ -12,7 +12,7 @@ export const EGRESS_CHOICES = [
   },
 ] as const;
 
-/** Which of them it is, and the hosts as a form has them. */
+/** The choice and the hosts as form values. */
 export function egressOf({ egress = DEFAULT_EGRESS }: Configuration) {
   return typeof egress === "string"
     ? { choice: egress, hosts: "" }

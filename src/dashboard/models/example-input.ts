@@ -1,4 +1,4 @@
-/** An input to show calls with: the defaults of a schema, and something for what it asks for besides. */
+/** An input for code samples: the defaults of a schema, and placeholders for its other required fields. */
 import { type Field, formFields } from "../../domain/schemas/input-form.ts";
 import type { Json } from "../../protocol/common.ts";
 

@@ -1,4 +1,4 @@
-/** The forms that make a model and change it. */
+/** The forms that create and update a model. */
 import type { Category } from "../../protocol/category.ts";
 import type { Hardware } from "../../protocol/hardware.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
@@ -9,7 +9,7 @@ import { Choices, Problem, Select, Submit, TextArea, TextField } from "../ui/fie
 import { Form } from "../ui/layout.tsx";
 import { ModelHeader, modelAddress } from "./header.tsx";
 
-/** What a model may name. */
+/** The choices of its selects. */
 interface FormChoices {
   categories: Category[];
   hardware: Hardware[];
@@ -29,7 +29,7 @@ export const NewModelPage = ({ draft, ...offered }: FormChoices & { draft: Draft
   </>
 );
 
-/** Of the two forms on the page one was sent: what was typed, and what is wrong with it, is of that one. */
+/** The page has two forms; each has its own draft. */
 export const SettingsPage = ({
   model,
   viewer,

@@ -1,10 +1,10 @@
-/** What heads every page of a model: its name, who may see it, what it does, and its other pages. */
+/** The header of every page of a model: name, visibility, description and tabs. */
 import type { Visibility } from "../../protocol/model.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import { Tabs } from "../ui/parts.tsx";
 
-/** A page of a model, by the end of its address. */
+/** A page of a model, as the end of its path. */
 type ModelPage = "" | "/versions" | "/api" | "/playground" | "/variables" | "/settings";
 
 export const modelAddress = (
@@ -55,6 +55,6 @@ const OWNER_PAGES: typeof PAGES = [
 export const isOwner = ({ owner }: Pick<DetailedModelRow, "owner">, viewer: Viewer | undefined) =>
   owner.id === viewer?.user.id;
 
-/** Nothing for what everybody may see: that is what is to be expected. */
+/** Only for models that are not public. */
 export const VisibilityBadge = ({ visibility }: { visibility: Visibility }) =>
   visibility === "public" ? null : <span class="badge">{visibility}</span>;

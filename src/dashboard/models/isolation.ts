@@ -1,4 +1,4 @@
-/** Whose runs share a container, in words for those whose runs they are. */
+/** Which predictions share a container, in words. */
 import { type Configuration, DEFAULT_ISOLATION, type Isolation } from "../../protocol/model.ts";
 
 interface Choice {

@@ -1,4 +1,4 @@
-/** Models to look through: everybody's, one owner's, or what a search has found. */
+/** The list of models: all, of one owner, or search results. */
 import type { Category } from "../../protocol/category.ts";
 import type { ModelItem, ModelSort } from "../../protocol/model.ts";
 import type { Page } from "../../services/pagination.ts";
@@ -6,7 +6,7 @@ import type { Viewer } from "../context.ts";
 import { Empty, Pager, Tabs, Time } from "../ui/parts.tsx";
 import { VisibilityBadge } from "./header.tsx";
 
-/** What the address asks for; empty: nothing in particular. */
+/** The query of the page; empty strings for no filter. */
 export interface ModelQuery {
   q: string;
   owner: string;
@@ -16,13 +16,13 @@ export interface ModelQuery {
 
 interface Props {
   viewer: Viewer | undefined;
-  asked: ModelQuery;
+  query: ModelQuery;
   categories: Category[];
   models: Page<ModelItem>;
 }
 
-export function ModelsPage({ viewer, asked, categories, models }: Props) {
-  const { q, owner } = asked;
+export function ModelsPage({ viewer, query, categories, models }: Props) {
+  const { q, owner } = query;
   const own = viewer?.user.username;
   return (
     <>
@@ -45,9 +45,9 @@ export function ModelsPage({ viewer, asked, categories, models }: Props) {
         />
       )}
       {owner === "" && <Search q={q} />}
-      {q === "" && owner !== own && <Filters asked={asked} categories={categories} />}
+      {q === "" && owner !== own && <Filters query={query} categories={categories} />}
       {models.items.length === 0 ? (
-        <NoModels viewer={viewer} asked={asked} />
+        <NoModels viewer={viewer} query={query} />
       ) : (
         <ul class="models">
           {models.items.map((model) => (
@@ -86,15 +86,15 @@ const Search = ({ q }: { q: string }) => (
   </search>
 );
 
-const Filters = ({ asked, categories }: Pick<Props, "asked" | "categories">) => (
+const Filters = ({ query, categories }: Pick<Props, "query" | "categories">) => (
   <form method="get" action="/models" class="filter-bar">
-    {asked.owner !== "" && <input type="hidden" name="owner" value={asked.owner} />}
+    {query.owner !== "" && <input type="hidden" name="owner" value={query.owner} />}
     <label>
       Category{" "}
       <select name="category">
         <option value="">All</option>
         {categories.map(({ slug, name }) => (
-          <option value={slug} selected={slug === asked.category}>
+          <option value={slug} selected={slug === query.category}>
             {name}
           </option>
         ))}
@@ -104,7 +104,7 @@ const Filters = ({ asked, categories }: Pick<Props, "asked" | "categories">) => 
       Sort by{" "}
       <select name="sort">
         <option value="created_at">Newest</option>
-        <option value="predictions_count" selected={asked.sort === "predictions_count"}>
+        <option value="predictions_count" selected={query.sort === "predictions_count"}>
           Most predictions
         </option>
       </select>
@@ -140,8 +140,8 @@ function ModelRow({ model }: { model: ModelItem }) {
   );
 }
 
-function NoModels({ viewer, asked }: Pick<Props, "viewer" | "asked">) {
-  const { q, owner, category, sort } = asked;
+function NoModels({ viewer, query }: Pick<Props, "viewer" | "query">) {
+  const { q, owner, category, sort } = query;
   if (q !== "") {
     return (
       <Empty title={`No models match “${q}”`}>

@@ -1,4 +1,4 @@
-/** A model's first page: what its owner says of it, and the facts beside that. */
+/** A model's first page: its overview, with details in a sidebar. */
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
@@ -102,7 +102,7 @@ function Details({ model }: { model: DetailedModelRow }) {
   );
 }
 
-/** By its host: the whole address is longer than there is room for. */
+/** Labeled with the host: a whole URL is too long for the sidebar. */
 const Link = ({ name, address }: { name: string; address: string | null }) =>
   address === null ? null : (
     <Detail name={name}>

@@ -1,4 +1,4 @@
-/** What owners do with their models: /models/new, …/settings and …/delete. */
+/** Pages for owners of models: /models/new, …/settings and …/delete. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { listCategories } from "../../services/models/categories.ts";
 import {
@@ -15,7 +15,7 @@ import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
 import { NewModelPage, SettingsPage } from "./form.tsx";
 import { readModelForm } from "./read-form.ts";
 
-/** More than anybody has: what is not offered would be lost when the form is saved. */
+/** All of them: saving the form would drop a value that is not among its choices. */
 const MAX_CHOICES = 1_000;
 
 async function formChoices(c: PageContext) {

@@ -1,4 +1,4 @@
-/** What owners do with versions: …/versions/new and …/versions/{n}/delete. */
+/** Pages for owners of versions: …/versions/new and …/versions/{n}/delete. */
 
 import { imagePath } from "../../services/accounts/users.ts";
 import { readOwnModel } from "../../services/models/models.ts";
@@ -12,7 +12,7 @@ import { readVersionForm, withFieldIssues } from "./read-form.ts";
 import { VersionPage } from "./version.tsx";
 import { NewVersionPage } from "./version-form.tsx";
 
-/** More than anybody has: what is not offered would be lost when the form is saved. */
+/** All of them: saving the form would drop a value that is not among its choices. */
 const MAX_HARDWARE = 1_000;
 
 async function showNewVersion(c: PageContext, owner: string, name: string, draft: Draft) {
@@ -36,7 +36,7 @@ async function showNewVersion(c: PageContext, owner: string, name: string, draft
   );
 }
 
-/** A version that was not deleted, and why. */
+/** A version whose deletion failed. */
 async function showVersion(
   c: PageContext,
   [owner, name, number]: [owner: string, name: string, number: number],

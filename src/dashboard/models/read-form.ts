@@ -1,4 +1,4 @@
-/** What the forms of models and versions say, as the API's own requests. */
+/** Turns the forms of models and versions into requests of the API. */
 import { readJson } from "../../domain/schemas/input-form-json.ts";
 import { invalid, ValidationFailure } from "../../domain/schemas/validation.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
@@ -12,7 +12,7 @@ import { parse } from "../../routes/router.ts";
 import { fieldText, fieldTexts, pickFields } from "../form.ts";
 import { COMPATIBILITIES } from "./compatibilities.ts";
 
-/** All fields at once: it makes a model, and it changes one. @throws ValidationFailure */
+/** All fields, for creating and for updating. @throws ValidationFailure */
 export function readModelForm(form: FormData): CreateModel {
   const orNull = (name: string) => fieldText(form, name).trim() || null;
   const request = {
@@ -35,7 +35,7 @@ export function readVersionForm(form: FormData): CreateVersion {
     const typed = text(name);
     return typed === undefined ? undefined : Number(typed);
   };
-  const words = (name: string) =>
+  const list = (name: string) =>
     fieldText(form, name)
       .split(/[\s,]+/)
       .filter(Boolean);
@@ -58,9 +58,9 @@ export function readVersionForm(form: FormData): CreateVersion {
       image: text("image"),
       interface: text("interface"),
       hardware_identifier: text("hardware_identifier"),
-      variable_names: words("variable_names"),
+      variable_names: list("variable_names"),
       isolation: text("isolation"),
-      egress: text("egress") === "hosts" ? words("egress_hosts") : text("egress"),
+      egress: text("egress") === "hosts" ? list("egress_hosts") : text("egress"),
       timeout_seconds: number("timeout_seconds"),
       max_concurrency: number("max_concurrency"),
       idle_seconds: number("idle_seconds"),
@@ -75,7 +75,7 @@ function readJsonField(form: FormData, name: "input" | "output" | "components") 
   return read.value;
 }
 
-/** Schemas and lists stand in one field each: what in it is wrong has to be said in words. */
+/** A schema or a list is one form field: maps issues inside it to that field, with the place in the text. */
 export async function withFieldIssues<Done>(make: () => Promise<Done>): Promise<Done> {
   try {
     return await make();
@@ -99,6 +99,6 @@ function toFieldIssue(issue: ValidationIssue): ValidationIssue {
   return { ...issue, loc: ["body", "egress_hosts"], msg };
 }
 
-/** Of a list: which of its items it is. */
+/** Names the item of a list. */
 const lineText = ({ input, msg }: ValidationIssue, place: unknown[]) =>
   place.length > 0 && typeof input === "string" ? `'${input}': ${msg}` : msg;

@@ -1,4 +1,4 @@
-/** /models and the pages of a model that everybody may look at. */
+/** /models and the public pages of a model. */
 import { z } from "zod";
 import { modelSort } from "../../protocol/model.ts";
 import { listCategories } from "../../services/models/categories.ts";
@@ -16,7 +16,7 @@ import { ownVersionPages } from "./own-version-routes.tsx";
 import { VersionPage } from "./version.tsx";
 import { VersionsPage } from "./versions.tsx";
 
-/** What it cannot be is as if it had not been asked for: addresses are typed, too. */
+/** Invalid parameters are ignored: people edit URLs by hand. */
 const modelQuery = z.object({
   q: z.string().max(50).catch("").default(""),
   owner: z.string().catch("").default(""),
@@ -64,7 +64,7 @@ export const modelPages = pages()
     return c.render(
       <ModelsPage
         viewer={c.var.viewer}
-        asked={query}
+        query={query}
         categories={categories.items}
         models={models}
       />,

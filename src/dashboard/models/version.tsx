@@ -1,4 +1,4 @@
-/** One version: what it is, what it takes and gives, how it runs. */
+/** The page of a version: configuration and schemas. */
 import { versionSchema } from "../../domain/schemas/version-schemas.ts";
 import { DEFAULT_HARDWARE } from "../../protocol/hardware.ts";
 import type { DetailedModelRow } from "../../storage/models/models.ts";

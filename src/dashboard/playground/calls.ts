@@ -1,15 +1,15 @@
-/** A run as code: lines to paste into a shell or a file that make the same call of the API. */
+/** Code samples that make the same call as the playground. */
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Compatibilities } from "../../protocol/model.ts";
 import { literal } from "./literal.ts";
 
 export interface CallOptions {
-  /** Scheme and host of the deployment, as the reader has it. */
+  /** Scheme and host of the deployment. */
   origin: string;
   /** `owner/name`. */
   model: string;
-  /** Left out: always the latest. */
+  /** Absent for always the latest. */
   version?: number | undefined;
   input: { [name: string]: Json };
   compatibilities: Compatibilities;
@@ -19,11 +19,11 @@ export interface CodeSample {
   id: string;
   title: string;
   language: "sh" | "js";
-  /** Asks for nothing but AUSPEX_TOKEN in the environment. */
+  /** Needs only AUSPEX_TOKEN in the environment. */
   code: string;
 }
 
-/** One for each way in which the model can be called, curl first. */
+/** One for each API that the model is compatible with, curl first. */
 export function codeSamples({
   origin,
   model,
@@ -51,7 +51,7 @@ const curlSample = (origin: string, body: Json) =>
     `-d ${quoted(readableJson(body))}`,
   ].join(" \\\n  ");
 
-/** For a shell, whatever is in it. */
+/** Quoted for a POSIX shell. */
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 const streamingSample = (origin: string, body: Json) => `// Node.js 20 or newer. Save as run.mjs
@@ -94,7 +94,7 @@ interface OpenaiCall {
   code(client: Client): string;
 }
 
-/** By OpenAI's own client. */
+/** With OpenAI's official client. */
 const OPENAI_CALLS: OpenaiCall[] = [
   {
     id: "chat",
@@ -134,20 +134,21 @@ const client = new OpenAI({
   apiKey: process.env.AUSPEX_TOKEN,
 });`;
 
-/** Where the input says nothing that the call could begin with. */
+/** Used when the input has no prompt. */
 const HELLO = "Who are you?";
 
 function chatBody({ reference, input }: Client): Json {
-  const { model, stream, messages, prompt, input: given, ...rest } = input;
+  const { model, stream, messages, prompt, input: text, ...rest } = input;
   if (Array.isArray(messages)) return { ...input, model: reference, stream: true };
-  const content = [prompt, given].find(isText) ?? HELLO;
+  const content = [prompt, text].find(isText) ?? HELLO;
   return { model: reference, messages: [{ role: "user", content }], ...rest, stream: true };
 }
 
 function responseBody({ reference, input }: Client): Json {
-  const { model, stream, messages, prompt, input: given, ...rest } = input;
-  const said = [given, messages].find(Array.isArray) ?? [given, prompt].find(isText) ?? HELLO;
-  return { model: reference, input: said, ...rest, stream: true };
+  const { model, stream, messages, prompt, input: text, ...rest } = input;
+  const responseInput =
+    [text, messages].find(Array.isArray) ?? [text, prompt].find(isText) ?? HELLO;
+  return { model: reference, input: responseInput, ...rest, stream: true };
 }
 
 function embeddingBody({ reference, input }: Client): Json {

@@ -1,4 +1,4 @@
-/** The run as code: the same call for a shell and for programs. Client code keeps it up to what is typed. */
+/** The call as code samples; client code keeps them in step with the form. */
 import { Copy } from "../ui/parts.tsx";
 import type { CodeSample } from "./calls.ts";
 

@@ -1,12 +1,12 @@
-/** What the controls of a playground are called: on the page, in the form that is sent, to client code. */
+/** Control names of the playground, shared by pages, handlers and client code. */
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
 
-/** Of the form where all is JSON. */
+/** The input as JSON. */
 export const JSON_FIELD = "input";
 
-/** The version to change to, and the button that asks for that. */
-export const VERSION_FIELD = "show";
-export const SWITCH_BUTTON = "shown";
+/** The select of a version, and the button that switches to it. */
+export const VERSION_FIELD = "select-version";
+export const SWITCH_BUTTON = "switch";
 
-/** Says how its text is to be read: a value that its field cannot hold is shown as JSON. */
+/** Includes the kind: a value that its field cannot hold is edited as JSON. */
 export const controlName = (kind: FieldKind, n: number) => `${kind}-${n}`;

@@ -1,4 +1,4 @@
-/** The fields of an input, each as the control that its kind wants. */
+/** The form controls of an input, by field kind. */
 import type { Child } from "hono/jsx";
 import type { FieldKind } from "../../domain/schemas/input-form.ts";
 import type { FilledField } from "../../domain/schemas/input-form-values.ts";
@@ -8,7 +8,7 @@ import { controlName } from "./control-names.ts";
 
 interface Props {
   field: FilledField;
-  /** Its place among the fields. */
+  /** Index of the field. */
   n: number;
   draft: Draft;
 }
@@ -20,7 +20,7 @@ export function Control({ field, n, draft }: Props) {
   if (field.kind === "boolean") {
     return (
       <div class="field">
-        {/* Not a child of the field: labels of those stand above their controls. */}
+        {/* Wrapped: a label directly below .field is styled as one above its control. */}
         <div>
           <label class="choice">
             <input
@@ -48,7 +48,7 @@ export function Control({ field, n, draft }: Props) {
   );
 }
 
-/** Its name in the API, when that is another than the label; what it is for; what it may be. */
+/** The API name when it differs from the label, the description, and the limits. */
 function hintOf({ name, label, description, ...field }: FilledField): Child | undefined {
   const isNamed = label.toLowerCase().replaceAll(" ", "_") === name.toLowerCase();
   const rules = [boundsOf(field), FORMATS[field.kind], field.lists && LIST_FORMAT]
@@ -124,7 +124,7 @@ function FieldControl({ field, attributes }: InnerProps) {
   }
 }
 
-/** The parser drops one line break at the beginning. */
+/** The HTML parser drops a leading line break. */
 export const Area = ({
   text,
   attributes,
@@ -135,7 +135,7 @@ export const Area = ({
   rows?: number;
 }) => <textarea {...attributes} rows={rows}>{`\n${text}`}</textarea>;
 
-/** To choose nothing is possible where nothing has to be said, or nothing is chosen yet. */
+/** With an empty option when the field is optional without a default, or not chosen yet. */
 function Options({
   field: { options = [], text, required, default: preset },
   attributes,
@@ -162,13 +162,13 @@ function Options({
   );
 }
 
-/** With client code a slider stands beside it. */
+/** Client code reveals the slider. */
 function Numeric({ field, attributes }: InnerProps) {
   const { kind, text, label, minimum = Number.NEGATIVE_INFINITY, maximum, step } = field;
   const input = (
     <input
       {...attributes}
-      // Keyboards for numbers have no minus on some phones.
+      // Numeric keyboards have no minus key on some phones.
       inputmode={minimum >= 0 ? (kind === "integer" ? "numeric" : "decimal") : "text"}
       value={text}
       placeholder={field.default === undefined ? undefined : String(field.default)}
@@ -193,7 +193,7 @@ function Numeric({ field, attributes }: InnerProps) {
   );
 }
 
-/** With client code: a file of one's own, which is sent when the model is run. */
+/** Picks files that client code uploads when the model is run. */
 const FilePicker = ({ label, several = false }: { label: string; several?: boolean }) => (
   <div class="file-picker" data-file-picker hidden>
     <button type="button" class="quiet">

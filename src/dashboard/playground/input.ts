@@ -1,4 +1,4 @@
-/** What the form of a playground holds: the fields of a version, or the whole input as JSON. */
+/** The input form of the playground: fields, or the whole input as JSON. */
 
 import { type Field, type FieldKind, formFields } from "../../domain/schemas/input-form.ts";
 import {
@@ -20,9 +20,9 @@ export interface PlaygroundInput {
   fields: FilledField[];
   /** The input as JSON text. */
   raw: string;
-  /** Whether that is shown in place of the fields. */
+  /** Whether JSON is edited instead of fields. */
   asJson: boolean;
-  /** What is wrong, by the name of a control. */
+  /** Errors by control name. */
   issues: Record<string, string>;
 }
 
@@ -31,7 +31,7 @@ interface Version {
   compatibilities: Compatibilities;
 }
 
-/** A server of the vendora convention may say nothing of what it takes: the convention does. */
+/** OpenAI-compatible servers may publish no schema: the API they implement defines the fields. */
 export function inputFields({ schemas, compatibilities }: Version): Field[] {
   const fields = formFields(versionSchema(schemas, "input"));
   if (fields.length > 0) return fields;
@@ -51,23 +51,23 @@ const EMBEDDINGS: Json = {
   properties: { input: { type: "string", maxLength: 10_000, description: "Text to embed" } },
 };
 
-/** @param input of an earlier run; what it leaves out is as at first */
+/** @param input of an earlier prediction; other fields get their defaults */
 export function inputFor(
   fields: Field[],
   input: Input | undefined,
   asJson: boolean,
 ): PlaygroundInput {
   const form = fillForm(fields, input);
-  const shown = form ?? fillForm(fields) ?? [];
+  const filledFields = form ?? fillForm(fields) ?? [];
   return {
-    fields: shown,
+    fields: filledFields,
     raw: readableJson((form ? readForm(form).input : input) ?? {}),
     asJson: asJson || !form || fields.length === 0,
     issues: {},
   };
 }
 
-/** A form as it was sent, and the input that it makes as far as nothing is wrong. */
+/** The submitted form, and the input of its valid fields. */
 export function readInputForm(
   fields: Field[],
   form: FormData,
@@ -76,8 +76,8 @@ export function readInputForm(
     const raw = fieldText(form, JSON_FIELD);
     const read = readJsonInput(raw);
     const issues: PlaygroundInput["issues"] = "fault" in read ? { [JSON_FIELD]: read.fault } : {};
-    const shown = { fields: fillForm(fields) ?? [], raw, asJson: true, issues };
-    return { form: shown, input: "fault" in read ? {} : read.input };
+    const state = { fields: fillForm(fields) ?? [], raw, asJson: true, issues };
+    return { form: state, input: "fault" in read ? {} : read.input };
   }
   const sent = fields.map((field, n): FilledField => {
     const kinds: FieldKind[] = ["json", "lines"];
@@ -89,7 +89,7 @@ export function readInputForm(
   return { form: { fields: sent, raw, asJson: false, issues: byControl(sent, faults) }, input };
 }
 
-/** What was typed into a form, in that of another version: by name, where it fits. */
+/** Carries typed values over to another version, by field name, where they fit. */
 export function convertInput(
   { fields, raw, asJson }: PlaygroundInput,
   to: Field[],
@@ -98,10 +98,10 @@ export function convertInput(
   const typed = new Map(
     fields.filter(({ text }, n) => text !== first[n]?.text).map((field) => [field.name, field]),
   );
-  const shown = (fillForm(to) ?? []).map((field) => fitField(field, typed.get(field.name)));
-  const { input } = readForm(to.length > 0 ? shown : fields);
+  const converted = (fillForm(to) ?? []).map((field) => fitField(field, typed.get(field.name)));
+  const { input } = readForm(to.length > 0 ? converted : fields);
   return {
-    fields: shown,
+    fields: converted,
     raw: asJson ? raw : readableJson(input),
     asJson: asJson || to.length === 0,
     issues: {},
@@ -110,15 +110,15 @@ export function convertInput(
 
 function fitField(field: FilledField, typed: FilledField | undefined): FilledField {
   if (!typed) return field;
-  // Also what means nothing yet.
+  // Also text that is not valid yet.
   if (typed.kind === field.kind && field.kind !== "enum") return { ...field, text: typed.text };
   const reading = readField(typed);
   if (!reading || "fault" in reading) return field;
-  const [held = field] = fillForm([field], { [field.name]: reading.value }) ?? [];
-  return held.kind === "json" ? field : held;
+  const [refilled = field] = fillForm([field], { [field.name]: reading.value }) ?? [];
+  return refilled.kind === "json" ? field : refilled;
 }
 
-/** Of messages by the name of a property. */
+/** @param messages by property name */
 export const byControl = (fields: Field[], messages: Map<string, string>) =>
   Object.fromEntries(
     fields.flatMap(({ name, kind }, n) => {

@@ -1,12 +1,12 @@
-/** JSON as people write it in JavaScript: bare names, and on one line what fits there. */
+/** JSON as JavaScript source: unquoted keys, and on one line where it fits. */
 import type { Json } from "../../protocol/common.ts";
 
 const WIDTH = 80;
-/** Of what is nested deeper all lines begin here: brackets are no megabytes of spaces. */
+/** Deeper nesting is not indented further: deep input would become megabytes of spaces. */
 const MAX_INDENT = 20;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** @param indent of the line that it begins on */
+/** @param indent indentation of the first line */
 export function literal(value: Json, indent = ""): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const [open, close, pad] = Array.isArray(value) ? ["[", "]", ""] : ["{", "}", " "];
@@ -21,7 +21,7 @@ export function literal(value: Json, indent = ""): string {
 }
 
 function key(name: string): string {
-  // As a bare or quoted name it would set the prototype.
+  // As a plain or quoted key it would set the prototype.
   if (name === "__proto__") return '["__proto__"]';
   return NAME.test(name) ? name : JSON.stringify(name);
 }

@@ -1,4 +1,4 @@
-/** A model's playground: its input as a form, and beside that what came of it, and the same as code. */
+/** A model's playground: input form, output and code samples. */
 
 import type { Input } from "../../domain/schemas/input-form-values.ts";
 import type { SchemaPart } from "../../domain/schemas/json-schema-shape.ts";
@@ -21,16 +21,16 @@ import type { PlaygroundInput } from "./input.ts";
 export interface PlaygroundState {
   model: DetailedModelRow;
   version: VersionRow;
-  /** Their numbers, newest first. */
+  /** Version numbers, newest first. */
   versions: number[];
   form: PlaygroundInput;
-  /** What the form makes, as far as it goes. */
+  /** The input of the valid fields. */
   input: Input;
-  /** What inputs are held against; undefined when the version has nothing that can be used. */
+  /** The schema that client code validates with; undefined when it cannot be used. */
   shape: SchemaPart | undefined;
-  /** Why it was not run. */
+  /** Why the prediction was rejected. */
   problem?: string | undefined;
-  /** What is not as one might expect it. */
+  /** A note about the prediction that is shown. */
   note?: string | undefined;
   view?: PredictionView | undefined;
   tab: "output" | "code";
@@ -45,7 +45,7 @@ interface Props {
 export function PlaygroundPage({ play, viewer, origin }: Props) {
   const { model, version, form, shape, view, input } = play;
   const reference = `${model.owner.username}/${model.name}`;
-  // Whoever asks for the latest version goes on to have the latest.
+  // The latest version is not pinned: code samples then always run the latest.
   const number = version.number === model.latest_version?.number ? undefined : version.number;
   const { compatibilities } = version;
   return (
@@ -109,7 +109,7 @@ const TABS: [PlaygroundState["tab"], string][] = [
   ["code", "Code"],
 ];
 
-/** The same page with another view of it. */
+/** The page with another tab or input mode. */
 function addressIn(
   { model, version, view, form, tab }: PlaygroundState,
   other: { tab?: PlaygroundState["tab"]; asJson?: boolean },
@@ -135,7 +135,7 @@ const NoPrediction = ({ reference }: { reference: string }) => (
   </Empty>
 );
 
-/** What is typed goes along. */
+/** Submits the form, so that typed values are carried over. */
 const VersionSelect = ({ play: { model, version, versions } }: { play: PlaygroundState }) => (
   <div class="playground-version">
     <label for={VERSION_FIELD}>Version</label>

@@ -1,4 +1,4 @@
-/** What the service would not run, told where it is wrong. */
+/** Maps a rejected prediction to errors of the form. */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { fieldMessages } from "../../domain/schemas/input-form-check.ts";
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
@@ -6,7 +6,7 @@ import { ProblemError, problemStatus } from "../../errors.ts";
 import { JSON_FIELD } from "./control-names.ts";
 import { byControl, type PlaygroundInput } from "./input.ts";
 
-/** @throws what is nobody's mistake */
+/** @throws errors that the input did not cause */
 export function rejectionOf(
   error: unknown,
   form: PlaygroundInput,

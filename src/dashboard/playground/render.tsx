@@ -1,4 +1,4 @@
-/** The playground's page, put together from what it is asked to show. */
+/** Renders the playground for a model and version. */
 
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { browserSchema } from "../../domain/schemas/json-schema-shape.ts";
@@ -14,34 +14,34 @@ import { ModelHeader } from "../models/header.tsx";
 import { NoVersion } from "../models/overview.tsx";
 import { PlaygroundPage, type PlaygroundState } from "./page.tsx";
 
-/** As many as one looks through to find one. */
+/** Versions in the select. */
 const MAX_LISTED = 50;
 
 interface VersionOfModel {
   model: DetailedModelRow;
-  /** undefined: the model has none. */
+  /** undefined when the model has none. */
   version: VersionRow | undefined;
 }
 
 /**
- * @param number of the version that is asked for
- * @param ran that of a run, which may be deleted meanwhile: then it is the latest
+ * @param number the requested version
+ * @param predictionVersion the version of a prediction; replaced by the latest when it has been deleted
  * @throws ProblemError not_found
  */
 export async function findVersion(
   c: PageContext,
   number?: number,
-  ran?: number,
+  predictionVersion?: number,
 ): Promise<VersionOfModel> {
   const { services } = c.var;
   const { caller } = viewerOf(c);
   const { owner = "", name = "" } = c.req.param();
   const model = await readModel(services, caller, owner, name);
   const { latest_version: latest } = model;
-  const wanted = number ?? ran;
-  if (!latest || wanted === undefined || wanted === latest.number)
+  const requested = number ?? predictionVersion;
+  if (!latest || requested === undefined || requested === latest.number)
     return { model, version: latest ?? undefined };
-  const version = await readVersion(services, caller, owner, name, wanted).catch((error) => {
+  const version = await readVersion(services, caller, owner, name, requested).catch((error) => {
     const isGone = error instanceof ProblemError && error.code === "not_found";
     if (isGone && number === undefined) return { version: latest };
     throw error;
@@ -49,7 +49,7 @@ export async function findVersion(
   return { model, version: version.version };
 }
 
-/** What is not looked up here. */
+/** Without what is loaded here. */
 export type RenderedState = Omit<PlaygroundState, "versions" | "shape">;
 
 export async function renderPlayground(
@@ -65,7 +65,7 @@ export async function renderPlayground(
   const { page } = await listVersions(services, viewer.caller, owner.username, name, request);
   const numbers = page.items.map(({ number }) => number);
   const versions = numbers.includes(version.number) ? numbers : [...numbers, version.number];
-  // One that was published when less was checked may have a schema that cannot be used.
+  // Schemas that the form cannot use are still valid to publish.
   const shape = browserSchema.safeParse(versionSchema(version.schemas, "input")).data;
   c.status(status);
   return c.render(

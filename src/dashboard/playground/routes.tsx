@@ -1,4 +1,4 @@
-/** `/models/{owner}/{name}/playground`: to try a model, and to come back to a run of it. */
+/** `/models/{owner}/{name}/playground`: runs a model, and shows a prediction of it again. */
 import { z } from "zod";
 import { type Input, readForm } from "../../domain/schemas/input-form-values.ts";
 import { notFound } from "../../errors.ts";
@@ -26,7 +26,7 @@ import { uploadPages } from "./upload-routes.ts";
 
 const ADDRESS = "/models/:owner/:name/playground";
 
-/** What it cannot be is as if it had not been asked for: addresses are typed, too. */
+/** Invalid parameters are ignored: people edit URLs by hand. */
 const playgroundQuery = z.object({
   version: integerText(1, 999_999_999).optional().catch(undefined),
   prediction: z.string().optional(),
@@ -34,7 +34,7 @@ const playgroundQuery = z.object({
   tab: z.enum(["output", "code"]).default("output").catch("output"),
 });
 
-/** What client code sends. */
+/** The request of client code. */
 const runRequest = z.object({
   version: z.int().positive().optional(),
   input: createPredictionOfVersion.shape.input,
@@ -86,7 +86,7 @@ export const playgroundPages = pages()
     }
   });
 
-/** The same form for another version. */
+/** The form for another version. */
 async function switchVersion(c: PageContext, from: PlaygroundInput, number: string) {
   const { model, version } = await findVersion(
     c,
@@ -103,7 +103,7 @@ async function switchVersion(c: PageContext, from: PlaygroundInput, number: stri
   });
 }
 
-/** Counts as creating by the API does. @returns the prediction's id */
+/** Rate-limited like the API. @returns the prediction's id */
 async function startPrediction(
   c: PageContext,
   version: number | undefined,
@@ -124,7 +124,7 @@ async function startPrediction(
   return snapshot.id;
 }
 
-/** An input that is gone, or too large for a page, is none. */
+/** undefined when the input was removed or is too large for a page. */
 const inputOfView = (view: PredictionView | undefined): Input | undefined =>
   typeof view?.input === "object" && view.input !== null && !Array.isArray(view.input)
     ? view.input

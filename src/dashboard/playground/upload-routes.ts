@@ -1,4 +1,4 @@
-/** Files of the playground: what /v1/uploads does, for a session. Parts go to their signed addresses. */
+/** /v1/uploads for a session. Parts are sent to their signed URLs. */
 import {
   completeUpload as completeBody,
   createUpload as createBody,

@@ -1,4 +1,4 @@
-/** Values that have others in them. */
+/** JSON values with children: objects and arrays. */
 import type { Json } from "../../protocol/common.ts";
 
 export type Branch = Json[] | { [key: string]: Json };
@@ -13,10 +13,10 @@ export function sizeText(branch: Branch): string {
   return `${length} ${noun}${length === 1 ? "" : "s"}`;
 }
 
-/** So many are shown at once: a vector has thousands. */
+/** Entries shown at once: an embedding has thousands. */
 const PAGE = 100;
 
-/** The first of them, and those that have to be asked for. */
+/** Splits off the entries that are shown on request. */
 export const paginated = (entries: Entry[]): { first: Entry[]; rest: Entry[] } => ({
   first: entries.slice(0, PAGE),
   rest: entries.slice(PAGE),

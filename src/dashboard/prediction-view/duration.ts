@@ -1,13 +1,11 @@
-/** How long something took, as people say it. */
-
-/** @param seconds not below 0 */
+/** @param seconds 0 or more */
 export function duration(seconds: number): string {
   if (seconds < 0.0995) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   return longDuration(Math.round(seconds));
 }
 
-/** Of what goes on: without fractions, which would flicker. @param seconds whole */
+/** Without fractions, which would flicker in a running clock. @param seconds whole */
 export function longDuration(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);

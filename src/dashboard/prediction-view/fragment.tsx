@@ -1,8 +1,8 @@
-/** A part of a page, for client code that puts it in its place. */
+/** Part of a page, rendered for client code. */
 import type { Child } from "hono/jsx";
 import { RequestContext } from "hono/jsx-renderer";
 import type { PageContext } from "../context.ts";
 
-/** Without the frame around it, but with what its forms need to know. */
+/** Without the layout, but with the context that forms need. */
 export const fragment = (c: PageContext, content: Child) =>
   c.html(<RequestContext.Provider value={c}>{content}</RequestContext.Provider>);

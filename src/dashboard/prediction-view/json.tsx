@@ -1,4 +1,4 @@
-/** A value as a tree: its first level, and below that texts, of which client code makes branches. */
+/** A JSON value as a tree: one level rendered, the rest as JSON text that client code expands. */
 import type { Child } from "hono/jsx";
 import { MAX_FOLDED_CHARS } from "../../domain/predictions/display-limits.ts";
 import { readableJson } from "../../lib/readable-json.ts";
@@ -8,13 +8,13 @@ import { isUrlKind, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
 
 interface Place {
-  /** Of the page. */
+  /** Host of the page. */
   host: string;
-  /** Where all of it is, as JSON. */
+  /** URL of the full JSON. */
   all: string;
 }
 
-/** As client/parts/json-tree.ts has it. */
+/** The same markup as in client/parts/json-tree.ts. */
 export const JsonTree = ({ value, ...place }: Place & { value: Json }) =>
   isBranch(value) ? (
     <details class="json" open>
@@ -59,7 +59,7 @@ function Entries({ value, host, all }: Place & { value: Branch }) {
   );
 }
 
-/** A text may be the address of a file. */
+/** A string may be the URL of a file. */
 function Leaf({ value, host }: { value: Json; host: string }) {
   const output = outputOf(value, host);
   if (isUrlKind(output)) return <UrlOutput output={output} />;
@@ -68,7 +68,7 @@ function Leaf({ value, host }: { value: Json; host: string }) {
 
 const Key = ({ name }: { name: string }) => <span class="key">{`${name}: `}</span>;
 
-/** @param from the place of the first item, of a list whose first ones are elsewhere */
+/** @param from index of the first item, when it continues a list */
 function CollapsedNode({
   value,
   from = 0,
@@ -98,7 +98,7 @@ function CollapsedNode({
   );
 }
 
-/** undefined for what is too large. */
+/** undefined when it is too large. */
 function collapsedText(value: Branch): string | undefined {
   return [readableJson(value), JSON.stringify(value)].find(
     ({ length }) => length <= MAX_FOLDED_CHARS,

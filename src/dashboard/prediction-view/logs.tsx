@@ -1,4 +1,4 @@
-/** What the container and the model have printed: the end of it. */
+/** The last lines that the container and the model logged. */
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { logNote } from "./log-note.ts";
 
@@ -18,7 +18,7 @@ export const Logs = ({
       data-hidden={logs.hidden}
       data-torn={logs.torn ? "true" : undefined}
     >
-      {/* The parser drops one line break at the beginning. */}
+      {/* The HTML parser drops a leading line break. */}
       {`\n${logs.text}`}
     </pre>
     {!dataRemoved && <p class="hint empty-note">No logs.</p>}

@@ -1,26 +1,26 @@
 /**
- * What a model of the vendora convention says in a piece of its answer, or in the whole of it.
- * Thoughts and refusals are said, too.
+ * The text in a response of the OpenAI-compatible APIs ("vendora"), whole or streamed. Includes
+ * reasoning and refusals.
  */
 import type { Json } from "../../protocol/common.ts";
 
 /**
- * @param isFirst whether nothing is shown before it
- * @returns "" for what only frames what is said, or repeats it; undefined for everything else, and
- * for what says more than text
+ * @param isFirst whether nothing was displayed before it
+ * @returns "" for an event without text of its own; undefined when the value is something else, or
+ * has more than text
  */
 export function messageText(value: Json, isFirst: boolean): string | undefined {
-  const said = part(value);
-  if (!said) return undefined;
-  if (typeof said.type === "string" && said.type.startsWith("response."))
-    return inEvent(said.type, said, isFirst);
-  if (!Array.isArray(said.choices)) return undefined;
-  // The last piece of a stream may have the usage alone.
-  if (said.choices.length === 0) return isNothing(said.error) ? "" : undefined;
-  const choice = part(said.choices[0]);
+  const body = part(value);
+  if (!body) return undefined;
+  if (typeof body.type === "string" && body.type.startsWith("response."))
+    return inEvent(body.type, body, isFirst);
+  if (!Array.isArray(body.choices)) return undefined;
+  // The last chunk of a stream may carry only the usage.
+  if (body.choices.length === 0) return isNothing(body.error) ? "" : undefined;
+  const choice = part(body.choices[0]);
   const piece = part(choice?.delta);
   const message = piece ?? part(choice?.message);
-  if (!message || said.choices.length > 1) return undefined;
+  if (!message || body.choices.length > 1) return undefined;
   return inMessage(message, piece ? "" : "\n\n");
 }
 
@@ -35,7 +35,7 @@ const isNothing = (value: Json | undefined) =>
   value === "" ||
   (Array.isArray(value) && value.length === 0);
 
-/** @param between thoughts and what is said after them */
+/** @param between the separator of reasoning and content */
 function inMessage(message: Part, between: string): string | undefined {
   const { role, tool_calls, function_call, ...rest } = message;
   if (!isNothing(tool_calls) || !isNothing(function_call)) return undefined;
@@ -46,7 +46,7 @@ function inMessage(message: Part, between: string): string | undefined {
   return texts.some((text) => text === undefined) ? undefined : texts.join(between);
 }
 
-/** A text, or a list of parts that are texts, thoughts and refusals. */
+/** A string, or a list of text and refusal parts. */
 function textIn(content: Json | undefined): string | undefined {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return undefined;
@@ -57,16 +57,16 @@ function textIn(content: Json | undefined): string | undefined {
   return texts.includes(undefined) ? undefined : texts.join("");
 }
 
-/** What comes bit by bit. */
-const BITS = new Set([
+/** Events with a piece of text. */
+const DELTAS = new Set([
   "response.output_text.delta",
   "response.refusal.delta",
   "response.reasoning_text.delta",
   "response.reasoning_summary_text.delta",
 ]);
 
-/** Before there is anything to be told, and of calls, which their items tell in the end. */
-const FRAMES = new Set([
+/** Events without text, and those of tool calls, whose finished items have everything. */
+const NO_TEXT = new Set([
   "response.created",
   "response.queued",
   "response.in_progress",
@@ -77,7 +77,7 @@ const FRAMES = new Set([
   "response.function_call_arguments.done",
 ]);
 
-/** What has been told bit by bit once more: said only where there were no bits. */
+/** Events that repeat the whole text: used only when there were no deltas. */
 const WHOLES: Record<string, (event: Part) => string | undefined> = {
   "response.output_text.done": ({ text }) => textIn(text),
   "response.refusal.done": ({ refusal }) => textIn(refusal),
@@ -89,8 +89,8 @@ const WHOLES: Record<string, (event: Part) => string | undefined> = {
 };
 
 function inEvent(type: string, event: Part, isFirst: boolean): string | undefined {
-  if (BITS.has(type)) return textIn(event.delta);
-  if (FRAMES.has(type)) return "";
+  if (DELTAS.has(type)) return textIn(event.delta);
+  if (NO_TEXT.has(type)) return "";
   if (type === "response.output_item.done") {
     const item = part(event.item);
     const isSpoken = item?.type === "message" || item?.type === "reasoning";
@@ -101,7 +101,7 @@ function inEvent(type: string, event: Part, isFirst: boolean): string | undefine
   return isFirst ? whole(event) : "";
 }
 
-/** Items of a response; undefined when any is more than words. */
+/** Items of a response; undefined when one has more than text. */
 function inItems(items: Json | undefined): string | undefined {
   if (!Array.isArray(items)) return undefined;
   const texts = items.map((one) => {

@@ -1,6 +1,6 @@
 /**
- * What a value is to its reader: text, a picture, a link, a tree. For the server's pages and for
- * the browser. What is not of this deployment is never loaded, only named.
+ * How a value is displayed: as text, image, link or tree; on the server and in the browser. Files of
+ * other hosts are linked, never loaded.
  */
 import type { Json } from "../../protocol/common.ts";
 import { messageText } from "./message-text.ts";
@@ -8,13 +8,13 @@ import { messageText } from "./message-text.ts";
 export type Output =
   | { kind: "text"; text: string }
   | { kind: "image" | "audio" | "video" | "file"; address: string; name: string }
-  /** @property text as it was given, which need not be how the address is written in full */
+  /** @property text the URL verbatim; `address` is normalized */
   | { kind: "link"; address: string; text: string }
-  /** Each is shown by itself. */
+  /** Each item is displayed by its own kind. */
   | { kind: "list"; items: string[] }
   | { kind: "json"; value: Json };
 
-/** What is at an address, or leads there. */
+/** Outputs that are URLs. */
 export type UrlKind = Exclude<Output, { kind: "text" | "list" | "json" }>;
 
 export const isUrlKind = (output: Output): output is UrlKind => "address" in output;
@@ -26,12 +26,12 @@ const MEDIA: Record<string, "image" | "audio" | "video"> = {
 };
 
 /**
- * Pieces in their order, texts that belong together as one. Of a text that comes, or came, in
- * pieces none is a link: what looks like an address may be the beginning of a word.
+ * The outputs in order, with streamed text joined. A piece of streamed text is never a link: what
+ * looks like a URL may continue in the next piece.
  */
 export function outputsOf(values: Json[], { display, host, whole }: Pieces): Output[] {
   const all: Output[] = [];
-  // Texts with their pieces: to append to a string as often as there are pieces takes too long.
+  // Collected and joined once: appending piece by piece is too slow for many pieces.
   let texts: string[] = [];
   const flush = () => {
     if (texts.length > 0) all.push({ kind: "text", text: texts.join("") });
@@ -53,23 +53,23 @@ export function outputsOf(values: Json[], { display, host, whole }: Pieces): Out
 }
 
 interface Pieces {
-  /** Whether texts are pieces of one, or items of a list. */
+  /** Whether strings are pieces of one text or items of a list. */
   display: "text" | "list";
-  /** Of the page. */
+  /** Host of the page. */
   host: string;
-  /** Whether these are all that there will be. */
+  /** Whether the output is complete. */
   whole: boolean;
 }
 
-/** A piece of what may be a text. @param isFirst whether nothing is shown before it */
+/** A piece of a streamed output. @param isFirst whether nothing was displayed before it */
 export function pieceOf(value: Json, host: string, isFirst: boolean): Output {
   const output = outputOf(value, host, isFirst);
   return output.kind === "link" ? { kind: "text", text: output.text } : output;
 }
 
 /**
- * @param host of the page
- * @param isFirst whether nothing is shown before it: an answer is told piece by piece, and then whole
+ * @param host host of the page
+ * @param isFirst whether nothing was displayed before it: some streams repeat the whole text at the end
  */
 export function outputOf(value: Json, host: string, isFirst = true): Output {
   if (typeof value === "string") return textOutput(value, host);
@@ -81,7 +81,7 @@ export function outputOf(value: Json, host: string, isFirst = true): Output {
 
 const MAX_ADDRESS = 2_048;
 
-/** A picture in itself; never an SVG, which is a document. */
+/** A data URL of an image; never SVG, which is a document. */
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/]+=*$/;
 
 function textOutput(text: string, host: string): Output {
@@ -91,7 +91,7 @@ function textOutput(text: string, host: string): Output {
   const url = new URL(text);
   const [, name] = /^\/v1\/files\/[\w-]+\/([\w.-]+)$/.exec(url.pathname) ?? [];
   if (url.host !== host || name === undefined) return { kind: "link", address: url.href, text };
-  // Nobody would be answered there.
+  // An expired link would lead nowhere.
   if (Number(url.searchParams.get("expires")) * 1000 < Date.now()) return { kind: "text", text };
   const extension = name.split(".").at(-1)?.toLowerCase() ?? "";
   return { kind: MEDIA[extension] ?? "file", address: url.pathname + url.search, name };

@@ -1,16 +1,16 @@
-/** What a model has put out, and what it was given: each as what it is. */
+/** Renders a value of an input or output by its kind. */
 import { JsonTree } from "./json.tsx";
 import { isUrlKind, type Output, outputOf } from "./output-kind.ts";
 import { UrlOutput } from "./url-output.tsx";
 
 interface Place {
-  /** Of the page: nothing is loaded from another. */
+  /** Host of the page: nothing is loaded from others. */
   host: string;
-  /** Where all of it is, as JSON. */
+  /** URL of the full JSON. */
   all: string;
 }
 
-/** As client/parts/output-view.ts makes it of what comes later. */
+/** The same markup as in client/parts/output-view.ts. */
 export function OutputValue({ output, host, all }: Place & { output: Output }) {
   if (isUrlKind(output)) return <UrlOutput output={output} />;
   switch (output.kind) {

@@ -1,4 +1,4 @@
-/** How far a container is, in words. */
+/** The progress of a container's setup, in words. */
 import type { SetupProgress } from "../../protocol/event.ts";
 
 const PHASES: Record<SetupProgress["phase"], string> = {

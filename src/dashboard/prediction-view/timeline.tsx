@@ -1,4 +1,4 @@
-/** The steps of a run, with how long each took. */
+/** The steps of a prediction and their durations. */
 import type { Step } from "../../domain/predictions/timeline.ts";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import { Time } from "../ui/parts.tsx";
@@ -25,7 +25,7 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
       {steps.map((step) => (
         <li class={step.state} aria-current={step.state === "current" ? "step" : undefined}>
           <span class="step">{nameOf(step, status)}</span>
-          <span class="took">
+          <span class="duration">
             <StepTime step={step} />
           </span>
           <Phases step={step} />
@@ -40,7 +40,7 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
   </>
 );
 
-/** After so long it is said what is waited for: most runs begin before anybody has read it. */
+/** Most predictions start sooner: the note would only flash. */
 const WAITING_NOTE_MS = 20_000;
 
 function WaitingNote({ steps }: { steps: Step[] }) {
@@ -100,7 +100,7 @@ const END_TEXT: Record<AttemptEnd["why"], string> = {
 
 const BAR = new Set<Step["what"]>(["gone", "queued", "setup", "started"]);
 
-/** How the time of one that has ended is divided. */
+/** How the time of a finished prediction is divided. */
 function Bar({ steps }: { steps: Step[] }) {
   const total = steps.find(({ what }) => what === "done")?.seconds ?? 0;
   if (total === 0) return null;

@@ -1,7 +1,7 @@
 /**
- * A view: how it stands, its steps, what it has put out and what was printed. All of it is there
- * without client code; client/parts/run-view.ts goes on from there. What has a `data-part` it takes
- * anew from the server, at each step; what has not it continues itself, event by event.
+ * A prediction: status, steps, output and logs, complete without client code.
+ * client/parts/prediction-view.ts keeps it live: it fetches elements with `data-part` again from the
+ * server at each step, and updates the others itself, event by event.
  */
 import type { PredictionError } from "../../protocol/prediction.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
@@ -15,7 +15,7 @@ import { outputsOf } from "./output-kind.ts";
 import { setupText } from "./setup-text.ts";
 import { Timeline } from "./timeline.tsx";
 
-/** @param host of the page */
+/** @param host host of the page */
 export function PredictionPanel({ view, host }: { view: PredictionView; host: string }) {
   const { prediction, output, display, live, last, omitted } = view;
   const all = `/predictions/${prediction.id}/json`;
@@ -133,7 +133,7 @@ function OutputNote({ view, isEmpty }: { view: PredictionView; isEmpty: boolean 
   );
 }
 
-/** Of what was measured, four digits say enough; what Cog measures itself is in seconds. */
+/** Four significant digits; Cog's own predict_time is in seconds. */
 const metricText = (name: string, value: number) =>
   name === "predict_time" && value >= 0
     ? duration(value)

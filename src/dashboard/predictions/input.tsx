@@ -1,4 +1,4 @@
-/** What a prediction was given, field by field. */
+/** The input of a prediction, field by field. */
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { OutputValue } from "../prediction-view/output.tsx";
 import { outputOf } from "../prediction-view/output-kind.ts";

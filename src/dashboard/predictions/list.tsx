@@ -1,4 +1,4 @@
-/** The predictions of whoever is signed in, newest first; client/predictions.ts keeps it up to date. */
+/** Your predictions, newest first; client/predictions.ts keeps the list up to date. */
 import { isTerminal } from "../../domain/predictions/state.ts";
 import { type PredictionQuery, taskStatus } from "../../protocol/prediction.ts";
 import type { Page } from "../../services/pagination.ts";
@@ -8,32 +8,32 @@ import { Empty, Pager, Status, Time } from "../ui/parts.tsx";
 
 export interface ListQuery {
   query: PredictionQuery;
-  /** As it was typed. */
+  /** Verbatim, also when invalid. */
   model: string;
-  /** What is wrong with that. */
+  /** Why it is invalid. */
   issue?: string;
 }
 
 export const PredictionsPage = ({
-  asked,
+  listQuery,
   page,
 }: {
-  asked: ListQuery;
-  /** Absent when it is not known what is asked for. */
+  listQuery: ListQuery;
+  /** Absent when the query is invalid. */
   page: Page<ListedPrediction> | undefined;
 }) => (
   <>
     <h1>Predictions</h1>
-    <Filters asked={asked} />
+    <Filters listQuery={listQuery} />
     {page && (
       <div data-list data-first={page.previous_cursor === null ? "true" : undefined}>
-        <List asked={asked} page={page} />
+        <List listQuery={listQuery} page={page} />
       </div>
     )}
   </>
 );
 
-const Filters = ({ asked: { query, model, issue } }: { asked: ListQuery }) => (
+const Filters = ({ listQuery: { query, model, issue } }: { listQuery: ListQuery }) => (
   <form method="get" action="/predictions" class="prediction-filters">
     <fieldset>
       <legend class="visually-hidden">Status</legend>
@@ -76,10 +76,10 @@ const isFiltered = ({ statuses }: PredictionQuery, model: string) =>
   statuses.length > 0 || model !== "";
 
 function List({
-  asked: { query, model },
+  listQuery: { query, model },
   page,
 }: {
-  asked: ListQuery;
+  listQuery: ListQuery;
   page: Page<ListedPrediction>;
 }) {
   if (page.items.length === 0) return <NoPredictions filtered={isFiltered(query, model)} />;
@@ -143,7 +143,7 @@ function Row({ item: { prediction, model } }: { item: ListedPrediction }) {
   );
 }
 
-/** Ids begin with the time: those of one minute differ in their end. */
+/** The end of an id: UUIDv7 begins with the time, which neighbors share. */
 const shortId = (id: string) => `…${id.slice(-12)}`;
 
 const EXCERPT = 90;

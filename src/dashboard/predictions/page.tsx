@@ -1,4 +1,4 @@
-/** The page of one prediction: the view, what it was given, who was told, what to do with it. */
+/** The page of one prediction: its view, input, webhooks and actions. */
 import type { WebhookEvent } from "../../protocol/webhook.ts";
 import type { PredictionView } from "../../services/predictions/prediction-view.ts";
 import { PredictionPanel } from "../prediction-view/view.tsx";

@@ -1,4 +1,4 @@
-/** `/predictions`: one's own, what each did, and what can be done with it. */
+/** `/predictions`: the list of your predictions, each with its view, stream and actions. */
 import { ValidationFailure } from "../../domain/schemas/validation.ts";
 import { ProblemError } from "../../errors.ts";
 import { limitRate } from "../../middleware/rate-limit.ts";
@@ -29,23 +29,23 @@ import { PredictionPage } from "./page.tsx";
 
 const ONE = "/predictions/:prediction_id";
 
-/** Then a browser asks again, by itself, and it is asked again who that is. */
+/** Then the browser reconnects by itself, which checks the session again. */
 const STREAM_SECONDS = 300;
 
 export const predictionPages = pages()
   .get("/predictions", requireUser, async (c) => {
-    const asked = readListQuery(c);
-    const page = asked.issue
+    const listQuery = readListQuery(c);
+    const page = listQuery.issue
       ? undefined
-      : await viewPredictions(c.var.services, viewerOf(c).caller, asked.query, {
-          cursor: asked.query.cursor,
-          size: asked.query.page_size,
+      : await viewPredictions(c.var.services, viewerOf(c).caller, listQuery.query, {
+          cursor: listQuery.query.cursor,
+          size: listQuery.query.page_size,
           url: c.req.url,
         }).catch(throwBadPage);
-    // There is one first page only: the one where new ones appear.
-    if (asked.query.cursor !== undefined && page?.previous_cursor === null)
+    // New predictions appear on the first page only, so it has one address.
+    if (listQuery.query.cursor !== undefined && page?.previous_cursor === null)
       return c.redirect(firstPage(c.req.url), 303);
-    return c.render(<PredictionsPage asked={asked} page={page} />, {
+    return c.render(<PredictionsPage listQuery={listQuery} page={page} />, {
       title: "Predictions",
       scripts: ["predictions"],
     });
@@ -122,16 +122,16 @@ export const predictionPages = pages()
     return redirectToPrediction(c, "Redelivering the event.", id);
   });
 
-/** To the page of a prediction; client code is told its id. */
+/** Redirects to the prediction, or returns its id to client code. */
 const redirectToPrediction = (c: PageContext, message: string, id: string) =>
   c.req.header("accept")?.includes("text/html")
     ? redirectWithFlash(c, message, `/predictions/${id}`)
     : c.json({ id });
 
-/** Links to pages may have more in them, from wherever they were. */
+/** Unknown parameters are ignored: links may carry some, as for tracking. */
 const pageQuery = predictionQuery.strip();
 
-/** What the address of a list asks for: a form leaves what is not filled in empty. */
+/** Forms submit empty fields as empty strings. */
 function readListQuery(c: PageContext): ListQuery {
   const { model, ...rest } = c.req.query();
   const query = { ...rest, statuses: c.req.queries("statuses"), ...(model && { model }) };
@@ -158,7 +158,7 @@ function throwBadPage(error: unknown): never {
   throw error instanceof ValidationFailure ? badPage() : error;
 }
 
-/** An input that was fine once, and names a file that is gone. */
+/** The input was valid once, but names a file that is gone. */
 function throwConflict(error: unknown): never {
   if (!(error instanceof ValidationFailure)) throw error;
   throw new ProblemError(

@@ -1,4 +1,4 @@
-/** The ledger of a prediction's webhooks: each event, each receiver, each try; and once more. */
+/** The webhook deliveries of a prediction: events, receivers, attempts and redelivery. */
 import type { DeliveryAttempt, WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
 import { Form } from "../ui/layout.tsx";
@@ -23,7 +23,7 @@ export const Webhooks = ({
             {event.deliveries.map((delivery) => (
               <Delivery
                 delivery={delivery}
-                again={`/predictions/${predictionId}/webhooks/${event.id}/redeliver`}
+                action={`/predictions/${predictionId}/webhooks/${event.id}/redeliver`}
               />
             ))}
           </li>
@@ -32,7 +32,7 @@ export const Webhooks = ({
     </>
   );
 
-const Delivery = ({ delivery, again }: { delivery: WebhookDelivery; again: string }) => {
+const Delivery = ({ delivery, action }: { delivery: WebhookDelivery; action: string }) => {
   const { endpoint_id, url, state, next_attempt_at, attempts } = delivery;
   return (
     <div class="delivery" data-pending={state === "pending" ? "true" : undefined}>
@@ -59,7 +59,7 @@ const Delivery = ({ delivery, again }: { delivery: WebhookDelivery; again: strin
         </p>
       )}
       {url !== null && (
-        <Form action={again}>
+        <Form action={action}>
           <input type="hidden" name="receiver" value={endpoint_id ?? OWN_WEBHOOK} />
           <button type="submit" class="quiet">
             Redeliver

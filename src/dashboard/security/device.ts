@@ -1,6 +1,6 @@
-/** What a browser says of itself, in words that its owner knows it by. */
+/** Browser and system of a user agent, as in `Firefox on Linux`. */
 
-// Each calls itself by the names of those before it, so the order tells.
+// Order matters: Edge and Opera also contain "Chrome", and Chrome contains "Safari".
 const BROWSERS = [
   [/Edg\//, "Edge"],
   [/OPR\//, "Opera"],

@@ -124,7 +124,7 @@ const Sessions = ({ places, current }: { places: SignInMethods["places"]; curren
   </section>
 );
 
-/** They are an operator's doing, who could have used the link as well as its user. */
+/** The operator who created a link could have used it themselves. */
 const Recoveries = ({ recoveries, unread }: { recoveries: Recovery[]; unread: number | null }) => (
   <section id="recoveries" aria-labelledby="recoveries-title">
     <h2 id="recoveries-title">Password resets by an operator's link</h2>

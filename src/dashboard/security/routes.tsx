@@ -1,4 +1,4 @@
-/** `/account/security`: how one signs in, and where one is signed in. */
+/** `/account/security`: password, passkeys, sessions and password resets. */
 import { changePassword as changePasswordForm, recoveriesRead } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
 import {
@@ -11,7 +11,7 @@ import {
   removePasskey,
 } from "../../services/sign-in/security.ts";
 import { requireUser, viewerOf } from "../access.ts";
-import { type PageContext, pages } from "../context.ts";
+import { type PageContext, pages, requestSource } from "../context.ts";
 import { addCookies } from "../cookies.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, handleForm, pickFields, readForm } from "../form.ts";
@@ -23,7 +23,6 @@ const ADDRESS = "/account/security";
 export const securityPages = pages()
   .get(ADDRESS, requireUser, (c) => show(c, emptyDraft))
   .post(`${ADDRESS}/password`, requireUser, async (c) => {
-    const whence = { origin: c.var.origin, headers: c.req.raw.headers };
     const {
       done: cookies,
       draft,
@@ -31,7 +30,7 @@ export const securityPages = pages()
     } = await handleForm(c, async (form) => {
       await limitAttempts(c, viewerOf(c).session_id);
       const request = parse(changePasswordForm, pickFields(form, "current", "password"), "body");
-      return changePassword(c.var.services, viewerOf(c).user.id, whence, request);
+      return changePassword(c.var.services, viewerOf(c).user.id, requestSource(c), request);
     });
     if (draft) {
       c.status(status);

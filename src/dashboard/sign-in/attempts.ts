@@ -1,13 +1,13 @@
-/** How often somebody may try to get in. */
+/** Rate limits of signing in and signing up. */
 import { clientNetwork, limitRate, limitSignIn } from "../../middleware/rate-limit.ts";
 import { limitSignUpAttempts } from "../../services/sign-in/sign-up-attempts.ts";
 import type { PageContext } from "../context.ts";
 
 /**
- * Counts against the network that it comes from, and against what is tried: neither many accounts
- * from one place nor one from many places. One place alone cannot use up what an account has, and so
- * keep its owner out.
- * @param tried an e-mail address, or the session that has to say its password again
+ * Counts against the network and against the account, so that neither many accounts can be tried
+ * from one network nor one account from many. The limit of a network is lower than that of an
+ * account: a single network cannot lock an owner out.
+ * @param tried an email address, or the session that confirms its password
  * @throws ProblemError too_many_requests
  */
 export async function limitAttempts(c: PageContext, tried?: string): Promise<void> {
@@ -16,8 +16,8 @@ export async function limitAttempts(c: PageContext, tried?: string): Promise<voi
 }
 
 /**
- * A sign-up tells whether there is an account with an address: it is for few a day, of a network, or
- * of whoever has an invitation.
+ * A sign-up reveals whether an email address has an account, so each network, or each invitation,
+ * gets a few a day.
  * @throws ProblemError too_many_requests
  */
 export async function limitSignUps(c: PageContext, invitationId?: string): Promise<void> {

@@ -1,6 +1,6 @@
-/** Where somebody goes on who has signed in. */
+/** Where to go after signing in. */
 
-/** A path of ours as a URL has it: another's address would make our form a way to it. */
+/** Only a path of this origin: anything else would be an open redirect. */
 export function nextPath(text: string | undefined): string {
   if (!text?.startsWith("/") || text.startsWith("//") || !/^[\x21-\x5b\x5d-\x7e]*$/.test(text))
     return "/";

@@ -1,4 +1,4 @@
-/** The forms that let somebody in. */
+/** The pages of signing in, signing up and setting up. */
 import type { PropsWithChildren } from "hono/jsx";
 import { MIN_PASSWORD } from "../../protocol/sign-in.ts";
 import type { Viewer } from "../context.ts";
@@ -118,17 +118,17 @@ export const SignUpPage = ({
   draft,
   github,
   invitation,
-  spent,
+  invalid,
 }: {
   draft: Draft;
   github: boolean;
-  /** What it is for, and the user that it makes of whoever accepts it. */
+  /** `username` is set when the invitation is for an existing user. */
   invitation: { token: string; note: string; username: string | undefined } | undefined;
-  /** They have come with one that opens nothing. */
-  spent: boolean;
+  /** Whether an invitation was given that is no longer valid. */
+  invalid: boolean;
 }) => (
   <SignInLayout title="Create an account">
-    {spent && <InvalidInvitation />}
+    {invalid && <InvalidInvitation />}
     {invitation ? <p>Invitation for {invitation.note}.</p> : <InvitationForm />}
     <Form action="/sign-up">
       <Problem draft={draft} />
@@ -158,7 +158,7 @@ export const SignUpPage = ({
   </SignInLayout>
 );
 
-/** Of an invitation for somebody who could sign in, once. */
+/** For an invitation that resets the password of an existing login. */
 export const RecoverPage = ({
   draft,
   token,
@@ -181,7 +181,7 @@ export const RecoverPage = ({
   </SignInLayout>
 );
 
-/** What the link of an invitation has behind its `#`: client code sends it on, or whoever has none. */
+/** Submits the token from the fragment of an invitation link; typed by hand without JavaScript. */
 const InvitationForm = () => (
   <>
     <Form action="/sign-up/invitation" data-invitation hidden>
@@ -222,9 +222,9 @@ export const SignedInPage = ({ viewer }: { viewer: Viewer }) => (
   </SignInLayout>
 );
 
-export const SignUpClosedPage = ({ closed, spent }: { closed: boolean; spent: boolean }) => (
+export const SignUpClosedPage = ({ closed, invalid }: { closed: boolean; invalid: boolean }) => (
   <SignInLayout title="Create an account">
-    {spent && <InvalidInvitation />}
+    {invalid && <InvalidInvitation />}
     <p>
       {closed
         ? "Sign-up is closed on this deployment."
@@ -237,7 +237,7 @@ export const SignUpClosedPage = ({ closed, spent }: { closed: boolean; spent: bo
   </SignInLayout>
 );
 
-/** Of somebody whom GitHub has vouched for. */
+/** The first sign-in with GitHub. */
 export const WelcomePage = ({ draft, name }: { draft: Draft; name: string }) => (
   <SignInLayout title="Choose a username">
     <Form action="/welcome">

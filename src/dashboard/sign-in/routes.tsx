@@ -1,4 +1,4 @@
-/** In and out: /sign-in, /sign-up, /welcome, /set-up, /sign-out, and what better-auth answers itself. */
+/** /sign-in, /sign-up, /welcome, /set-up, /sign-out, and the endpoints of better-auth below /auth. */
 import { deleteCookie, getCookie } from "hono/cookie";
 import { notFound } from "../../errors.ts";
 import { operatorProof, recovery, signIn, signUp, welcome } from "../../protocol/sign-in.ts";
@@ -19,7 +19,7 @@ import {
   signUp as makeAccount,
   resetPassword,
 } from "../../services/sign-in/sign-up.ts";
-import { type PageContext, pages } from "../context.ts";
+import { type PageContext, pages, requestSource } from "../context.ts";
 import { addCookies, setTemporaryCookie } from "../cookies.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { type Draft, emptyDraft, fieldText, handleForm, pickFields, readForm } from "../form.ts";
@@ -69,7 +69,7 @@ export const signInPages = pages()
   })
   .get("/sign-up", async (c) => {
     const { session, viewer } = c.var;
-    // Not a redirect: a browser would take along what is behind the `#` of an invitation's link.
+    // Not a redirect: browsers carry the fragment along, which holds the invitation token.
     if (viewer) return c.render(<SignedInPage viewer={viewer} />, { title: "Create an account" });
     if (session) return c.redirect("/", 303);
     return showSignUp(c, emptyDraft, getCookie(c, INVITATION_COOKIE));
@@ -77,7 +77,7 @@ export const signInPages = pages()
   .post("/sign-up/invitation", async (c) => {
     await limitAttempts(c);
     const token = fieldText(await readForm(c), "invitation").slice(0, MAX_TOKEN);
-    // It is there when GitHub sends them back, too.
+    // A cookie, so that it survives the round trip through GitHub.
     setTemporaryCookie(c, INVITATION_COOKIE, token, INVITATION_SECONDS);
     return c.redirect("/sign-up", 303);
   })
@@ -182,8 +182,6 @@ export const signInPages = pages()
     return (await getAuth(c.var.services, c.var.origin)).handler(request);
   });
 
-const requestSource = (c: PageContext) => ({ origin: c.var.origin, headers: c.req.raw.headers });
-
 function redirectWithCookies(c: PageContext, cookies: string[], address: string): Response {
   addCookies(c, cookies);
   return c.redirect(address, 303);
@@ -193,7 +191,7 @@ const RECOVERED_MESSAGE =
   "Password changed. All sessions were signed out and all passkeys removed. Access tokens still work: revoke any you do not recognize.";
 
 const INVITATION_SECONDS = 3_600;
-/** More than an invitation has: what is longer is none. */
+/** Longer than any invitation token. */
 const MAX_TOKEN = 100;
 
 function showSignIn(c: PageContext, draft: Draft, next: string) {
@@ -211,19 +209,21 @@ async function showSignUp(c: PageContext, draft: Draft, token: string | undefine
     const page = <RecoverPage draft={draft} token={token} username={invited.username} />;
     return c.render(page, { title: "Choose a new password" });
   }
-  const spent = !!token && invitation === undefined;
+  const invalid = !!token && invitation === undefined;
   const admitted = { invitation, operator_proof: null };
   if (!isAdmitted(services, admitted)) {
     const closed = services.settings.signUp === "closed";
-    const page = <SignUpClosedPage closed={closed} spent={spent} />;
+    const page = <SignUpClosedPage closed={closed} invalid={invalid} />;
     return c.render(page, { title, scripts: ["invitation"] });
   }
-  const shown =
+  const invitationProps =
     invitation && token !== undefined
       ? { token, note: invitation.note, username: invited?.username }
       : undefined;
   const github = !!services.settings.github && invited === undefined;
-  const page = <SignUpPage draft={draft} github={github} invitation={shown} spent={spent} />;
+  const page = (
+    <SignUpPage draft={draft} github={github} invitation={invitationProps} invalid={invalid} />
+  );
   return c.render(page, { title, scripts: ["invitation"] });
 }
 

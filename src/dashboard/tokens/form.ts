@@ -1,4 +1,4 @@
-/** What the form for a new token asks, and the request of the API that its answers are. */
+/** The choices of the token form, and its values as an API request. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import type { Scope } from "../../protocol/operator.ts";
 import { fieldText, fieldTexts } from "../form.ts";
@@ -19,7 +19,7 @@ export const SCOPES: { value: Scope; label: string; hint: string }[] = [
   { value: "write", label: "write", hint: "Change your models, versions and profile." },
 ];
 
-/** What most programs need, and no more. */
+/** Enough for most programs. */
 export const DEFAULT_SCOPES: Scope[] = ["predict", "read"];
 
 export const EXPIRIES = [
@@ -33,7 +33,7 @@ export const EXPIRIES = [
 
 export const DEFAULT_EXPIRY = "90";
 
-/** To be checked with the API's own schema. @throws ValidationFailure */
+/** To be validated with the API's schema. @throws ValidationFailure */
 export const readTokenForm = (form: FormData, now: number) => ({
   name: fieldText(form, "name").trim(),
   scopes: fieldTexts(form, "scopes"),
@@ -46,7 +46,7 @@ export const MODEL_CHOICES = [
   { value: "some", label: "Only specific models" },
 ];
 
-/** Those that are ticked and those that are written; null: for all, which has to be said. */
+/** Selected and typed models; null for all, which must be chosen explicitly. */
 function readModels(form: FormData): string[] | null {
   const chosen = fieldText(form, "models_for");
   if (chosen === "all") return null;
@@ -58,7 +58,7 @@ function readModels(form: FormData): string[] | null {
   return [...new Set(names)];
 }
 
-/** A date means its end: whatever is used on that day still works. */
+/** The token is valid until the end of the chosen day. */
 function readExpiry(form: FormData, now: number): string | null {
   const chosen = fieldText(form, "expires");
   if (chosen === "never") return null;

@@ -1,4 +1,4 @@
-/** Making a token: the form, and what is shown of the new one, once. */
+/** The form for a new token, and the new token, shown once. */
 import { type Draft, fieldText } from "../form.ts";
 import {
   Choices,
@@ -53,7 +53,7 @@ export const NewToken = ({ draft, models }: { draft: Draft; models: string[] }) 
   </Form>
 );
 
-/** Not required as the browser means it: it is asked for while it is not there, too. */
+/** Without the `required` attribute: browsers would enforce it while the field is hidden. */
 function LastDay({ draft }: { draft: Draft }) {
   const about = {
     name: "expires_at",
@@ -68,7 +68,7 @@ function LastDay({ draft }: { draft: Draft }) {
   );
 }
 
-/** What is written comes before what is ticked: of fields of one name the first is shown again. */
+/** The text area comes first: a rejected form refills the first field of a name. */
 const Models = ({ draft, models }: { draft: Draft; models: string[] }) => (
   <>
     <TextArea
@@ -106,13 +106,13 @@ function OwnModels({ draft, models }: { draft: Draft; models: string[] }) {
 export interface CreatedToken {
   token: string;
   name: string;
-  /** Of a call that it may make. */
+  /** An endpoint that the token may call. */
   url: string;
 }
 
-export const TokenCreated = ({ made: { token, name, url } }: { made: CreatedToken }) => (
-  <section class="new-secret" aria-labelledby="made-title">
-    <h2 id="made-title">Your new token: {name}</h2>
+export const TokenCreated = ({ created: { token, name, url } }: { created: CreatedToken }) => (
+  <section class="new-secret" aria-labelledby="created-title">
+    <h2 id="created-title">Your new token: {name}</h2>
     <p>Copy it now and keep it secret. It will not be shown again.</p>
     <Copy text={token} />
     <p>Try it:</p>

@@ -1,4 +1,4 @@
-/** The tokens that an account has: what each may do, until when, and whether it is still used. */
+/** Access tokens: scopes, expiry and last use of each. */
 import type { Token } from "../../protocol/operator.ts";
 import type { Page } from "../../services/pagination.ts";
 import type { Draft } from "../form.ts";
@@ -8,15 +8,15 @@ import { type CreatedToken, NewToken, TokenCreated } from "./new-token.tsx";
 
 export const TokensPage = ({
   draft,
-  made,
+  created,
   page,
   models,
   now,
 }: {
   draft: Draft;
-  made: CreatedToken | undefined;
+  created: CreatedToken | undefined;
   page: Page<Token>;
-  /** One's own, as `owner/name`. */
+  /** Your own, as `owner/name`. */
   models: string[];
   now: number;
 }) => (
@@ -26,7 +26,7 @@ export const TokensPage = ({
       Programs use access tokens to call Auspex as you. Give each program its own, so that you can
       revoke one without affecting the others.
     </p>
-    {made && <TokenCreated made={made} />}
+    {created && <TokenCreated created={created} />}
     <details class="new-token" open={draft.values !== undefined || page.items.length === 0}>
       <summary class="button primary">New token</summary>
       <NewToken draft={draft} models={models} />
@@ -103,7 +103,7 @@ const Row = ({ token, now }: { token: Token; now: number }) => (
   </tr>
 );
 
-/** A few are named at once. */
+/** More models than this are collapsed. */
 const MAX_NAMED = 3;
 
 function OnlyModels({ models }: { models: string[] }) {

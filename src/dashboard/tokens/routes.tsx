@@ -1,4 +1,4 @@
-/** `/tokens`: the access tokens of whoever is signed in. */
+/** `/tokens`: your access tokens. */
 import { createToken as createTokenBody } from "../../protocol/operator.ts";
 import { parse } from "../../routes/router.ts";
 import { createToken, listTokens, revokeOwnToken } from "../../services/accounts/tokens.ts";
@@ -13,20 +13,20 @@ import { TokensPage } from "./page.tsx";
 
 const PAGE_SIZE = 25;
 
-/** Of one's own models so many can be ticked, the newest: others can be written. */
+/** The newest models are offered as checkboxes; others can be typed. */
 const MAX_OWN_MODELS = 50;
 
 export const tokenPages = pages()
   .get("/tokens", requireUser, (c) => show(c, emptyDraft))
   .post("/tokens", requireUser, async (c) => {
     const {
-      done: made,
+      done: created,
       draft,
       status,
     } = await handleForm(c, async (form) => {
       const request = parse(createTokenBody, readTokenForm(form, Date.now()), "body");
       const { token } = await createToken(c.var.services, viewerOf(c).user.id, request);
-      // Without `read` it knows nobody, but a list that is anybody's refuses a bad token, too.
+      // Without `read`, /user is forbidden; the public list of models checks the token too.
       const call = request.scopes.includes("read") ? "user" : "models";
       return { token, name: request.name, url: `${c.var.origin}/v1/${call}` };
     });
@@ -34,15 +34,15 @@ export const tokenPages = pages()
       c.status(status);
       return show(c, draft);
     }
-    // In this answer and nowhere else: it is kept nowhere (middleware/conditional.ts).
-    return show(c, emptyDraft, made);
+    // Only in this response, which is never cached (middleware/conditional.ts).
+    return show(c, emptyDraft, created);
   })
   .post("/tokens/:id/revoke", requireUser, async (c) => {
     await revokeOwnToken(c.var.services, viewerOf(c).user.id, c.req.param("id"));
     return redirectWithFlash(c, "Token revoked. It stops working within 10 seconds.", "/tokens");
   });
 
-async function show(c: PageContext, draft: Draft, made?: CreatedToken) {
+async function show(c: PageContext, draft: Draft, created?: CreatedToken) {
   const { services } = c.var;
   const { user, caller } = viewerOf(c);
   const list = { cursor: c.req.query("cursor"), size: PAGE_SIZE, url: c.req.url };
@@ -51,8 +51,8 @@ async function show(c: PageContext, draft: Draft, made?: CreatedToken) {
     listOwnModels(services, caller, { ...list, cursor: undefined, size: MAX_OWN_MODELS }),
   ]);
   const models = own.items.map(({ name }) => `${user.username}/${name}`);
-  const shown = (
-    <TokensPage draft={draft} made={made} page={page} models={models} now={Date.now()} />
+  const content = (
+    <TokensPage draft={draft} created={created} page={page} models={models} now={Date.now()} />
   );
-  return c.render(shown, { title: "Access tokens" });
+  return c.render(content, { title: "Access tokens" });
 }

@@ -1,4 +1,4 @@
-/** What is shown in place of a page: what went wrong, and where to go from here. */
+/** The error page. */
 import type { ProblemError } from "../../errors.ts";
 
 export const ErrorPage = ({

@@ -1,11 +1,11 @@
-/** Fields of forms: a label, what it wants, what was typed, and what is wrong with that. */
+/** Form fields with a label, hint, submitted value and error. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { type Draft, fieldText, fieldTexts } from "../form.ts";
 
 interface FieldProps {
   name: string;
   label: string;
-  /** Below the label: what it is for, what it may be. */
+  /** Shown below the label. */
   hint?: Child;
   draft: Draft;
   required?: boolean;
@@ -14,7 +14,7 @@ interface FieldProps {
 interface TextProps extends FieldProps {
   value?: string;
   type?: "text" | "email" | "password" | "url" | "search" | "number" | "date";
-  /** A list of suggestions on the page. */
+  /** The id of a datalist. */
   list?: string;
   autocomplete?: string;
   placeholder?: string;
@@ -59,7 +59,7 @@ export function TextArea({ name, label, hint, draft, value = "", rows = 4, ...re
   return (
     <Field name={name} label={label} hint={hint} draft={draft} required={rest.required}>
       <textarea {...controlAttributes(name, hint, draft)} rows={rows} {...rest}>
-        {/* The parser drops one line break at the beginning. */}
+        {/* The HTML parser drops a leading line break. */}
         {`\n${submittedOr(draft, name, value)}`}
       </textarea>
     </Field>
@@ -95,7 +95,7 @@ export function Select({
   );
 }
 
-/** Several of a list, or (with `one`) one of a few that need a word each. */
+/** Checkboxes, or radio buttons with `one`. */
 export function Choices({
   name,
   label,
@@ -132,7 +132,7 @@ export function Choices({
   );
 }
 
-/** A label and what belongs to it, around any control whose id is the field's name. */
+/** Label, hint and error around a control whose id is the field's name. */
 export const Field = ({
   name,
   label,
@@ -163,7 +163,7 @@ const FieldError = ({ name, draft }: { name: string; draft: Draft }) =>
     </p>
   );
 
-/** What is wrong with the form as a whole, or that something is wrong below. */
+/** The error of the form as a whole, or a pointer to those of its fields. */
 export function Problem({ draft }: { draft: Draft }) {
   const marked = Object.keys(draft.issues).length > 0;
   const text = draft.problem ?? (marked ? "Check the highlighted fields." : undefined);
@@ -186,7 +186,7 @@ export const Submit = ({
 const submittedOr = (draft: Draft, name: string, value: string) =>
   draft.values?.has(name) ? fieldText(draft.values, name) : value;
 
-/** What ties a control to its label, hint and issue. */
+/** The attributes that tie a control to its label, hint and error. */
 export function controlAttributes(name: string, hint: Child | undefined, draft: Draft) {
   const issue = draft.issues[name] !== undefined;
   const parts = [hint && `${name}-hint`, issue && `${name}-error`].filter(Boolean);

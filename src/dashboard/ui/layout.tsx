@@ -1,4 +1,4 @@
-/** The frame of every page: what is at hand everywhere, and what the last form has done. */
+/** The layout of every page: navigation, user menu and flash message. */
 import type { PropsWithChildren } from "hono/jsx";
 import { jsxRenderer, useRequestContext } from "hono/jsx-renderer";
 import type { Manifest } from "../../protocol/assets.ts";
@@ -54,7 +54,7 @@ function addressOf({ files }: Manifest, name: string): string {
   return address;
 }
 
-/** On every page until its user has read it: whoever has signed in first may not have been them. */
+/** Shown on every page until dismissed: an operator could have used the reset link themselves. */
 const RecoveryNotice = ({ at }: { at: number }) => (
   <p class="flash warning" role="status">
     The password of this account was reset on <Time at={at} /> with a link that an operator created.{" "}
@@ -113,7 +113,7 @@ const UserMenu = ({ viewer: { user } }: { viewer: Viewer }) => (
   </details>
 );
 
-/** Its own picture, or the first letter of its name. */
+/** The picture, or the first letter of the username. */
 const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
   user.avatar_url ? (
     <img class="avatar" src={new URL(user.avatar_url).pathname} alt="" width="24" height="24" />
@@ -123,7 +123,7 @@ const Avatar = ({ user }: { user: { username: string; avatar_url: string } }) =>
     </span>
   );
 
-/** What answers a form is not left by it: it may keep what was typed, and is nowhere to come back to. */
+/** Not on responses to forms: leaving would lose what was typed, and the address may not be a page. */
 const SignInLink = ({
   request: { method, path },
 }: {
@@ -136,7 +136,7 @@ const SignInLink = ({
   </p>
 );
 
-/** A form that is sent to a page of ours, and carries what proves it. */
+/** A form with the CSRF token of the session. */
 export function Form({
   children,
   ...attributes
@@ -147,7 +147,7 @@ export function Form({
   enctype?: "multipart/form-data";
   hidden?: boolean;
   "data-invitation"?: boolean;
-  /** Asked before it is sent, where there is client code. */
+  /** A question that client code asks before submitting. */
   "data-confirm"?: string;
 }>) {
   const { formToken } = useRequestContext<Dashboard>().var;

@@ -1,8 +1,8 @@
-/** Small things that many pages show. */
+/** Small components that many pages share. */
 import type { PropsWithChildren } from "hono/jsx";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 
-/** What a list says that has nothing: what to do next. */
+/** An empty state: says what to do next. */
 export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>) => (
   <div class="empty">
     <h2>{title}</h2>
@@ -10,7 +10,7 @@ export const Empty = ({ title, children }: PropsWithChildren<{ title: string }>)
   </div>
 );
 
-/** The pages before and after this one, by the addresses that a list has for them. */
+/** @param previous URL of the API list page, of which path and query are used */
 export const Pager = ({ previous, next }: { previous: string | null; next: string | null }) =>
   previous === null && next === null ? null : (
     <nav class="pager" aria-label="Pages">
@@ -40,7 +40,7 @@ export const Status = ({ status }: { status: TaskStatus }) => (
   <span class={`status ${status}`}>{status}</span>
 );
 
-/** A moment: in UTC as it is sent, in the reader's own time where there is client code. */
+/** Rendered in UTC; client code converts it to the reader's time zone. */
 export function Time({ at }: { at: string | number }) {
   const iso = new Date(at).toISOString();
   return (
@@ -50,7 +50,7 @@ export function Time({ at }: { at: string | number }) {
   );
 }
 
-/** Text to be taken along, with a button for it where there is client code. */
+/** Text with a copy button, which client code reveals. */
 export const Copy = ({
   text,
   label = "Copy",
@@ -70,14 +70,13 @@ export const Copy = ({
   </div>
 );
 
-/** Pages that belong together; the current one is marked. */
 export const Tabs = ({
   label,
   current,
   tabs,
 }: {
   label: string;
-  /** The address of the tab that is shown. */
+  /** The address of the current tab. */
   current: string;
   tabs: (readonly [address: string, name: string])[];
 }) => (

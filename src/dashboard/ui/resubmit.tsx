@@ -1,40 +1,39 @@
-/** A form that came without its session: what was typed is kept, to be sent once more. */
+/** A form whose session has ended: its values are kept so that it can be submitted again. */
 import { FORM_TOKEN_FIELD } from "../access.ts";
 import type { PageContext } from "../context.ts";
 import { isForm, readForm } from "../form.ts";
 import { Form } from "./layout.tsx";
 
-/** What a page shows to nobody, not even to who has typed it. */
+/** Never echoed back into a page. */
 const SECRET_FIELD = /password|secret|token|^value$/i;
 
 export interface Resubmission {
   fields: [name: string, text: string][];
-  /** The names of those that have to be filled in again. */
+  /** Fields that must be entered again: secrets and files. */
   omitted: string[];
 }
 
-/**
- * What of the form of a request can be sent once more.
- * @returns undefined where there is nothing that would be missed
- */
+/** @returns undefined when the form has no value worth keeping */
 export async function resubmissionOf(c: PageContext): Promise<Resubmission | undefined> {
   if (!isForm(c.req.header("content-type"))) return undefined;
-  const kept: Resubmission = { fields: [], omitted: [] };
+  const resubmission: Resubmission = { fields: [], omitted: [] };
   for (const [name, value] of await readForm(c)) {
     if (name === FORM_TOKEN_FIELD) continue;
-    if (typeof value === "string" && !SECRET_FIELD.test(name)) kept.fields.push([name, value]);
-    else if (typeof value === "string" ? value !== "" : value.size > 0) kept.omitted.push(name);
+    if (typeof value === "string" && !SECRET_FIELD.test(name))
+      resubmission.fields.push([name, value]);
+    else if (typeof value === "string" ? value !== "" : value.size > 0)
+      resubmission.omitted.push(name);
   }
-  return kept.fields.some(([, text]) => text !== "") ? kept : undefined;
+  return resubmission.fields.some(([, text]) => text !== "") ? resubmission : undefined;
 }
 
-/** @param action its address, with its query */
+/** @param action path and query of the form */
 export const ResubmitPage = ({
-  kept: { fields, omitted },
+  resubmission: { fields, omitted },
   action,
   username,
 }: {
-  kept: Resubmission;
+  resubmission: Resubmission;
   action: string;
   username: string | undefined;
 }) => (

@@ -1,4 +1,4 @@
-/** Who may come in, and the links that let them. */
+/** Invitations, operators and suspended accounts. */
 import type { Child } from "hono/jsx";
 import type { Settings } from "../../env.ts";
 import type { Draft } from "../form.ts";

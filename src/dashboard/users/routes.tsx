@@ -1,4 +1,4 @@
-/** `/users`: who operates the deployment, whose account is suspended, and who is invited. */
+/** `/users`, for operators: invitations, operators and suspended accounts. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { createInvitation, suspension } from "../../protocol/sign-in.ts";
 import { parse } from "../../routes/router.ts";
@@ -46,7 +46,7 @@ export const userPages = pages()
   .post("/users/operators/:id/demote", requireOperator, async (c) => {
     const id = c.req.param("id");
     await demote(c.var.services, id);
-    // This page is not for them any more.
+    // They can no longer open this page.
     if (id === viewerOf(c).user.id)
       return redirectWithFlash(c, "You are no longer an operator.", "/set-up");
     return redirectWithFlash(c, "Operator demoted.", "/users");
@@ -69,7 +69,7 @@ export const userPages = pages()
     return redirectWithFlash(c, "Account restored.", "/users");
   });
 
-/** @param link of the invitation that was just made: it is not shown again. */
+/** @param link of a new invitation, shown only once */
 async function show(c: PageContext, drafts: Partial<Drafts>, link?: string) {
   const { services } = c.var;
   const [invitations, operators, suspended] = await Promise.all([

@@ -1,4 +1,4 @@
-/** The variables of a model: their names, which of them its latest version wants, and a form to set one. */
+/** The variables of a model, whether its latest version lists them, and a form to set one. */
 import type { DetailedModelRow } from "../../storage/models/models.ts";
 import type { Viewer } from "../context.ts";
 import type { Draft } from "../form.ts";
@@ -12,7 +12,7 @@ interface PageProps {
   model: DetailedModelRow;
   viewer: Viewer;
   rows: VariableRow[];
-  /** The name that is to be set, when one was chosen. */
+  /** The name to prefill in the form, or empty. */
   chosen: string;
   draft: Draft;
 }
@@ -113,7 +113,7 @@ function listingText(
   return isSet ? "listed" : "listed, but not set";
 }
 
-/** A value is never shown again: not even what was typed a moment ago and refused. */
+/** Values are never shown again, not even one that was just rejected. */
 function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer">) {
   const hint = "Up to 32,768 characters. Can span several lines.";
   return (
@@ -138,7 +138,7 @@ function VariableForm({ model, chosen, draft }: Omit<PageProps, "rows" | "viewer
             class="code"
             rows={3}
             maxlength={32_768}
-            // Some browsers send what they check for spelling to a service.
+            // Some browsers send spell-checked text to a service.
             spellcheck={false}
             autocomplete="off"
             autocapitalize="off"

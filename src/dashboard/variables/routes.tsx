@@ -1,4 +1,4 @@
-/** `/models/{owner}/{name}/variables`: what its owner's containers find in their environment. */
+/** `/models/{owner}/{name}/variables`: environment variables of a model's containers. */
 import { oneSettable, setVariable as setBody, variableName } from "../../protocol/variable.ts";
 import { parse } from "../../routes/router.ts";
 import { readModel } from "../../services/models/models.ts";
@@ -11,12 +11,12 @@ import { type Draft, emptyDraft, fieldText, handleForm } from "../form.ts";
 import { VariablesPage } from "./page.tsx";
 import { rowsOf } from "./rows.ts";
 
-/** All that a model may have. */
+/** The most that a model can have. */
 const MAX_VARIABLES = 100;
 
 const form = setBody.extend(oneSettable.shape);
 
-/** Forms send line breaks as two characters, which a key in several lines does not have. */
+/** Forms submit line breaks as CRLF, which would corrupt a multi-line key. */
 const readVariableForm = (sent: FormData) => ({
   variable_name: fieldText(sent, "variable_name").trim(),
   value: fieldText(sent, "value").replaceAll("\r\n", "\n"),
@@ -56,14 +56,14 @@ export const variablePages = pages()
     );
   });
 
-/** A version never changes: one that does not name the variable never gets it. */
+/** Versions never change: one that does not list the variable never gets it. */
 function setMessage(name: string, { latest_version: version }: DetailedModelRow): string {
   if (version?.configuration.variable_names?.includes(name))
     return `${name} set. New predictions get it within 10 seconds.`;
-  const who = version
+  const reason = version
     ? `Version ${version.number} does not list it`
     : "No version is published yet";
-  return `${name} set. ${who}: publish one that lists it.`;
+  return `${name} set. ${reason}: publish one that lists it.`;
 }
 
 /** @throws ProblemError not_found, forbidden */

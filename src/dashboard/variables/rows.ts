@@ -1,16 +1,16 @@
-/** The variables that a model has, and those that its latest version wants and does not get. */
+/** The variables of a model, with those that its latest version lists but nobody has set. */
 import type { Configuration } from "../../protocol/model.ts";
 import type { Variable } from "../../protocol/variable.ts";
 
 export interface VariableRow {
   name: string;
-  /** When it was set; null when it is not. */
+  /** When it was last set; null when it is not set. */
   updated_at: string | null;
-  /** Whether the latest version names it. */
+  /** Whether the latest version lists it. */
   listed: boolean;
 }
 
-/** By name. */
+/** Sorted by name. */
 export function rowsOf(
   variables: Variable[],
   version: { configuration: Configuration } | null,

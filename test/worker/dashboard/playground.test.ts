@@ -242,8 +242,8 @@ describe("another version", () => {
     await visitor.look(`${page}?version=1`);
     const { status, html } = await visitor.send(page, {
       version: "1",
-      show: "2",
-      shown: "other",
+      "select-version": "2",
+      switch: "other",
       "text-0": "lost",
       "integer-1": "64x",
       "integer-2": "20",
@@ -266,7 +266,7 @@ describe("another version", () => {
   it("has the JSON that was typed as it is, and the input where there are no fields", async () => {
     const page = await pageOf({ properties: { a: { type: "string" } } }, { type: "object" });
     await visitor.look(`${page}?version=1`);
-    const other = { version: "1", show: "2", shown: "other" };
+    const other = { version: "1", "select-version": "2", switch: "other" };
     const raw = await visitor.send(page, { ...other, input: '{"a": ' });
     expect(raw.html).toMatch(/<textarea[^>]*id="input"[^>]*>\n{&quot;a&quot;: <\/textarea>/);
     const fields = await visitor.send(page, { ...other, "text-0": "kept" });

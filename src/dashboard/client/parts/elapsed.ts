@@ -1,7 +1,7 @@
-/** How long what goes on has taken so far, by the clock of the server. */
+/** The running time of the current step, by the clock of the server. */
 import { longDuration } from "../../prediction-view/duration.ts";
 
-/** @param root with `data-now`, unix ms as it was made, and `data-since` in it @returns ends it */
+/** @param root has `data-now`, the server time when rendered, and contains `data-since`, both unix ms. @returns stops it */
 export function showElapsed(root: HTMLElement): () => void {
   const ahead = Number(root.dataset.now) - Date.now();
   const show = () => {

@@ -1,11 +1,11 @@
-/** An element with what is in it. */
+/** Creates an element with a class and content. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   className: string,
   ...content: (string | Node)[]
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...content);
-  return made;
+  const created = document.createElement(name);
+  if (className) created.className = className;
+  created.append(...content);
+  return created;
 }

@@ -1,4 +1,4 @@
-/** What client code adds to a page, or to a part of one that came later. */
+/** Reveals copy buttons and converts times, on a page or on a fragment loaded later. */
 
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 

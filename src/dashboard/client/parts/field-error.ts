@@ -1,14 +1,14 @@
-/** What is wrong with a control, below it and for those who do not see it. */
+/** Shows the error of a control, tied to it for assistive technology. */
 
-/** @param message undefined: nothing is. @returns whether that is news */
+/** @param message undefined for no error. @returns whether the message has changed */
 export function setFieldError(control: HTMLElement, message: string | undefined): boolean {
   const id = `${control.id}-error`;
-  const shown = document.getElementById(id);
-  if ((shown?.textContent ?? undefined) === message) return false;
+  const current = document.getElementById(id);
+  if ((current?.textContent ?? undefined) === message) return false;
   const others = (control.getAttribute("aria-describedby") ?? "")
     .split(" ")
     .filter((one) => one && one !== id);
-  shown?.remove();
+  current?.remove();
   if (message === undefined) {
     control.removeAttribute("aria-invalid");
   } else {

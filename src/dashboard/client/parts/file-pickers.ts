@@ -1,25 +1,25 @@
-/** Files for an input: chosen or dropped, shown, and sent when the model is run. */
+/** File fields: files are picked or dropped, and uploaded when the model is run. */
 import { SelectedFile } from "./selected-file.ts";
 
 export class FilePickers {
-  readonly #choosers: FilePicker[];
+  readonly #pickers: FilePicker[];
 
-  /** @param onChange after files have come or gone */
+  /** @param onChange called after files were added or removed */
   constructor(root: HTMLElement, onChange: () => void) {
-    this.#choosers = [...root.querySelectorAll<HTMLElement>("[data-file-picker]")].map(
+    this.#pickers = [...root.querySelectorAll<HTMLElement>("[data-file-picker]")].map(
       (element) => new FilePicker(element, onChange),
     );
   }
 
-  /** Addresses that stand for what is not sent yet. */
+  /** URLs that stand for files not uploaded yet, for validation and code samples. */
   placeholderUrls(control: HTMLElement): string[] {
-    const chooser = this.#choosers.find((one) => one.control === control);
-    return (chooser?.names ?? []).map((name) => `https://example.com/${encodeURIComponent(name)}`);
+    const picker = this.#pickers.find((one) => one.control === control);
+    return (picker?.names ?? []).map((name) => `https://example.com/${encodeURIComponent(name)}`);
   }
 
-  /** Sends them; then their addresses stand in the fields. @throws Error whose message can be shown */
+  /** Uploads all files and writes their URLs into the fields. @throws Error whose message can be shown */
   async send(): Promise<void> {
-    for (const chooser of this.#choosers) await chooser.send();
+    for (const picker of this.#pickers) await picker.send();
   }
 }
 
@@ -28,15 +28,15 @@ class FilePicker {
   readonly #list: HTMLUListElement;
   readonly #several: boolean;
   readonly #onChange: () => void;
-  /** What is not sent yet, in order. */
-  #waiting: SelectedFile[] = [];
+  /** Files not uploaded yet, in order. */
+  #files: SelectedFile[] = [];
 
   constructor(element: HTMLElement, onChange: () => void) {
     const field = element.closest<HTMLElement>(".field");
     const control = field?.querySelector<HTMLInputElement | HTMLTextAreaElement>("[name]");
     const picker = element.querySelector<HTMLInputElement>('input[type="file"]');
     const list = element.querySelector("ul");
-    if (!field || !control || !picker || !list) throw new Error("no field around a chooser");
+    if (!field || !control || !picker || !list) throw new Error("no field around a file picker");
     this.control = control;
     this.#list = list;
     this.#several = picker.multiple;
@@ -45,7 +45,7 @@ class FilePicker {
     element.querySelector("button")?.addEventListener("click", () => picker.click());
     picker.addEventListener("change", () => {
       if (!control.disabled) this.#take(picker.files);
-      // The same file may be chosen once more.
+      // Lets the same file be picked again.
       picker.value = "";
     });
     field.addEventListener("dragover", (event) => {
@@ -56,19 +56,19 @@ class FilePicker {
       event.preventDefault();
       if (!control.disabled) this.#take(event.dataTransfer.files);
     });
-    // What is typed is meant in place of what was chosen before.
+    // Typing a URL replaces the picked file.
     control.addEventListener("input", () => {
       if (!this.#several) this.#clear();
     });
   }
 
   get names(): string[] {
-    return this.#waiting.map(({ name }) => name);
+    return this.#files.map(({ name }) => name);
   }
 
   async send(): Promise<void> {
     for (;;) {
-      const [file] = this.#waiting;
+      const [file] = this.#files;
       if (!file) return;
       const url = await file.send();
       this.#drop(file);
@@ -89,20 +89,20 @@ class FilePicker {
   }
 
   #add(file: File): void {
-    const chosen = new SelectedFile(file, () => {
-      this.#drop(chosen);
+    const selected = new SelectedFile(file, () => {
+      this.#drop(selected);
       this.#onChange();
     });
-    this.#waiting.push(chosen);
-    this.#list.append(chosen.row);
+    this.#files.push(selected);
+    this.#list.append(selected.row);
   }
 
   #drop(file: SelectedFile): void {
-    this.#waiting = this.#waiting.filter((one) => one !== file);
+    this.#files = this.#files.filter((one) => one !== file);
   }
 
   #clear(): void {
-    this.#waiting = [];
+    this.#files = [];
     this.#list.replaceChildren();
   }
 }

@@ -1,4 +1,4 @@
-/** A value as a tree: a branch is made when it is first unfolded. */
+/** A JSON value as a tree; nodes are created when first expanded. */
 import type { Json } from "../../../protocol/common.ts";
 import {
   type Branch,
@@ -11,7 +11,7 @@ import { isUrlKind, outputOf } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 import { urlOutput } from "./url-output.ts";
 
-/** Makes branches of the texts that the server has made, once they are unfolded. */
+/** Turns collapsed JSON text from the server into nodes, when first expanded. */
 export function attachTrees(root: ParentNode): void {
   for (const text of root.querySelectorAll<HTMLElement>(".json pre")) {
     text.parentElement?.addEventListener(
@@ -25,13 +25,13 @@ export function attachTrees(root: ParentNode): void {
   }
 }
 
-/** @param from the place of the first item, of a list whose first ones are elsewhere */
+/** @param from index of the first item, when it continues a list */
 const entriesOf = (value: Branch, from: number): Entry[] =>
   Array.isArray(value)
     ? value.map((one, n): Entry => [String(from + n), one])
     : Object.entries(value);
 
-/** The tree, its first level unfolded; as run/json.tsx has it. */
+/** The tree with its first level expanded: the same markup as in prediction-view/json.tsx. */
 export function jsonTree(value: Branch): HTMLDetailsElement {
   const content = [element("summary", "", sizeText(value)), list(Object.entries(value))];
   const tree = element("details", "json", ...content);
@@ -52,7 +52,7 @@ function list(entries: Entry[]): HTMLElement {
   return box;
 }
 
-/** A text may be the address of a file. */
+/** A string may be the URL of a file. */
 function leaf(value: Json): HTMLElement {
   const output = outputOf(value, location.host);
   if (isUrlKind(output)) return urlOutput(output);

@@ -1,11 +1,11 @@
-/** What is printed, line by line: the last of it, and how much is not there any more. */
+/** The log: keeps the last lines, and says how many earlier ones were dropped. */
 
 import { MAX_CHARS, MAX_LOG_LINES } from "../../../domain/predictions/display-limits.ts";
 import { plainLog } from "../../../domain/predictions/log-tail.ts";
 import { logNote } from "../../prediction-view/log-note.ts";
 import { TextBuffer } from "./text-buffer.ts";
 
-/** One piece of it: a text node, so that the first can go without the others being touched. */
+/** A text node per flush, so that dropping the first does not touch the others. */
 interface Piece {
   node: Text;
   lines: number;
@@ -15,7 +15,7 @@ export class LogView {
   readonly #box: HTMLElement | null;
   readonly #note: HTMLElement | null;
   readonly #pieces: Piece[] = [];
-  readonly #batch = new TextBuffer((text) => this.#append(text));
+  readonly #buffer = new TextBuffer((text) => this.#append(text));
   #hidden: number;
   #torn: boolean;
   #lines = 0;
@@ -30,17 +30,17 @@ export class LogView {
   }
 
   add(text: string): void {
-    this.#batch.add(plainLog(text));
+    this.#buffer.add(plainLog(text));
   }
 
   flush(): void {
-    this.#batch.flush();
+    this.#buffer.flush();
   }
 
   #append(text: string): void {
     const box = this.#box;
     if (!box) return;
-    // Whoever reads further up is left there.
+    // Follows the log only when it is scrolled to its end.
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
     const node = new Text(text);
     box.append(node);
@@ -56,7 +56,7 @@ export class LogView {
     this.#chars += node.length;
   }
 
-  /** From the beginning: whole pieces, and of the one after them whole lines. */
+  /** Drops text from the beginning: whole pieces, then whole lines of the next. */
   #drop(): void {
     let dropped = false;
     while (this.#lines > MAX_LOG_LINES || this.#chars > MAX_CHARS) {
@@ -65,13 +65,13 @@ export class LogView {
       const { node, lines } = first;
       const whole = this.#lines - lines >= MAX_LOG_LINES || this.#chars - node.length >= MAX_CHARS;
       const end = whole ? node.length : this.#endOfSurplus(node.data);
-      const gone = linesIn(node.data.slice(0, end));
+      const droppedLines = linesIn(node.data.slice(0, end));
       this.#torn = node.data[end - 1] !== "\n";
       dropped = true;
-      this.#hidden += gone;
-      this.#lines -= gone;
+      this.#hidden += droppedLines;
+      this.#lines -= droppedLines;
       this.#chars -= end;
-      first.lines -= gone;
+      first.lines -= droppedLines;
       if (end < node.length) node.deleteData(0, end);
       else {
         node.remove();
@@ -83,7 +83,7 @@ export class LogView {
     this.#note.textContent = logNote(this.#hidden, this.#torn);
   }
 
-  /** Where the part of a text ends that is too much. */
+  /** The end of the text to drop. */
   #endOfSurplus(text: string): number {
     let end = Math.max(0, this.#chars - MAX_CHARS);
     for (let lines = this.#lines - linesIn(text.slice(0, end)); lines > MAX_LOG_LINES; lines--)

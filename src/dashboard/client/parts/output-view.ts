@@ -1,4 +1,4 @@
-/** What a model puts out, as it comes: texts grow, pictures and sounds show, all else can be unfolded. */
+/** Appends streamed output: text grows, media is shown, other values become trees. */
 import { BEGINNING, MAX_CHARS } from "../../../domain/predictions/display-limits.ts";
 import type { Json } from "../../../protocol/common.ts";
 import { isBranch } from "../../prediction-view/branch.ts";
@@ -13,20 +13,20 @@ const FULL = Number.POSITIVE_INFINITY;
 export class OutputView {
   readonly #box: HTMLElement | null;
   readonly #more: HTMLElement | null;
-  readonly #grows: boolean;
-  readonly #batch = new TextBuffer((text) => this.#grow(text));
+  readonly #joinsText: boolean;
+  readonly #buffer = new TextBuffer((text) => this.#appendText(text));
   #chars: number;
   #empty: boolean;
 
   constructor(root: HTMLElement) {
     this.#box = root.querySelector("[data-output]");
     this.#more = root.querySelector("[data-more]");
-    this.#grows = root.dataset.display === "text";
+    this.#joinsText = root.dataset.display === "text";
     this.#empty = !this.#box?.childElementCount;
     this.#chars = root.dataset.full === undefined ? Number(root.dataset.chars) : FULL;
   }
 
-  /** Whether there is nothing to be seen yet. */
+  /** Whether nothing is displayed yet. */
   get empty(): boolean {
     return this.#empty;
   }
@@ -35,7 +35,7 @@ export class OutputView {
   add(value: Json, json: string): void {
     this.#chars += json.length;
     if (this.#chars > MAX_CHARS) {
-      // Nothing after what is left out: it would look as if it belonged to what is before that.
+      // Stops for good: later output would look like a continuation of what is displayed.
       this.#chars = FULL;
       if (this.#more) this.#more.hidden = false;
       if (!this.#empty) return;
@@ -44,20 +44,20 @@ export class OutputView {
       this.#box?.append(...elementsFor({ kind: "text", text }));
       return;
     }
-    const read = this.#grows ? pieceOf : outputOf;
-    const output = read(value, location.host, this.#empty);
+    const convert = this.#joinsText ? pieceOf : outputOf;
+    const output = convert(value, location.host, this.#empty);
     if (output.kind === "text" && output.text === "") return;
     this.#empty = false;
-    if (output.kind === "text" && this.#grows) return this.#batch.add(output.text);
+    if (output.kind === "text" && this.#joinsText) return this.#buffer.add(output.text);
     this.flush();
     this.#box?.append(...elementsFor(output));
   }
 
   flush(): void {
-    this.#batch.flush();
+    this.#buffer.flush();
   }
 
-  #grow(text: string): void {
+  #appendText(text: string): void {
     const last = this.#box?.lastElementChild;
     if (!last?.matches(".output-item.text"))
       return this.#box?.append(...elementsFor({ kind: "text", text }));
@@ -67,7 +67,7 @@ export class OutputView {
   }
 }
 
-/** As run/output.tsx has it. */
+/** The same markup as in prediction-view/output.tsx. */
 function elementsFor(output: Output): HTMLElement[] {
   if (isUrlKind(output)) return [urlOutput(output)];
   switch (output.kind) {

@@ -1,4 +1,4 @@
-/** The playground's form: what stands in it, what that makes, and what is wrong with it. */
+/** The playground's form: reads and validates the input, and shows errors. */
 
 import type { Field } from "../../../domain/schemas/input-form.ts";
 import { fieldMessages, inputChecker } from "../../../domain/schemas/input-form-check.ts";
@@ -15,9 +15,9 @@ import { setFieldError } from "./field-error.ts";
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 export interface FormState {
-  /** As far as it goes. */
+  /** The input of the valid fields. */
   input: Input;
-  /** What is wrong, by control; under null what is wrong with none in particular. */
+  /** Errors by control; null for errors that belong to none. */
   messages: Map<Control | null, string>;
 }
 
@@ -29,10 +29,10 @@ export class PlaygroundForm {
   readonly #controls: Control[];
   readonly #check: (input: Input) => ValidationIssue[];
   readonly #standIns: (control: Control) => string[];
-  /** Those that were typed into: nobody is told of what they have not come to yet. */
+  /** Controls that were used: errors of others are not shown yet. */
   readonly #touched = new Set<Control>();
 
-  /** @param standIns addresses for files that are chosen and not yet sent */
+  /** @param standIns addresses for files that are not uploaded yet */
   constructor(root: HTMLElement, standIns: (control: Control) => string[]) {
     const { fields = "[]", shape } = root.dataset;
     this.element = requiredElement(root, "#playground-form", HTMLFormElement);
@@ -50,30 +50,30 @@ export class PlaygroundForm {
     return !this.#rawPanel.disabled;
   }
 
-  /** Nothing can be typed or chosen until it is let go. */
+  /** Disables the form. @returns enables it again */
   disable(): () => void {
-    const held = [...this.element.elements].filter((one) => isControl(one) || isChooser(one));
-    for (const control of held) control.disabled = true;
+    const disabled = [...this.element.elements].filter((one) => isControl(one) || isChooser(one));
+    for (const control of disabled) control.disabled = true;
     return () => {
-      for (const control of held) control.disabled = false;
+      for (const control of disabled) control.disabled = false;
     };
   }
 
   read(): FormState {
-    if (this.isJson) return this.#makeOfJson();
+    if (this.isJson) return this.#readJson();
     const texts = this.#fields.map((field, n) => ({ ...field, text: this.#textOf(n) }));
     const { input, faults } = readForm(texts);
-    const found = new Map([...fieldMessages(this.#check(input)), ...faults]);
+    const errors = new Map([...fieldMessages(this.#check(input)), ...faults]);
     const byName = new Map(this.#fields.map(({ name }, n) => [name, this.#controls[n] ?? null]));
     const messages: FormState["messages"] = new Map();
-    for (const [name, message] of found) {
+    for (const [name, message] of errors) {
       const control = byName.get(name) ?? null;
       messages.set(control, control || !name ? message : `${name}: ${message}`);
     }
     return { input, messages };
   }
 
-  /** Says what is wrong where somebody was already. @param everywhere also where they were not */
+  /** Shows errors of used controls. @param everywhere also those of others */
   show({ messages }: FormState, everywhere = false): void {
     const controls = this.isJson ? [this.raw] : this.#controls;
     if (everywhere) for (const control of controls) this.#touched.add(control);
@@ -88,8 +88,8 @@ export class PlaygroundForm {
   }
 
   /**
-   * From fields to JSON, or back, with what stands there.
-   * @returns why it cannot be, when it cannot
+   * Switches between fields and JSON, keeping the input.
+   * @returns why it cannot switch, if so
    */
   switchMode(): string | undefined {
     if (!this.isJson) {
@@ -110,22 +110,22 @@ export class PlaygroundForm {
     return undefined;
   }
 
-  announce(words: string): void {
-    requiredElement(this.element, "[data-announce]", HTMLElement).textContent = words;
+  announce(message: string): void {
+    requiredElement(this.element, "[data-announce]", HTMLElement).textContent = message;
   }
 
-  /** What is wrong with no control in particular; undefined: nothing. */
-  showProblem(words: string | undefined): void {
+  /** @param message an error that belongs to no control; undefined to clear it */
+  showProblem(message: string | undefined): void {
     const place = requiredElement(this.element, "[data-form-problem]", HTMLElement);
-    place.hidden = words === undefined;
-    place.textContent = words ?? "";
+    place.hidden = message === undefined;
+    place.textContent = message ?? "";
   }
 
-  #makeOfJson(): FormState {
+  #readJson(): FormState {
     const read = readJsonInput(this.raw.value);
     if ("fault" in read) return { input: {}, messages: new Map([[this.raw, read.fault]]) };
-    const found = [...fieldMessages(this.#check(read.input))];
-    const text = found
+    const errors = [...fieldMessages(this.#check(read.input))];
+    const text = errors
       .map(([name, message]) => (name ? `${name}: ${message}` : message))
       .join(". ");
     return { input: read.input, messages: new Map(text ? [[this.raw, text]] : []) };
@@ -167,13 +167,13 @@ function controlOf(root: HTMLElement, id: string): Control {
   throw new Error(`no control ${id}`);
 }
 
-/** What the server has put there. */
+/** An element that the page always has. */
 export function requiredElement<Kind extends HTMLElement>(
   root: ParentNode,
   selector: string,
   kind: new () => Kind,
 ): Kind {
-  const found = root.querySelector(selector);
-  if (found instanceof kind) return found;
+  const match = root.querySelector(selector);
+  if (match instanceof kind) return match;
   throw new Error(`no ${selector}`);
 }

@@ -1,9 +1,8 @@
-/** Requests of islands to the dashboard's own routes. */
+/** Requests of client code to the dashboard's own routes. */
 
 /**
- * Posts as this session, by its form token.
- * @param body as JSON
- * @returns the answer, which is a success
+ * Posts JSON with the session's form token.
+ * @returns the response, which is a success
  * @throws Error whose message can be shown
  */
 export async function post(url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
@@ -21,7 +20,7 @@ export async function post(url: string, body?: unknown, signal?: AbortSignal): P
   let response: Response;
   try {
     response = await send(tokenIn(document));
-    // Somebody has signed in again, in another tab: what is typed here need not be lost for it.
+    // After signing in again in another tab, the form token of this page is stale.
     if (response.status === 403 && (await renewToken())) response = await send(tokenIn(document));
   } catch (error) {
     if (signal?.aborted) throw error;
@@ -36,7 +35,7 @@ const tokenMeta = (page: Document) =>
 
 const tokenIn = (page: Document) => tokenMeta(page)?.content ?? "";
 
-/** @returns whether there is another one by now */
+/** @returns whether the token has changed */
 async function renewToken(): Promise<boolean> {
   const text = await (await fetch(location.href)).text();
   const token = tokenIn(new DOMParser().parseFromString(text, "text/html"));
@@ -46,7 +45,7 @@ async function renewToken(): Promise<boolean> {
   return true;
 }
 
-/** Problem details have a text, validation errors a list of them, better-auth a message. */
+/** Problem details have a text as `detail`, validation errors a list; better-auth has `message`. */
 function messageIn(body: unknown): string {
   if (typeof body === "object" && body !== null) {
     if ("detail" in body) {

@@ -1,6 +1,6 @@
 /**
- * A run that goes on: the events after those that the page was made with, as they come. Whatever
- * it shows was put out by a stranger's model: it is text, never markup.
+ * Keeps a prediction view live with the events after those it was rendered with. Output comes from
+ * untrusted models: it is inserted as text, never as markup.
  */
 import type { Json } from "../../../protocol/common.ts";
 import { setupText } from "../../prediction-view/setup-text.ts";
@@ -13,10 +13,10 @@ import { post } from "./post.ts";
 import { replaceElement } from "./replace-element.ts";
 
 /**
- * Dispatches `prediction-ended` from the run when it has ended and all of it is shown; not when how it
- * ended cannot be had, which is said.
- * @param root with a RunView in it, or itself one; as the server has made it
- * @returns ends it, before `root` is replaced
+ * Dispatches `prediction-ended` when the end is displayed; not when loading the end has failed, which
+ * is shown instead.
+ * @param root the rendered view, or an element that contains it
+ * @returns detaches; call it before replacing `root`
  */
 export function attachPrediction(root: HTMLElement): () => void {
   const view = root.matches("[data-prediction]")
@@ -29,13 +29,13 @@ export function attachPrediction(root: HTMLElement): () => void {
   return () => live.close();
 }
 
-/** Steps that come together are asked for together. */
+/** Steps within this time are fetched together. */
 const STEPS_MS = 150;
 
-/** A stream ends after some minutes, and a browser begins the next by itself, after 3 s or so. */
+/** Streams end after some minutes and browsers reconnect after about 3 s: not worth a notice. */
 const RECONNECT_NOTICE_MS = 8_000;
 
-/** Between the tries to learn how it has ended. */
+/** Delays between attempts to load the end. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
 const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
@@ -50,11 +50,11 @@ class LivePrediction {
   readonly #logs: LogView;
   readonly #stopTicking: () => void;
   #phase = "";
-  /** The id of the status that is shown. */
+  /** The event id of the displayed status. */
   #statusAt = 0;
-  #refresh: number | undefined;
-  #losing: number | undefined;
-  #refreshing: Promise<void> = Promise.resolve();
+  #refreshTimer: number | undefined;
+  #reconnectTimer: number | undefined;
+  #pendingRefresh: Promise<void> = Promise.resolve();
 
   constructor(root: HTMLElement) {
     const { prediction: id = "", last = "0" } = root.dataset;
@@ -70,8 +70,8 @@ class LivePrediction {
 
   close(): void {
     this.#source.close();
-    clearTimeout(this.#refresh);
-    clearTimeout(this.#losing);
+    clearTimeout(this.#refreshTimer);
+    clearTimeout(this.#reconnectTimer);
     this.#stopTicking();
     this.#output.flush();
     this.#logs.flush();
@@ -95,35 +95,35 @@ class LivePrediction {
     });
     on("logs", (data) => this.#logs.add(String(data)));
     on("done", () => void this.#done());
-    this.#source.onopen = () => this.#found();
+    this.#source.onopen = () => this.#connected();
     this.#source.onerror = (event) => {
-      // The log's own event of that name comes here, too.
+      // Events of the prediction that are named `error` arrive here too.
       if (event instanceof MessageEvent) return;
-      if (this.#source.readyState === EventSource.CLOSED) void this.#refused();
-      // It comes back by itself, from where it was.
+      if (this.#source.readyState === EventSource.CLOSED) void this.#closed();
+      // The browser reconnects and resumes by itself.
       else
-        this.#losing ??= window.setTimeout(
+        this.#reconnectTimer ??= window.setTimeout(
           () => this.#problem("Connection lost. Reconnecting…"),
           RECONNECT_NOTICE_MS,
         );
     };
   }
 
-  #found(): void {
-    clearTimeout(this.#losing);
-    this.#losing = undefined;
+  #connected(): void {
+    clearTimeout(this.#reconnectTimer);
+    this.#reconnectTimer = undefined;
     this.#problem(undefined);
   }
 
-  /** The stream is not for this reader any more, or is at its end. */
-  async #refused(): Promise<void> {
-    clearTimeout(this.#losing);
-    const taken = await this.#takeParts();
-    if (taken === "ended") return this.#done();
-    this.#problem(taken === "signed out" ? SIGNED_OUT : LOST);
+  /** The stream was refused: the session has ended, or the stream is at its end. */
+  async #closed(): Promise<void> {
+    clearTimeout(this.#reconnectTimer);
+    const state = await this.#loadParts();
+    if (state === "ended") return this.#done();
+    this.#problem(state === "signed out" ? SIGNED_OUT : LOST);
   }
 
-  /** An end is shown when all that goes with it is there: no badge of one beside a Cancel. */
+  /** Final statuses come with the parts of the page, so that no badge of an end stands beside Cancel. */
   #status(data: Json, id: number): void {
     const status = fieldOf(data, "status");
     if (status !== "pending" && status !== "started") return;
@@ -134,7 +134,7 @@ class LivePrediction {
       badge.textContent = status;
     }
     this.#announce(endedAttemptText(data) ?? `Status: ${status}`);
-    // What a runner before was getting ready.
+    // Belongs to the previous attempt.
     this.#phase = "";
     const panel = this.#root.querySelector<HTMLElement>("[data-setup]");
     if (panel) panel.hidden = true;
@@ -163,7 +163,7 @@ class LivePrediction {
     else bar.removeAttribute("value");
   }
 
-  /** The end: what the server says of it is all there is to be said. */
+  /** Loads the end from the server. */
   async #done(): Promise<void> {
     this.close();
     delete this.#root.dataset.live;
@@ -172,9 +172,9 @@ class LivePrediction {
     this.#problem(undefined);
     for (const wait of [0, ...END_TRIES_MS]) {
       await new Promise((resolve) => setTimeout(resolve, wait));
-      const taken = await this.#takeParts();
-      if (taken === "signed out") return this.#problem(SIGNED_OUT);
-      if (taken !== "ended") continue;
+      const state = await this.#loadParts();
+      if (state === "signed out") return this.#problem(SIGNED_OUT);
+      if (state !== "ended") continue;
       this.#announce(`Status: ${this.#root.querySelector(".status")?.textContent}`);
       this.#root.dispatchEvent(new CustomEvent("prediction-ended", { bubbles: true }));
       return;
@@ -182,31 +182,31 @@ class LivePrediction {
     this.#problem(END_LOST);
   }
 
-  /** The next step is there: the server knows when, and for how long. */
+  /** Fetches the parts again: the server has the times of the steps. */
   #step(): void {
-    if (this.#refresh !== undefined) return;
-    this.#refresh = window.setTimeout(() => {
-      this.#refresh = undefined;
-      this.#refreshing = this.#refreshing.then(async () => void (await this.#takeParts()));
+    if (this.#refreshTimer !== undefined) return;
+    this.#refreshTimer = window.setTimeout(() => {
+      this.#refreshTimer = undefined;
+      this.#pendingRefresh = this.#pendingRefresh.then(async () => void (await this.#loadParts()));
     }, STEPS_MS);
   }
 
-  /** What the server says of it at this moment, and whether it has ended. */
-  async #takeParts(): Promise<"live" | "ended" | "signed out" | "failed"> {
+  /** Replaces the parts with those of the server. @returns the state of the prediction */
+  async #loadParts(): Promise<"live" | "ended" | "signed out" | "failed"> {
     try {
       const response = await fetch(`${this.#address}/view`);
       if (response.redirected || response.status === 401) return "signed out";
       if (!response.ok) return "failed";
-      return this.#putParts(await response.text());
+      return this.#replaceParts(await response.text());
     } catch {
       return "failed";
     }
   }
 
-  #putParts(html: string): "live" | "ended" {
+  #replaceParts(html: string): "live" | "ended" {
     const page = new DOMParser().parseFromString(html, "text/html");
     const state = page.querySelector("[data-live]") ? "live" : "ended";
-    // An answer that was overtaken by the end: what came then is newer.
+    // A response from before the end.
     if (this.#root.dataset.live === undefined && state === "live") return state;
     const last = Number(page.querySelector<HTMLElement>("[data-prediction]")?.dataset.last);
     for (const part of page.querySelectorAll<HTMLElement>("[data-part]")) {
@@ -220,7 +220,7 @@ class LivePrediction {
     return state;
   }
 
-  /** What came by the stream while the server's answer was on its way is newer. */
+  /** Whether the stream has brought something newer than the server's response. */
   #isOvertaken(part: string, last: number): boolean {
     return (part === "note" && !this.#output.empty) || (part === "head" && last < this.#statusAt);
   }
@@ -246,20 +246,20 @@ class LivePrediction {
     }
   };
 
-  #announce(words: string): void {
+  #announce(message: string): void {
     const place = this.#root.querySelector("[data-announce]");
-    if (place) place.textContent = words;
+    if (place) place.textContent = message;
   }
 
-  #problem(words: string | undefined): void {
+  #problem(message: string | undefined): void {
     const place = this.#root.querySelector<HTMLElement>("[data-problem]");
     if (!place) return;
-    place.hidden = words === undefined;
-    place.textContent = words ?? "";
+    place.hidden = message === undefined;
+    place.textContent = message ?? "";
   }
 }
 
-/** What a change of the status says of an attempt that came to nothing. */
+/** Announces why an attempt ended without a result. */
 function endedAttemptText(data: Json): string | undefined {
   if (fieldOf(data, "lost") !== undefined) return "The runner was lost. Waiting for another.";
   if (fieldOf(data, "returned") !== undefined)

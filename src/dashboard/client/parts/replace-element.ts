@@ -1,8 +1,6 @@
-/** HTML in the place of older: the reader is left where they are. */
-
 /**
- * Replaces one element by a newer one. Where nothing has changed nothing is touched; what is
- * unfolded stays so, and the focus goes to the same control, without scrolling to it.
+ * Replaces an element by a newer version, unless they are equal. Open details stay open, and the
+ * focus moves to the same control, without scrolling.
  */
 export function replaceElement(old: HTMLElement, now: HTMLElement): void {
   const unfolded = [...old.querySelectorAll("details")].map(({ open }) => open);
@@ -16,20 +14,20 @@ export function replaceElement(old: HTMLElement, now: HTMLElement): void {
 }
 
 /**
- * @param root with what is replaced in it
- * @param replace returns where the same controls are now
+ * @param root contains what is replaced
+ * @param replace returns the element that contains the new controls
  */
 export function keepFocus(root: HTMLElement, replace: () => ParentNode): void {
   const { activeElement: old } = document;
-  const held = old instanceof HTMLElement && root.contains(old) ? old : undefined;
-  const name = held && nameOf(held);
+  const focused = old instanceof HTMLElement && root.contains(old) ? old : undefined;
+  const name = focused && nameOf(focused);
   const now = replace();
-  if (!held || document.activeElement !== document.body) return;
+  if (!focused || document.activeElement !== document.body) return;
   const controls = [...now.querySelectorAll<HTMLElement>("button, a, summary")];
   const same =
     controls.find((control) => nameOf(control) === name) ??
-    controls.find(({ textContent }) => textContent === held.textContent) ??
-    // Of a control that is gone the next best: "Run again" stands where "Cancel" was.
+    controls.find(({ textContent }) => textContent === focused.textContent) ??
+    // The control is gone: take the first, as "Run again" replaces "Cancel".
     controls[0];
   same?.focus({ preventScroll: true });
 }

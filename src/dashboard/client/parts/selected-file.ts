@@ -1,7 +1,7 @@
-/** A file that was chosen: what it is, how far it is sent, and a button to leave it. */
+/** A selected file: preview, upload progress and a button that removes or cancels it. */
 import { upload } from "./upload.ts";
 
-/** Larger ones would take a while to be drawn so small. */
+/** Larger images are slow to scale down. */
 const MAX_PREVIEW_BYTES = 20_000_000;
 
 export class SelectedFile {
@@ -31,7 +31,7 @@ export class SelectedFile {
     return this.#file.name;
   }
 
-  /** @returns its address @throws Error whose message can be shown */
+  /** @returns the URL of the file @throws Error whose message can be shown */
   async send(): Promise<string> {
     const { name, size } = this.#file;
     const bar = document.createElement("progress");
@@ -74,7 +74,7 @@ export class SelectedFile {
   }
 }
 
-/** What a browser cannot draw shows nothing. */
+/** Empty for other files, and for images that the browser cannot decode. */
 function previewOf(file: File): HTMLElement[] {
   if (!file.type.startsWith("image/") || file.size > MAX_PREVIEW_BYTES) return [];
   const image = new Image();

@@ -1,4 +1,4 @@
-/** Text that comes piece by piece, handed on once per frame of the screen. */
+/** Collects streamed text and flushes it once per animation frame. */
 export class TextBuffer {
   readonly #take: (text: string) => void;
   #pieces: string[] = [];

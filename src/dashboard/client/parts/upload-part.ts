@@ -1,6 +1,6 @@
-/** One part of a file, by XMLHttpRequest: fetch does not tell how much has gone out. */
+/** Uploads one part of a file. XMLHttpRequest reports upload progress, fetch does not. */
 
-/** The service has answered, and not with a success. */
+/** The service rejected the part. */
 export class PartError extends Error {
   readonly status: number;
 
@@ -9,13 +9,13 @@ export class PartError extends Error {
     this.status = status;
   }
 
-  /** An address that has expired is asked for anew, the others are a matter of the moment. */
+  /** 403: the signed URL has expired and is renewed. The others may pass. */
   get isRetryable(): boolean {
     return this.status >= 500 || [403, 408, 425, 429].includes(this.status);
   }
 }
 
-/** @param onSent is told how many bytes have gone out. @returns the part's ETag */
+/** @param onSent called with the bytes sent so far. @returns the part's ETag */
 export const putPart = (
   address: string,
   part: Blob,

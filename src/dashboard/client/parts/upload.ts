@@ -1,4 +1,4 @@
-/** A file on its way to the service: in parts, some at a time, each tried again, all of it cancellable. */
+/** Uploads a file in parts: several in parallel, each retried, all of them cancelable. */
 import { retry } from "../../../lib/retry.ts";
 import type { Upload } from "../../../protocol/upload.ts";
 import { post } from "./post.ts";
@@ -10,13 +10,13 @@ const FIRST_PAUSE_MS = 500;
 
 interface UploadOptions {
   signal: AbortSignal;
-  /** @param sent bytes so far; fewer than before when a part has to go again. */
+  /** @param sent bytes so far; decreases when a part is retried */
   onProgress(sent: number): void;
 }
 
 /**
- * @returns the upload's address, which an input takes for the file
- * @throws Error whose message can be shown; what `signal` was aborted with
+ * @returns the URL of the upload, to use in an input
+ * @throws Error whose message can be shown; the reason of `signal`
  */
 export async function upload(file: File, way: UploadOptions): Promise<string> {
   if (file.size === 0) throw new Error(`${file.name} is empty. Choose another file.`);
@@ -28,7 +28,7 @@ export async function upload(file: File, way: UploadOptions): Promise<string> {
     );
     return whole.url;
   } catch (error) {
-    // Nobody will go on with it. Where this does not arrive either, it expires.
+    // If this fails too, the upload expires.
     void post(`/uploads/${begun.id}/cancel`).catch(() => {});
     throw error;
   }
@@ -37,20 +37,24 @@ export async function upload(file: File, way: UploadOptions): Promise<string> {
 const postJson = async (address: string, body: object, signal: AbortSignal) =>
   (await post(address, body, signal)).json();
 
-/** What a browser knows of a file, where it is fit to be said. */
+/** The browser's metadata of a file, without what the API would reject. */
 const metadataOf = ({ size, type, name }: File) => ({
   size,
   mime_type: /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : "application/octet-stream",
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a file's name may not have here.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: rejected in names of files.
   ...(/^[^/\\\0-\x1f\x7f-\x9f]{1,255}$/.test(name) && name.isWellFormed() && { name }),
 });
 
 /** @returns the parts' ETags, in order */
-async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }: UploadOptions) {
+async function sendAll(
+  file: File,
+  begun: Upload,
+  { signal: callerSignal, onProgress }: UploadOptions,
+) {
   const { part_size: partSize } = begun;
-  // Where one part is given up the others need not go on.
+  // When one part fails, the others stop.
   const stop = new AbortController();
-  const signal = AbortSignal.any([asked, stop.signal]);
+  const signal = AbortSignal.any([callerSignal, stop.signal]);
   const sent = new Map<number, number>();
   const etags: string[] = [];
   let { urls } = begun;
@@ -65,7 +69,7 @@ async function sendAll(file: File, begun: Upload, { signal: asked, onProgress }:
       return await putPart(urls[number - 1] ?? "", part, { signal, onSent });
     } catch (error) {
       onSent(0);
-      // Addresses last for a day: a long way, or a laptop that slept, is longer.
+      // Signed URLs last a day: slow uploads and sleeping laptops take longer.
       if (error instanceof PartError && error.status === 403) urls = await fetchPartUrls(begun.id);
       throw error;
     }

@@ -1,4 +1,4 @@
-/** A text that is an address: as run/linked.tsx has it. */
+/** A URL as image, audio, video or link: the same markup as in prediction-view/url-output.tsx. */
 import type { UrlKind } from "../../prediction-view/output-kind.ts";
 import { element } from "./element.ts";
 

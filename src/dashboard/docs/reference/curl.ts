@@ -1,5 +1,4 @@
-/** A command line that makes the call, put together from the examples of the document. */
-
+/** The curl command of an operation, from the examples of the OpenAPI document. */
 import { exampleOf } from "../../../openapi/example.ts";
 import { findSignature } from "../../../openapi/parameters.ts";
 import { isBinary } from "../../../openapi/reference.ts";
@@ -13,7 +12,7 @@ import type {
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** @param base the address that paths begin from, without a slash at its end. */
+/** @param base the base URL, without a trailing slash */
 export function curlOf(
   { path, method, operation }: DocumentedOperation,
   base: string,
@@ -51,7 +50,7 @@ interface Media {
   example: unknown;
 }
 
-/** The media type that the call is shown with. */
+/** The media type of the sample. */
 function firstOf(content: Content): Media | undefined {
   const [first] = Object.entries(content);
   if (!first) return undefined;
@@ -59,7 +58,7 @@ function firstOf(content: Content): Media | undefined {
   return { type, isBytes: isBinary(schema), example };
 }
 
-/** Events are shown as they come, a file is kept as one; what a part is answered is a header. */
+/** -N streams events, -O saves a file, and -i shows the ETag header of an uploaded part. */
 function flagOf(sent: Media | undefined, answered: Media | undefined): string {
   if (sent?.isBytes) return "-i ";
   if (answered?.isBytes) return "-O ";
@@ -67,8 +66,8 @@ function flagOf(sent: Media | undefined, answered: Media | undefined): string {
 }
 
 /**
- * The variable that holds the token, or undefined where none is needed. What an address may be
- * signed for is asked for as its owner, since a signature cannot be made up.
+ * The variable with the token; undefined when none is needed. Where a signed URL is an alternative,
+ * the sample uses the token, since a signature cannot be made up.
  */
 function tokenOf(operation: Operation) {
   const { security = [{ accessToken: [] }] } = operation;

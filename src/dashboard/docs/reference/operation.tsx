@@ -1,4 +1,4 @@
-/** One operation: what it does, what it takes, a call to paste, what it answers; or what is posted to others. */
+/** An operation of the API with an example request, or a webhook. */
 import type { PropsWithChildren } from "hono/jsx";
 import { findSignature } from "../../../openapi/parameters.ts";
 import { isBinary, refName, resolveSchema } from "../../../openapi/reference.ts";
@@ -41,7 +41,7 @@ export function Operation({ document, one }: Props) {
   );
 }
 
-/** What the service posts to others, and what it takes their answers for. */
+/** A webhook: what the service posts, and what it expects in return. */
 export const WebhookOperation = ({
   operation,
   schemas,
@@ -92,7 +92,7 @@ export const Method = ({ method }: { method: string }) => (
   <span class={`method ${method}`}>{method.toUpperCase()}</span>
 );
 
-/** Who may call it. */
+/** The credentials that the operation accepts. */
 function Access({ operation }: { operation: OperationObject }) {
   const signature = findSignature(operation);
   if (signature) {
@@ -140,7 +140,7 @@ const Parameters = ({ parameters }: { parameters: Parameter[] }) => (
   </>
 );
 
-/** A body: its fields to read and an example to copy. */
+/** A body: fields and an example. */
 const Media = ({ content, schemas }: { content: Content; schemas: Schemas }) => (
   <>
     {Object.entries(content).map(([type, { schema = {}, example }]) => (
@@ -175,7 +175,7 @@ interface AnswersProps {
   schemas: Schemas;
 }
 
-/** Successes to unfold; errors in a line each, for their form is that of all errors. */
+/** Successes in full; errors on one line each, since all share a format. */
 function Responses({ answers, schemas }: AnswersProps) {
   const entries = Object.entries(answers);
   return (

@@ -46,7 +46,7 @@ export function ReferencePage({ document }: { document: Document }) {
   );
 }
 
-/** The groups of the document that have operations, in its order. */
+/** The groups of the document, in its order. */
 function groupsOf(document: Document): Group[] {
   const operations = operationsIn(document);
   const posted = Object.values(document.webhooks ?? {}).flatMap(({ post }) => post ?? []);

@@ -1,4 +1,4 @@
-/** The part of Markdown that our own texts use: headings, paragraphs, tables, code, links. */
+/** The subset of Markdown that our own texts use: headings, paragraphs, tables, code and links. */
 
 interface Text {
   text: string;
@@ -58,7 +58,7 @@ function Table({ lines: [head = "", , ...rows] }: { lines: string[] }) {
   );
 }
 
-/** Code and links within a line. */
+/** Inline code and links. */
 export function Inline({ text }: Text) {
   return (
     <>

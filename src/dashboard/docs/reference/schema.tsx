@@ -1,4 +1,4 @@
-/** A schema for people: its type, its limits, its fields, one level open and the rest to unfold. */
+/** A schema in readable form: type, limits and fields, nested ones collapsed. */
 import type { FC } from "hono/jsx";
 import { isInline, refName } from "../../../openapi/reference.ts";
 import type { InlineSchema, Schema } from "../../../openapi/types.ts";
@@ -6,7 +6,7 @@ import { Inline } from "./prose.tsx";
 
 export const anchorOf = (name: string) => `schema-${name}`;
 
-/** `string`, `array of Model`, `Owner or null`: with links to what has a name. */
+/** `string`, `array of Model`, `Owner or null`; named schemas are links. */
 export function Type({ schema }: { schema: Schema }) {
   const name = refName(schema);
   if (name !== undefined) return <a href={`#${anchorOf(name)}`}>{name}</a>;
@@ -49,7 +49,7 @@ const Values = ({ values }: { values: unknown[] }) => (
   </>
 );
 
-/** `5 to 50`, `at most 255 characters`; the default is one of them. */
+/** `5 to 50`, `at most 255 characters`, and the default. */
 export function limitsOf(schema: Schema): string[] {
   if (!isInline(schema)) return [];
   const { minimum, maximum, minLength, maxLength, minItems, maxItems, pattern } = schema;
@@ -77,11 +77,11 @@ function range(from: number | undefined, to: number | undefined, units = ""): st
 
 interface Props<Described extends Schema> {
   schema: Described;
-  /** Shows what is said of a schema: the texts of users may not link to wherever they like. */
+  /** Renders descriptions. Those written by users must not contain links. */
   Text?: FC<{ text: string }>;
 }
 
-/** The fields of an object, or nothing for what has none. */
+/** The fields of an object. */
 export function Fields({ schema, Text }: Props<InlineSchema>) {
   if (!schema.properties) return null;
   return (
@@ -101,7 +101,7 @@ export function Fields({ schema, Text }: Props<InlineSchema>) {
   );
 }
 
-/** What is said of a schema, and its limits. */
+/** Description and limits. */
 export function About({ schema, Text = Inline }: Props<Schema>) {
   const limits = limitsOf(schema);
   const text = [schema.description, limits.join(", ")].filter(Boolean).join(" — ");
@@ -112,7 +112,7 @@ export function About({ schema, Text = Inline }: Props<Schema>) {
   ) : null;
 }
 
-/** The fields of an object without a name: those of one with a name are at its own place. */
+/** The fields of an inline object; named schemas have their own section. */
 function Nested({ schema, Text }: Props<Schema>) {
   if (!isInline(schema)) return null;
   const inner = schema.items ?? schema;
