@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { untilAborted } from "../../src/lib/timeout.ts";
 
-const stray = vi.fn();
-beforeEach(() => void process.on("unhandledRejection", stray));
-afterEach(() => void process.off("unhandledRejection", stray));
+const onUnhandledRejection = vi.fn();
+beforeEach(() => void process.on("unhandledRejection", onUnhandledRejection));
+afterEach(() => void process.off("unhandledRejection", onUnhandledRejection));
 
 it.each([
   ["is aborted already", true],
@@ -18,5 +18,5 @@ it.each([
   late.reject(new Error("too late"));
   // Node tells of it once all that was waiting has run.
   await setImmediate();
-  expect(stray).not.toHaveBeenCalled();
+  expect(onUnhandledRejection).not.toHaveBeenCalled();
 });

@@ -3,19 +3,19 @@ import { connect, type Socket } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
 import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
 
-let door: CallbackServer;
+let callbackServer: CallbackServer;
 const sockets: Socket[] = [];
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await door.close();
+  await callbackServer.close();
 });
 
-/** Whether it still stands when the door has answered on it. */
+/** Whether it still stands when the callbackServer has answered on it. */
 async function answers(port: number, localAddress: string): Promise<boolean> {
   const socket = connect({ port, host: "127.0.0.1", localAddress });
   sockets.push(socket);
   socket.on("error", () => {});
-  socket.write("GET / HTTP/1.1\r\nHost: door\r\n\r\n");
+  socket.write("GET / HTTP/1.1\r\nHost: callbackServer\r\n\r\n");
   const answered = once(socket, "data").then(() => true);
   return Promise.race([answered, once(socket, "close").then(() => false)]);
 }
@@ -29,8 +29,8 @@ async function hold(port: number, localAddress: string): Promise<Socket> {
 }
 
 test("one address has so many connections, and no other suffers from it", async () => {
-  door = new CallbackServer({ connections: 6, perAddress: 3 });
-  const port = await door.listen("127.0.0.1");
+  callbackServer = new CallbackServer({ connections: 6, perAddress: 3 });
+  const port = await callbackServer.listen("127.0.0.1");
   const held: Socket[] = [];
   for (let n = 0; n < 3; n++) held.push(await hold(port, "127.0.0.1"));
   expect(await answers(port, "127.0.0.1")).toBe(false);
@@ -41,8 +41,8 @@ test("one address has so many connections, and no other suffers from it", async 
 });
 
 test("all together have so many", async () => {
-  door = new CallbackServer({ connections: 3, perAddress: 2 });
-  const port = await door.listen("127.0.0.1");
+  callbackServer = new CallbackServer({ connections: 3, perAddress: 2 });
+  const port = await callbackServer.listen("127.0.0.1");
   for (const address of ["127.0.0.1", "127.0.0.1", "127.0.0.2"]) await hold(port, address);
   expect(await answers(port, "127.0.0.3")).toBe(false);
 });

@@ -116,17 +116,20 @@ function world(slots: number) {
       };
     },
   };
-  const fleet = new ContainerPool(slots);
-  const door = new CallbackServer();
-  door.setBaseUrl(new URL("http://127.0.0.1:9"));
+  const pool = new ContainerPool(slots);
+  const callbackServer = new CallbackServer();
+  callbackServer.setBaseUrl(new URL("http://127.0.0.1:9"));
   const controlPlane = new ControlPlane({ url: "http://127.0.0.1:9", token: "ausr_x" });
   const directory = join(tmpdir(), "never-written");
-  const inputs = new InputFiles(door, controlPlane, fileOptions(directory));
-  const outputs = new OutputFiles(door, controlPlane, silent, { directory, max_file_bytes: 1 });
-  const files = { inputs, outputs, tunnels: new Tunnels(door) };
+  const inputs = new InputFiles(callbackServer, controlPlane, fileOptions(directory));
+  const outputs = new OutputFiles(callbackServer, controlPlane, silent, {
+    directory,
+    max_file_bytes: 1,
+  });
+  const files = { inputs, outputs, tunnels: new Tunnels(callbackServer) };
   const parts: RunParts = { engine, server, ...files, timing: DEFAULT_TIMING, log: silent };
   return {
-    fleet,
+    pool,
     started,
     runs,
     hold() {
@@ -137,7 +140,7 @@ function world(slots: number) {
     run(name: string, more?: Parameters<typeof makeJob>[2], stop = signals()) {
       const reporter = record();
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
-      return { reporter, finish: runJob(fleet, parts, job, reporter, stop) };
+      return { reporter, finish: runJob(pool, parts, job, reporter, stop) };
     },
     running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
   };
@@ -149,8 +152,8 @@ beforeEach(() => {
   w = world(2);
 });
 afterEach(async () => {
-  await w.fleet.close();
-  expect(w.fleet.warm()).toEqual([]);
+  await w.pool.close();
+  expect(w.pool.warm()).toEqual([]);
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
@@ -182,7 +185,7 @@ describe("a container", () => {
     void w.run("a", { variables: { STYLE: "plain" } });
     await w.running(3);
     expect(w.started).toHaveLength(3);
-    expect(w.fleet.warm()).toEqual([]);
+    expect(w.pool.warm()).toEqual([]);
   });
 
   it("is another one for whoever may not share it, though the image is the same", async () => {
@@ -202,7 +205,7 @@ describe("a container", () => {
     await w.running(1);
     w.runs[0]?.end();
     await finish;
-    expect(w.fleet.warm()).toEqual([]);
+    expect(w.pool.warm()).toEqual([]);
     expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
     void w.run("a", { limits: { idle_seconds: 0 } });
     await w.running(2);
@@ -214,7 +217,7 @@ describe("a container", () => {
     await w.running(1);
     w.runs[0]?.end();
     await first.finish;
-    expect(w.fleet.warm()).toEqual([warmOf("a")]);
+    expect(w.pool.warm()).toEqual([warmOf("a")]);
     const { reporter } = w.run("a");
     await w.running(2);
     expect(w.started).toHaveLength(1);
@@ -229,9 +232,9 @@ describe("a container", () => {
     w.runs[0]?.end();
     await finish;
     await vi.advanceTimersByTimeAsync(299_000);
-    expect(w.fleet.warm()).toHaveLength(1);
+    expect(w.pool.warm()).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(2_000);
-    expect(w.fleet.warm()).toEqual([]);
+    expect(w.pool.warm()).toEqual([]);
     expect(await w.started[0]?.exited).toMatchObject({ description: "was stopped" });
   });
 
@@ -245,7 +248,7 @@ describe("a container", () => {
     void w.run("c");
     await w.running(4);
     expect(w.started.map(({ launch }) => launch.image.repository)).toEqual(["a", "b", "c"]);
-    expect(w.fleet.warm()).toEqual([warmOf("a")]);
+    expect(w.pool.warm()).toEqual([warmOf("a")]);
   });
 
   it.each([
@@ -263,7 +266,7 @@ describe("a container", () => {
     const limits = { max_concurrency: burst.most };
     for (let n = 0; n < burst.jobs; n++) void w.run("d", { limits });
     await w.running(3 + burst.jobs);
-    expect(w.fleet.warm()).toEqual(burst.left.map(warmOf));
+    expect(w.pool.warm()).toEqual(burst.left.map(warmOf));
   });
 
   it("is waited for when all are busy", async () => {
@@ -321,7 +324,7 @@ describe("a container", () => {
       await run.finish;
       expect(w.started).toHaveLength(1);
     }
-    await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
+    await vi.waitFor(() => expect(w.pool.warm()).toEqual([]));
     void w.run("a");
     await w.running(7);
     expect(w.started).toHaveLength(2);
@@ -338,7 +341,7 @@ describe("a container", () => {
       await run.finish;
       expect(w.started).toHaveLength(1);
     }
-    await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
+    await vi.waitFor(() => expect(w.pool.warm()).toEqual([]));
   });
 
   it("is joined by nobody while it is not known whether it outlives a failure", async () => {
@@ -349,7 +352,7 @@ describe("a container", () => {
       w.runs[3 * index]?.end({ finish: failure, verdict: told.promise });
       // Who called hears of it at once.
       await first.finish;
-      expect(w.fleet.warm()).toEqual([]);
+      expect(w.pool.warm()).toEqual([]);
       const next = [1, 2].map(() => w.run("a", { limits: { max_concurrency: 2 } }));
       await vi.advanceTimersByTimeAsync(1_000);
       expect(w.runs).toHaveLength(3 * index + 1);
@@ -443,7 +446,7 @@ describe("a container", () => {
     stop.abortCancel();
     expect(await finish).toEqual({ status: "canceled", output: "none" });
     release();
-    await vi.waitFor(() => expect(w.fleet.warm()).toEqual([]));
+    await vi.waitFor(() => expect(w.pool.warm()).toEqual([]));
     expect(w.started).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { type TunnelOptions, Tunnels } from "../../../runner/src/containers/tunn
 
 const LOOPBACK = "127.0.0.1";
 
-let door: CallbackServer;
+let callbackServer: CallbackServer;
 let proxy: number;
 let echo: Server;
 let port: number;
@@ -30,13 +30,13 @@ beforeEach(async () => {
   await once(echo, "listening");
   const address = echo.address();
   port = typeof address === "object" && address ? address.port : 0;
-  door = new CallbackServer();
-  proxy = await door.listen(LOOPBACK);
-  door.setBaseUrl(new URL(`http://${LOOPBACK}:${proxy}`));
+  callbackServer = new CallbackServer();
+  proxy = await callbackServer.listen(LOOPBACK);
+  callbackServer.setBaseUrl(new URL(`http://${LOOPBACK}:${proxy}`));
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  await door.close();
+  await callbackServer.close();
   echo.close();
 });
 
@@ -54,7 +54,7 @@ async function ask(url: string, authority: string): Promise<{ socket: Socket; an
 }
 
 test("leads to a listed host, and ends with its container", async () => {
-  const tunnel = new Tunnels(door, HERE).open([`hf.example:${port}`]);
+  const tunnel = new Tunnels(callbackServer, HERE).open([`hf.example:${port}`]);
   const { socket, answer } = await ask(tunnel.url, `HF.example.:${port}`);
   expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   expect(looked).toEqual(["hf.example"]);
@@ -73,7 +73,7 @@ test("passes on the end of what was said, and what was answered to it", async ()
   await once(late, "listening");
   const address = late.address();
   const to = `hf.example:${typeof address === "object" ? address?.port : 0}`;
-  const { socket } = await ask(new Tunnels(door, HERE).open([to]).url, to);
+  const { socket } = await ask(new Tunnels(callbackServer, HERE).open([to]).url, to);
   socket.end("all");
   expect(await text(socket)).toBe("heard all");
   late.close();
@@ -85,7 +85,7 @@ test.each([
   ["an address", "127.0.0.1", "127.0.0.1:"],
   ["nonsense", "hf.example@evil.example", " :"],
 ])("refuses %s, and looks for no name", async (_, host, words) => {
-  const tunnel = new Tunnels(door, HERE).open(["hf.example:1"]);
+  const tunnel = new Tunnels(callbackServer, HERE).open(["hf.example:1"]);
   const { answer } = await ask(tunnel.url, `${host}:${port}`);
   // Where Python's clients find what they print: "Tunnel connection failed: 403 evil.example:1 is not …"
   const [status] = answer.split("\r\n");
@@ -98,24 +98,26 @@ test.each([
 
 test("refuses a listed name that leads into a private network", async () => {
   const { resolve } = HERE;
-  const tunnel = new Tunnels(door, { resolve }).open([`hf.example:${port}`]);
+  const tunnel = new Tunnels(callbackServer, { resolve }).open([`hf.example:${port}`]);
   expect((await ask(tunnel.url, `hf.example:${port}`)).answer).toMatch(/^HTTP\/1\.1 502 /);
   expect(looked).toEqual(["hf.example"]);
 });
 
 test("refuses all where the operator lets nothing out", async () => {
-  const tunnel = new Tunnels(door, { ...HERE, allowed: false }).open([`hf.example:${port}`]);
+  const tunnel = new Tunnels(callbackServer, { ...HERE, allowed: false }).open([
+    `hf.example:${port}`,
+  ]);
   const { answer } = await ask(tunnel.url, `hf.example:${port}`);
   expect(answer).toMatch(/^HTTP\/1\.1 403 [\s\S]*allows no egress/);
 });
 
 test("is nobody's who was not given its address", async () => {
-  new Tunnels(door, HERE).open([`hf.example:${port}`]);
-  expect((await ask("http://guess:x@door", `hf.example:${port}`)).answer).toBe("");
+  new Tunnels(callbackServer, HERE).open([`hf.example:${port}`]);
+  expect((await ask("http://guess:x@callbackServer", `hf.example:${port}`)).answer).toBe("");
 });
 
 test("has so many connections at a time, and no more", async () => {
-  const tunnel = new Tunnels(door, HERE).open([`hf.example:${port}`]);
+  const tunnel = new Tunnels(callbackServer, HERE).open([`hf.example:${port}`]);
   const asked = await Promise.all(
     Array.from({ length: 128 }, () => ask(tunnel.url, `hf.example:${port}`)),
   );

@@ -223,12 +223,12 @@ test.each([
   expect(prediction.connections).toBe(1);
 });
 
-test.each([409, 410, 404, 401])("HTTP %i at the door ends it", async (status) => {
+test.each([409, 410, 404, 401])("HTTP %i at the server ends it", async (status) => {
   prediction.refuse = status;
   expect(await open().channel.ended).toEqual({ kind: "fenced", reason: `HTTP ${status}` });
 });
 
-test("HTTP 503 at the door, a broken connection and a takeover are tried again", async () => {
+test("HTTP 503 at the server, a broken connection and a takeover are tried again", async () => {
   prediction.refuse = 503;
   const { channel, reporter } = open();
   setTimeout(() => {

@@ -338,7 +338,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
   describe("files out of a container", () => {
     const stored = (address: unknown) => plane.files.stored.get(String(address));
 
-    it("come by the door, and are read where the output names them", async () => {
+    it("come by the callbackServer, and are read where the output names them", async () => {
       const steps = [
         { put: { name: "up.png", text: "pixels", type: "image/png", as: "up" } },
         { write: { name: "down.csv", text: "1,2", as: "down" } },
@@ -466,7 +466,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
 
     const script = `require("net").connect(${port}, process.argv[1])
       .on("connect", () => process.exit(0)).on("error", () => process.exit(1))`;
-    // Without the runner's network the same door is open: the test would notice a closed one.
+    // Without the runner's network the same callbackServer is open: the test would notice a closed one.
     await docker("run", "--rm", "node:24-slim", "node", "-e", script, mine[0]?.address ?? "");
     server.close();
   });

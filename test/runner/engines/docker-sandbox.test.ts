@@ -171,7 +171,7 @@ describe.runIf(dockerIsUp)("a container", () => {
 
   it("is said to be near to root where it is", async () => {
     await open();
-    const warned = "warn root in a container is root of this machine, but for its capabilities";
+    const warned = "warn root in a container is root on this machine, with fewer capabilities";
     expect(log.lines.join("\n")).toContain(warned);
     const [isolation] = (await checkEngine({ kind: "docker" })).filter(
       ({ name }) => name === "container isolation",

@@ -16,32 +16,36 @@ const never = new AbortController().signal;
 const PHOTO = Buffer.from("0123456789");
 
 let folder: string;
-let door: CallbackServer;
+let callbackServer: CallbackServer;
 let plane: FakeControlPlane;
 let files: InputFiles;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "auspex-inputs-"));
-  door = new CallbackServer();
-  const port = await door.listen("127.0.0.1");
-  door.setBaseUrl(new URL(`http://127.0.0.1:${port}`));
+  callbackServer = new CallbackServer();
+  const port = await callbackServer.listen("127.0.0.1");
+  callbackServer.setBaseUrl(new URL(`http://127.0.0.1:${port}`));
   plane = await FakeControlPlane.start();
   files = await startFiles();
 });
 afterEach(async () => {
-  await door.close();
+  await callbackServer.close();
   await plane.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 async function startFiles(more: Partial<FileOptions> = {}): Promise<InputFiles> {
-  const started = new InputFiles(door, new ControlPlane({ url: plane.url, token: "ausr_x" }), {
-    cache: join(folder, "cache"),
-    cache_bytes: 100_000,
-    cache_ms: 3_600_000,
-    max_file_bytes: 50_000,
-    fetch_allow: ALLOWED,
-    ...more,
-  });
+  const started = new InputFiles(
+    callbackServer,
+    new ControlPlane({ url: plane.url, token: "ausr_x" }),
+    {
+      cache: join(folder, "cache"),
+      cache_bytes: 100_000,
+      cache_ms: 3_600_000,
+      max_file_bytes: 50_000,
+      fetch_allow: ALLOWED,
+      ...more,
+    },
+  );
   await started.start();
   return started;
 }
@@ -68,19 +72,23 @@ async function openStored(key = "a", bytes = PHOTO, from = files): Promise<[stri
 const downloads = () => plane.files.requests.length;
 
 test("a job without files has its input as it is, and nothing is touched", async () => {
-  const idle = new InputFiles(door, new ControlPlane({ url: plane.url, token: "ausr_x" }), {
-    cache: join(folder, "never"),
-    cache_bytes: 1,
-    cache_ms: 1,
-    max_file_bytes: 1,
-    fetch_allow: [],
-  });
+  const idle = new InputFiles(
+    callbackServer,
+    new ControlPlane({ url: plane.url, token: "ausr_x" }),
+    {
+      cache: join(folder, "never"),
+      cache_bytes: 1,
+      cache_ms: 1,
+      max_file_bytes: 1,
+      fetch_allow: [],
+    },
+  );
   const job = jobWith({ text: "hi", image: "data:image/png;base64,AAAA" });
   expect((await idle.open(job, never)).input).toBe(job.input);
   expect(existsSync(join(folder, "never"))).toBe(false);
 });
 
-test("a stored file is an address on the door until the run is over", async () => {
+test("a stored file is an address on the callbackServer until the run is over", async () => {
   const [url, close] = await openStored();
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/0\/photo\.png$/);
   for (let time = 0; time < 2; time++) {

@@ -74,9 +74,9 @@ it("the address of a file inside a longer text fails the run", async () => {
 });
 
 describe("after a cancel", () => {
-  const stray = vi.fn();
-  beforeEach(() => void process.on("unhandledRejection", stray));
-  afterEach(() => void process.off("unhandledRejection", stray));
+  const onUnhandledRejection = vi.fn();
+  beforeEach(() => void process.on("unhandledRejection", onUnhandledRejection));
+  afterEach(() => void process.off("unhandledRejection", onUnhandledRejection));
 
   it.each([
     ["a file that was not uploaded", "$missing"],
@@ -100,16 +100,17 @@ describe("after a cancel", () => {
     expect(reporter.of("output")).toEqual(["first", "last words"]);
     expect(box.plane.files.requests).toEqual([]);
     await setImmediate();
-    expect(stray).not.toHaveBeenCalled();
+    expect(onUnhandledRejection).not.toHaveBeenCalled();
   });
 
   it("no file is even read", () => {
-    const door = new CallbackServer();
-    door.setBaseUrl(new URL("http://127.0.0.1:9"));
+    const callbackServer = new CallbackServer();
+    callbackServer.setBaseUrl(new URL("http://127.0.0.1:9"));
     const bounds = { fileBytes: 1, totalBytes: 1, count: 1 };
-    const files = new OutputServer(door, new OutputFolder(new ScratchFolders(cache), bounds)).begin(
-      "a",
-    );
+    const files = new OutputServer(
+      callbackServer,
+      new OutputFolder(new ScratchFolders(cache), bounds),
+    ).begin("a");
     const stop = AbortSignal.abort(new Error("canceled"));
     const plane = new ControlPlane({ url: box.plane.url, token: "ausr_x" });
     const store = new OutputStore({ files: plane, lease: "lease", stop });

@@ -23,10 +23,13 @@ beforeEach(async () => {
 afterEach(() => plane.stop());
 
 function open(directory: string) {
-  const door = new CallbackServer();
-  door.setBaseUrl(new URL("http://127.0.0.1:9"));
+  const callbackServer = new CallbackServer();
+  callbackServer.setBaseUrl(new URL("http://127.0.0.1:9"));
   const controlPlane = new ControlPlane({ url: plane.url, token: "ausr_x" });
-  const files = new OutputFiles(door, controlPlane, silent, { directory, max_file_bytes: 1 });
+  const files = new OutputFiles(callbackServer, controlPlane, silent, {
+    directory,
+    max_file_bytes: 1,
+  });
   const { signal: stop } = new AbortController();
   const reporter = record();
   const queue = new OutputQueue({

@@ -44,6 +44,9 @@ function hold(which = (_url: string) => true) {
   return () => gate.resolve(undefined);
 }
 
+/** A model needs longer to start on a busy machine than `waitFor` waits by itself. */
+const BUSY_MS = 10_000;
+
 describe("an upload of the container", () => {
   it("becomes an address of the service, with its name and type", async () => {
     const { reporter, finish } = run([
@@ -369,7 +372,7 @@ describe("the order of outputs", () => {
       [put("slow"), put("fast"), say("first"), say("$slow"), say("second"), say("$fast"), say(3)],
       items,
     );
-    await vi.waitFor(() => expect(box.plane.files.named("fast")).toHaveLength(1));
+    await vi.waitFor(() => expect(box.plane.files.named("fast")).toHaveLength(1), BUSY_MS);
     expect(reporter.of("output")).toEqual(["first"]);
     release();
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
@@ -473,7 +476,10 @@ describe("a large value", () => {
       [{ say: { value: "a" } }, { say: { value: { large } } }, { say: { value: "b" } }],
       items,
     );
-    await vi.waitFor(() => expect(box.plane.files.requests).toEqual(["POST /v1/runner/values"]));
+    await vi.waitFor(
+      () => expect(box.plane.files.requests).toEqual(["POST /v1/runner/values"]),
+      BUSY_MS,
+    );
     expect(reporter.of("output")).toEqual(["a"]);
     release();
     expect(await finish).toMatchObject({ status: "succeeded", output: "items" });

@@ -7,16 +7,16 @@ import { CogWebhooks } from "../../../runner/src/interfaces/cog/webhooks.ts";
 const LARGE = 2_000_000;
 const LONG = { waitMs: 60_000, turnMs: 60_000 };
 
-let door: CallbackServer;
+let callbackServer: CallbackServer;
 /** What was made of the reports, in the order in which it was. */
 let seen: string[];
 beforeEach(async () => {
-  door = new CallbackServer();
-  const port = await door.listen("127.0.0.1");
-  door.setBaseUrl(new URL(`http://127.0.0.1:${port}`));
+  callbackServer = new CallbackServer();
+  const port = await callbackServer.listen("127.0.0.1");
+  callbackServer.setBaseUrl(new URL(`http://127.0.0.1:${port}`));
   seen = [];
 });
-afterEach(() => door.close());
+afterEach(() => callbackServer.close());
 
 const expectRun = (receiver: CogWebhooks, name: string): Endpoint =>
   receiver.expect({
@@ -55,7 +55,7 @@ const end = ({ outgoing, status }: Sent, text: string, length: number): Promise<
 };
 
 test("of one run, one report is read at a time, in the order in which they came", async () => {
-  const run = expectRun(new CogWebhooks(door, LONG), "run");
+  const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   const first = await begin(run, 10);
   const second = await begin(run, 10);
   const answered = end(second, "second", 10);
@@ -66,7 +66,7 @@ test("of one run, one report is read at a time, in the order in which they came"
 });
 
 test("so many may wait; more are sent away, and come again", async () => {
-  const run = expectRun(new CogWebhooks(door, LONG), "run");
+  const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   const waiting: Sent[] = [];
   for (let n = 0; n < 16; n++) waiting.push(await begin(run, 10));
   const over = await begin(run, 10);
@@ -77,7 +77,7 @@ test("so many may wait; more are sent away, and come again", async () => {
 });
 
 test("of all runs, one large report is read at a time, and small ones beside it", async () => {
-  const receiver = new CogWebhooks(door, LONG);
+  const receiver = new CogWebhooks(callbackServer, LONG);
   const a = expectRun(receiver, "a");
   const b = expectRun(receiver, "b");
   const c = expectRun(receiver, "c");
@@ -91,7 +91,7 @@ test("of all runs, one large report is read at a time, and small ones beside it"
 });
 
 test("who does not get a turn soon is told to come again: Cog up to 0.16 does nothing else meanwhile", async () => {
-  const receiver = new CogWebhooks(door, { waitMs: 20, turnMs: 60_000 });
+  const receiver = new CogWebhooks(callbackServer, { waitMs: 20, turnMs: 60_000 });
   await begin(expectRun(receiver, "a"), LARGE);
   const second = await begin(expectRun(receiver, "b"), LARGE);
   expect(await second.status).toBe(503);
@@ -99,7 +99,7 @@ test("who does not get a turn soon is told to come again: Cog up to 0.16 does no
 });
 
 test("a report that dribbles is cut off, and its run is not trusted", async () => {
-  const receiver = new CogWebhooks(door, { waitMs: 60_000, turnMs: 20 });
+  const receiver = new CogWebhooks(callbackServer, { waitMs: 60_000, turnMs: 20 });
   const slow = await begin(expectRun(receiver, "a"), LARGE);
   const other = await begin(expectRun(receiver, "b"), 10);
   slow.outgoing.write("x");
@@ -109,7 +109,7 @@ test("a report that dribbles is cut off, and its run is not trusted", async () =
 });
 
 test("one that says that it is too large is not even read", async () => {
-  const run = expectRun(new CogWebhooks(door, LONG), "run");
+  const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   const large = await begin(run, 10_000_001);
   expect(await large.status).toBe(413);
   expect(seen).toEqual([
@@ -120,7 +120,7 @@ test("one that says that it is too large is not even read", async () => {
 });
 
 test("when the run is over, nobody waits any more", async () => {
-  const run = expectRun(new CogWebhooks(door, LONG), "run");
+  const run = expectRun(new CogWebhooks(callbackServer, LONG), "run");
   await begin(run, 10);
   const second = await begin(run, 10);
   run.close();

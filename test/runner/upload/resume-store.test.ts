@@ -20,23 +20,23 @@ const options: UploadOptions = {
 };
 
 let folder: string;
-let memory: ResumeStore;
+let store: ResumeStore;
 beforeEach(() => {
-  folder = join(mkdtempSync(join(tmpdir(), "auspex-memory-")), "uploads");
-  memory = new ResumeStore(folder);
+  folder = join(mkdtempSync(join(tmpdir(), "auspex-uploads-")), "uploads");
+  store = new ResumeStore(folder);
 });
 afterEach(() => rmSync(join(folder, ".."), { recursive: true }));
 
 test("what is kept is found, by another command as well, until it is forgotten", async () => {
-  expect(await memory.find(options)).toBe(undefined);
-  await memory.save(options, ID);
+  expect(await store.find(options)).toBe(undefined);
+  await store.save(options, ID);
   expect(await new ResumeStore(folder).find(options)).toBe(ID);
-  await memory.save(options, OTHER);
-  expect(await memory.find(options)).toBe(OTHER);
-  await memory.remove(options);
-  expect(await memory.find(options)).toBe(undefined);
+  await store.save(options, OTHER);
+  expect(await store.find(options)).toBe(OTHER);
+  await store.remove(options);
+  expect(await store.find(options)).toBe(undefined);
   expect(readdirSync(folder)).toEqual([]);
-  await memory.remove(options);
+  await store.remove(options);
 });
 
 const { file } = options;
@@ -48,32 +48,32 @@ test.each<[string, Partial<UploadOptions>]>([
   ["media type", { mime_type: "image/jpeg" }],
   ["name", { name: undefined }],
 ])("another %s is another upload", async (_, other) => {
-  await memory.save(options, ID);
-  expect(await memory.find({ ...options, ...other })).toBe(undefined);
-  await memory.save({ ...options, ...other }, OTHER);
-  expect(await memory.find(options)).toBe(ID);
+  await store.save(options, ID);
+  expect(await store.find({ ...options, ...other })).toBe(undefined);
+  await store.save({ ...options, ...other }, OTHER);
+  expect(await store.find(options)).toBe(ID);
 });
 
 test("how it is sent makes no difference", async () => {
-  await memory.save(options, ID);
+  await store.save(options, ID);
   const other = { ...options, parallel: 1, quiet: true, token: "aus_new" };
-  expect(await memory.find(other)).toBe(ID);
+  expect(await store.find(other)).toBe(ID);
 });
 
 test("a note that was damaged is none", async () => {
-  await memory.save(options, ID);
+  await store.save(options, ID);
   const [name = ""] = readdirSync(folder);
   for (const damage of ["", "{", "[]", '{"id": "../../etc"}']) {
     writeFileSync(join(folder, name), damage);
-    expect(await memory.find(options)).toBe(undefined);
+    expect(await store.find(options)).toBe(undefined);
   }
 });
 
 test("what is older than a week is swept, and nothing else", async () => {
-  await memory.sweep();
-  await memory.save(options, ID);
+  await store.sweep();
+  await store.save(options, ID);
   const [old = ""] = readdirSync(folder);
-  await memory.save({ ...options, name: "new.png" }, OTHER);
+  await store.save({ ...options, name: "new.png" }, OTHER);
   writeFileSync(join(folder, "notes.txt"), "somebody else's");
   const week = 7 * 24 * 3_600;
   const now = Date.now();
@@ -83,9 +83,9 @@ test("what is older than a week is swept, and nothing else", async () => {
   ] as const) {
     utimesSync(join(folder, name), now / 1000 - age, now / 1000 - age);
   }
-  await memory.sweep(now);
-  expect(await memory.find(options)).toBe(undefined);
-  expect(await memory.find({ ...options, name: "new.png" })).toBe(OTHER);
+  await store.sweep(now);
+  expect(await store.find(options)).toBe(undefined);
+  expect(await store.find({ ...options, name: "new.png" })).toBe(OTHER);
   expect(readdirSync(folder)).toContain("notes.txt");
 });
 
