@@ -44,6 +44,8 @@ export class ProblemError extends Error {
   }
 }
 
+export const problemTitle = (code: ProblemCode): string => PROBLEMS[code][1];
+
 export const problemStatus = ({ code }: ProblemError): ContentfulStatusCode => PROBLEMS[code][0];
 
 export const conflict = (detail: string) => new ProblemError("conflict", detail);

@@ -1,5 +1,5 @@
 /** The answers that operations have in common: the errors, and the headers of all. */
-import type { ProblemCode } from "../errors.ts";
+import { type ProblemCode, problemTitle } from "../errors.ts";
 import type { Components, ResponseObject } from "./types.ts";
 
 const json = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
@@ -55,7 +55,6 @@ export const headerRefs = (...names: string[]): NonNullable<ResponseObject["head
 
 interface ErrorExample {
   code: ProblemCode;
-  title: string;
   /** What the answer means, for the reader of the document. */
   description: string;
   /** What one such answer says. */
@@ -65,76 +64,64 @@ interface ErrorExample {
 const PROBLEMS: Record<number, ErrorExample> = {
   400: {
     code: "bad_request",
-    title: "Bad request",
     description: "The body is not as the address says",
     detail: "Part 2 has exactly 3222784 bytes; this request has 1000.",
   },
   401: {
     code: "unauthenticated",
-    title: "Authentication required",
     description: "No token where one is needed, or a bad one",
     detail:
       "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'. Access tokens are made at /tokens.",
   },
   403: {
     code: "forbidden",
-    title: "Not allowed",
     description: "The token may not do this",
     detail: "This needs a token with the scope write. Make one at /tokens.",
   },
   404: {
     code: "not_found",
-    title: "Not found",
     description: "It is not there, or not yours to see",
     detail: "The prediction '01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e' was not found.",
   },
   408: {
     code: "request_timeout",
-    title: "Request timeout",
     description: "The body came too slowly",
     detail: "The body came too slowly: 160 kB in 10 s are the least. Try again.",
   },
   409: {
     code: "conflict",
-    title: "Conflict",
     description: "It conflicts with what is there",
     detail: "The prediction has ended: it is succeeded.",
   },
   413: {
     code: "too_large",
-    title: "Too large",
     description: "The body has more than 10 MiB, or more than 500,000 values",
     detail:
       "A request body may have 10 MiB at most. Send files with POST /v1/uploads, or by address.",
   },
   415: {
     code: "unsupported_media_type",
-    title: "Unsupported media type",
     description: "The body is not sent as JSON, or is compressed",
     detail: "Send JSON and say so: 'Content-Type: application/json', not 'text/plain'.",
   },
   416: {
     code: "range_not_satisfiable",
-    title: "Range not satisfiable",
     description: "The range begins behind the end",
     detail: "The file has 20000000 bytes.",
   },
   429: {
     code: "too_many_requests",
-    title: "Too many requests",
     description: "Too many requests, or too many predictions that wait",
     detail: "Wait 10 s before the next try.",
   },
   500: {
     code: "internal",
-    title: "Internal error",
     description: "Something went wrong on our side",
     detail:
       "Something went wrong on our side. Try again, and give the operator this request_id if it stays.",
   },
   503: {
     code: "unavailable",
-    title: "Temporarily unavailable",
     description: "The database is busy or restarting, or too many large bodies come in at once",
     detail: "The database is busy or restarting. Try again in a few seconds.",
   },
@@ -148,10 +135,7 @@ const HEADERS: Record<string, (keyof typeof headers)[]> = {
   503: ["retry-after"],
 };
 
-const problem = (
-  status: string,
-  { code, title, description, detail }: ErrorExample,
-): ResponseObject => ({
+const problem = (status: string, { code, description, detail }: ErrorExample): ResponseObject => ({
   description,
   headers: headerRefs("x-request-id", ...(HEADERS[status] ?? [])),
   content: {
@@ -159,7 +143,7 @@ const problem = (
       ...json("Problem"),
       example: {
         type: `urn:auspex:${code}`,
-        title,
+        title: problemTitle(code),
         status: Number(status),
         detail,
         request_id: REQUEST_ID,

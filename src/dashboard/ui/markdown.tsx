@@ -1,4 +1,4 @@
-/** Markdown that users wrote: as HTML that asks no other host for anything and cannot act. */
+/** Users' Markdown as HTML without scripts, forms or requests to other hosts. */
 import { raw } from "hono/html";
 import { micromark } from "micromark";
 import { gfm, gfmHtml } from "micromark-extension-gfm";
@@ -7,12 +7,12 @@ import { isCostly } from "./markdown-cost.ts";
 /** 10 ms of ordinary text. */
 const MAX_CHARACTERS = 32_000;
 
-/** Of tables whose rows are filled up to the width of their heads. */
+/** Rows of a table are filled up to the width of its head. */
 const MAX_HTML = 500_000;
 
 /**
- * Raw HTML is not read as such, and so stays text. Bare addresses are found below: behind a `[` that
- * nothing closes, micromark goes through the whole paragraph for each word (37 s).
+ * Left out because micromark takes quadratic time for them: raw HTML, which it would only escape
+ * (unclosed `<?`: 20 s), and bare addresses, which are linked below (unclosed `[`: 37 s).
  */
 const DISABLED = ["htmlFlow", "htmlText", "wwwAutolink", "protocolAutolink", "emailAutolink"];
 
@@ -38,14 +38,11 @@ export const Markdown = ({ text }: { text: string }) => {
   );
 };
 
-/**
- * A tag (in a value of an attribute micromark leaves no quotation mark, and no `>` either), or a
- * bare address.
- */
+/** A tag (micromark escapes quotation marks and `>` in attribute values), or a bare address. */
 const TAG_OR_ADDRESS =
   /<(\/?)([a-z]+)([1-6]?)([^>]*)>|\bhttps?:\/\/(?=[\p{L}\d])(?:[^\s<&]|&amp;)+/giu;
 
-/** Which attributes stay, of the tags that do. */
+/** The tags that stay, with the attributes they keep. */
 const KEPT: Record<string, string[]> = {
   ...Object.fromEntries(
     "blockquote br code del em hr p section strong sup table tbody thead tr ul"
@@ -58,7 +55,10 @@ const KEPT: Record<string, string[]> = {
   th: ["align"],
 };
 
-/** What micromark wrote, as a closed list of tags; what links and pictures lead to is looked at. */
+/**
+ * micromark's HTML as the page shows it: an allowlist of tags, links marked as users' own, pictures
+ * as links to them. micromark itself already drops `javascript:` links, but not relative ones.
+ */
 function harmless(html: string): string {
   let inLink = false;
   let inCode = false;
@@ -85,7 +85,7 @@ function harmless(html: string): string {
       // A checkbox would need a label of its own.
       case "input":
         return attributes.has("checked") ? "☑" : "☐";
-      // What scrolls sideways must be reached with the keyboard.
+      // An element that scrolls sideways must be reachable with the keyboard.
       case "pre":
         return slash ? "</pre>" : '<pre tabindex="0">';
     }
@@ -95,7 +95,7 @@ function harmless(html: string): string {
   });
 }
 
-/** What ends a sentence is no part of an address. */
+/** Punctuation that ends a sentence is not part of an address. */
 function bareLink(text: string): string {
   let end = text.length;
   while (".,:;!?*_~'()[]".includes(text.charAt(end - 1))) end--;
@@ -103,7 +103,7 @@ function bareLink(text: string): string {
   return `${linkTo(address)}${address}</a>${text.slice(end)}`;
 }
 
-/** Addresses within this deployment are not for those to give who write about models. */
+/** Only absolute links: a user's text must not link to pages of this deployment's dashboard. */
 const linkTo = (address = "") =>
   /^(?:https?:\/\/|mailto:)/i.test(address)
     ? `<a href="${address}" rel="nofollow ugc noopener">`
