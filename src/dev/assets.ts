@@ -1,8 +1,7 @@
 /**
- * What is built beside the Worker, into the folder of its static assets: the dashboard's scripts
- * (a file of src/dashboard/client each, its folders have their parts) and style under names that
- * change with their bytes, the guides as HTML with their pictures, the runner's package, and the list
- * of them.
+ * Builds the Worker's static assets: the dashboard's scripts (one for each file directly in
+ * src/dashboard/client) and stylesheet, with hashed names, the guides as HTML with their pictures,
+ * the runner's package, and a manifest.
  */
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -16,7 +15,7 @@ const FOLDER = join(ROOT, ".auspex/assets");
 const DASHBOARD = join(ROOT, "src/dashboard");
 const GUIDES = join(DASHBOARD, "guides");
 
-/** For names with a hash: whatever has another content has another name. */
+/** Assets with hashed names never change. */
 const HEADERS = `/assets/*
   Cache-Control: public, max-age=31536000, immutable
   X-Content-Type-Options: nosniff
@@ -76,7 +75,7 @@ async function writeGuides(files: Manifest["files"]): Promise<void> {
   }
 }
 
-/** What a page that is still open somewhere may ask for. */
+/** Old builds are kept this long, because an open page may still request them. */
 const KEPT_MS = 7 * 86_400_000;
 
 async function removeOld(): Promise<void> {

@@ -1,4 +1,4 @@
-/** The production bundle: what `wrangler deploy` would upload, written to a folder. */
+/** Builds the production bundle that `wrangler deploy` would upload. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** @returns the script of the Worker. */
+/** @returns the Worker's script */
 export async function bundle(outdir: string): Promise<string> {
   const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
   const bin = join(dirname(wrangler), "bin/wrangler.js");
@@ -20,5 +20,5 @@ export async function bundle(outdir: string): Promise<string> {
   return readFile(join(outdir, "worker.js"), "utf8");
 }
 
-/** What the bundler says of a bundle: which files are in it. */
+/** The bundler's list of the files in a bundle. */
 export const METAFILE = "bundle-meta.json";

@@ -1,4 +1,4 @@
-/** A client of a deployment, as small as it can be: what `npm start`, tests and bench call it with. */
+/** A minimal API client for `npm start`, the tests and the bench. */
 import { EventSourceParserStream } from "eventsource-parser/stream";
 
 export class CallFailed extends Error {
@@ -25,7 +25,7 @@ export class Client {
     this.#token = token;
   }
 
-  /** The response, whatever its status. */
+  /** The response, with any status. */
   fetch(method: string, path: string, { body, headers, signal }: Call = {}): Promise<Response> {
     return fetch(`${this.#url}/v1${path}`, {
       method,
@@ -39,7 +39,7 @@ export class Client {
     });
   }
 
-  /** The body of a success. @throws CallFailed */
+  /** The body of a successful response. @throws CallFailed */
   async call<Body>(
     schema: { parse(value: unknown): Body },
     method: string,
@@ -52,7 +52,7 @@ export class Client {
     return schema.parse(JSON.parse(text));
   }
 
-  /** The events of a stream as they come, until it ends. @throws CallFailed */
+  /** The events of a stream as they arrive, until it ends. @throws CallFailed */
   async *events(
     method: string,
     path: string,

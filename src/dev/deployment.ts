@@ -1,6 +1,6 @@
 /**
- * A deployment on this machine: the production bundle in workerd, with D1, queues and objects in
- * a folder. For `npm start`, the tests and the bench: the code is the one that runs deployed.
+ * A local deployment for `npm start`, the tests and the bench: the production bundle in workerd, with
+ * D1, queues and Durable Objects stored in a folder.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -12,14 +12,14 @@ import { ROOT } from "./bundle.ts";
 export interface DeploymentOptions {
   /** The bundle's script. */
   script: string;
-  /** Where the state is kept; absent: nowhere. */
+  /** Where state is stored. Without it, state is lost at the end. */
   stateFolder?: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
   operatorToken: string;
   /** At least 32 characters. */
   secretKey: string;
-  /** Variables that differ from wrangler.toml. */
+  /** Overrides of the variables in wrangler.toml. */
   variables?: Record<string, string>;
 }
 
@@ -28,7 +28,7 @@ type Database = Awaited<ReturnType<Miniflare["getD1Database"]>>;
 export interface Deployment {
   url: string;
   database(): Promise<Database>;
-  /** Runs the scheduled handler, as at that time. */
+  /** Runs the scheduled handler as if at that time. */
   scheduled(at?: Date): Promise<void>;
   stop(): Promise<void>;
 }
@@ -66,14 +66,14 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       const worker = await miniflare.getWorker();
       await worker.scheduled({ cron: "* * * * *", scheduledTime: at });
     },
-    // Kills workerd (SIGKILL: with open polls it outlives a SIGTERM) and waits until it is gone.
+    // Kills workerd and waits for its exit. SIGKILL, because with open polls it survives a SIGTERM.
     stop: () => miniflare.dispose(),
   };
   await migrate(await deployment.database());
   return deployment;
 }
 
-/** Applies the migrations that this database has not seen, and notes them as wrangler does. */
+/** Applies pending migrations and records them as wrangler does. */
 async function migrate(db: Database): Promise<void> {
   await db.exec(
     "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)",
@@ -92,7 +92,7 @@ async function migrate(db: Database): Promise<void> {
   }
 }
 
-/** To be asked before anything is begun: two that share a state would harm it. @throws PortTaken */
+/** Call this first: two deployments that share a state folder would corrupt it. @throws PortTaken */
 export function assertFree(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

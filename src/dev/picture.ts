@@ -1,4 +1,4 @@
-/** A file in and a file out, for `npm start`: uploads a picture and runs a model on it. */
+/** Uploads a picture and runs a model on it, for `npm start`. */
 import { stat } from "node:fs/promises";
 import { sendParts } from "../../runner/src/files/send-parts.ts";
 import { predictionWithIO } from "../protocol/prediction.ts";
@@ -8,9 +8,9 @@ import type { Client } from "./client.ts";
 const TIMEOUT_MS = 60_000;
 
 export interface Picture {
-  /** The upload: what an input takes. */
+  /** The URL of the upload, for inputs. */
   input: string;
-  /** Where the model's picture can be seen. */
+  /** The URL of the resulting picture. */
   output: string;
 }
 

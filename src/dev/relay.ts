@@ -1,32 +1,32 @@
 /**
- * What stands before workerd on this machine, so that leaving a request has the effect that it has
- * on Cloudflare. There the edge tells the Worker that a client has gone. workerd by itself notices
- * an orderly close only when it next writes, and a plain answer writes nothing until it is whole;
- * a reset it notices at once.
+ * A TCP relay in front of the local workerd that reproduces two behaviours of Cloudflare's edge.
  *
- * The edge also takes in what is still on its way when a request is answered early, as one whose
- * body is too large. workerd closes after 64 KiB of it, and whoever is still sending meets a broken
- * connection and not the answer.
+ * The edge tells the Worker when a client disconnects. workerd itself notices an orderly close only
+ * at its next write, which for a plain response is the end; it notices a reset at once.
+ *
+ * When a request is answered early, because its body is too large for example, the edge reads the
+ * rest of the body. workerd closes after 64 KiB of it, and a client that is still sending sees a
+ * broken connection instead of the response.
  */
 import { once } from "node:events";
 import { createServer, Socket } from "node:net";
 
 export interface Relay {
   url: string;
-  /** Breaks its connections, and takes no more. */
+  /** Closes all connections and accepts no more. */
   close(): void;
 }
 
-/** What is taken in after an answer: more than anybody sends by mistake, and not for ever. */
+/** How much to read after an early response: more than clients send by mistake, but limited. */
 const LINGER_BYTES = 64 * 1024 ** 2;
 const LINGER_MS = 10_000;
 
-/** Streams are many small pieces, which must not be gathered. */
+/** Streams consist of many small chunks, which must not be delayed by Nagle's algorithm. */
 const noDelay = true;
 
 /**
- * @param target where workerd is; it may go away and come back there.
- * @param port 0: any free one.
+ * @param target the address of workerd, which may restart there
+ * @param port 0: any free port
  */
 export async function startRelay(target: string, port: number): Promise<Relay> {
   const { hostname: host, port: targetPort } = new URL(target);
@@ -36,7 +36,7 @@ export async function startRelay(target: string, port: number): Promise<Relay> {
     clients.add(client);
     client.pipe(worker, { end: false });
     worker.pipe(client);
-    // An error is followed by a close, which is what counts.
+    // An error is always followed by a close, which is handled.
     for (const socket of [client, worker]) socket.on("error", () => {});
     client.once("end", () => worker.resetAndDestroy());
     client.once("close", () => {
@@ -59,8 +59,8 @@ export async function startRelay(target: string, port: number): Promise<Relay> {
 }
 
 /**
- * Node gives up a connection when it cannot write to it any more, with what had already come back,
- * unread: an answer, and the end. That it has ended is for the reading side to say.
+ * When a write fails, Node destroys the connection together with the response that has already
+ * arrived but is unread. Ignoring the write error lets the reading side end the connection.
  */
 class Upstream extends Socket {
   override _write(chunk: Buffer, encoding: BufferEncoding, done: () => void): void {
@@ -72,7 +72,7 @@ class Upstream extends Socket {
   }
 }
 
-/** Lets the client have what was answered, and drops what it goes on sending. */
+/** Delivers the response to the client and discards what it still sends. */
 function linger(client: Socket): void {
   let left = LINGER_BYTES;
   client.on("data", ({ length }) => {

@@ -1,5 +1,4 @@
-/** The real runner as a child process. */
-
+/** Starts the real runner as a child process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
@@ -14,25 +13,25 @@ export interface RunnerOptions {
   name: string;
   hardware: string;
   slots: number;
-  /** Folder of its own, for what must outlive it. */
+  /** A folder of its own, for state that outlives it. */
   stateFolder: string;
-  /** One account's models, for the process engine; without them the engine is docker. */
+  /** One account's models, for the process engine. Without them the runner uses Docker. */
   models?: { owner: string; folder: string };
-  /** What starts it; absent: its sources. */
+  /** The command that starts it. By default it runs from source. */
   command?: readonly [string, ...string[]];
   /** More settings, as environment variables. */
   environment?: Record<string, string>;
-  /** Called with each line that it logs. */
+  /** Called with each log line. */
   onLine?: (line: string) => void;
 }
 
 export interface RunnerProcess {
   process: ChildProcess;
-  /** Asks it to finish and end; kills it when it has not after `ms`. */
+  /** Drains and stops it; kills it after `ms`. */
   stop(ms: number): Promise<void>;
 }
 
-/** A folder with one for each owner, as the runner wants it: a link is enough. */
+/** The models folder of a runner has one folder per owner: here a link. */
 function byOwner({ owner, folder }: { owner: string; folder: string }, state: string): string {
   const models = join(state, "owners");
   mkdirSync(models, { recursive: true });
@@ -43,7 +42,7 @@ function byOwner({ owner, folder }: { owner: string; folder: string }, state: st
 
 const SOURCES = [process.execPath, join(ROOT, "runner/src/main.ts")] as const;
 
-/** In a process group of its own: a Ctrl-C in the terminal is not its business, `stop` is. */
+/** In its own process group, so that Ctrl-C in the terminal does not reach it; use `stop`. */
 export function startRunner(options: RunnerOptions): RunnerProcess {
   const [command, ...args] = options.command ?? SOURCES;
   const child = spawn(command, [...args, "run"], {

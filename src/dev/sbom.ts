@@ -1,7 +1,7 @@
 /**
- * What is inside of what we ship, as a CycloneDX bill of materials: the packages that the bundler
- * put in, not those that merely lie in node_modules. The same sources make the same text. For the
- * Worker: npm run --silent sbom; the runner's package has its own inside.
+ * A CycloneDX bill of materials of what we ship: the packages in the bundle, not everything in
+ * node_modules. The same sources give the same text. For the Worker: npm run --silent sbom. The
+ * runner's package contains its own.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ export interface Package extends z.infer<typeof packageJson> {
 
 const FOLDER = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 
-/** Of all inputs of a bundle, in the order of their folders. */
+/** The packages of a bundle, sorted by folder. */
 export async function packagesIn({ inputs }: z.infer<typeof metafileJson>): Promise<Package[]> {
   const folders = Object.keys(inputs).flatMap((path) => FOLDER.exec(path) ?? []);
   return Promise.all(
@@ -55,7 +55,7 @@ export function sbomText(of: { name: string; version: string }, packages: Packag
 
 const json = async (path: string): Promise<unknown> => JSON.parse(await readFile(path, "utf8"));
 
-/** Of the Worker as it would be deployed. */
+/** For the Worker as it would be deployed. */
 async function workerSbom(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "auspex-sbom-"));
   try {

@@ -1,4 +1,4 @@
-/** What a new deployment needs before its first prediction, over its own API. */
+/** Sets up a new deployment for its first prediction, over its API. */
 import { listModels, type ModelFolder } from "../../runner/src/engines/process/model-folder.ts";
 import { model, version } from "../protocol/model.ts";
 import { newToken } from "../protocol/operator.ts";
@@ -25,7 +25,7 @@ export async function seed(operator: Client, username: string): Promise<Seed> {
   return { username, token: access.token, runnerToken: runner.token };
 }
 
-/** Publishes the model folders below `folder`, each as a version when its files have changed. */
+/** Publishes the model folders below `folder`: a new version for each whose files have changed. */
 export async function publishModels(
   owner: Client,
   username: string,

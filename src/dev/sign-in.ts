@@ -1,9 +1,9 @@
-/** An operator who can sign in to the dashboard, made by the form that a person would use. */
+/** Creates an operator who can sign in to the dashboard, through the form that a person would use. */
 import type { Secrets } from "./state.ts";
 
 export const EMAIL = "demo@example.com";
 
-/** Lets the user of the seed sign in, ever after; one who can already is left as they are. */
+/** Lets the seeded user sign in. Does nothing if they already can. */
 export async function signUp(
   url: string,
   username: string,
@@ -22,7 +22,7 @@ export async function signUp(
     }),
   });
   await response.body?.cancel();
-  // 422: the address or the name is taken, by the same user at an earlier start.
+  // 422: the email or the username is taken, by the same user in an earlier start.
   if (response.status !== 303 && response.status !== 422)
     throw new Error(`/set-up answered ${response.status}`);
 }

@@ -1,7 +1,7 @@
 /**
- * `npm start`: all of Auspex on this machine. The control plane in workerd, a user, a runner with
- * the process engine, the example models; then a prediction that streams into the terminal, and
- * one that makes a picture.
+ * `npm start`: all of Auspex on this machine. Starts the control plane in workerd, a user, a runner
+ * with the process engine and the example models, then streams a prediction into the terminal and
+ * makes a picture.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -19,16 +19,16 @@ import { readSecrets, STATE_FOLDER, writeSecrets } from "./state.ts";
 import { farewell, say, showPicture, showStream, showUsage } from "./terminal.ts";
 
 const USERNAME = "demo";
-/** As many as one container of the language models takes at a time. */
+/** The concurrency of one container of the language models. */
 const SLOTS = 32;
 const CONTAINERS = 8;
-/** The complete examples: below the root, so that duotone finds its dependencies. */
+/** The complete examples, inside the repository so that duotone finds its dependencies. */
 const MODELS = join(STATE_FOLDER, "models");
 const SAMPLE = join(MODELS, "duotone/sample.jpg");
-/** Cron, as in wrangler.toml: nobody else calls it here. */
+/** The cron trigger of wrangler.toml, which does not run locally. */
 const SCHEDULE_MS = 60_000;
 const PARENT_CHECK_MS = 500;
-/** What runs is a demonstration: nobody waits long for it at the end. */
+/** Short, because this is a demonstration. */
 const RUNNER_STOP_MS = 3_000;
 
 const { values } = parseArgs({
@@ -42,14 +42,14 @@ let relay: Relay | undefined;
 let runner: RunnerProcess | undefined;
 let stopping: Promise<never> | undefined;
 
-/** Both at once: a Ctrl-C has reached workerd too, and Miniflare would start it again. */
+/** Both at once: Ctrl-C has reached workerd too, and Miniflare would restart it. */
 async function stop(code: number): Promise<never> {
   await Promise.all([deployment?.stop(), runner?.stop(RUNNER_STOP_MS)]);
   relay?.close();
   process.exit(code);
 }
 
-/** Ours alone: Miniflare's own handler would end the process at once, with the runner still at work. */
+/** Replaces Miniflare's handlers, which would end the process at once with the runner still working. */
 function handleSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.removeAllListeners(signal);
@@ -61,7 +61,7 @@ function handleSignals(): void {
   }
 }
 
-/** A signal to npm ends the shell between it and us, and does not get here: its end is noticed. */
+/** A signal to npm ends the shell in between and does not arrive here, so watch for that shell's end. */
 function endWithNpm(): void {
   if (process.env.npm_lifecycle_event === undefined) return;
   const shell = process.ppid;
@@ -70,7 +70,7 @@ function endWithNpm(): void {
   }, PARENT_CHECK_MS).unref();
 }
 
-/** The user and the tokens of the last start, when the state still knows them. */
+/** The user and tokens of the last start, if they still exist. */
 async function seeded(url: string, operator: Client, last: Seed | undefined): Promise<Seed> {
   if (last && (await new Client(url, last.token).fetch("GET", "/predictions")).ok) return last;
   return seed(operator, USERNAME);
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   relay = await startRelay(deployment.url, port);
   const { url } = relay;
   say(`The control plane runs at ${url}`);
-  // One that fails, as while workerd restarts, is made up for by the next.
+  // A failure, while workerd restarts for example, is made up for by the next run.
   setInterval(() => deployment?.scheduled().catch(() => {}), SCHEDULE_MS).unref();
   const user = await seeded(url, new Client(url, secrets.operatorToken), secrets.seed);
   if (user !== secrets.seed || !secrets.signedUp) await signUp(url, USERNAME, secrets);
@@ -111,13 +111,13 @@ async function main(): Promise<void> {
     models: { owner: USERNAME, folder: MODELS },
     stateFolder: join(STATE_FOLDER, "runner"),
     environment: { AUSPEX_CONTAINERS: String(CONTAINERS) },
-    // That models are not isolated here is said at the end, and not into the first story.
+    // The warning about isolation would interrupt the first story; the farewell has it.
     onLine: (line) =>
       /warn|error/i.test(line) && !line.includes("isolates nothing") && say(`runner: ${line}`),
   });
   runner.process.once("exit", (code) => {
     if (stopping) return;
-    say(`The runner has ended (${code}). Start again with: npm start`);
+    say(`The runner exited (${code}). Start again with: npm start`);
     stopping = stop(1);
   });
   const client = new Client(url, user.token);

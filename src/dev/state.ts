@@ -1,4 +1,4 @@
-/** The folder in which `npm start` keeps its state and its secrets, from one start to the next. */
+/** The folder where `npm start` stores state and secrets between starts. */
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ import { ROOT } from "./bundle.ts";
 const secrets = z.object({
   operatorToken: z.string(),
   secretKey: z.string().default(() => randomBytes(32).toString("hex")),
-  /** Of the dashboard. */
+  /** The password for the dashboard. */
   password: z.string().default(() => randomBytes(9).toString("base64url")),
   seed: z.object({ username: z.string(), token: z.string(), runnerToken: z.string() }).optional(),
-  /** Whether the user of the seed can sign in to the dashboard. */
+  /** Whether the seeded user can sign in to the dashboard. */
   signedUp: z.boolean().default(false),
 });
 export type Secrets = z.infer<typeof secrets>;
@@ -19,7 +19,7 @@ export type Secrets = z.infer<typeof secrets>;
 export const STATE_FOLDER = join(ROOT, ".auspex");
 const file = join(STATE_FOLDER, "secrets.json");
 
-/** Those of the last start, or new ones. */
+/** The secrets of the last start, or new ones. */
 export async function readSecrets(): Promise<Secrets> {
   await mkdir(STATE_FOLDER, { recursive: true });
   const text = await readFile(file, "utf8").catch(() => undefined);

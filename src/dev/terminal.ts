@@ -1,4 +1,4 @@
-/** What `npm start` says. */
+/** The output of `npm start`. */
 import type { Client } from "./client.ts";
 import type { Picture } from "./picture.ts";
 
@@ -27,7 +27,7 @@ export async function showStream(client: Client, model: string): Promise<void> {
 }
 
 export function showPicture({ output }: Picture, model: string): void {
-  say(`\n${model} has made a picture, open it:\n\n  ${output}`);
+  say(`\n${model} made a picture:\n\n  ${output}`);
 }
 
 export function showUsage({
@@ -40,13 +40,13 @@ export function showUsage({
   url: string;
   token: string;
   username: string;
-  /** To the dashboard. */
+  /** For the dashboard. */
   login: { email: string; password: string };
   picture: Picture;
 }): void {
   say(`
-Auspex is up: the control plane in workerd, a runner with seven example models. They run as
-processes of yours, and nothing isolates them: that is for trying things out.
+Auspex is up: the control plane in workerd, a runner with seven example models. The models run
+as your own processes, without isolation: use this to try things out.
 
   dashboard  ${url.replace("127.0.0.1", "localhost")}   (${login.email}, password ${login.password})
   token      ${token}
@@ -57,27 +57,27 @@ Paste these into another terminal:
   export AUSPEX_URL=${url}
   export AUSPEX_TOKEN=${token}
 
-  # one value, waited for
+  # wait for the result
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -H 'Prefer: wait' \\
     -d '{"model": "${username}/hello", "input": {"name": "you"}}'
 
-  # text, streamed
+  # stream text
   curl -sN $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/story", "input": {"prompt": "The Queen"}, "stream": true}'
 
-  # a file in, a file out: the picture's address is the output
+  # a file in, a file out: the output is the URL of the picture
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -H 'Prefer: wait' \\
     -d '{"model": "${username}/duotone", "input": {"image": "${picture.input}", "dark": "#3b0d2e"}}'
 
-  # chat, as clients of the OpenAI API do
+  # chat, with the OpenAI API
   curl -sN $AUSPEX_URL/v1/vendora/chat/completions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' -d '{"model": "${username}/scribe", "stream": true,
     "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
 
-  # a run to cancel: its address is in the answer
+  # a long prediction, to cancel: the response has its URL
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/sums", "input": {"numbers": [1, 2, 3], "mode": "slow", "seconds": 60}}'
@@ -91,6 +91,6 @@ Or in JavaScript (npm install openai):
   await openai.responses.create({ model: "${username}/scribe", input: "Why is the Hatter mad?" });
   await openai.embeddings.create({ model: "${username}/meaning", input: ["cat", "kitten"] });
 
-Ctrl-C ends it; what you made is kept in .auspex/ for the next start (and so is the
-operator's token, in .auspex/secrets.json).`);
+Press Ctrl-C to stop. Your data stays in .auspex/ for the next start, and so does the operator
+token, in .auspex/secrets.json.`);
 }

@@ -1,6 +1,6 @@
-/** Reads what strangers answer, and no more of it than was wanted. */
+/** Reads a response body from an untrusted server, up to a limit. */
 
-/** @returns undefined when there is more than that; the rest is not read, and its connection ends. */
+/** @returns undefined if the body is larger; the rest is not read, and the connection is closed */
 export async function textUpTo(bytes: number, { body }: Response): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = "";

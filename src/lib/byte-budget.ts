@@ -1,23 +1,23 @@
 /**
- * A bound on the bytes that are held at a time, over all who hold some. What does not fit waits,
- * owners in turn. Whoever holds a part and waits for the rest would wait for ever for others who do
- * the same: so there is room beside for one whole, and whoever has it goes on to the end.
+ * A limit on the bytes held in memory at once, over all holders. Requests that do not fit wait, and
+ * owners take turns. Holders that each have a part and wait for the rest would deadlock, so there is
+ * extra room for one complete holder, which always finishes.
  */
 
 export interface Room {
-  /** Bytes of all, and of one owner. */
+  /** Bytes for everybody, and for one owner. */
   shared: number;
   share: number;
-  /** How many of an owner may wait: what comes then is refused at once. */
+  /** How many requests of one owner may wait. More are refused at once. */
   waiting: number;
-  /** For how long, ms. */
-  patience: number;
+  /** How long one may wait. */
+  patience_ms: number;
 }
 
-/** There was no room in time. */
+/** No room became free in time. */
 export class NoRoom extends Error {}
 
-/** Bytes that somebody holds. */
+/** A holder of bytes: one request body, say. */
 interface Held {
   owner: string;
   bytes: number;
@@ -33,16 +33,16 @@ export class ByteBudget {
   readonly #room: Room;
   #shared = 0;
   readonly #shares = new Map<string, number>();
-  /** Who has the room beside: its bytes are not among the shared ones. */
+  /** The holder that has the extra room. Its bytes do not count as shared. */
   #favoured: Held | undefined;
-  /** By owner, whose turn is next first. */
+  /** By owner, in the order of their turns. */
   readonly #waiters = new Map<string, Waiter[]>();
 
   constructor(room: Room) {
     this.#room = room;
   }
 
-  /** Counts them as held; waits until there is room. @throws NoRoom */
+  /** Takes the bytes, waiting until there is room. @throws NoRoom */
   async take(held: Held, bytes: number): Promise<void> {
     if (this.#fits(held, bytes)) return this.#give(held, bytes);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -53,12 +53,12 @@ export class ByteBudget {
     const timer = setTimeout(() => {
       this.#leave(waiter);
       reject(new NoRoom());
-    }, this.#room.patience);
+    }, this.#room.patience_ms);
     this.#serve();
     await promise.finally(() => clearTimeout(timer));
   }
 
-  /** All that it holds; what it waits for is not given any more. */
+  /** Releases everything it holds and cancels what it waits for. */
   release(held: Held): void {
     for (const waiter of this.#all()) if (waiter.held === held) this.#leave(waiter);
     if (held === this.#favoured) this.#favoured = undefined;

@@ -1,4 +1,4 @@
-/** Keys derived from the deployment's SECRET_KEY, one for each purpose: none does another's work. */
+/** Keys derived from the deployment's SECRET_KEY, one for each purpose. */
 
 const BITS = 256;
 

@@ -1,4 +1,4 @@
-/** A pass over a form while its bytes come in: that it has not more fields than so many. */
+/** Limits the number of fields of a form while its bytes arrive. */
 
 const AMPERSAND = 0x26;
 const HYPHEN = 0x2d;
@@ -12,7 +12,10 @@ export class FormScan {
     this.#left = fields;
   }
 
-  /** Counts what parts fields, in either encoding: an ampersand, a line that begins with a hyphen. */
+  /**
+   * Counts field separators of both encodings: `&`, and a line that starts with a hyphen.
+   * @returns whether the form is still within the limit
+   */
   feed(bytes: Uint8Array): boolean {
     let before = this.#before;
     for (const byte of bytes) {

@@ -1,4 +1,4 @@
-/** Bytes as people and headers have them: two lower-case digits each. */
+/** Lower-case hexadecimal. */
 
 export const hex = (bytes: ArrayBuffer) =>
   Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,12 +1,12 @@
 /**
- * A pass over JSON while its bytes come in, before anything parses them: how deep it is nested, and
- * how many values it has. JSON.parse makes 430 MB of 10 MB of brackets, in 15 s.
+ * Measures the depth and the number of values of JSON while its bytes arrive, before it is parsed:
+ * JSON.parse takes 430 MB and 15 s for 10 MB of brackets.
  */
 
 export interface JsonBounds {
-  /** Lists and objects, one in the other. */
+  /** Nested arrays and objects. */
   depth: number;
-  /** All of them, and each text, number, boolean and null; names are none. */
+  /** Arrays, objects, strings, numbers, booleans and nulls; property names do not count. */
   values: number;
 }
 
@@ -17,7 +17,7 @@ const OPEN = 3;
 const CLOSE = 4;
 const COMMA = 5;
 
-/** What a byte means outside of a text. */
+/** What a byte means outside of a string. */
 const KINDS = new Uint8Array(256);
 for (const [kind, characters] of [
   [SPACE, " \t\n\r"],
@@ -31,15 +31,15 @@ for (const [kind, characters] of [
 const QUOTE_BYTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Of what is no JSON it tells no less than a parser would have made of it before it noticed. */
+/** For invalid JSON it counts at least as much as a parser would have created before the error. */
 export class JsonScan {
   readonly #bounds: JsonBounds;
   #depth = 0;
   #values = 1;
   #inText = false;
-  /** Bytes of an escape that are still to come. */
+  /** Bytes of an escape that have not arrived yet. */
   #skipped = 0;
-  /** Behind a bracket: whether anything is in there is not known yet. */
+  /** After an opening bracket: whether the array or object is empty is not known yet. */
   #opened = false;
 
   constructor(bounds: JsonBounds) {
@@ -50,7 +50,7 @@ export class JsonScan {
     return this.#values;
   }
 
-  /** @returns which bound is passed with these bytes; then it is not to be gone on with */
+  /** @returns the bound that these bytes exceed, if any; do not feed more after that */
   feed(bytes: Uint8Array): keyof JsonBounds | undefined {
     let at = this.#inText ? this.#text(bytes, 0) : 0;
     while (at < bytes.length) {
@@ -75,7 +75,7 @@ export class JsonScan {
     return undefined;
   }
 
-  /** @returns where the text has ended, or the end of these bytes */
+  /** @returns where the string ends, or the end of these bytes */
   #text(bytes: Uint8Array, from: number): number {
     let at = from + this.#skipped;
     while (at < bytes.length) {
@@ -95,9 +95,9 @@ export class JsonScan {
 
 const encoder = new TextEncoder();
 
-/** As of one that is there whole. */
+/** The bound that a complete text exceeds. */
 export const passedBound = (text: string, bounds: JsonBounds): keyof JsonBounds | undefined =>
-  // Most are short, and there are many: events of a stream, frames of a channel.
+  // Fast path: most texts are short events or frames, and there are many.
   text.length <= bounds.depth && text.length <= bounds.values
     ? undefined
     : new JsonScan(bounds).feed(encoder.encode(text));

@@ -1,14 +1,13 @@
-/** JSON for people to read, whose length stays in proportion to its content however deeply it is nested. */
+/** JSON for people to read, whose size stays in proportion to the value. */
 import type { Json } from "./json.ts";
 
-/** Deeper values are not indented: each line starts with its depth in spaces, which made 32 MB of 8 KB of brackets. */
+/** Deeper values are not indented: 8 KB of nested brackets would become 32 MB. */
 const INDENTED_LEVELS = 5;
 
-/** @param value no deeper than inputs and outputs are @returns JSON text */
+/** @param value within the depth limit of inputs and outputs */
 export const readableJson = (value: Json): string =>
   JSON.stringify(value, null, isDeeper(value, INDENTED_LEVELS) ? 0 : 2);
 
-/** Whether more than so many lists and objects lie one in the other. */
 function isDeeper(value: Json, levels: number): boolean {
   let level = [value].filter(isTree);
   for (let depth = 0; depth < levels; depth++)

@@ -1,4 +1,4 @@
-/** Server-sent events as text. Only LF, one `data:` line: JSON holds no raw line break. */
+/** Server-sent events as text, each with one `data:` line: JSON contains no raw line breaks. */
 export const HEARTBEAT = ": keep-alive\n\n";
 
 export const encodeEvent = (id: number, event: string, data: unknown) =>
@@ -8,6 +8,5 @@ export const encodeEvent = (id: number, event: string, data: unknown) =>
 export const encodeJsonEvent = (id: number, event: string, json: string) =>
   `${eventHead(id, event)}${json}${EVENT_END}`;
 
-/** What stands before the data, and after it. */
 export const eventHead = (id: number, event: string) => `id: ${id}\nevent: ${event}\ndata: `;
 export const EVENT_END = "\n\n";

@@ -1,6 +1,6 @@
 /**
- * A limit of time that can be called off. AbortSignal.timeout cannot: it holds an object awake, and
- * billed, for its whole time (measured: 3 s of it, and the object is evicted after 3 s).
+ * A timeout that can be canceled. AbortSignal.timeout cannot: it keeps a Durable Object awake, and
+ * billed, for its full duration (measured: with 3 s, the object is evicted after 3 s).
  */
 export class TimeLimit {
   readonly #controller = new AbortController();
@@ -18,7 +18,7 @@ export class TimeLimit {
     return this.signal.aborted;
   }
 
-  /** From now on. */
+  /** Restarts the timeout. */
   change(ms: number): void {
     this.callOff();
     this.#timer = this.#start(ms);

@@ -1,26 +1,27 @@
-/** What an isolate remembers: nothing in it is older than 10 s, so that a revoked token is dead by then. */
+/** Caches of one isolate. No entry is older than 10 s, so a revoked token stops working within 10 s. */
 import { LRUCache } from "lru-cache";
 
 const TTL_MS = 10_000;
 
 /**
- * By default the cache remembers the time and sets a timer to forget it again; here that timer
- * dies with the request that set it, the time stands still, and nothing expires ever after.
+ * By default the cache memoizes the time and resets it with a timer. In a Worker that timer is
+ * dropped with the request that set it, and nothing would expire any more.
  */
 const clock = { ttlResolution: 0, perf: { now: () => Date.now() } };
 
-interface Room<Value> {
+interface Limits<Value> {
+  /** Entries. */
   max: number;
-  /** For values that may be large: what one takes, and what all may take together. */
+  /** For values that may be large: the size of one, and the limit of all together. */
   sized?: { of: (value: Value) => number; max: number };
 }
 
 /**
- * @param load finds a value by key. What is not found is not remembered: a thing just made is
+ * @param load finds a value by its key. Misses are not cached, so that something just created is
  * found at once.
  */
 export function remembered<Key extends string, Value extends object, Source>(
-  { max, sized }: Room<Value>,
+  { max, sized }: Limits<Value>,
   load: (source: Source, key: Key) => Promise<Value | undefined>,
 ) {
   const cache = new LRUCache<Key, Value>({
@@ -29,12 +30,12 @@ export function remembered<Key extends string, Value extends object, Source>(
     ...clock,
     ...(sized && { maxSize: sized.max, sizeCalculation: sized.of }),
   });
-  // What is being loaded while something is forgotten may be what was forgotten.
+  // A value that was being loaded during a `forget` may be the outdated one.
   let forgotten = 0;
   return {
-    /** @param within how old it may be, ms */
-    async get(source: Source, key: Key, within = TTL_MS): Promise<Value | undefined> {
-      const hit = TTL_MS - cache.getRemainingTTL(key) < within ? cache.get(key) : undefined;
+    /** @param maxAgeMs how old a cached value may be */
+    async get(source: Source, key: Key, maxAgeMs = TTL_MS): Promise<Value | undefined> {
+      const hit = TTL_MS - cache.getRemainingTTL(key) < maxAgeMs ? cache.get(key) : undefined;
       if (hit) return hit;
       const before = forgotten;
       const value = await load(source, key);
@@ -42,7 +43,7 @@ export function remembered<Key extends string, Value extends object, Source>(
       else if (before === forgotten) cache.set(key, value);
       return value;
     },
-    /** Without looking it up. */
+    /** The cached value, without loading it. */
     known: (key: Key): Value | undefined => cache.get(key),
     forget(key: Key): void {
       forgotten++;
@@ -55,6 +56,6 @@ export function remembered<Key extends string, Value extends object, Source>(
   };
 }
 
-/** What never changes once it is known. */
+/** A cache without expiry, for values that never change. */
 export const immutable = <Value extends object | string>(max: number) =>
   new LRUCache<string, Value>({ max });

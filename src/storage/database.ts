@@ -6,8 +6,8 @@ import * as schema from "./schema/index.ts";
 export const database = (d1: D1Database) => drizzle(d1, { schema, casing: "snake_case" });
 export type Database = ReturnType<typeof database>;
 
-/** What each statement answers: all in one transaction and one round trip. */
-export async function allOf<Statement extends BatchItem<"sqlite">>(
+/** Runs statements in one transaction and one round trip. */
+export async function runBatch<Statement extends BatchItem<"sqlite">>(
   db: Database,
   statements: Statement[],
 ): Promise<Statement["_"]["result"][]> {
@@ -15,13 +15,13 @@ export async function allOf<Statement extends BatchItem<"sqlite">>(
   return first ? db.batch([first, ...rest]) : [];
 }
 
-/** Whether a write was refused because the row is there already. */
+/** Whether a write failed because the row already exists. */
 export const isDuplicate = (error: unknown): boolean =>
   hasFailed(error, /UNIQUE constraint failed/);
 
 /**
- * Whether an insert was refused because there are as many rows as may be: beyond that the key that
- * it finds for itself is NULL, and so two at once cannot both have the last place.
+ * Whether an insert failed because a limit on rows is reached. Such an insert computes its own key
+ * and gets NULL past the limit, so that two at once cannot both take the last place.
  */
 export const isFull = (error: unknown): boolean =>
   hasFailed(
@@ -29,7 +29,7 @@ export const isFull = (error: unknown): boolean =>
     /NOT NULL constraint failed: (models\.id|versions\.number|tokens\.id|runners\.id)\b/,
   );
 
-/** Whether a constraint on one of these columns has refused a write: `logins.email`. */
+/** Whether a write violated a constraint on one of these columns, such as `logins.email`. */
 export const failedOn = (
   error: unknown,
   constraint: "UNIQUE" | "NOT NULL",

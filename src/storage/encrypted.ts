@@ -1,10 +1,10 @@
-/** What is sealed with certain keys, as the beginnings of the sealed texts tell (domain/encryption.ts). */
+/** Rows encrypted with certain keys, found by the prefix of the ciphertext (domain/encryption.ts). */
 import { and, eq, sql } from "drizzle-orm";
 import type { Database } from "./database.ts";
 import type { VariableRow } from "./models/variables.ts";
 import { modelVariables, webhookEndpoints } from "./schema/index.ts";
 
-/** `v1.`, the key in 8 digits, and a dot. */
+/** The prefix is `v1.`, a key id of 8 digits, and a dot. */
 const begin = (text: ReturnType<typeof sql>, marks: string[]) =>
   sql`substr(${text}, 1, 12) IN (SELECT value FROM json_each(${JSON.stringify(marks)}))`;
 
@@ -16,7 +16,7 @@ export const findVariablesSealedBy = (db: Database, marks: string[], limit: numb
     .limit(limit)
     .all();
 
-/** Unless it was set meanwhile. */
+/** Unless the variable was set in the meantime. */
 export const replaceSealed = (
   db: Database,
   { model_id, name, sealed }: VariableRow,

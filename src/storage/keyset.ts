@@ -1,15 +1,15 @@
-/** Pages by keyset: a range of an index from where the last page ended, however deep that is. */
+/** Keyset pagination: a page is a range of an index, so deep pages cost no more than the first. */
 import { asc, desc, type SQL, sql } from "drizzle-orm";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Key } from "../domain/cursor.ts";
 
 export type Direction = "asc" | "desc";
 
-/** The rows that a page wants. */
+/** The rows of a page. */
 export interface Keyset {
-  /** Where it begins: undefined at the beginning of the list. */
+  /** Where the page starts. Undefined: at the start of the list. */
   from: { key: Key; inclusive: boolean } | undefined;
-  /** Against the order of the list: the rows before `from`, nearest first. */
+  /** Reads backwards: the rows before `from`, nearest first. */
   back: boolean;
   limit: number;
 }
@@ -18,8 +18,8 @@ export interface Keyset {
 export const ascends = (direction: Direction, { back }: Keyset) => (direction === "asc") !== back;
 
 /**
- * @param columns what the list is sorted by, the last of them unique: the columns of an index.
- * @returns undefined as `where` for the beginning of the list
+ * @param columns the sort columns, which an index has; the last one is unique
+ * @returns `where` is undefined at the start of the list
  */
 export function range(
   columns: SQLiteColumn[],
@@ -41,7 +41,7 @@ function beyond(
 ): SQL {
   const operator = sql.raw(`${ascending ? ">" : "<"}${inclusive ? "=" : ""}`);
   const list = (parts: (SQLiteColumn | SQL)[]) => sql.join(parts, sql`, `);
-  // A row value of one is not a row value.
+  // SQLite has no row values of one column.
   if (columns.length === 1) return sql`${list(columns)} ${operator} ${key[0]}`;
   return sql`(${list(columns)}) ${operator} (${list(key.map((value) => sql`${value}`))})`;
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ByteBudget, NoRoom, type Room } from "../../src/lib/byte-budget.ts";
 
 const LARGEST = 10;
-const ROOM: Room = { shared: 14, share: 6, waiting: 3, patience: 1_000 };
+const ROOM: Room = { shared: 14, share: 6, waiting: 3, patience_ms: 1_000 };
 
 const someone = (owner: string) => ({ owner, bytes: 0 });
 
@@ -66,7 +66,7 @@ describe("bytes that are held", () => {
     const waiting = Array.from({ length: 3 }, () => budget.take(someone("a"), 1));
     const outcomes = Promise.allSettled(waiting);
     await expect(budget.take(someone("a"), 1)).rejects.toThrow(NoRoom);
-    await vi.advanceTimersByTimeAsync(ROOM.patience);
+    await vi.advanceTimersByTimeAsync(ROOM.patience_ms);
     expect((await outcomes).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
     // They are forgotten: nothing is given to who has gone.
     await expect(isGiven(budget.take(someone("b"), 6))).resolves.toBe(true);
@@ -97,7 +97,7 @@ describe("bytes that are held", () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(body, { maxLength: 20 }), async (bodies) => {
-        const budget = new ByteBudget({ ...ROOM, waiting: 20, patience: 1_000_000 });
+        const budget = new ByteBudget({ ...ROOM, waiting: 20, patience_ms: 1_000_000 });
         const all = bodies.map(({ owner }) => someone(owner));
         const check = () => {
           const held = (some: typeof all) => some.reduce((sum, { bytes }) => sum + bytes, 0);

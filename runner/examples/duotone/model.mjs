@@ -1,10 +1,10 @@
-// Makes a picture of two colours out of any other: how a model takes a file and gives one.
+// Turns a picture into two colors: a file in, a file out.
 
 import sharp from "sharp";
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";
 
-/** A picture of a few kilobytes may say that it has more than fits into memory. */
+/** A picture of a few kilobytes may declare dimensions that do not fit into memory. */
 const MAX_PIXELS = 50_000_000;
 const MAX_BYTES = 50_000_000;
 
@@ -32,7 +32,7 @@ serve(manifest, {
   },
 });
 
-/** Each grey becomes what lies as far between the two colours as it does between black and white. */
+/** Maps each gray between black and white to the color as far between the two colors. */
 function between(grey, channels, dark, light) {
   const shades = Array.from({ length: 256 }, (_, level) =>
     dark.map((from, n) => Math.round(from + ((light[n] - from) * level) / 255)),

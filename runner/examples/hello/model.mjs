@@ -1,4 +1,4 @@
-// Greets whoever it is told to.
+// Greets a name.
 
 import manifest from "./auspex.json" with { type: "json" };
 import { serve } from "./cog.mjs";

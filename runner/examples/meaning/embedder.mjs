@@ -1,14 +1,14 @@
-// Texts as vectors of length 1, whose neighbours are texts of like words and like meanings.
+// Embeds texts as vectors of length 1. Texts with similar words and meanings are close.
 
 import { Meanings } from "./meanings.mjs";
 import { add, addDirection, DIMENSIONS, unit, zero } from "./vectors.mjs";
 import { gramsOf, isCommon, wordsOf } from "./words.mjs";
 
-/** How much meaning counts beside form: spelling is certain, and meaning a guess from a small text. */
+/** The weight of meaning against spelling: spelling is certain, meaning is learned from a small text. */
 const MEANING = 1.5;
-/** Of a word that any text has. */
+/** The weight of a common word. */
 const COMMON_WEIGHT = 0.1;
-/** Words that are remembered; then they are worked out anew. */
+/** The size of the cache of words. */
 const REMEMBERED = 20_000;
 
 export class Embedder {
@@ -21,12 +21,12 @@ export class Embedder {
     return this.#meanings.size;
   }
 
-  /** @returns {{ vector: Float64Array, tokens: number }} cut to its first `dimensions` */
+  /** @returns {{ vector: Float64Array, tokens: number }} truncated to `dimensions` */
   embed(text, dimensions = DIMENSIONS) {
     const words = wordsOf(text);
     const sum = zero();
     for (const word of words) add(sum, this.#word(word), isCommon(word) ? COMMON_WEIGHT : 1);
-    // Its first dimensions are a random projection as well, only coarser.
+    // The first dimensions are a random projection too, only coarser.
     return { vector: unit(sum.subarray(0, dimensions)), tokens: words.length };
   }
 

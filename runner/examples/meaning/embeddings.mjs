@@ -1,11 +1,11 @@
-// The endpoint of embeddings, as the convention has it.
+// The embeddings endpoint.
 
 import { setImmediate as breathe } from "node:timers/promises";
 import { DIMENSIONS } from "./vectors.mjs";
 import { Refusal, take } from "./vendora.mjs";
 
 const MAX_TEXTS = 2048;
-/** Texts between two breaths, in which others are answered and a client that has hung up is noticed. */
+/** Texts per batch. Between batches other requests run, and a disconnected client is noticed. */
 const BREATH = 32;
 
 export function embeddings(embedder) {
@@ -36,7 +36,7 @@ export function embeddings(embedder) {
   };
 }
 
-/** As float32 either way: its bytes, low ones first as on any machine of today, or seven digits. */
+/** As float32: its bytes in little-endian order, or seven digits. */
 function written(vector, format) {
   const short = Float32Array.from(vector);
   if (format === "base64") return Buffer.from(short.buffer).toString("base64");
@@ -44,8 +44,8 @@ function written(vector, format) {
 }
 
 /**
- * Token arrays are refused: their numbers are those of some other model's tokens, and this one, which
- * has letters and words, would make vectors of them that mean nothing.
+ * Rejects token arrays: they contain token ids of another model's tokenizer, which mean nothing to
+ * this one.
  */
 function textsOf(input) {
   const texts = [input].flat();

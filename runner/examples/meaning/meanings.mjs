@@ -1,24 +1,24 @@
-// What words mean, as far as the company that they keep in a text tells it (random indexing).
+// The meanings of words, learned from the words around them in a text (random indexing).
 
 import { addDirection, unit, zero } from "./vectors.mjs";
 import { gramsOf, isCommon, wordsOf } from "./words.mjs";
 
-/** What shares a paragraph with a word counts for less than what shares a sentence with it. */
+/** The weight of words in the same paragraph against words in the same sentence. */
 const FAR = 0.3;
-/** An unknown word means what the known ones mean that share so many of its pieces, of all. */
+/** An unknown word gets the meaning of the known word that shares at least this part of its n-grams. */
 const ALIKE = 0.35;
 
 export class Meanings {
   /** @type {Map<string, Float64Array>} */
   #vectors = new Map();
-  /** @type {Map<string, Set<string>>} the words that have a piece in them */
+  /** @type {Map<string, Set<string>>} the words that contain an n-gram */
   #having = new Map();
 
   get size() {
     return this.#vectors.size;
   }
 
-  /** Learns a text whose paragraphs are each about one thing. */
+  /** Learns from a text whose paragraphs are each about one topic. */
   learn(text) {
     const company = new Map();
     const totals = new Map();
@@ -53,7 +53,7 @@ export class Meanings {
     }
   }
 
-  /** A word's meaning, of length 1 or less: 0 where nothing is known. */
+  /** The vector of a word, of length 1, or 0 if nothing is known. */
   of(word) {
     return this.#vectors.get(word) ?? this.#guess(word);
   }

@@ -1,5 +1,5 @@
-// Embeds texts: what words mean is learnt at start from text.txt, plain sentences about everyday
-// things that were written for it (in the public domain, CC0); how they are spelt needs no learning.
+// Embeds texts by meaning and spelling. Meanings are learned at startup from text.txt, plain sentences
+// about everyday things that were written for it (public domain, CC0).
 
 import { readFile } from "node:fs/promises";
 import manifest from "./auspex.json" with { type: "json" };

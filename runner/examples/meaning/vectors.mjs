@@ -1,4 +1,4 @@
-// Vectors: a random direction for each thing that has a name, and sums of them.
+// Vectors: a random direction for each name, and sums of them.
 
 export const DIMENSIONS = 384;
 
@@ -8,7 +8,7 @@ export function add(sum, vector, weight) {
   for (let index = 0; index < DIMENSIONS; index++) sum[index] += weight * vector[index];
 }
 
-/** Of length 1; what has no direction stays as it is. */
+/** Scales to length 1; the zero vector stays. */
 export function unit(vector) {
   let squares = 0;
   for (const part of vector) squares += part * part;
@@ -16,8 +16,8 @@ export function unit(vector) {
 }
 
 /**
- * Adds the direction of a name, of length `weight`: always the same for a name, and nearly at right
- * angles to all others, so that many fit into few dimensions (a random projection).
+ * Adds the direction of a name with length `weight`. A name always has the same direction, nearly
+ * orthogonal to all others, so that many fit into few dimensions (a random projection).
  */
 export function addDirection(sum, name, weight) {
   let state = hash(name);

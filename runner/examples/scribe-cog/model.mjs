@@ -1,5 +1,5 @@
-// The model of ../scribe behind the Cog interface: its input is what a chat request says, its output
-// the answer in pieces. Auspex makes chat completions and responses of that.
+// The model of `scribe` behind the Cog interface: chat messages in, text out. Auspex turns that into
+// chat completions and responses.
 
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -22,7 +22,7 @@ serve(manifest, {
   async *predict(input, { signal, log, metric }) {
     const messages = input.messages.map(({ role, content }) => ({ role, text: textOf(content) }));
     const options = {
-      // Clients that know these fields send null for what they leave to the model.
+      // Clients send null for fields they leave to the model.
       max: input.max_completion_tokens ?? input.max_tokens ?? MAX_TOKENS,
       temperature: input.temperature ?? 0.5,
       top_p: input.top_p ?? 1,
@@ -41,7 +41,7 @@ serve(manifest, {
   },
 });
 
-/** Of a message: a text, or parts of which those that are text are read. */
+/** The content of a message: a text, or the text parts of it. */
 function textOf(content) {
   if (!Array.isArray(content)) return content ?? "";
   return content.map(({ text }) => text ?? "").join("\n");

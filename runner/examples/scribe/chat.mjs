@@ -1,4 +1,4 @@
-// Chat completions: a request in, and out of it the convention's chunks, or its answer in one piece.
+// Chat completions, streamed as chunks or as one response.
 
 import { randomUUID } from "node:crypto";
 import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { chatRequest } from "./request.mjs";
 import { callFor } from "./tools.mjs";
 import { countTokens } from "./writer.mjs";
 
-/** The endpoint: what it returns is streamed when it is an iterable. */
+/** Handles the endpoint. A returned iterable is streamed. */
 export function chatCompletions(writer) {
   return (body, signal) => {
     const request = chatRequest(body);
@@ -21,7 +21,7 @@ export function chatCompletions(writer) {
   };
 }
 
-/** A token of each choice in turn, and a pause after each round. */
+/** Yields a token of each choice in turn, with a pause after each round. */
 async function* say(writer, request, signal) {
   let choices = Array.from({ length: request.choices }, (_, index) => ({
     index,
@@ -35,13 +35,13 @@ async function* say(writer, request, signal) {
       if (!done) speaking.push(choice);
     }
     choices = speaking;
-    // Even without a delay: who hangs up is heard of between two tokens.
+    // Even without a delay, so that a disconnected client is noticed between tokens.
     await (request.delay > 0 ? sleep(request.delay, undefined, { signal }) : breathe());
     signal.throwIfAborted();
   }
 }
 
-/** What one choice says: a `delta` at a time, of so many `tokens`. */
+/** One choice, one `delta` at a time, with its number of `tokens`. */
 function* choiceOf(writer, { messages, tools, sampling, logprobs }, seed) {
   if (tools.length > 0) return yield* call(callFor(tools, messages), sampling.max);
   yield { delta: { role: "assistant", content: "" }, tokens: 0 };

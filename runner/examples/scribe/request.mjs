@@ -1,13 +1,13 @@
-// What a chat request may say, checked: the convention's own words for what is wrong with it.
+// Validates chat requests, with the API's own error messages.
 
 import { Refusal, take } from "./vendora.mjs";
 
 const ROLES = ["developer", "system", "user", "assistant", "tool", "function"];
-/** Longer answers are only ever this text in circles. */
+/** Longer answers would only repeat the text. */
 const MAX_TOKENS = 1000;
 const MAX_CHOICES = 16;
 
-/** The request with defaults filled in. The temperature is that of a small model: 1 is wild here. */
+/** The request with defaults. The default temperature suits a small model: 1 is too random here. */
 export function chatRequest(body) {
   const number = (name, rule) => take(body[name], name, { type: "integer", ...rule });
   const flag = (name) => take(body[name], name, { type: "boolean", otherwise: false });
@@ -67,7 +67,7 @@ function messagesOf(messages) {
   });
 }
 
-/** This model reads text alone. */
+/** This model accepts only text. */
 function textOf(parts, at) {
   const texts = parts.map((part, index) => {
     const { type, text } = take(part, `${at}[${index}]`, { type: "object" });
@@ -77,7 +77,7 @@ function textOf(parts, at) {
   return texts.join("\n");
 }
 
-/** The functions that must be called one of: none, unless the request insists. */
+/** The functions one of which must be called: none, unless the request requires one. */
 function toolsOf(body) {
   const tools = take(body.tools, "tools", { type: "array", otherwise: [] });
   const functions = tools.map((tool, index) => {

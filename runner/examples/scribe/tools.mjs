@@ -1,13 +1,13 @@
-// Fills in the arguments of a function. A model of words has no idea of what a tool is for, so this
-// is a rule and no thought: it takes words and numbers of the question where the function's schema
-// wants some, always the same ones, so that a flow with tools can be tried from end to end.
+// Fills in the arguments of a function. This model does not understand tools, so a rule picks words and
+// numbers from the question where the function's schema wants some. It is deterministic, so that flows
+// with tools can be tried end to end.
 
 import { plain, tokenize } from "./ngrams.mjs";
 
-/** Schemas that contain themselves end here. */
+/** The depth limit for recursive schemas. */
 const DEPTH = 8;
 
-/** The call that a question leads to: of the function whose name and description share most words. */
+/** The call for a question: the function whose name and description share most words with it. */
 export function callFor(functions, messages) {
   const question = messages.findLast(({ role }) => role === "user")?.text ?? "";
   const words = tokenize(question).filter((word) => /[\p{L}\p{N}]/u.test(word));
@@ -52,7 +52,7 @@ function fill(schema, question, depth) {
   }
 }
 
-/** The first name in a question that does not begin it (`in San Francisco?`), or its longest word. */
+/** The first name that does not start the question (`in San Francisco?`), or its longest word. */
 function nameIn(question) {
   const names = question.match(/(?<!^|[.!?]\s)\p{Lu}[\p{L}\p{N}]*(?:\s\p{Lu}[\p{L}\p{N}]*)*/gu);
   if (names) return names[0];

@@ -1,5 +1,5 @@
-// A model server in one file: the Cog HTTP contract (as of 0.17) for a model written for Node.
-// Every example carries the same copy, so that any one folder is a complete template.
+// A model server in one file: the Cog HTTP API (as of 0.17) for models written for Node. It is the same
+// in every example that uses it.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
@@ -13,7 +13,7 @@ const MAX_BODY = 100 * 1024 * 1024;
 const LOG_INTERVAL = Number(process.env.COG_THROTTLE_RESPONSE_INTERVAL ?? 0.5) * 1000;
 const EVENTS = ["start", "output", "logs", "completed"];
 
-/** Knows whose a `console.log` is when several runs are in flight. */
+/** Attributes `console.log` to a run when several are in progress. */
 const current = new AsyncLocalStorage();
 
 /**
@@ -25,7 +25,7 @@ const current = new AsyncLocalStorage();
  */
 
 /**
- * Serves a model; `manifest` is the parsed auspex.json, the only place where its schemas are.
+ * Serves a model. `manifest` is the parsed auspex.json, which has the schemas.
  * @param {object} manifest
  * @param {Model} model
  */
@@ -33,7 +33,7 @@ export function serve(manifest, model) {
   const { input: Input, output: Output } = manifest.schemas.prediction;
   const wanted = process.env.COG_MAX_CONCURRENCY ?? manifest.configuration?.max_concurrency;
   const max = Number(wanted ?? 1);
-  /** @type {Map<string, Run>} the runs in flight: a finished one is forgotten, as in Cog */
+  /** @type {Map<string, Run>} runs in progress; finished ones are forgotten, as in Cog */
   const runs = new Map();
   const setup = { status: "starting", started_at: new Date(), completed_at: null, logs: "", log };
 
@@ -130,7 +130,7 @@ export function serve(manifest, model) {
   for (const level of ["debug", "error", "info", "log", "warn"]) {
     console[level] = (...args) => (current.getStore() ?? { log }).log(...args);
   }
-  // As process 1 of a container Node would ignore these.
+  // As process 1 of a container, Node ignores these signals by default.
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(0));
 
   const refuse = (res, error) =>
@@ -145,7 +145,7 @@ export function serve(manifest, model) {
   });
 }
 
-/** One prediction: its state, and the only place where that changes. */
+/** One prediction. Only its methods change its state. */
 class Run {
   status = "starting";
   logs = "";
@@ -201,14 +201,14 @@ class Run {
     for await (const item of result) {
       this.output.push(await plain(item, this));
       this.webhook?.tell("output");
-      // A generator that never waits would keep cancels from coming in and webhooks from leaving.
+      // A generator that never awaits would block incoming cancels and outgoing webhooks.
       await breathe();
       if (signal.aborted) return;
     }
   }
 }
 
-/** The webhooks of one run, one at a time; what grew while one was on its way goes with the next. */
+/** Sends the webhooks of one run, one at a time. Changes made meanwhile go with the next. */
 class Webhook {
   #news = new Set();
   #last = Number.NEGATIVE_INFINITY;
@@ -225,7 +225,7 @@ class Webhook {
   tell(event) {
     if (!this.events.includes(event)) return;
     this.#news.add(event);
-    // A run that ends at once needs no start: its end says it all.
+    // A run that ends at once needs no `start`.
     if (event === "start") setImmediate(() => this.#send());
     else this.#send();
   }
@@ -242,7 +242,7 @@ class Webhook {
     this.#news.clear();
     this.#last = performance.now();
     this.#sending = true;
-    // One that fails is not repeated: the next carries the same and more.
+    // A failed webhook is not retried: the next one contains the same and more.
     const next = () => {
       this.#sending = false;
       this.#send();
@@ -250,7 +250,7 @@ class Webhook {
     post(this.url, this.state()).then(next, next);
   }
 
-  /** Does not queue behind one on its way: receivers keep to a terminal state once they have it. */
+  /** Does not wait for a webhook in progress: receivers keep the terminal state once they have it. */
   async finish() {
     clearTimeout(this.#timer);
     this.#over = true;
@@ -288,7 +288,7 @@ class Refusal extends Error {
 }
 
 function reply(res, status, body) {
-  // After a 413 the rest of the body is not read, so the connection is of no more use.
+  // After a 413 the rest of the body is not read, so the connection cannot be reused.
   if (status === 413) res.setHeader("connection", "close");
   res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
@@ -320,7 +320,7 @@ const TYPES = {
   string: (value) => typeof value === "string",
 };
 
-/** The keywords of JSON Schema that inputs use. A comparison with NaN or undefined is no breach. */
+/** The supported JSON Schema keywords. A comparison with NaN or undefined is no violation. */
 const KEYWORDS = {
   type: (value, types) => [types].flat().some((type) => TYPES[type](value)),
   enum: (value, options) => options.includes(value),
@@ -333,10 +333,10 @@ const KEYWORDS = {
   maxItems: (value, most) => !(value.length > most),
 };
 
-/** Adds to `problems` what breaks the schema; returns the value with defaults filled in. */
+/** Adds violations to `problems`; returns the value with defaults filled in. */
 function check(schema, value, loc, problems) {
   for (const [keyword, rule] of Object.entries(schema)) {
-    // Where null is allowed, the limits of what else is allowed are not its own.
+    // The other keywords do not apply to an allowed null.
     if (value === null && keyword !== "type" && keyword !== "enum") continue;
     if (KEYWORDS[keyword]?.(value, rule) === false) {
       problems.push(problem(loc, `does not satisfy ${keyword}: ${JSON.stringify(rule)}`));
@@ -347,7 +347,7 @@ function check(schema, value, loc, problems) {
     return value.map((item, index) => check(schema.items, item, [...loc, index], problems));
   }
   if (!schema.properties || !TYPES.object(value)) return value;
-  // Inputs that the schema does not name are dropped, as Cog does.
+  // Unknown inputs are dropped, as in Cog.
   const named = {};
   for (const [name, part] of Object.entries(schema.properties)) {
     const given = value[name] === undefined ? part.default : value[name];
@@ -362,7 +362,7 @@ function problem(loc, msg) {
   return { loc, msg, type: "value_error" };
 }
 
-/** Adds a line to the logs of `this`, and to the log of the process or container. */
+/** Adds a line to the logs of `this` run, and to the log of the process or container. */
 function log(...args) {
   const line = `${format(...args)}\n`;
   if (this?.logs !== undefined) this.logs += line;
@@ -370,8 +370,8 @@ function log(...args) {
 }
 
 /**
- * What JSON makes of a value: one that it cannot carry fails the run, and not its webhooks. Each
- * `File` in it becomes an address, in order.
+ * Converts an output to JSON. A value that JSON cannot represent fails the run here, before its
+ * webhooks. Each `File` in it becomes a URL, in order.
  */
 async function plain(value, run) {
   const files = new Map();
@@ -385,7 +385,7 @@ async function plain(value, run) {
   return JSON.parse(JSON.stringify(value, (_, part) => files.get(part) ?? part));
 }
 
-/** Where the runner says that files go, or in the address itself when nobody has said. */
+/** Uploads the file to AUSPEX_UPLOAD_URL; without that, the file becomes a data URI. */
 async function addressOf(file, { id, abort: { signal } }) {
   const type = file.type || "application/octet-stream";
   const base = process.env.AUSPEX_UPLOAD_URL;

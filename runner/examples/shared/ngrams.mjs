@@ -1,10 +1,10 @@
-// A language model of words: how likely each is after the last three (interpolated Kneser-Ney).
+// A word-level four-gram language model with interpolated Kneser-Ney smoothing.
 
-/** How many words are looked at: one to foretell, and the three before it. */
+/** The n of the n-grams: the predicted word and the three before it. */
 const ORDER = 4;
 /**
- * What each count gives up, for words that were never seen there. Books say 0.75, which foretells
- * other texts best; less keeps closer to this one, which is short, and so writes better.
+ * The discount of each count in favour of unseen words. Textbooks use 0.75, which predicts other texts
+ * best; a lower value stays closer to this short text and so writes better.
  */
 const DISCOUNT = 0.3;
 
@@ -12,26 +12,26 @@ export const PARAGRAPH = "\n\n";
 
 const WORD_OR_MARK = /\n\n|\s?[\p{L}\p{N}]+(?:[’'-][\p{L}\p{N}]+)*|\s?[^\s\p{L}\p{N}]|\s/gu;
 
-/** Words, marks and paragraph breaks, each with the space before it; joined they are the text. */
+/** Words, punctuation and paragraph breaks, each with its leading space: joined, they give the text. */
 export function tokenize(text) {
   return text.match(WORD_OR_MARK) ?? [];
 }
 
-/** A word as it is looked up: capitals and the space before do not matter. */
+/** A word for lookup: case and leading space do not matter. */
 export function plain(token) {
   return token === PARAGRAPH ? token : token.trim().toLowerCase().replaceAll("’", "'");
 }
 
-/** Numbers for tokens, so that odds can lie in one array. */
+/** Numbers tokens, so that probabilities fit into one array. */
 export class Vocabulary {
   /** @type {string[]} */
   tokens;
   #ids;
-  /** Of each token, the number of its plain word: what contexts are made of. */
+  /** For each token the number of its plain word, which contexts consist of. */
   #words;
   #wordIds;
 
-  /** @param {Vocabulary} [base] whose tokens it begins with */
+  /** @param {Vocabulary} [base] its initial tokens */
   constructor(base) {
     this.tokens = [...(base?.tokens ?? [])];
     this.#ids = new Map(base?.#ids);
@@ -43,7 +43,7 @@ export class Vocabulary {
     return this.tokens.length;
   }
 
-  /** The token's number; a new one when it has none. */
+  /** The token's number; a new token gets one. */
   id(token) {
     const known = this.#ids.get(token);
     if (known !== undefined) return known;
@@ -64,7 +64,7 @@ export class Vocabulary {
 
 export class Ngrams {
   #vocabulary;
-  /** @type {Map<string, { total: number, counts: Map<number, number> }>} what followed a context */
+  /** @type {Map<string, { total: number, counts: Map<number, number> }>} followers of a context */
   #followers = new Map();
 
   constructor(vocabulary) {
@@ -76,8 +76,8 @@ export class Ngrams {
   }
 
   /**
-   * Counts each token once after its longest context, and after a shorter one only when it is new
-   * after the longer: so a short context knows after how many others a word has come, not how often.
+   * Counts each token after its longest context, and after a shorter one only if it is new after the
+   * longer. So a short context counts in how many contexts a word occurs, not how often.
    */
   learn(ids, from = 0, to = ids.length) {
     for (let index = from; index < Math.min(to, ids.length); index++) {
@@ -93,7 +93,7 @@ export class Ngrams {
     }
   }
 
-  /** How likely each token is after these; the odds add up to 1, and none is 0. `size`: of all. */
+  /** The probability of each of `size` tokens after a context. They add up to 1, and none is 0. */
   odds(ids, size = this.#vocabulary.size) {
     const odds = new Float64Array(size).fill(1 / size);
     for (let length = 0; length < ORDER && length <= ids.length; length++) {

@@ -1,11 +1,11 @@
-// Finds where a text speaks of what a question asks.
+// Finds the passages of a text that a question is about.
 
 import { PARAGRAPH, plain, tokenize } from "./ngrams.mjs";
 
-/** How far it is read on from the sentence that was found, in sentences. */
+/** The length of a passage, in sentences. */
 const LENGTH = 4;
 
-/** Words that are in any question. */
+/** Words that any question contains. */
 const COMMON = new Set(
   "a about all am an and any are as at be been but by can could describe did do does explain for from give had has have hello hi how i if in is it its know let like make may me my no not of on or our out please say should so some speak talk tell than that the their them then there they thing think this to up us was we were what when where which who whom whose why will with would write you your".split(
     " ",
@@ -14,9 +14,9 @@ const COMMON = new Set(
 
 export class Passages {
   #tokens;
-  /** @type {{ start: number, end: number, words: Set<string> }[]} `end`: of what is read on */
+  /** @type {{ start: number, end: number, words: Set<string> }[]} `end`: of the passage */
   #sentences;
-  /** @type {Map<string, number>} in how many sentences a word is */
+  /** @type {Map<string, number>} in how many sentences a word occurs */
   #spread = new Map();
 
   constructor(tokens) {
@@ -30,7 +30,7 @@ export class Passages {
     }
   }
 
-  /** The tokens from each of the `count` sentences on that share most with the question. */
+  /** The tokens of the `count` passages that share most with the question. */
   about(question, count) {
     const asked = [...stems(tokenize(question))].filter((word) => this.#spread.has(word));
     return this.#sentences
@@ -45,7 +45,7 @@ export class Passages {
       });
   }
 
-  /** Rare words say more than common ones, and a long sentence has some of each by chance. */
+  /** Rare words count for more than common ones, and long sentences match some by chance. */
   #score(asked, words) {
     const shared = asked.filter((word) => words.has(word));
     const rarity = (word) => Math.log(this.#sentences.length / this.#spread.get(word));
@@ -53,7 +53,7 @@ export class Passages {
   }
 }
 
-/** After a full stop and the marks that close, whatever begins like a sentence. */
+/** A sentence starts after a full stop and closing marks. */
 function sentenceStarts(tokens) {
   const starts = [];
   let ended = true;
@@ -68,7 +68,7 @@ function sentenceStarts(tokens) {
   return starts;
 }
 
-/** Words without what grammar hangs on them: cats and cat's are cat. */
+/** Words without inflection: cats and cat's become cat. */
 function stems(tokens) {
   const words = tokens.map(plain).filter((word) => /[\p{L}\p{N}]/u.test(word) && !COMMON.has(word));
   return new Set(words.map((word) => word.replace(/(?<=\p{L}{3})(?:'s|ing|ed|s)$/u, "")));

@@ -1,11 +1,11 @@
-// One token out of many: temperature, top_p and the seed.
+// Samples a token: temperature, top_p and the seed.
 
-/** A top_p under 1 looks at likelier tokens first, and sorts the others only when it has to. */
+/** With top_p below 1 the likeliest tokens are sorted first, and the rest only if needed. */
 const LIKELY = 1e-3;
 
 /**
- * A high temperature makes odds more alike, a low one less so, and at 0 only the best is left. Of
- * those, the fewest that have `top_p` of the odds together stay in the draw.
+ * A high temperature flattens the distribution, a low one sharpens it, and 0 leaves only the
+ * likeliest token. Then the smallest set with a total probability of `top_p` is sampled from.
  * @param {Float64Array} odds @returns {number} an index
  */
 export function choose(odds, { temperature, top_p }, random) {
@@ -18,7 +18,7 @@ export function choose(odds, { temperature, top_p }, random) {
     left -= weights[id];
     if (left < 0) return id;
   }
-  // Only when rounding has left a hair.
+  // Reached only through rounding.
   return best;
 }
 
@@ -42,7 +42,7 @@ function sum(weights) {
   return total;
 }
 
-/** The indexes of the `count` highest odds, best first. */
+/** The indexes of the `count` highest probabilities, best first. */
 export function highest(odds, count) {
   const found = [];
   if (count === 0) return found;
@@ -55,7 +55,7 @@ export function highest(odds, count) {
   return found;
 }
 
-/** Random numbers from 0 to 1 that depend on the seed alone (mulberry32). */
+/** Random numbers from 0 to 1 that depend only on the seed (mulberry32). */
 export function generator(seed) {
   let state = seed >>> 0;
   return () => {

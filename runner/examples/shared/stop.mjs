@@ -1,8 +1,8 @@
-// Where a text ends: at a stop text, which may begin in one token and end in another.
+// Stop sequences, which may start in one token and end in another.
 
 /**
- * Passes tokens on, whole, and nothing from any of `stops` on: a token that may be the beginning
- * of one is held back until that is known. Returns why it ended: `stop`, or what `tokens` returns.
+ * Yields tokens until one of `stops` occurs. A token that may begin a stop sequence is held back
+ * until that is decided. Returns why it ended: `stop`, or the return value of `tokens`.
  * @template {{ text: string }} Token
  * @param {string[]} stops @param {Generator<Token, string>} tokens
  * @returns {Generator<Token, string>}
@@ -29,7 +29,7 @@ export function* before(stops, tokens) {
   return next.value;
 }
 
-/** How many characters at the end of the text may be the beginning of a stop. */
+/** The number of characters at the end of the text that may begin a stop sequence. */
 function overlap(text, stops) {
   for (let length = text.length; length > 0; length--) {
     const end = text.slice(-length);
@@ -38,7 +38,7 @@ function overlap(text, stops) {
   return 0;
 }
 
-/** The tokens that lie before `end` whole, and the others. */
+/** The tokens that end before `end`, and the rest. */
 function split(tokens, end) {
   let left = end;
   let place = 0;

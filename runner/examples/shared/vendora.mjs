@@ -1,12 +1,12 @@
-// A model server in one file: the OpenAI-compatible HTTP convention for a model written for Node.
-// Every example that speaks it carries the same copy, so that any one folder is a complete template.
+// A model server in one file: the OpenAI HTTP API for models written for Node. It is the same in every
+// example that uses it. (Auspex calls this interface "vendora".)
 
 import { once } from "node:events";
 import http from "node:http";
 
 const MAX_BODY = 10 * 1024 * 1024;
 
-/** What is wrong with a request, or with the server, in the convention's own words. */
+/** An error of the request or the server, as the API returns it. */
 export class Refusal extends Error {
   constructor(status, message, { type = "invalid_request_error", param = null, code = null } = {}) {
     super(message);
@@ -16,14 +16,14 @@ export class Refusal extends Error {
 }
 
 /**
- * @callback Call what one endpoint does: what it returns is the answer, and an async iterable is
- *   streamed. What it throws before the first piece has a status, later it ends the stream.
- * @param {object} body the request's
- * @param {AbortSignal} signal fires when the client has hung up
+ * @callback Call handles one endpoint. It returns the response, or an async iterable, which is
+ *   streamed. An error before the first chunk becomes a status; a later one ends the stream.
+ * @param {object} body the request body
+ * @param {AbortSignal} signal aborts when the client disconnects
  */
 
 /**
- * Serves a model under its manifest's name; `manifest` is the parsed auspex.json.
+ * Serves a model under the name in its manifest. `manifest` is the parsed auspex.json.
  * @param {{ name: string }} manifest
  * @param {{ load: () => unknown, calls: Record<string, Call> }} model `calls` by path
  */
@@ -70,7 +70,7 @@ export function serve({ name }, { load, calls }) {
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (req, res) =>
     answer(req, res).catch((error) => refuse(res, error)),
   );
-  // As process 1 of a container Node would ignore these.
+  // As process 1 of a container, Node ignores these signals by default.
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(0));
   server.listen(Number(process.env.PORT ?? 5000), process.env.HOST ?? "0.0.0.0", async () => {
     const { address, port } = server.address();
@@ -91,13 +91,13 @@ function served(model, name) {
     throw new Refusal(404, `The model \`${model}\` does not exist: this is \`${name}\``, wanted);
 }
 
-/** For Prometheus, named as llama.cpp names it: whoever cancels a request can see that it is gone. */
+/** A Prometheus metric with llama.cpp's name, which shows when a canceled request has ended. */
 const metrics = (running) => `# HELP llamacpp:requests_processing Number of requests processing.
 # TYPE llamacpp:requests_processing gauge
 llamacpp:requests_processing ${running}
 `;
 
-/** One event for each piece, in one write each; `[DONE]` says that all came. */
+/** Writes one event for each chunk, and `[DONE]` at the end. */
 async function stream(res, pieces, signal) {
   for await (const piece of pieces) {
     if (signal.aborted) return;
@@ -110,7 +110,7 @@ async function stream(res, pieces, signal) {
 }
 
 function refuse(res, error) {
-  // Who has hung up is not answered.
+  // The client has disconnected.
   if (res.destroyed) return;
   const known = error instanceof Refusal;
   if (!known) console.error(error);
@@ -122,7 +122,7 @@ function refuse(res, error) {
 }
 
 function reply(res, status, body) {
-  // After a 413 the rest of the body is not read, so the connection is of no more use.
+  // After a 413 the rest of the body is not read, so the connection cannot be reused.
   if (status === 413) res.setHeader("connection", "close");
   res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
@@ -154,10 +154,10 @@ const TYPES = {
 };
 
 /**
- * A value of the request, or `otherwise` where there is none (null is none).
- * @param {unknown} value @param {string} param where it is: `messages[1].content`
+ * Validates a parameter of the request. `otherwise` is its default, which null selects too.
+ * @param {unknown} value @param {string} param its path: `messages[1].content`
  * @param {{ type: string, min?: number, max?: number, options?: unknown[], otherwise?: unknown }} rule
- *   without `otherwise` it must be there; `type` as in JSON Schema, several with ` | ` between
+ *   without `otherwise` it is required; `type` as in JSON Schema, several separated by ` | `
  */
 export function take(value, param, { type, min, max, options, ...rest }) {
   const wrong = (message, code) => new Refusal(400, message, { param, code });

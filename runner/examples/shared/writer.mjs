@@ -1,18 +1,18 @@
-// Writes an answer, in the words of a text: what it says near the question counts for more.
+// Writes an answer in the words of a text. Passages related to the question count for more.
 
 import { Ngrams, PARAGRAPH, tokenize, Vocabulary } from "./ngrams.mjs";
 import { Passages } from "./passages.mjs";
 import { choose, generator, highest } from "./sampling.mjs";
 import { before } from "./stop.mjs";
 
-/** How much the passages near the question count beside the whole text. */
+/** The weight of the related passages against the whole text. */
 const ATTENTION = 0.85;
 const PASSAGES = 3;
-/** Before an answer. The text has it nowhere, and so goes on as after any paragraph. */
+/** Precedes an answer. It does not occur in the text, so the answer starts like a paragraph. */
 const BEGINNING = [PARAGRAPH, PARAGRAPH];
-/** An answer ends with a paragraph, but not when it is shorter, in tokens, and what it is about is not. */
+/** An answer ends with a paragraph unless it is shorter than this, in tokens, and the passages are not. */
 const SHORTEST = 20;
-/** Parts in which it is trained, with a breath between them: it answers meanwhile. */
+/** Training steps. The event loop runs between them, so that requests are answered. */
 const PARTS = 8;
 
 export class Writer {
@@ -20,7 +20,7 @@ export class Writer {
   #text = new Ngrams(this.#vocabulary);
   #passages = new Passages([]);
 
-  /** Trains on a text, and gives the event loop its turn in between. */
+  /** Trains on a text, yielding to the event loop in between. */
   async train(text) {
     const tokens = tokenize(text.trim());
     const ids = [PARAGRAPH, ...tokens, PARAGRAPH].map((token) => this.#vocabulary.id(token));
@@ -34,10 +34,10 @@ export class Writer {
   }
 
   /**
-   * The answer's tokens, at most `max`, and why they end. The same seed gives the same answer.
+   * The answer's tokens, at most `max`, and why it ended. The same seed gives the same answer.
    * @param {{ role: string, text: string }[]} messages
    * @param {{ temperature: number, top_p: number, seed: number, stop: string[], max: number,
-   *   top?: number }} options `top`: how many likely tokens are told with each
+   *   top?: number }} options `top`: how many likely alternatives to return with each token
    * @returns {Generator<Token & { top: Token[] }, "stop" | "length">} Token: `text`, `logprob`
    */
   write(messages, options) {
@@ -50,7 +50,7 @@ export class Writer {
     const passages = this.#near(messages);
     for (const [rank, passage] of passages.entries()) {
       const ids = [...BEGINNING, ...passage, PARAGRAPH].map((token) => vocabulary.id(token));
-      // The nearest is read most often.
+      // The closest passage is trained on most often.
       for (let times = 3 ** (PASSAGES - 1 - rank); times > 0; times--)
         near.learn(ids, BEGINNING.length);
     }
@@ -69,7 +69,7 @@ export class Writer {
     return "length";
   }
 
-  /** What tools have answered since the last question, or else where the text speaks of it. */
+  /** Tool results since the last question, or else the passages of the text about it. */
   #near(messages) {
     const asked = messages.findLastIndex(({ role }) => role === "user");
     const tools = messages.slice(asked + 1).filter(({ role }) => role === "tool");
@@ -78,7 +78,7 @@ export class Writer {
   }
 }
 
-/** How many tokens the messages have together. */
+/** The number of tokens in all messages. */
 export function countTokens(messages) {
   return messages.reduce((sum, { text }) => sum + tokenize(text).length, 0);
 }

@@ -1,24 +1,24 @@
-// A language model in the oldest sense: which word followed which two words, and how often.
+// A trigram language model: which word followed which two words, and how often.
 
 const WORD_OR_MARK = /\n\n|\s?[\p{L}\p{N}]+(?:[’'-][\p{L}\p{N}]+)*|\s?[^\s\p{L}\p{N}]|\s/gu;
 
-/** Words, marks and paragraph breaks, each with the space before it; joined they are the text. */
+/** Words, punctuation and paragraph breaks, each with its leading space: joined, they give the text. */
 export function tokenize(text) {
   return text.match(WORD_OR_MARK) ?? [];
 }
 
-/** How much the last two tokens count beside the last one alone: less is more inventive. */
+/** The weight of the last two tokens against the last one alone: lower is more inventive. */
 const TRUST = 0.75;
 
 export class Language {
-  /** @type {Map<string, Map<string, number>>} what followed a context, and how often */
+  /** @type {Map<string, Map<string, number>>} followers of a context, with counts */
   #followers = new Map();
 
   get size() {
     return this.#followers.size;
   }
 
-  /** Learns the tokens from index `from` up to `to`, each with the two before it. */
+  /** Trains on the tokens from index `from` to `to`, each with the two before it. */
   learn(tokens, from, to) {
     for (let index = from; index < to; index++) {
       for (const context of contexts(tokens.slice(Math.max(0, index - 2), index))) {
@@ -29,7 +29,7 @@ export class Language {
     }
   }
 
-  /** Writes on after `before`, without end. */
+  /** Continues the tokens `before`, endlessly. */
   *write(before, temperature, random) {
     let last = before.slice(-2);
     while (true) {
@@ -39,7 +39,7 @@ export class Language {
     }
   }
 
-  /** How likely each token is after `last`; what was never seen goes on like a new paragraph. */
+  /** The probability of each token after `last`. After an unknown context, as at a new paragraph. */
   #odds(last) {
     const known = contexts(last).flatMap((context) => this.#followers.get(context) ?? []);
     if (known.length === 0) return shares(this.#followers.get(PARAGRAPH), 1, new Map());
@@ -51,7 +51,7 @@ export class Language {
 
 const PARAGRAPH = key(["\n\n"]);
 
-/** The last token and the last two, as keys: capitals and the space before do not matter. */
+/** The last token and the last two as keys: case and leading space do not matter. */
 function contexts(last) {
   return [last.slice(-1), last.slice(-2)].filter((part, i) => part.length === i + 1).map(key);
 }
@@ -69,7 +69,7 @@ function shares(followers, weight, odds) {
   return odds;
 }
 
-/** A high temperature makes odds more alike, a low one less so; at 0 only the best is left. */
+/** A high temperature flattens the distribution, a low one sharpens it; 0 picks the likeliest. */
 function choose(odds, temperature, random) {
   const best = Math.max(...odds.values());
   const weights = new Map();
@@ -88,7 +88,7 @@ function choose(odds, temperature, random) {
   return odds.keys().next().value;
 }
 
-/** Random numbers from 0 to 1 that depend on the seed alone (mulberry32). */
+/** Random numbers from 0 to 1 that depend only on the seed (mulberry32). */
 export function generator(seed) {
   let state = seed >>> 0;
   return () => {
@@ -99,7 +99,7 @@ export function generator(seed) {
   };
 }
 
-/** At most `max` tokens, and nothing from `stop` on: what may be its beginning is held back. */
+/** At most `max` tokens, up to `stop`. Text that may begin `stop` is held back. */
 export function* until(stop, tokens, max) {
   let held = "";
   let count = 0;

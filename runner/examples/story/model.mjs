@@ -1,4 +1,4 @@
-// Goes on telling a story, in the manner of text.txt: the first two chapters and the tea party of
+// Continues a story in the style of text.txt: the first two chapters and the tea party of
 // "Alice's Adventures in Wonderland" by Lewis Carroll (1865, in the public domain).
 
 import { readFile } from "node:fs/promises";

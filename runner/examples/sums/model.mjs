@@ -1,4 +1,4 @@
-// Sums up numbers, and misbehaves on request, for trying out logs, errors and cancel.
+// Sums numbers, and misbehaves on request, to try out logs, errors and cancellation.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import manifest from "./auspex.json" with { type: "json" };

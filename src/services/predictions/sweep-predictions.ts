@@ -3,7 +3,7 @@
  * now and then, so that a projection that was lost for good is made up for.
  */
 import type { ProjectionMessage } from "../../protocol/queue.ts";
-import { allOf } from "../../storage/database.ts";
+import { runBatch } from "../../storage/database.ts";
 import { deleteAll } from "../../storage/files/files.ts";
 import { syncListings } from "../../storage/models/models.ts";
 import {
@@ -27,7 +27,7 @@ export async function sweepPredictions(services: Services, now: number): Promise
     ),
   );
   await projectPredictions(db, rows);
-  await allOf(db, syncListings(db));
+  await runBatch(db, syncListings(db));
   return rows.length;
 }
 

@@ -11,9 +11,9 @@ export interface StorageQuota {
 }
 
 /**
- * Writes for an account, in one transaction. Fails, as `isOverBytes` tells, when the account would
- * take more than it may, and more than before: what makes it less is always written.
- * @returns what the first statement answers
+ * Writes for an account, in one transaction. Fails (`isOverBytes`) if the account would exceed its
+ * limit and grow: a write that frees space always succeeds.
+ * @returns the result of the first statement
  */
 export async function withinBytes<First extends BatchItem<"sqlite">>(
   db: Database,
@@ -25,7 +25,7 @@ export async function withinBytes<First extends BatchItem<"sqlite">>(
     .update(accountBytes)
     .set({ bytes_before: sql`${accountBytes.bytes}` })
     .where(eq(accountBytes.user_id, user_id));
-  // The bytes of the row that it would add are NULL, which no row may have.
+  // Over the limit this inserts NULL, which the column refuses.
   const check = db.insert(accountBytes).select(sql`SELECT user_id, NULL, 0, 0 FROM account_bytes
     WHERE user_id = ${user_id} AND bytes > max(bytes_before, ${max_bytes})`);
   const [, answer] = await db.batch([before, first, ...rest, check]);
@@ -35,7 +35,7 @@ export async function withinBytes<First extends BatchItem<"sqlite">>(
 export const isOverQuota = (error: unknown): boolean =>
   failedOn(error, "NOT NULL", "account_bytes.bytes");
 
-/** Remembered for creates, which are too many to ask D1 each time: in 10 s they are 1 MB. */
+/** Cached because creates are too frequent to ask D1 each time: in 10 s they add up to 1 MB. */
 export const bytesOf = remembered({ max: 10_000 }, (db: Database, userId: string) =>
   db
     .select({ bytes: accountBytes.bytes })
@@ -44,7 +44,7 @@ export const bytesOf = remembered({ max: 10_000 }, (db: Database, userId: string
     .get(),
 );
 
-/** Those whose turn it is to be looked at by the sweep. */
+/** The accounts that the sweep has not visited for longest. */
 export const takeUnswept = (db: Database, now: number, limit: number) =>
   db
     .update(accountBytes)

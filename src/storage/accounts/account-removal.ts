@@ -1,11 +1,11 @@
 /**
- * Accounts that are given up. Its name is `leaving/{seq}` from then on, which nobody can have or ask
- * for, and `gone/{seq}` when nothing is left: what is still to be removed is a range of the names.
- * The row itself stays, since the usernames that it had are kept for it.
+ * Deleted accounts. The username becomes `leaving/{seq}`, which is no valid name, and `gone/{seq}`
+ * once all data is removed: the accounts still to be cleaned up are a range of the usernames. The row
+ * itself stays, because the account's former usernames stay reserved.
  */
 import { and, between, eq, inArray, ne, sql } from "drizzle-orm";
 import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
-import { allOf, type Database } from "../database.ts";
+import { runBatch, type Database } from "../database.ts";
 import {
   accountBytes,
   invitations,
@@ -24,9 +24,9 @@ import type { UserRow } from "./users.ts";
 /** The full-text index of users in migrations/0000_baseline.sql: only its key is needed here. */
 const usersWords = sqliteTable("users_words", { rowid: integer().notNull() });
 
-/** Nobody signs in, calls, sees or is told anything of it from here on. */
+/** Ends all access to the account, hides it and its models, and ends its webhooks. */
 export const closeAccount = (db: Database, id: string, now: number) =>
-  allOf(db, [
+  runBatch(db, [
     ...shutOut(db, id),
     db
       .update(models)
@@ -52,7 +52,7 @@ export const closeAccount = (db: Database, id: string, now: number) =>
     ...called(db, id, "leaving"),
   ]);
 
-/** Of a login the sessions, credentials and passkeys go with it. */
+/** Sessions, credentials and passkeys are deleted with the login. */
 const shutOut = (db: Database, id: string) => [
   db.delete(tokens).where(eq(tokens.user_id, id)),
   db.delete(webhookEndpoints).where(eq(webhookEndpoints.user_id, id)),
@@ -60,7 +60,7 @@ const shutOut = (db: Database, id: string) => [
   db.delete(logins).where(eq(logins.id, id)),
 ];
 
-/** From now on they have had their time, and the sweep of uploads removes them. */
+/** The sweep then removes them. */
 const expireUploads = (db: Database, id: string, now: number) => [
   db
     .update(uploads)
@@ -68,7 +68,7 @@ const expireUploads = (db: Database, id: string, now: number) => [
     .where(and(eq(uploads.user_id, id), sql`${uploads.expires_at} > ${now}`)),
 ];
 
-/** Such a name is in no search, and kept for nobody. */
+/** Renames the account; the new name is neither reserved nor searchable. */
 const called = (db: Database, id: string, state: "leaving" | "gone") => [
   db
     .update(users)
@@ -80,7 +80,7 @@ const called = (db: Database, id: string, state: "leaving" | "gone") => [
     .where(sql`${usersWords.rowid} IN (SELECT rank FROM users_documents WHERE id = ${id})`),
 ];
 
-/** Those that have waited longest for their turn. */
+/** The accounts that have waited longest. */
 export const takeLeaving = (db: Database, now: number, limit: number) =>
   db
     .update(users)
@@ -99,10 +99,10 @@ export const takeLeaving = (db: Database, now: number, limit: number) =>
     .returning()
     .all();
 
-/** What a request that was under way when the account was closed may have made after that. */
-export const shutOutAgain = (db: Database, id: string) => allOf(db, shutOut(db, id));
+/** For what a request in progress may have created after the account was closed. */
+export const shutOutAgain = (db: Database, id: string) => runBatch(db, shutOut(db, id));
 
-/** A user's first ones, by their ids. */
+/** A user's oldest predictions. */
 export const firstPredictions = (db: Database, userId: string, limit: number) =>
   db
     .select({
@@ -116,7 +116,7 @@ export const firstPredictions = (db: Database, userId: string, limit: number) =>
     .limit(limit)
     .all();
 
-/** Some that have not ended: found by an index that has their ids alone. */
+/** Some predictions that have not ended, found in a covering index. */
 export const someUnderWay = (db: Database, userId: string, limit: number) =>
   db
     .select({ id: predictions.id, object_id: predictions.object_id })
@@ -137,12 +137,9 @@ export const deleteUsage = (db: Database, userId: string, limit: number) =>
       SELECT user_id, day, model_id FROM usage WHERE user_id = ${userId} LIMIT ${limit})`,
   );
 
-/**
- * Ends the removal, unless something is left.
- * @returns whether it is ended
- */
+/** Completes the removal if no data is left. @returns whether it is complete */
 export async function endRemoval(db: Database, { id }: UserRow, now: number): Promise<boolean> {
-  await allOf(db, expireUploads(db, id, now));
+  await runBatch(db, expireUploads(db, id, now));
   const left = sql<number>`
     EXISTS (SELECT 1 FROM ${predictions} WHERE user_id = ${id})
     OR EXISTS (SELECT 1 FROM ${models} WHERE owner_id = ${id})
@@ -150,7 +147,7 @@ export async function endRemoval(db: Database, { id }: UserRow, now: number): Pr
     OR EXISTS (SELECT 1 FROM ${uploads} WHERE user_id = ${id})`;
   const [row] = await db.all<{ left: number }>(sql`SELECT ${left} AS left`);
   if (row?.left !== 0) return false;
-  await allOf(db, [
+  await runBatch(db, [
     ...called(db, id, "gone"),
     db.delete(accountBytes).where(eq(accountBytes.user_id, id)),
   ]);

@@ -1,13 +1,13 @@
-/** What operators decide of users: who is one of them, and whose account is suspended. */
+/** Operators, and the accounts they have suspended. */
 import { and, asc, desc, eq, gt, isNotNull, isNull } from "drizzle-orm";
-import { allOf, type Database } from "../database.ts";
+import { runBatch, type Database } from "../database.ts";
 import { users } from "../schema/index.ts";
 import { sessions } from "../schema/sign-in.ts";
 
 export const setOperator = (db: Database, userId: string, proof: string) =>
   db.update(users).set({ operator_proof: proof }).where(eq(users.id, userId));
 
-/** @returns whether they had been one */
+/** @returns whether the user was an operator */
 export async function removeOperator(db: Database, userId: string): Promise<boolean> {
   const removed = await db
     .update(users)
@@ -19,7 +19,7 @@ export async function removeOperator(db: Database, userId: string): Promise<bool
 
 const brief = { id: users.id, username: users.username, name: users.name };
 
-/** @param proof of the OPERATOR_TOKEN that counts */
+/** @param proof fingerprint of the current OPERATOR_TOKEN */
 export const listOperators = (db: Database, proof: string, limit: number) =>
   db
     .select(brief)
@@ -29,9 +29,9 @@ export const listOperators = (db: Database, proof: string, limit: number) =>
     .limit(limit)
     .all();
 
-/** Its sessions end, and so does the right of an operator. */
+/** Also ends the user's sessions and operator rights. */
 export const suspendUser = (db: Database, userId: string, now: number) =>
-  allOf(db, [
+  runBatch(db, [
     db
       .update(users)
       .set({ suspended_at: now, operator_proof: null })
@@ -39,7 +39,7 @@ export const suspendUser = (db: Database, userId: string, now: number) =>
     db.delete(sessions).where(eq(sessions.userId, userId)),
   ]);
 
-/** @returns whether it was suspended */
+/** @returns whether the account was suspended */
 export async function restoreUser(db: Database, userId: string): Promise<boolean> {
   const restored = await db
     .update(users)
@@ -49,7 +49,7 @@ export async function restoreUser(db: Database, userId: string): Promise<boolean
   return restored.length > 0;
 }
 
-/** Those that were suspended after `since`, the latest first. */
+/** Accounts suspended after `since`, latest first. */
 export const listSuspended = (db: Database, since: number, limit: number) =>
   db
     .select({ ...brief, suspended_at: users.suspended_at })

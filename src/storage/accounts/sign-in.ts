@@ -1,6 +1,6 @@
-/** Logins, their sessions, and invitations: what better-auth does not write itself. */
+/** Logins, sessions and invitations, as far as better-auth does not write them itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { allOf, type Database } from "../database.ts";
+import { runBatch, type Database } from "../database.ts";
 import { invitations, users } from "../schema/index.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
 
@@ -18,8 +18,8 @@ type Statement = Parameters<Database["batch"]>[0][number];
 const PASSWORD = "credential";
 
 /**
- * A login with a password, its user (one who is there already stays as it is), the invitation spent:
- * all of it or nothing. Fails on NULL for `logins.id` when the invitation is not open any more.
+ * Creates a login with a password and its user, and accepts the invitation, in one transaction. A
+ * user who exists already is kept. Fails with NULL for `logins.id` if the invitation is no longer open.
  */
 export async function insertLogin(
   db: Database,
@@ -29,7 +29,7 @@ export async function insertLogin(
 ): Promise<void> {
   const now = new Date();
   const made = { createdAt: now, updatedAt: now };
-  await allOf<Statement>(db, [
+  await runBatch<Statement>(db, [
     db
       .insert(logins)
       .values({ id: ifOpen(id, invitation), name, email, emailVerified: false, ...made }),
@@ -45,21 +45,21 @@ export async function insertLogin(
   ]);
 }
 
-/** As insertLogin, for somebody who is signed in already. Fails on NULL for `users.id`. */
+/** Like insertLogin, for an existing login. Fails with NULL for `users.id`. */
 export async function insertUserOfLogin(
   db: Database,
   user: typeof users.$inferInsert,
   invitation: InvitationRow | undefined,
 ): Promise<void> {
-  await allOf<Statement>(db, [
+  await runBatch<Statement>(db, [
     db.insert(users).values({ ...user, id: ifOpen(user.id, invitation) }),
     ...spend(db, invitation, user.id),
   ]);
 }
 
 /**
- * What its next sign-in takes. Whoever else may have come in is out: sessions and passkeys end.
- * Fails on NULL for `credentials.id` when the invitation is not open any more.
+ * Sets a new password and removes all sessions and passkeys, in case somebody else had access.
+ * Fails with NULL for `credentials.id` if the invitation is no longer open.
  */
 export async function replacePassword(
   db: Database,
@@ -67,7 +67,7 @@ export async function replacePassword(
   passwordHash: string,
   invitation: InvitationRow,
 ): Promise<void> {
-  await allOf<Statement>(db, [
+  await runBatch<Statement>(db, [
     passwordOf(db, loginId, ifOpen(loginId, invitation), passwordHash),
     db.delete(sessions).where(eq(sessions.userId, loginId)),
     db.delete(passkeys).where(eq(passkeys.userId, loginId)),
@@ -93,13 +93,13 @@ const passwordOf = (db: Database, loginId: string, id: SQL, password: string) =>
       set: { password, updatedAt: new Date() },
     });
 
-/** NULL, where none may be, undoes a whole batch: the invitation may have been spent meanwhile. */
+/** NULL rolls back the batch if the invitation was accepted in the meantime. */
 const ifOpen = (id: string, invitation: InvitationRow | undefined): SQL =>
   invitation
     ? sql`(SELECT ${id} FROM invitations WHERE id = ${invitation.id} AND accepted_at IS NULL AND expires_at > ${Date.now()})`
     : sql`${id}`;
 
-/** With it go the others for the same user: none of them is to outlive what it was for. */
+/** Accepts the invitation and deletes other open ones for the same user. */
 const spend = (
   db: Database,
   invitation: InvitationRow | undefined,
@@ -116,7 +116,7 @@ const spend = (
   deleteInvitationsFor(db, userId),
 ];
 
-/** Those that are open. */
+/** Open ones only. */
 export const deleteInvitationsFor = (db: Database, userId: string) =>
   db
     .delete(invitations)
@@ -128,7 +128,7 @@ export const findLogin = (db: Database, id: string) =>
 export const insertInvitation = (db: Database, row: typeof invitations.$inferInsert) =>
   db.insert(invitations).values(row);
 
-/** One that is open. */
+/** An open invitation. */
 export const findInvitation = (db: Database, hash: string, now: number) =>
   db
     .select()
@@ -142,7 +142,7 @@ export const findInvitation = (db: Database, hash: string, now: number) =>
     )
     .get();
 
-/** Those that are open, newest first. */
+/** Open invitations, newest first. */
 export const listInvitations = (db: Database, now: number, limit: number) =>
   db
     .select({
@@ -159,7 +159,7 @@ export const listInvitations = (db: Database, now: number, limit: number) =>
     .limit(limit)
     .all();
 
-/** The links of operators by which a user got a new password, latest first. */
+/** Operators' recovery links that a user has accepted, latest first. */
 export const listRecoveries = (db: Database, userId: string, limit: number) =>
   db
     .select({
@@ -181,14 +181,14 @@ export const listRecoveries = (db: Database, userId: string, limit: number) =>
     .limit(limit)
     .all();
 
-/** @param until of recoveries later than that its user has not read yet */
+/** @param until later recoveries stay unread */
 export const noteRecoveriesRead = (db: Database, userId: string, until: number) =>
   db
     .update(users)
     .set({ recovered_at: null })
     .where(and(eq(users.id, userId), lte(users.recovered_at, until)));
 
-/** @returns whether there was one that nobody had accepted */
+/** @returns whether it existed and was open */
 export async function deleteInvitation(db: Database, id: string): Promise<boolean> {
   const deleted = await db
     .delete(invitations)
@@ -197,7 +197,7 @@ export async function deleteInvitation(db: Database, id: string): Promise<boolea
   return deleted.length > 0;
 }
 
-/** How one may sign in, and where one is signed in. */
+/** A login's sign-in methods and sessions. */
 export async function waysOf(db: Database, loginId: string) {
   const [ways, keys, places] = await db.batch([
     db
@@ -225,7 +225,7 @@ export async function waysOf(db: Database, loginId: string) {
   };
 }
 
-/** @returns whether it was one of theirs */
+/** @returns whether it existed */
 export async function deletePasskey(db: Database, loginId: string, id: string): Promise<boolean> {
   const deleted = await db
     .delete(passkeys)
@@ -234,7 +234,7 @@ export async function deletePasskey(db: Database, loginId: string, id: string): 
   return deleted.length > 0;
 }
 
-/** @returns whether it was one of theirs */
+/** @returns whether it existed */
 export async function deleteSession(db: Database, loginId: string, id: string): Promise<boolean> {
   const deleted = await db
     .delete(sessions)
@@ -243,7 +243,7 @@ export async function deleteSession(db: Database, loginId: string, id: string): 
   return deleted.length > 0;
 }
 
-/** One that has not ended. */
+/** A session that has not expired. */
 export const findLiveSession = (db: Database, id: string) =>
   db
     .select({ id: sessions.id, expires_at: sessions.expiresAt })

@@ -2,7 +2,7 @@ import { lt, sql } from "drizzle-orm";
 import type { Database } from "../database.ts";
 import { signUpTries } from "../schema/index.ts";
 
-/** @returns how many there are then */
+/** @returns the new count */
 export async function countSignUpAttempt(db: Database, day: string, by: string): Promise<number> {
   const [row] = await db
     .insert(signUpTries)

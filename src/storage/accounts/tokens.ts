@@ -4,7 +4,7 @@ import { type Keyset, range } from "../keyset.ts";
 import { models, runnerTokens, tokens, users } from "../schema/index.ts";
 import { type StorageQuota, withinBytes } from "./account-bytes.ts";
 
-/** Fails, as `isFull` tells, when its user has `max` that are good at the time; as `withinBytes` does. */
+/** Fails (`isFull`) if the user has `max` unexpired tokens, and like `withinBytes`. */
 export function insertToken(
   db: Database,
   row: typeof tokens.$inferInsert,
@@ -36,7 +36,7 @@ export const findToken = (db: Database, hash: string) =>
     .where(eq(tokens.hash, hash))
     .get();
 
-/** When a token, or a session, ends by itself: of one that is there. */
+/** When a token or session expires. Undefined if there is none with this id. */
 export async function findHolder(db: Database, id: string) {
   const [row] = await db.all<{ expires_at: number | null }>(sql`
     SELECT expires_at FROM tokens WHERE id = ${id}
@@ -55,7 +55,6 @@ export const findRunnerToken = (db: Database, hash: string) =>
     .where(and(eq(runnerTokens.hash, hash), isNull(runnerTokens.revoked_at)))
     .get();
 
-/** Whether it is there and not revoked. */
 export const isRunnerToken = async (db: Database, id: string): Promise<boolean> => {
   const row = await db
     .select({ id: runnerTokens.id })
@@ -65,7 +64,7 @@ export const isRunnerToken = async (db: Database, id: string): Promise<boolean> 
   return row !== undefined;
 };
 
-/** Unless it was used since `before`: of uses that come at once only the first is written. */
+/** Writes only if the last recorded use is before `before`, so a burst is written once. */
 const marking =
   (table: typeof tokens | typeof runnerTokens) =>
   async (db: Database, id: string, now: number, before: number): Promise<void> => {
@@ -82,7 +81,7 @@ export const markRunnerTokenUsed = marking(runnerTokens);
 const mayBeSeenBy = (userId: string | SQL) =>
   sql`(models.visibility <> 'private' OR models.owner_id = ${userId})`;
 
-/** Of the models with these names, as `[owner, name]`, those that a user may see. */
+/** The models with these names, `[owner, name]`, that a user may see. */
 export const findNamed = (db: Database, userId: string, names: string[][]) =>
   db
     .select({ id: models.id, owner: users.username, name: models.name })
@@ -92,7 +91,7 @@ export const findNamed = (db: Database, userId: string, names: string[][]) =>
     .where(mayBeSeenBy(userId))
     .all();
 
-/** What is there of the models of a token, as they are called now; null: they are all. */
+/** The current names of the models a token is limited to, without deleted ones. Null: no limit. */
 const modelNames: SQL<string[] | null> = sql`iif(tokens.models IS NULL, NULL, (
   SELECT json_group_array(users.username || '/' || models.name)
   FROM json_each(tokens.models) JOIN models ON models.id = json_each.value
@@ -102,14 +101,14 @@ const modelNames: SQL<string[] | null> = sql`iif(tokens.models IS NULL, NULL, (
 
 const listed = { ...getTableColumns(tokens), models: modelNames };
 
-/** The models of one, as `owner/name`. */
+/** The models of a token, as `owner/name`. */
 export const findModelNames = (db: Database, id: string) =>
   db.select({ models: modelNames }).from(tokens).where(eq(tokens.id, id)).get();
 
 export type TokenRow = Awaited<ReturnType<typeof listTokens>>[number];
 export type RunnerTokenRow = typeof runnerTokens.$inferSelect;
 
-/** A user's, newest first. */
+/** A user's tokens, newest first. */
 export function listTokens(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([tokens.id], "desc", keyset);
   return db
@@ -121,7 +120,7 @@ export function listTokens(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** Those that are not revoked, newest first. */
+/** Runner tokens that are not revoked, newest first. */
 export function listRunnerTokens(db: Database, keyset: Keyset) {
   const { where, order, limit } = range([runnerTokens.id], "desc", keyset);
   return db
@@ -134,9 +133,9 @@ export function listRunnerTokens(db: Database, keyset: Keyset) {
 }
 
 /**
- * Nothing stays of it: an account may make and revoke as many as it likes.
- * @param userId whose it must be; undefined: anybody's
- * @returns whether there was one to revoke
+ * Deletes the row, because an account may create and revoke any number.
+ * @param userId the owner it must have; undefined: any
+ * @returns whether it existed
  */
 export async function revokeToken(
   db: Database,
@@ -151,7 +150,7 @@ export async function revokeToken(
   return revoked.length > 0;
 }
 
-/** @returns whether there was one to revoke */
+/** @returns whether it existed and was not revoked yet */
 export async function revokeRunnerToken(db: Database, id: string, now: number): Promise<boolean> {
   const revoked = await db
     .update(runnerTokens)

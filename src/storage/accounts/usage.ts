@@ -10,10 +10,10 @@ const sums = {
 
 const since = (userId: string, day: string) => and(eq(usage.user_id, userId), gte(usage.day, day));
 
-/** The models that an account has run most since a day. */
+/** The models an account has run most since a day. */
 export const findMostUsed = (db: Database, userId: string, day: string, limit: number) =>
   db
-    // Beside max() SQLite takes the other columns from the row that has it: the name that came last.
+    // SQLite takes the other columns from the row with the max(): the latest name.
     .select({ model_id: usage.model_id, model: usage.model, last: sql`max(${usage.day})` })
     .from(usage)
     .where(since(userId, day))
@@ -22,7 +22,7 @@ export const findMostUsed = (db: Database, userId: string, day: string, limit: n
     .limit(limit)
     .all();
 
-/** For each day since the first: the models that are named each, and all others under the id ''. */
+/** Usage by day: the named models each, all others together under the id ''. */
 export function listUsage(db: Database, userId: string, day: string, named: string[]) {
   const model_id = sql<string>`iif(${inArray(usage.model_id, named)}, ${usage.model_id}, '')`;
   return db

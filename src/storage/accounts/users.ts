@@ -8,7 +8,7 @@ export type UserRow = typeof users.$inferSelect;
 export const insertUser = (db: Database, row: typeof users.$inferInsert) =>
   db.insert(users).values(row).returning().get();
 
-/** Unless the account is given up: nobody has it then, whoever is still remembered to have been. */
+/** Undefined for a deleted account, even to a session or token that is still cached. */
 export const findUser = (db: Database, id: string) =>
   db.select().from(users).where(isThere(id)).get();
 
@@ -19,10 +19,7 @@ export const findUserByName = (db: Database, username: string) =>
     .where(and(eq(users.username, username), isNull(users.deleted_at)))
     .get();
 
-/**
- * @returns undefined when the account holds `maxNames` others than the name that it would have, or
- * is given up
- */
+/** @returns undefined if the account is deleted, or holds `maxNames` other usernames already */
 export async function updateUser(
   db: Database,
   id: string,
@@ -42,7 +39,7 @@ export async function updateUser(
     .get();
 }
 
-/** @returns whether it was still the address that `user` has */
+/** @returns false if the avatar was changed in the meantime */
 export async function replaceAvatarUrl(
   db: Database,
   user: UserRow,
@@ -57,7 +54,7 @@ export async function replaceAvatarUrl(
   return replaced.length > 0;
 }
 
-/** Unless it is somebody's at present. @returns whether it was deleted */
+/** Releases a username, unless it is in use. @returns whether it was released */
 export async function deleteUsername(db: Database, username: string): Promise<boolean> {
   const holder = db.select().from(users).where(eq(users.username, username));
   const free = and(eq(usernames.username, username), notExists(holder));
@@ -75,7 +72,7 @@ export async function deleteUsername(db: Database, username: string): Promise<bo
   return deleted.length > 0;
 }
 
-/** How often it was, by the operator, so that it could be somebody else's. */
+/** How often the operator has released a username. */
 export async function timesReleased(db: Database, username: string): Promise<number> {
   const row = await db
     .select()
@@ -85,7 +82,7 @@ export async function timesReleased(db: Database, username: string): Promise<num
   return row?.times ?? 0;
 }
 
-/** In the order in which they joined. */
+/** Sorted by when they joined. */
 export function listUsers(db: Database, direction: Direction, keyset: Keyset) {
   const { where, order, limit } = range([users.id], direction, keyset);
   return db

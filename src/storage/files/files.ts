@@ -1,16 +1,15 @@
 /**
- * R2: files and large values. Everything lies below the id of the upload or the prediction that
- * it belongs to, so that all of it is found when that is removed.
+ * Files and large values in R2. Keys start with the id of the upload or prediction they belong to,
+ * so that a prefix finds everything to remove.
  *
- *   {upload id}/{name}                   a file that a user has uploaded
- *   {prediction id}/{random}-{name}      a file that a model has made
+ *   {upload id}/{name}                   a file that a user uploaded
+ *   {prediction id}/{random}-{name}      an output file
  *   {prediction id}/values/{name}        a large value of the event log, or the input
  */
 
-/** What R2 keeps beside the bytes. */
 export interface FileFacts {
   mime_type: string;
-  /** What the file is called when it is downloaded. */
+  /** The name for downloads. */
   name: string;
 }
 
@@ -20,7 +19,7 @@ export const valueKey = (predictionId: string, name: string) => `${predictionId}
 
 const optionsOf = ({ mime_type, name }: FileFacts) => ({
   httpMetadata: { contentType: mime_type },
-  // Travels as a header, which is ASCII.
+  // R2 metadata are headers, which are ASCII.
   customMetadata: { name: encodeURIComponent(name) },
 });
 
@@ -29,7 +28,7 @@ export const factsOf = ({ httpMetadata, customMetadata }: R2Object): FileFacts =
   name: decodeURIComponent(customMetadata?.name ?? "file"),
 });
 
-/** @param body of a known length. */
+/** @param body a stream of known length */
 export const putFile = (
   bucket: R2Bucket,
   key: string,
@@ -48,9 +47,9 @@ export const getFile = (bucket: R2Bucket, key: string, options?: R2GetOptions) =
 /** @param keys 1,000 at most */
 export const deleteFile = (bucket: R2Bucket, ...keys: string[]) => bucket.delete(keys);
 
-/** All that belongs to an upload or a prediction. */
+/** Deletes everything that belongs to an upload or a prediction. */
 export async function deleteAll(bucket: R2Bucket, source: string): Promise<void> {
-  // What is deleted is not listed again: the first page is always the next one.
+  // Deleted objects are not listed again, so the first page is always the next one.
   for (;;) {
     const { objects, truncated } = await bucket.list({ prefix: `${source}/` });
     if (objects.length > 0) await bucket.delete(objects.map(({ key }) => key));
@@ -61,7 +60,7 @@ export async function deleteAll(bucket: R2Bucket, source: string): Promise<void>
 export const beginMultipart = async (bucket: R2Bucket, key: string, facts: FileFacts) =>
   (await bucket.createMultipartUpload(key, optionsOf(facts))).uploadId;
 
-/** @returns undefined when R2 knows no such upload any more: aborted, or completed. */
+/** @returns undefined if the upload no longer exists in R2: aborted, or completed */
 export const putPart = (
   bucket: R2Bucket,
   { key, multipart_id }: Multipart,
@@ -70,7 +69,7 @@ export const putPart = (
 ): Promise<R2UploadedPart | undefined> =>
   unlessGone(bucket.resumeMultipartUpload(key, multipart_id).uploadPart(number, body));
 
-/** @returns undefined as of `putPart`. @throws as of `isStale` */
+/** @returns undefined like `putPart`. @throws an error that `isStale` recognises */
 export const completeMultipart = (
   bucket: R2Bucket,
   { key, multipart_id }: Multipart,
@@ -80,7 +79,7 @@ export const completeMultipart = (
   return unlessGone(bucket.resumeMultipartUpload(key, multipart_id).complete(parts));
 };
 
-/** One that is gone already is an ordinary result. */
+/** An upload that no longer exists is not an error. */
 export const abortMultipart = (bucket: R2Bucket, { key, multipart_id }: Multipart) =>
   unlessGone(bucket.resumeMultipartUpload(key, multipart_id).abort());
 
@@ -89,11 +88,11 @@ export interface Multipart {
   multipart_id: string;
 }
 
-/** R2's own codes, at the end of its messages. */
+/** R2's error codes, at the end of its messages. */
 const NO_SUCH_UPLOAD = /\(10024\)/;
 const INVALID_PART = /\(10025\)/;
 
-/** Whether a completion was refused because a part is not the one that was named. */
+/** Whether a completion failed because a part has been replaced. */
 export const isStale = (error: unknown) =>
   error instanceof Error && INVALID_PART.test(error.message);
 

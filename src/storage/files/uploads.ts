@@ -1,14 +1,14 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
 import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
-import { allOf, type Database } from "../database.ts";
+import { type Database, runBatch } from "../database.ts";
 import { uploadParts, uploads, users } from "../schema/index.ts";
 
 export type UploadRow = typeof uploads.$inferSelect;
 export type UploadPartRow = typeof uploadParts.$inferSelect;
 
 /**
- * Unless the account itself has so many pending already. Fails as `withinBytes` does.
- * @returns whether it was inserted.
+ * Unless the account has `maxPending` pending uploads. Fails like `withinBytes`.
+ * @returns whether it was inserted
  */
 export async function insertUpload(
   db: Database,
@@ -16,7 +16,7 @@ export async function insertUpload(
   maxPending: number,
   allowance: StorageQuota,
 ): Promise<boolean> {
-  // Left to itself SQLite would go through all uploads of the account.
+  // Without the hint SQLite scans all uploads of the account.
   const pending = sql`(SELECT count(*) FROM ${uploads} INDEXED BY uploads_pending
     WHERE ${uploads.user_id} = ${row.user_id} AND ${uploads.completed_at} IS NULL
       AND ${uploads.prediction_id} IS NULL)`;
@@ -36,7 +36,7 @@ export const findUpload = (db: Database, id: string) =>
     .where(and(eq(uploads.id, id), isNull(uploads.removed_at)))
     .get();
 
-/** One that takes parts, with what its account may, while that is there. */
+/** An upload that may take parts, and whether its account is suspended. Not of a deleted account. */
 export const findReceiving = (db: Database, id: string) =>
   db
     .select({ ...getTableColumns(uploads), suspended_at: users.suspended_at })
@@ -45,7 +45,7 @@ export const findReceiving = (db: Database, id: string) =>
     .where(and(eq(uploads.id, id), isNull(uploads.removed_at), isNull(users.deleted_at)))
     .get();
 
-/** An account's own. */
+/** Uploads of the account itself, not those of its predictions. */
 export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
   db
     .select()
@@ -60,7 +60,7 @@ export const findOwnUploads = (db: Database, userId: string, ids: string[]) =>
     )
     .all();
 
-/** In the order of their numbers. */
+/** By part number. */
 export const listParts = (db: Database, uploadId: string) =>
   db
     .select()
@@ -69,7 +69,7 @@ export const listParts = (db: Database, uploadId: string) =>
     .orderBy(uploadParts.part_number)
     .all();
 
-/** A part that has come again is the one that counts. */
+/** A part that is sent again replaces the first. */
 export const savePart = (db: Database, row: UploadPartRow) =>
   db
     .insert(uploadParts)
@@ -79,9 +79,9 @@ export const savePart = (db: Database, row: UploadPartRow) =>
       set: { etag: row.etag },
     });
 
-/** Its parts are not needed any more. */
+/** Also deletes the rows of its parts. */
 export const completeUpload = (db: Database, id: string, now: number, expiresAt: number) =>
-  allOf(db, [
+  runBatch(db, [
     db
       .update(uploads)
       .set({ completed_at: now, expires_at: expiresAt })
@@ -89,7 +89,7 @@ export const completeUpload = (db: Database, id: string, now: number, expiresAt:
     db.delete(uploadParts).where(eq(uploadParts.upload_id, id)),
   ]);
 
-/** Keeps completed ones at least until then. @returns those that are still there */
+/** Extends completed uploads at least until then. @returns those that still exist */
 export const keepUploads = (db: Database, ids: string[], until: number) =>
   db
     .update(uploads)
@@ -101,8 +101,8 @@ export const keepUploads = (db: Database, ids: string[], until: number) =>
     .all();
 
 /**
- * Takes it out of everybody's sight, so that it can be removed.
- * @returns undefined when it is not as the row has it any more: completed, used, or gone.
+ * Hides an upload so that it can be removed.
+ * @returns undefined if the row has changed: completed, extended, or removed
  */
 export const claimUpload = (db: Database, row: UploadRow, now: number) =>
   db
@@ -121,13 +121,13 @@ export const claimUpload = (db: Database, row: UploadRow, now: number) =>
 export const deleteUploads = (db: Database, ids: string[]) =>
   db.delete(uploads).where(isOneOf(ids));
 
-/** By one parameter: a statement may have a hundred. */
+/** As one parameter: a statement takes 100 at most. */
 const isOneOf = (ids: string[]) =>
   sql`${uploads.id} IN (SELECT value FROM json_each(${JSON.stringify(ids)}))`;
 
 /**
- * Some accounts with uploads that have had their time, in no order, so that none comes first again
- * and again. Takes two looks into the index for each account that has uploads.
+ * Some accounts with expired uploads, in random order, so that none is always first. Costs two index
+ * lookups for each account that has uploads.
  */
 export const someExpired = (db: Database, now: number, limit: number) =>
   db.all<{ user_id: string }>(sql`
@@ -142,8 +142,8 @@ export const someExpired = (db: Database, now: number, limit: number) =>
     ORDER BY random() LIMIT ${limit}`);
 
 /**
- * Takes the first of each account that have had their time out of everybody's sight, those included
- * whose removal broke off: their time comes again, in case this one does.
+ * Hides the first expired uploads of each account so that they can be removed, including those whose
+ * removal failed before. They expire again at `again`, in case this one fails too.
  */
 export const takeExpired = (
   db: Database,

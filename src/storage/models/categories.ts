@@ -33,7 +33,7 @@ export const saveCategory = (db: Database, row: CategoryRow) =>
       set: { name: row.name, description: row.description },
     });
 
-/** Models in it are in it no longer. */
+/** Also removes models from it. */
 export async function deleteCategory(db: Database, slug: string): Promise<boolean> {
   const [, deleted] = await db.batch([
     db.delete(modelCategories).where(eq(modelCategories.category_slug, slug)),

@@ -15,7 +15,7 @@ import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import type { CategorySummary } from "../../protocol/category.ts";
 import type { ModelSort } from "../../protocol/model.ts";
 import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
-import { allOf, type Database } from "../database.ts";
+import { type Database, runBatch } from "../database.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
   categories,
@@ -37,8 +37,8 @@ const summaries: SQL<CategorySummary[]> = sql`(
   WHERE ${modelCategories.model_id} = ${models.id})`.mapWith((text: string) => JSON.parse(text));
 
 /**
- * What lists and searches tell of a model: `models` joined with `users` and `modelCounts`. In a
- * batch D1 answers rows by column name, so that of two columns of one name only one would be left.
+ * A model in lists and searches: `models` joined with `users` and `modelCounts`. In a batch D1
+ * returns rows by column name, so two columns of one name would collapse into one.
  */
 export const modelItem = {
   id: models.id,
@@ -63,10 +63,10 @@ export const modelItem = {
 const latestNumber = sql`(
   SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} ORDER BY v.number DESC LIMIT 1)`;
 
-/** What the latest version runs on, if it says so. */
+/** The hardware that the latest version asks for, if any. */
 const latestHardware = alias(hardware, "latest_hardware");
 
-/** Models with all that the detailed form tells of them. */
+/** Models in their full form. */
 const detailed = (db: Database) =>
   db
     .select({
@@ -89,8 +89,8 @@ const detailed = (db: Database) =>
 export const findModel = (db: Database, id: string) => detailed(db).where(eq(models.id, id)).get();
 
 /**
- * Whether somebody may see it, decided where it is looked for: what is hidden costs what is not
- * there costs.
+ * Whether a user may see the model. Checked in the query, so that hidden models take as long as
+ * missing ones.
  */
 const isSeenBy = (viewerId: string | undefined) =>
   or(
@@ -116,7 +116,7 @@ export const findModelId = (db: Database, owner: string, name: string, viewerId:
     .where(and(eq(users.username, owner), eq(models.name, name), isSeenBy(viewerId)))
     .get();
 
-/** Where models are now. @param ids 100 at most */
+/** The current owners and names of models. @param ids 100 at most */
 export const findModelPlaces = (db: Database, ids: string[]) =>
   db
     .select({
@@ -135,7 +135,7 @@ export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>
 
 /**
  * A model with its latest version, as far as predictions need them.
- * @param ownerId whose private one it is; undefined: one that is not private
+ * @param ownerId the owner of a private model; undefined: only models that are not private
  */
 export const resolveVersion = (
   db: Database,
@@ -171,8 +171,8 @@ export const resolveVersion = (
 export type TargetRow = NonNullable<Awaited<ReturnType<typeof resolveVersion>>>;
 
 /**
- * An owner's models, newest to oldest.
- * @param ids which of them; null: all
+ * An owner's models, newest first.
+ * @param ids limits the list to these; null: all
  */
 export function listOwnModels(db: Database, ownerId: string, ids: string[] | null, keyset: Keyset) {
   const { where, order, limit } = range([models.id], "desc", keyset);
@@ -188,17 +188,17 @@ export function listOwnModels(db: Database, ownerId: string, ids: string[] | nul
 }
 
 export interface Listing {
-  /** Undefined: the models of everybody. */
+  /** Undefined: any owner. */
   ownerId: string | undefined;
-  /** Undefined: whatever their categories are. */
+  /** Undefined: any category. */
   categorySlug: string | undefined;
   sort: ModelSort;
   direction: Direction;
 }
 
-/** Models that are not private; several listings in one round trip. */
+/** Models that are not private; several lists in one round trip. */
 export const listModels = (db: Database, lists: Listing[], keyset: Keyset) =>
-  allOf(
+  runBatch(
     db,
     lists.map((listing) => listed(db, listing, keyset)),
   );
@@ -232,9 +232,9 @@ export type ListedModelRow = Awaited<ReturnType<typeof listModels>>[number][numb
 export type ModelItemRow = Omit<ListedModelRow, "listed_count">;
 
 /**
- * Models that a user may see and whose latest version can be called by the vendora convention,
- * newest first.
- * @param ids of which models; null: of all
+ * Models that a user may see and whose latest version can be called through the OpenAI-compatible
+ * endpoints, newest first.
+ * @param ids limits the list to these; null: all
  */
 export const listCallable = (db: Database, userId: string, ids: string[] | null, limit: number) =>
   db
@@ -271,7 +271,7 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
   ),
 ];
 
-/** Fails, as `isFull` tells, when its owner has `max` models; as `withinBytes` does. */
+/** Fails (`isFull`) if the owner has `max` models, and like `withinBytes`. */
 export async function insertModel(
   db: Database,
   row: Omit<ModelRow, "seq" | "last_version">,
@@ -285,7 +285,7 @@ export async function insertModel(
   await withinBytes(db, allowance, inserting, ...setCategories(db, row.id, slugs));
 }
 
-/** Fails as `withinBytes` does. @param slugs undefined: the categories stay. */
+/** Fails like `withinBytes`. @param slugs undefined: keeps the categories */
 export async function updateModel(
   db: Database,
   id: string,
@@ -297,7 +297,7 @@ export async function updateModel(
   await withinBytes(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
 
-/** Unless a prediction of it is under way. @returns whether it was deleted */
+/** Unless one of its predictions has not ended. @returns whether it was deleted */
 export async function deleteModel(db: Database, id: string): Promise<boolean> {
   const deleted = await db
     .delete(models)
@@ -306,14 +306,14 @@ export async function deleteModel(db: Database, id: string): Promise<boolean> {
   return deleted.length > 0;
 }
 
-/** The predictions of a model, or of one of its versions, that have not ended. */
+/** Predictions of a model, or of one of its versions, that have not ended. */
 export const underWay = (modelId: string, number?: number) =>
   sql`(SELECT 1 FROM predictions WHERE status IN ('pending', 'started')
     AND model_id = ${modelId} ${number === undefined ? sql`` : sql`AND version_number = ${number}`})`;
 
 /**
- * Lets the listings follow the counts. With IN the counts that have changed are found first, by
- * their index; as a join SQLite would go through all listings.
+ * Copies changed counts to the listings. With IN, SQLite finds the changed counts first, by their
+ * index; with a join it would scan all listings.
  */
 export const syncListings = (db: Database) => [
   db.run(sql`UPDATE ${listings} SET predictions_count =

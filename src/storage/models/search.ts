@@ -1,24 +1,24 @@
 /** Full-text search: ranges of the indexes in migrations/0000_baseline.sql. */
 import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { TIERS } from "../../domain/search.ts";
-import { allOf, type Database } from "../database.ts";
+import { runBatch, type Database } from "../database.ts";
 import type { Keyset } from "../keyset.ts";
 import { modelCounts, models, users } from "../schema/index.ts";
 import { modelItem } from "./models.ts";
 
-/** Of what full-text index. */
+/** A full-text index. */
 export type Index = "models_words" | "users_words";
 
-/** How far what matches the next expression ranks behind what matches this one. */
+/** How far matches of the next expression rank behind those of this one. */
 const STEP = TIERS * 2 ** 40;
 
-/** In a rowid, which is tier << 40 less seq, the part that is seq. */
+/** The seq in a rowid, which is tier << 40 minus seq. */
 const seq = sql`-rowid & 0xFFFFFFFFFF`;
 
-/** FTS5 takes a range from integers only; D1 binds every number as a float. */
+/** FTS5 accepts only integers in a range, and D1 binds every number as a float. */
 const integer = (value: number) => sql`CAST(${value} AS INTEGER)`;
 
-/** How many match, counted up to a limit. */
+/** The number of matches, up to a limit. */
 export async function countMatches(
   db: Database,
   index: Index,
@@ -32,10 +32,8 @@ export async function countMatches(
 }
 
 /**
- * Of the words that everybody may find, and those of a user's private models, the ones that match,
- * for each expression: of both the first thousand, which have been there longest, so that the common
- * ones are among them and new ones displace none.
- * @param userId undefined: of somebody who has none
+ * For each expression the matching words of the public vocabulary and of the user's private models.
+ * Of each the oldest thousand, so that common words are included and new ones displace none.
  */
 export async function findWords(
   db: Database,
@@ -43,7 +41,7 @@ export async function findWords(
   userId: string | undefined,
 ): Promise<string[][]> {
   const owners = [EVERYBODY, ...(userId === undefined ? [] : [seqOf(userId)])];
-  const lists = await allOf(
+  const lists = await runBatch(
     db,
     expressions.flatMap((expression) => owners.map((owner) => wordsLike(db, expression, owner))),
   );
@@ -53,12 +51,12 @@ export async function findWords(
   ]);
 }
 
-/** The owner of words that are public. */
+/** The owner of the public vocabulary. */
 const EVERYBODY = sql`0`;
 
 const seqOf = (userId: string) => sql`(SELECT seq FROM users WHERE id = ${userId})`;
 
-/** An owner's words are one range of ids: those of others are not even looked at. */
+/** An owner's words are one range of ids, so the query reads no others. */
 const wordsLike = (db: Database, expression: string, owner: SQL) =>
   db.select({ word: sql<string>`word` }).from(sql`(
     SELECT rowid AS id FROM words_trigrams WHERE words_trigrams MATCH ${expression}
@@ -66,8 +64,8 @@ const wordsLike = (db: Database, expression: string, owner: SQL) =>
     ORDER BY rowid LIMIT 1000) CROSS JOIN words USING (id)`);
 
 /**
- * Ranked: what matches the first expression, then what matches the next.
- * @param expressions each matches all that the one before it does
+ * Ranked: matches of the first expression, then those of the next.
+ * @param expressions each also matches everything that the previous one matches
  */
 export const searchModels = (db: Database, expressions: string[], keyset: Keyset) =>
   db
@@ -79,7 +77,7 @@ export const searchModels = (db: Database, expressions: string[], keyset: Keyset
     .where(sql`${models.seq} = found.seq`)
     .all();
 
-/** As `searchModels`. */
+/** Like `searchModels`. */
 export const searchUsers = (db: Database, expressions: string[], keyset: Keyset) =>
   db
     .select({ rank, ...getTableColumns(users) })
@@ -90,7 +88,7 @@ export const searchUsers = (db: Database, expressions: string[], keyset: Keyset)
 
 const rank = sql<number>`found.rank`;
 
-/** UNION ALL with a LIMIT reads of each part only what those before it have left to do. */
+/** UNION ALL with a LIMIT reads a part only as far as the previous ones left the page unfilled. */
 function found(index: Index, expressions: string[], keyset: Keyset): SQL {
   const parts = expressions.map((expression, level) =>
     part(index, { expression, better: expressions[level - 1], level }, keyset),
@@ -101,7 +99,7 @@ function found(index: Index, expressions: string[], keyset: Keyset): SQL {
 
 interface Part {
   expression: string;
-  /** What matches this has been found by the part before. */
+  /** The previous part's expression, whose matches are already found. */
   better: string | undefined;
   level: number;
 }

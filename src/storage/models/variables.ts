@@ -6,7 +6,7 @@ import { models, modelVariables } from "../schema/index.ts";
 
 export type VariableRow = typeof modelVariables.$inferSelect;
 
-/** Of a model: names and times, by name. */
+/** A model's variables by name, without values. */
 export function listVariables(db: Database, modelId: string, keyset: Keyset) {
   const { where, order, limit } = range([modelVariables.name], "asc", keyset);
   return db
@@ -20,30 +20,29 @@ export function listVariables(db: Database, modelId: string, keyset: Keyset) {
 
 export type VariableSummaryRow = Awaited<ReturnType<typeof listVariables>>[number];
 
-/** Of all of a model, by name: a column of a query of `models`. */
+/** A model's encrypted values by name, as a column of a query of `models`. */
 export const sealedVariables: SQL<Record<string, string>> = sql`(
   SELECT json_group_object(${modelVariables.name}, ${modelVariables.sealed})
   FROM ${modelVariables} WHERE ${modelVariables.model_id} = ${models.id})`.mapWith((text: string) =>
   JSON.parse(text),
 );
 
-/** What a model may have. */
-interface Room {
+/** Limits of one model. */
+interface Limits {
   variables: number;
-  /** In all sealed texts together. */
+  /** Of all encrypted values together. */
   chars: number;
 }
 
 /**
- * Set, anew when it is there, unless the model would have more than there is room for: the
- * statement itself looks, so that two at once cannot both have the last place. Fails as `withinBytes`
- * does.
+ * Sets a variable, unless the model would exceed its limits. The statement checks them itself, so
+ * that two at once cannot both take the last place. Fails like `withinBytes`.
  * @returns whether it was set
  */
 export async function saveVariable(
   db: Database,
   { model_id, name, sealed, updated_at }: VariableRow,
-  room: Room,
+  limits: Limits,
   allowance: StorageQuota,
 ): Promise<boolean> {
   const others = sql`FROM model_variables WHERE model_id = ${model_id} AND name <> ${name}`;
@@ -51,8 +50,8 @@ export async function saveVariable(
     .insert(modelVariables)
     .select(
       sql`SELECT ${model_id}, ${name}, ${sealed}, ${updated_at}
-        WHERE (SELECT count(*) ${others}) < ${room.variables}
-          AND (SELECT coalesce(sum(length(sealed)), 0) ${others}) <= ${room.chars - sealed.length}`,
+        WHERE (SELECT count(*) ${others}) < ${limits.variables}
+          AND (SELECT coalesce(sum(length(sealed)), 0) ${others}) <= ${limits.chars - sealed.length}`,
     )
     .onConflictDoUpdate({
       target: [modelVariables.model_id, modelVariables.name],
@@ -62,7 +61,7 @@ export async function saveVariable(
   return result.meta.changes > 0;
 }
 
-/** @returns whether there was one to delete */
+/** @returns whether it existed */
 export async function deleteVariable(
   db: Database,
   modelId: string,

@@ -8,8 +8,8 @@ import { underWay } from "./models.ts";
 export type VersionRow = typeof versions.$inferSelect;
 
 /**
- * Number and inherited configuration are found by the insert itself, so that two at once cannot
- * have the same number. Fails, as `isFull` tells, when the model has `max`; as `withinBytes` does.
+ * The insert itself finds the number and the inherited configuration, so that two at once cannot get
+ * the same number. Fails (`isFull`) if the model has `max` versions, and like `withinBytes`.
  */
 export async function insertVersion(
   db: Database,
@@ -31,7 +31,7 @@ export async function insertVersion(
     })
     .returning();
   const [inserted] = await withinBytes(db, allowance, inserting);
-  if (!inserted) throw new Error("a version was inserted and is not there");
+  if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;
 }
 
@@ -57,14 +57,14 @@ export function listVersions(db: Database, modelId: string, keyset: Keyset) {
 
 export type VersionSummaryRow = Awaited<ReturnType<typeof listVersions>>[number];
 
-/** What the first run of it has told of its image; what is known stays. */
+/** The image size, as reported by the first run. A known size is kept. */
 export const fillSize = (db: Database, modelId: string, number: number, size: number) =>
   db
     .update(versions)
     .set({ size })
     .where(and(eq(versions.model_id, modelId), eq(versions.number, number), eq(versions.size, 0)));
 
-/** Unless a prediction of it is under way. @returns whether it was deleted */
+/** Unless one of its predictions has not ended. @returns whether it was deleted */
 export async function deleteVersion(
   db: Database,
   modelId: string,

@@ -1,7 +1,7 @@
 import { and, count, eq, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
-import { allOf, type Database } from "../database.ts";
+import { runBatch, type Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { syncListings } from "../models/models.ts";
 import { fillSize } from "../models/versions.ts";
@@ -9,7 +9,7 @@ import { modelCounts, predictions } from "../schema/index.ts";
 
 export type PredictionRow = typeof predictions.$inferSelect;
 
-/** The row of a new prediction, unless its projection was faster. */
+/** The row of a new prediction, unless a projection has written it already. */
 export const insertPrediction = (db: Database, row: ProjectionMessage) =>
   db
     .insert(predictions)
@@ -19,10 +19,10 @@ export const insertPrediction = (db: Database, row: ProjectionMessage) =>
 export const deletePrediction = (db: Database, userId: string, id: string) =>
   db.delete(predictions).where(and(eq(predictions.user_id, userId), eq(predictions.id, id)));
 
-/** A statement takes 100 parameters, a row 18. */
+/** A statement takes 100 parameters, and a row needs 18. */
 const ROWS_A_STATEMENT = 5;
 
-/** Columns that change in the life of a prediction. */
+/** Columns that change during the life of a prediction. */
 const CHANGING = [
   "status",
   "updated_at",
@@ -37,7 +37,7 @@ const CHANGING = [
 
 const later = Object.fromEntries(CHANGING.map((name) => [name, sql.raw(`excluded.${name}`)]));
 
-/** Brings rows up to date; one that has seen later events stands. */
+/** Updates rows, except those that later events have already updated. */
 const project = (db: Database, rows: ProjectionMessage[]) =>
   db
     .insert(predictions)
@@ -49,7 +49,7 @@ const project = (db: Database, rows: ProjectionMessage[]) =>
         OR (${predictions.revision} = excluded.revision AND ${predictions.data_removed} < excluded.data_removed)`,
     });
 
-/** All in one transaction, and with it the listings that go by how often a model was run. */
+/** All in one transaction, together with the listings sorted by prediction count. */
 export async function projectPredictions(db: Database, rows: ProjectionMessage[]): Promise<void> {
   const parts = Array.from({ length: Math.ceil(rows.length / ROWS_A_STATEMENT) }, (_, n) =>
     project(db, rows.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT)),
@@ -57,7 +57,7 @@ export async function projectPredictions(db: Database, rows: ProjectionMessage[]
   const sizes = rows.flatMap(({ model_id, version_number, image_bytes }) =>
     image_bytes === null ? [] : [fillSize(db, model_id, version_number, image_bytes)],
   );
-  if (parts.length > 0) await allOf(db, [...parts, ...sizes, ...syncListings(db)]);
+  if (parts.length > 0) await runBatch(db, [...parts, ...sizes, ...syncListings(db)]);
 }
 
 export const findPrediction = (db: Database, userId: string, id: string) =>
@@ -67,24 +67,22 @@ export const findPrediction = (db: Database, userId: string, id: string) =>
     .where(and(eq(predictions.user_id, userId), eq(predictions.id, id)))
     .get();
 
-/** A model that is there, whatever it was called when it ran; or a name that none has any more. */
+/** An existing model, under any of its names, or a name that no model has now. */
 export type MeantModel = { id: string } | { owner: string; name: string };
 
-/** Of a user's predictions those that are wanted. */
 interface PredictionFilter {
-  /** None: whatever they are. */
+  /** Empty: any status. */
   statuses: TaskStatus[];
   model: MeantModel | undefined;
-  /** Of these models alone. Null: whatever they are of. */
+  /** Limits the list to these models. Null: any model. */
   models: string[] | null;
 }
 
 /**
- * A user's, newest first: lists to merge, in one round trip. Ids are UUIDv7: they sort by time.
- * Each status is a range of its index. A model is one range of another, and there the status is
- * looked at row by row (`+` keeps it from the index by status, which would have to be sorted). For
- * a name alone there is no index: all of the user's are looked at until there are enough. Of some
- * models each is a range again.
+ * A user's predictions, newest first (ids are UUIDv7), as lists to merge, in one round trip. Each
+ * status is a range of the index by status, each model a range of the index by model. With a model,
+ * the status is checked row by row: `+` keeps SQLite from the index by status, which would need a
+ * sort. A name without a model has no index: the user's rows are scanned until the page is full.
  */
 export function listPredictions(
   db: Database,
@@ -93,7 +91,7 @@ export function listPredictions(
   keyset: Keyset,
 ) {
   const { where, order, limit } = range([predictions.id], "desc", keyset);
-  return allOf(
+  return runBatch(
     db,
     rangesOf(filter).map((wanted) =>
       db
@@ -123,8 +121,8 @@ const ofModel = (model: MeantModel) =>
     : and(eq(predictions.model_owner, model.owner), eq(predictions.model_name, model.name));
 
 /**
- * Tells the planner that not every row is meant: without statistics, which D1 has none of, it takes
- * the table itself for the best index of all, and reads every row of the user for a rare status.
+ * Tells the planner that the condition is selective. Without statistics, which D1 does not have, it
+ * prefers the table itself and reads every row of the user for a rare status.
  */
 const few = (condition: SQL) => sql`unlikely(${condition})`;
 
@@ -133,7 +131,7 @@ const among = (value: SQL, wanted: string[]) =>
 
 const MAX_UNDER_WAY = 20;
 
-/** A model's, or a version's, that have not ended: the first few. */
+/** Some predictions of a model, or of a version, that have not ended. */
 export const findUnderWay = (db: Database, modelId: string, number: number | undefined) =>
   db
     .select()
@@ -148,7 +146,7 @@ export const findUnderWay = (db: Database, modelId: string, number: number | und
     .limit(MAX_UNDER_WAY)
     .all();
 
-/** Rows that are not terminal and have not been looked at since `before`; marks them as looked at. */
+/** Rows that are not terminal and were last checked before `before`; marks them as checked. */
 export const takeOverdue = (db: Database, before: number, now: number, limit: number) =>
   db
     .update(predictions)
@@ -162,7 +160,7 @@ export const takeOverdue = (db: Database, before: number, now: number, limit: nu
     .returning()
     .all();
 
-/** Rows of which it is known that nothing else is kept. */
+/** Marks rows whose objects no longer have any data. */
 export const noteRemoved = (db: Database, userId: string, ids: string[]) =>
   db
     .update(predictions)
@@ -176,8 +174,8 @@ export const noteRemoved = (db: Database, userId: string, ids: string[]) =>
     );
 
 /**
- * Deletes the rows up to an id whose data is removed. That its models were run stays counted, which a
- * trigger would take back with each row.
+ * Deletes the rows up to an id whose data is removed. The models' prediction counts stay: what the
+ * trigger subtracts for each row is added back.
  */
 export function deletePredictions(db: Database, userId: string, last: string) {
   const gone = and(
@@ -191,7 +189,7 @@ export function deletePredictions(db: Database, userId: string, last: string) {
     .where(gone)
     .groupBy(predictions.model_id)
     .as("gone");
-  return allOf(db, [
+  return runBatch(db, [
     db
       .update(modelCounts)
       .set({ predictions_count: sql`${modelCounts.predictions_count} + ${runs.runs}` })
@@ -205,8 +203,8 @@ const isBefore = (userId: string, before: string) =>
   and(eq(predictions.user_id, userId), lt(predictions.id, before));
 
 /**
- * How far the first of several users' rows with removed data reach, before an id.
- * @returns for each user the id of the last of them, null where there is none
+ * For several users: the first `limit` rows before an id whose data is removed.
+ * @returns for each user the id of the last of these rows, null if there is none
  */
 export async function findRemoved(
   db: Database,
@@ -214,7 +212,7 @@ export async function findRemoved(
   before: string,
   limit: number,
 ): Promise<(string | null)[]> {
-  const found = await allOf(
+  const found = await runBatch(
     db,
     userIds.map((userId) => {
       const first = db
@@ -230,7 +228,7 @@ export async function findRemoved(
   return found.map(([row]) => row?.last ?? null);
 }
 
-/** A user's that have ended, before an id, and do not say that their data is removed: some of them. */
+/** Some of a user's ended predictions before an id that are not marked as removed. */
 export const findUnremoved = (db: Database, userId: string, before: string, limit: number) =>
   db
     .select()

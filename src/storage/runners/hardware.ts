@@ -27,7 +27,7 @@ export function listHardware(db: Database, keyset: Keyset) {
     .all();
 }
 
-/** What is there already keeps the time at which it was made. */
+/** Updating keeps `created_at`. */
 export const saveHardware = (db: Database, { created_at, ...row }: HardwareRow) =>
   db
     .insert(hardware)
@@ -36,7 +36,7 @@ export const saveHardware = (db: Database, { created_at, ...row }: HardwareRow) 
     .returning()
     .get();
 
-/** Unless a model names it. @returns whether it was deleted */
+/** Unless a model or a version uses it. @returns whether it was deleted */
 export async function deleteHardware(db: Database, identifier: string): Promise<boolean> {
   const deleted = await db
     .delete(hardware)

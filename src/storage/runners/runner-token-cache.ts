@@ -1,6 +1,6 @@
 /**
- * Runner tokens as this isolate knows them, for what is open longer than the request that brought
- * the token: polls and channels. A revoked one is known here 10 s later at most.
+ * A cache of runner tokens, for polls and channels, which outlive the request that authenticated
+ * them. A revoked token is noticed within 10 s.
  */
 
 import { isRunnerToken } from "../accounts/tokens.ts";
@@ -12,9 +12,9 @@ const good = remembered({ max: 10_000 }, async (db: Database, id: string) => {
   return (await isRunnerToken(db, id)) ? { at } : undefined;
 });
 
-/** When a token was last found good, unix ms: 10 s ago at most; undefined when it is revoked. */
+/** When the token was last found valid, unix ms: at most 10 s ago. Undefined if it is revoked. */
 export const runnerTokenKnownAt = async (db: Database, id: string): Promise<number | undefined> =>
   (await good.get(db, id))?.at;
 
-/** After one was revoked: this isolate knows it at once. */
+/** After a revocation, so that this isolate notices it at once. */
 export const forgetRunnerTokens = good.forgetAll;

@@ -4,7 +4,7 @@ import { type Keyset, range } from "../keyset.ts";
 import { runners, runnerTokens } from "../schema/index.ts";
 
 export type RunnerRow = typeof runners.$inferSelect & {
-  /** Its token's: it is not heard any more then, whatever it was last. */
+  /** When its token was revoked: the runner can no longer connect. */
   revoked_at: number | null;
 };
 
@@ -15,8 +15,8 @@ const withToken = (db: Database) =>
     .innerJoin(runnerTokens, eq(runnerTokens.id, runners.token_id));
 
 /**
- * The runner of that name under its token: the same one at each start. Fails, as `isFull` tells,
- * when it is a new one and its token has `max`.
+ * A runner is identified by its token and name, so it stays the same across restarts. Fails
+ * (`isFull`) for a new runner if the token has `max`.
  */
 export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: number) {
   const { token_id } = row;

@@ -1,14 +1,14 @@
 /**
- * The tables of better-auth, whose names for fields they have: who may sign in to the dashboard,
- * and how. A login has the id of its user, once it has chosen a username.
+ * The tables of better-auth, with its field names: who can sign in to the dashboard, and how. A
+ * login has the same id as its user, who exists once a username is chosen.
  */
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
-const moment = () => integer({ mode: "timestamp_ms" });
+const timestamp = () => integer({ mode: "timestamp_ms" });
 
-const made = { createdAt: moment().notNull(), updatedAt: moment().notNull() };
+const timestamps = { createdAt: timestamp().notNull(), updatedAt: timestamp().notNull() };
 
-const ofLogin = () =>
+const loginId = () =>
   text()
     .notNull()
     .references(() => logins.id, { onDelete: "cascade" });
@@ -19,40 +19,40 @@ export const logins = sqliteTable("logins", {
   email: text().notNull().unique(),
   emailVerified: integer({ mode: "boolean" }).notNull(),
   image: text(),
-  ...made,
+  ...timestamps,
 });
 
 export const sessions = sqliteTable(
   "sessions",
   {
     id: text().primaryKey(),
-    userId: ofLogin(),
-    /** What the cookie has, with a signature that needs SECRET_KEY. */
+    userId: loginId(),
+    /** The content of the cookie, which is signed with SECRET_KEY. */
     token: text().notNull().unique(),
-    expiresAt: moment().notNull(),
+    expiresAt: timestamp().notNull(),
     ipAddress: text(),
     userAgent: text(),
-    ...made,
+    ...timestamps,
   },
   (t) => [index("sessions_user").on(t.userId), index("sessions_expires").on(t.expiresAt)],
 );
 
-/** What proves who it is: a password (scrypt), an account at GitHub. */
+/** Ways to sign in: a password (scrypt) or a GitHub account. */
 export const credentials = sqliteTable(
   "credentials",
   {
     id: text().primaryKey(),
-    userId: ofLogin(),
+    userId: loginId(),
     accountId: text().notNull(),
     providerId: text().notNull(),
     accessToken: text(),
     refreshToken: text(),
     idToken: text(),
-    accessTokenExpiresAt: moment(),
-    refreshTokenExpiresAt: moment(),
+    accessTokenExpiresAt: timestamp(),
+    refreshTokenExpiresAt: timestamp(),
     scope: text(),
     password: text(),
-    ...made,
+    ...timestamps,
   },
   (t) => [
     index("credentials_user").on(t.userId),
@@ -60,15 +60,15 @@ export const credentials = sqliteTable(
   ],
 );
 
-/** What is under way: an OAuth exchange, the challenge of a passkey. */
+/** Sign-ins in progress: an OAuth exchange, a passkey challenge. */
 export const verifications = sqliteTable(
   "verifications",
   {
     id: text().primaryKey(),
     identifier: text().notNull(),
     value: text().notNull(),
-    expiresAt: moment().notNull(),
-    ...made,
+    expiresAt: timestamp().notNull(),
+    ...timestamps,
   },
   (t) => [
     index("verifications_identifier").on(t.identifier),
@@ -80,7 +80,7 @@ export const passkeys = sqliteTable(
   "passkeys",
   {
     id: text().primaryKey(),
-    userId: ofLogin(),
+    userId: loginId(),
     name: text(),
     publicKey: text().notNull(),
     credentialID: text().notNull(),
@@ -88,7 +88,7 @@ export const passkeys = sqliteTable(
     deviceType: text().notNull(),
     backedUp: integer({ mode: "boolean" }).notNull(),
     transports: text(),
-    createdAt: moment(),
+    createdAt: timestamp(),
     aaguid: text(),
   },
   (t) => [

@@ -1,6 +1,6 @@
 /**
- * Endpoints of accounts as this isolate knows them, for creates and deliveries, which are too many
- * to ask D1 each time. A change elsewhere is known here 10 s later at most.
+ * A cache of webhook endpoints for creates and deliveries, which are too frequent to ask D1 each
+ * time. Changes made in another isolate are noticed within 10 s.
  */
 import { healthAfter, type Try } from "../../domain/webhooks/health.ts";
 import { remembered } from "../cache.ts";
@@ -23,16 +23,16 @@ const rows = remembered({ max: 10_000 }, async (db: Database, id: string) => {
   return row;
 });
 
-/** When rows were asked for of which no later success has been written yet. */
+/** When a row was requested, for rows without a recorded success since then. */
 const unconfirmed = new WeakMap<WebhookEndpointRow, number>();
 
-/** Those that are on, and what they want to know. An account that has none is remembered, too. */
+/** The enabled endpoints of an account with their events. An account without any is cached too. */
 export const endpointsOf = async (
   db: Database,
   userId: string,
 ): Promise<Pick<WebhookEndpointRow, "id" | "events">[]> => (await enabled.get(db, userId)) ?? [];
 
-/** undefined when it is deleted. */
+/** Undefined if the endpoint was deleted. */
 export const endpointOf = (db: Database, id: string): Promise<WebhookEndpointRow | undefined> =>
   rows.get(db, id);
 
@@ -43,9 +43,9 @@ export function forgetEndpoints(userId: string, id?: string): void {
 }
 
 /**
- * What a try tells of its endpoint: written only when that is news.
- * @param endpoint the very object that `endpointOf` gave for the try: all tries of an isolate share
- * it, so that of thousands that fail together one writes.
+ * Updates an endpoint's health after an attempt, only if it changes.
+ * @param endpoint the object that `endpointOf` returned for the attempt. All attempts of an isolate
+ * share it, so that of thousands failing at once only one writes.
  */
 export async function noteOutcome(
   db: Database,
@@ -60,7 +60,7 @@ export async function noteOutcome(
   }
 }
 
-/** @returns whether the endpoint is as it was known, and still on */
+/** @returns whether the cached endpoint is still current and enabled */
 async function write(db: Database, endpoint: WebhookEndpointRow, one: Try): Promise<boolean> {
   const { id, updated_at, failing_since } = endpoint;
   const basis = { at: one.at, updated_at };
@@ -68,7 +68,7 @@ async function write(db: Database, endpoint: WebhookEndpointRow, one: Try): Prom
   if (health) {
     unconfirmed.delete(endpoint);
     Object.assign(endpoint, health);
-    // Who is gone for good is gone whatever was known of it before.
+    // A final answer counts whatever the previous state was.
     const whole = one.outcome.final ? basis : { ...basis, failing_since };
     return (await saveHealth(db, id, health, whole)) && health.enabled;
   }
@@ -79,9 +79,9 @@ async function write(db: Database, endpoint: WebhookEndpointRow, one: Try): Prom
 }
 
 /**
- * Whether a success may be news to other isolates, which have noted failures since the row was
- * read: true once for each row, so that thousands of successes are one write in 10 s. A try that
- * had to read the row itself knows no more than that: of few deliveries none writes.
+ * Whether a success should be recorded because other isolates may have recorded failures since the
+ * row was read. True once for each row, so thousands of successes cause one write in 10 s. An attempt
+ * for which the row was just read needs no write, so occasional deliveries never write.
  */
 function confirms(endpoint: WebhookEndpointRow, at: number): boolean {
   const askedAt = unconfirmed.get(endpoint);

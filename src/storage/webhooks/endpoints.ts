@@ -7,18 +7,15 @@ import { type EndpointSecret, webhookEndpoints } from "../schema/index.ts";
 export type WebhookEndpointRow = typeof webhookEndpoints.$inferSelect;
 export type { EndpointSecret };
 
-/** What may change by hand. */
+/** Fields that its owner can change. */
 export type EndpointChanges = Partial<
   Omit<WebhookEndpointRow, "id" | "user_id" | "secrets" | "created_at" | "updated_at">
 >;
 
-/** No two changes have the same time, so that it tells which of them somebody knows of. */
+/** Every change gets a different time, so that it identifies the version of a row. */
 const changedAt = (now: number) => sql`max(${webhookEndpoints.updated_at} + 1, ${now})`;
 
-/**
- * Unless the account has so many already.
- * @returns whether it was inserted
- */
+/** Unless the account has `max` endpoints. @returns whether it was inserted */
 export async function insertEndpoint(
   db: Database,
   row: WebhookEndpointRow,
@@ -33,14 +30,14 @@ export async function insertEndpoint(
   return result.meta.changes > 0;
 }
 
-/** Anybody's. */
+/** Of any account. */
 export const findEndpoint = (db: Database, id: string) =>
   db.select().from(webhookEndpoints).where(eq(webhookEndpoints.id, id)).get();
 
 export const findOwnEndpoint = (db: Database, userId: string, id: string) =>
   db.select().from(webhookEndpoints).where(isOwn(userId, id)).get();
 
-/** Those of an account that are on: which, and what they want to know. */
+/** The enabled endpoints of an account with their events. */
 export const listEnabled = (db: Database, userId: string) =>
   db
     .select({ id: webhookEndpoints.id, events: webhookEndpoints.events })
@@ -49,7 +46,7 @@ export const listEnabled = (db: Database, userId: string) =>
     .orderBy(webhookEndpoints.id)
     .all();
 
-/** An account's own, newest first. */
+/** An account's endpoints, newest first. */
 export function listEndpoints(db: Database, userId: string, keyset: Keyset) {
   const { where, order, limit } = range([webhookEndpoints.id], "desc", keyset);
   return db
@@ -61,7 +58,7 @@ export function listEndpoints(db: Database, userId: string, keyset: Keyset) {
     .all();
 }
 
-/** @returns it as it is then; undefined when it is not there */
+/** @returns the updated row; undefined if there is none */
 export const updateEndpoint = (
   db: Database,
   userId: string,
@@ -76,7 +73,7 @@ export const updateEndpoint = (
     .returning()
     .get();
 
-/** @returns whether there was one to delete */
+/** @returns whether it existed */
 export async function deleteEndpoint(db: Database, userId: string, id: string): Promise<boolean> {
   const deleted = await db
     .delete(webhookEndpoints)
@@ -87,7 +84,7 @@ export async function deleteEndpoint(db: Database, userId: string, id: string): 
 
 const secretCount = sql`json_array_length(${webhookEndpoints.secrets})`;
 
-/** @returns its endpoint as it is then; undefined when that has so many already, or is not there */
+/** @returns the updated endpoint; undefined if it has `max` secrets, or does not exist */
 export const addSecret = (
   db: Database,
   userId: string,
@@ -105,7 +102,7 @@ export const addSecret = (
     .returning()
     .get();
 
-/** @returns its endpoint as it is then; undefined when it is the last one, or is not there */
+/** @returns the updated endpoint; undefined if it is the only secret, or does not exist */
 export const removeSecret = (
   db: Database,
   userId: string,
@@ -131,7 +128,7 @@ export const removeSecret = (
     .returning()
     .get();
 
-/** Keeps its secrets in another form: each is still the same secret. Unless they are others by now. */
+/** Stores the same secrets encrypted differently, unless they were changed in the meantime. */
 export const replaceSecrets = (
   db: Database,
   { id, secrets }: WebhookEndpointRow,
@@ -147,17 +144,17 @@ export const replaceSecrets = (
       ),
     );
 
-/** What a try that tells something of an endpoint took it for. */
+/** The state of the endpoint that an attempt was based on. */
 export interface Basis {
-  /** When it began. */
+  /** When the attempt began. */
   at: number;
-  /** Of the row that it used: of what was changed by hand since it tells nothing. */
+  /** Of the row it used: if its owner has changed the endpoint since, the outcome does not count. */
   updated_at: number;
-  /** undefined where it does not matter. */
+  /** Undefined if it does not matter. */
   failing_since?: number | null;
 }
 
-/** @returns whether it was still so, and is as it should be now */
+/** @returns whether the basis still held and the health was saved */
 export async function saveHealth(
   db: Database,
   id: string,
@@ -183,7 +180,7 @@ export async function saveHealth(
   return saved.length > 0;
 }
 
-/** By a try that has succeeded: what began to fail before it fails no longer. */
+/** After a successful attempt: ends a run of failures that began before it. */
 export async function endFailing(
   db: Database,
   id: string,
@@ -195,7 +192,7 @@ export async function endFailing(
     .where(and(isUnchanged(id, updated_at), lt(webhookEndpoints.failing_since, at)));
 }
 
-/** On, and not changed by hand since. */
+/** Enabled, and not changed since. */
 const isUnchanged = (id: string, updatedAt: number) =>
   and(
     eq(webhookEndpoints.id, id),

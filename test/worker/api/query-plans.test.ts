@@ -18,7 +18,7 @@ import {
   markTokenUsed,
 } from "../../../src/storage/accounts/tokens.ts";
 import { findMostUsed, listUsage } from "../../../src/storage/accounts/usage.ts";
-import { allOf, database } from "../../../src/storage/database.ts";
+import { runBatch, database } from "../../../src/storage/database.ts";
 import {
   completeUpload,
   deleteUploads,
@@ -115,7 +115,7 @@ beforeAll(async () => {
   await env.DB.prepare("UPDATE tokens SET models = ? WHERE user_id = ? AND models IS NOT NULL")
     .bind(JSON.stringify(some), user_id)
     .run();
-  await allOf(db, syncListings(db));
+  await runBatch(db, syncListings(db));
 });
 
 afterEach(() => {
@@ -514,7 +514,7 @@ describe("beside the lists", () => {
 
   test("only counts that have changed are carried into the listings", async () => {
     const changed = "SCAN model_counts USING INDEX model_counts_unlisted";
-    expect(await plansOf(() => allOf(db, syncListings(db)))).toEqual([
+    expect(await plansOf(() => runBatch(db, syncListings(db)))).toEqual([
       [
         "SEARCH listings USING INDEX listings_model (model_id=?)",
         "LIST SUBQUERY 2",
