@@ -2,7 +2,7 @@
 import { conflict } from "../errors.ts";
 
 /**
- * @param isReason tells the reason by the error, `isDuplicate` or `isFull`
+ * @param isReason tells the reason by the error, `isDuplicate` or `isLimitReached`
  * @throws ProblemError conflict, with `detail`, where it fails for that reason
  */
 export async function orConflict<Row>(

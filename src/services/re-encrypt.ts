@@ -7,9 +7,9 @@ import { decryptVariables, encryptVariable } from "../domain/models/variables.ts
 import { reencryptedForEndpoint } from "../domain/webhooks/stored-secret.ts";
 import { logger } from "../log.ts";
 import {
-  findEndpointsSealedBy,
-  findVariablesSealedBy,
-  replaceSealed,
+  findEndpointsEncryptedWith,
+  findVariablesEncryptedWith,
+  replaceEncrypted,
 } from "../storage/encrypted.ts";
 import { replaceSecrets } from "../storage/webhooks/endpoints.ts";
 import type { Services } from "./services.ts";
@@ -23,8 +23,8 @@ export async function reEncrypt({ db, settings: { secretKeys } }: Services): Pro
   // While there is one key only, nothing is looked for: these two look at all rows.
   if (older.length === 0) return;
   const [variables, endpoints] = await Promise.all([
-    findVariablesSealedBy(db, await marks("variables", older), AT_A_TIME),
-    findEndpointsSealedBy(db, await marks("webhooks", older), AT_A_TIME),
+    findVariablesEncryptedWith(db, await marks("variables", older), AT_A_TIME),
+    findEndpointsEncryptedWith(db, await marks("webhooks", older), AT_A_TIME),
   ]);
   const results = await Promise.allSettled([
     ...variables.map(async (row) => {
@@ -32,7 +32,7 @@ export async function reEncrypt({ db, settings: { secretKeys } }: Services): Pro
       const { [name]: value = "" } = await decryptVariables(secretKeys, model_id, {
         [name]: sealed,
       });
-      await replaceSealed(db, row, await encryptVariable(secretKeys, model_id, name, value));
+      await replaceEncrypted(db, row, await encryptVariable(secretKeys, model_id, name, value));
     }),
     ...endpoints.map(async (row) => {
       const sealing = row.secrets.map((one) => reencryptedForEndpoint(secretKeys, row.id, one));

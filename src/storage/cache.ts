@@ -20,7 +20,7 @@ interface Limits<Value> {
  * @param load finds a value by its key. Misses are not cached, so that something just created is
  * found at once.
  */
-export function remembered<Key extends string, Value extends object, Source>(
+export function cached<Key extends string, Value extends object, Source>(
   { max, sized }: Limits<Value>,
   load: (source: Source, key: Key) => Promise<Value | undefined>,
 ) {

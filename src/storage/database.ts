@@ -23,7 +23,7 @@ export const isDuplicate = (error: unknown): boolean =>
  * Whether an insert failed because a limit on rows is reached. Such an insert computes its own key
  * and gets NULL past the limit, so that two at once cannot both take the last place.
  */
-export const isFull = (error: unknown): boolean =>
+export const isLimitReached = (error: unknown): boolean =>
   hasFailed(
     error,
     /NOT NULL constraint failed: (models\.id|versions\.number|tokens\.id|runners\.id)\b/,

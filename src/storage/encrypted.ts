@@ -8,7 +8,7 @@ import { modelVariables, webhookEndpoints } from "./schema/index.ts";
 const begin = (text: ReturnType<typeof sql>, marks: string[]) =>
   sql`substr(${text}, 1, 12) IN (SELECT value FROM json_each(${JSON.stringify(marks)}))`;
 
-export const findVariablesSealedBy = (db: Database, marks: string[], limit: number) =>
+export const findVariablesEncryptedWith = (db: Database, marks: string[], limit: number) =>
   db
     .select()
     .from(modelVariables)
@@ -17,7 +17,7 @@ export const findVariablesSealedBy = (db: Database, marks: string[], limit: numb
     .all();
 
 /** Unless the variable was set in the meantime. */
-export const replaceSealed = (
+export const replaceEncrypted = (
   db: Database,
   { model_id, name, sealed }: VariableRow,
   replaced: string,
@@ -33,7 +33,7 @@ export const replaceSealed = (
       ),
     );
 
-export const findEndpointsSealedBy = (db: Database, marks: string[], limit: number) =>
+export const findEndpointsEncryptedWith = (db: Database, marks: string[], limit: number) =>
   db
     .select()
     .from(webhookEndpoints)

@@ -1,7 +1,7 @@
 /** The pass over JSON that comes in pieces, held against what JSON.parse makes of the whole. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JsonScan, passedBound } from "../../src/lib/json-scan.ts";
+import { exceededBound, JsonScan } from "../../src/lib/json-scan.ts";
 
 const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -38,9 +38,11 @@ describe("the pass over JSON", () => {
           expect(scan.values).toBe(valuesIn(value));
         }
         const isTree = depth > 0;
-        expect(passedBound(text, { ...NONE, depth: depth - 1 })).toBe(isTree ? "depth" : undefined);
+        expect(exceededBound(text, { ...NONE, depth: depth - 1 })).toBe(
+          isTree ? "depth" : undefined,
+        );
         const values = valuesIn(value);
-        if (values > 1) expect(passedBound(text, { ...NONE, values: values - 1 })).toBe("values");
+        if (values > 1) expect(exceededBound(text, { ...NONE, values: values - 1 })).toBe("values");
       }),
     );
   });
@@ -68,7 +70,7 @@ describe("the pass over JSON", () => {
     [`["${String.raw`\\\"`.repeat(100)}",${"1,".repeat(5_000_000)}`, "values"],
   ])("%.20s… passes a bound, and that is noticed at once", (text, bound) => {
     const begun = performance.now();
-    expect(passedBound(text, bounds)).toBe(bound);
+    expect(exceededBound(text, bounds)).toBe(bound);
     expect(performance.now() - begun).toBeLessThan(1_000);
   });
 
@@ -79,6 +81,6 @@ describe("the pass over JSON", () => {
     JSON.stringify(`data:image/png;base64,${"A".repeat(9_000_000)}`),
     `"${"\\\\".repeat(4_000_000)}"`,
   ])("%.20s… passes none", (text) => {
-    expect(passedBound(text, bounds)).toBeUndefined();
+    expect(exceededBound(text, bounds)).toBeUndefined();
   });
 });

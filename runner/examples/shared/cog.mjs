@@ -395,6 +395,6 @@ async function addressOf(file, { id, abort: { signal } }) {
   const url = `${base}/${encodeURIComponent(file.name)}`;
   const answer = await fetch(url, { method: "PUT", headers, body: file, signal });
   const location = answer.headers.get("location");
-  if (!answer.ok || !location) throw new Error(`${file.name} was not taken: ${answer.status}`);
+  if (!answer.ok || !location) throw new Error(`uploading ${file.name} failed: ${answer.status}`);
   return location.split("?")[0];
 }

@@ -2,7 +2,7 @@
  * JSON from containers, whose depth and number of values are checked before it is parsed, since
  * parsing affects every run of this runner.
  */
-import { passedBound } from "../../../src/lib/json-scan.ts";
+import { exceededBound } from "../../../src/lib/json-scan.ts";
 import { OUTPUT_BOUNDS } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { Failure } from "../containers/failure.ts";
@@ -14,7 +14,7 @@ export class TooLarge extends Failure {}
 
 /** The failure for a text that exceeds the bounds; undefined if it may be parsed. */
 export function findExcess(text: string): TooLarge | undefined {
-  const passed = passedBound(text, OUTPUT_BOUNDS);
+  const passed = exceededBound(text, OUTPUT_BOUNDS);
   if (!passed) return undefined;
   const limit = passed === "depth" ? `${depth} levels of nesting` : `${values} values`;
   return new TooLarge("external", `the container's response has more than ${limit}`);

@@ -2,7 +2,7 @@
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
-import { passedBound } from "../../lib/json-scan.ts";
+import { exceededBound } from "../../lib/json-scan.ts";
 import { logger } from "../../log.ts";
 import {
   CLOSE,
@@ -76,7 +76,7 @@ export class RunnerConnection {
     socket: WebSocket,
     message: string | ArrayBuffer,
   ): void {
-    const exceeded = typeof message === "string" && passedBound(message, FRAME_BOUNDS);
+    const exceeded = typeof message === "string" && exceededBound(message, FRAME_BOUNDS);
     if (exceeded) return this.#refuse(record, socket, exceeded === "depth" ? TOO_DEEP : TOO_MANY);
     const frame = parseFrame(message);
     if (!frame) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");

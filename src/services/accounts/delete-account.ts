@@ -9,17 +9,17 @@ import {
   closeAccount,
   deleteUsage,
   endRemoval,
-  firstPredictions,
-  shutOutAgain,
-  someModels,
-  someUnderWay,
-  takeLeaving,
+  listFirstPredictions,
+  listSomeModels,
+  listSomeUnfinished,
+  revokeAccess,
+  takeClosedAccounts,
 } from "../../storage/accounts/account-removal.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { deleteAvatars } from "../../storage/files/avatars.ts";
 import { deleteAll } from "../../storage/files/files.ts";
 import { deleteModel } from "../../storage/models/models.ts";
-import { deletePredictions, noteRemoved } from "../../storage/predictions/predictions.ts";
+import { deletePredictions, markDataRemoved } from "../../storage/predictions/predictions.ts";
 import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
@@ -48,7 +48,7 @@ export async function deleteAccount(services: Services, { user_id }: Caller): Pr
   forgetModels();
   forgetEndpoints(user_id);
   // Nobody waits any longer for what runs. It is canceled by the sweep if that fails here.
-  const rows = await someUnderWay(services.db, user_id, OBJECTS);
+  const rows = await listSomeUnfinished(services.db, user_id, OBJECTS);
   await allSettled(
     user_id,
     rows.map((row) => removeData(services, row)),
@@ -57,16 +57,16 @@ export async function deleteAccount(services: Services, { user_id }: Caller): Pr
 
 /** Removes some more of what the accounts have that were given up. */
 export async function sweepAccounts(services: Services, now: number): Promise<void> {
-  const leaving = await takeLeaving(services.db, now, ACCOUNTS);
+  const leaving = await takeClosedAccounts(services.db, now, ACCOUNTS);
   await Promise.all(leaving.map((user) => allSettled(user.id, [remove(services, user, now)])));
 }
 
 async function remove(services: Services, user: UserRow, now: number): Promise<void> {
   const { env, db } = services;
-  await shutOutAgain(db, user.id);
+  await revokeAccess(db, user.id);
   await deleteAvatars(env.FILES, user.id);
   await removePredictions(services, user.id);
-  for (const { id } of await someModels(db, user.id, MODELS)) {
+  for (const { id } of await listSomeModels(db, user.id, MODELS)) {
     await reconcileUnderWay(services, id);
     await deleteModel(db, id);
   }
@@ -80,13 +80,13 @@ async function remove(services: Services, user: UserRow, now: number): Promise<v
  */
 async function removePredictions(services: Services, userId: string): Promise<void> {
   const { db } = services;
-  const rows = await firstPredictions(db, userId, ROWS);
+  const rows = await listFirstPredictions(db, userId, ROWS);
   const kept = rows.filter(({ data_removed }) => !data_removed).slice(0, OBJECTS);
   const found = await allSettled(
     userId,
     kept.map(async (row) => ((await removeData(services, row)) === "unknown" ? [row.id] : [])),
   );
-  await noteRemoved(db, userId, found.flat());
+  await markDataRemoved(db, userId, found.flat());
   const last = rows.at(-1);
   if (last) await deletePredictions(db, userId, last.id);
 }

@@ -1,6 +1,10 @@
 /** The room that an account has in the database. */
 import { conflict, type ProblemError } from "../../errors.ts";
-import { bytesOf, isOverQuota, type StorageQuota } from "../../storage/accounts/account-bytes.ts";
+import {
+  findAccountBytes,
+  isOverQuota,
+  type StorageQuota,
+} from "../../storage/accounts/account-bytes.ts";
 import type { Services } from "../services.ts";
 
 export const quotaOf = (
@@ -24,7 +28,7 @@ export async function withinQuota<Row>(services: Services, writing: Promise<Row>
  * @throws ProblemError conflict
  */
 export async function requireQuota(services: Services, userId: string): Promise<void> {
-  const taken = await bytesOf.get(services.db, userId);
+  const taken = await findAccountBytes.get(services.db, userId);
   if (taken && taken.bytes >= services.settings.accountBytes) throw full(services);
 }
 

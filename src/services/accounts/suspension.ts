@@ -4,7 +4,7 @@
  */
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
-import { someUnderWay } from "../../storage/accounts/account-removal.ts";
+import { listSomeUnfinished } from "../../storage/accounts/account-removal.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/operators.ts";
 import type { Services } from "../services.ts";
 import { forgetTokens } from "./tokens.ts";
@@ -43,7 +43,7 @@ export async function sweepSuspended(services: Services, now: number): Promise<v
 }
 
 async function cancelRuns({ env, db }: Services, userId: string): Promise<void> {
-  const rows = await someUnderWay(db, userId, RUNS);
+  const rows = await listSomeUnfinished(db, userId, RUNS);
   const results = await Promise.allSettled(
     rows.map(({ object_id }) =>
       predictionWithId(env, object_id)?.cancel("its account is suspended"),

@@ -14,7 +14,7 @@ import { invalid, unknownNameIssues, ValidationFailure } from "../../domain/sche
 import { notFound, ProblemError } from "../../errors.ts";
 import type { CreateToken, RunnerToken, Token } from "../../protocol/operator.ts";
 import {
-  findNamed,
+  findModelsByName,
   findRunnerToken,
   findToken,
   insertRunnerToken,
@@ -26,8 +26,8 @@ import {
   listRunnerTokens as runnerTokensOf,
   listTokens as tokensOf,
 } from "../../storage/accounts/tokens.ts";
-import { remembered } from "../../storage/cache.ts";
-import { isFull } from "../../storage/database.ts";
+import { cached } from "../../storage/cache.ts";
+import { isLimitReached } from "../../storage/database.ts";
 import { forgetRunnerTokens } from "../../storage/runners/runner-token-cache.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
@@ -60,12 +60,12 @@ const MAX_TOKENS = 100;
 const USE_MS = 5 * 60_000;
 
 /** By the token itself: checksum and hash are only worked out when it is looked up. */
-const access = remembered({ max: 10_000 }, async (asked: Asked, token: string) => {
+const access = cached({ max: 10_000 }, async (asked: Asked, token: string) => {
   const found = await lookUp(asked, token, "aus", findToken);
   if (found && isGood(found)) noteUse(asked, markTokenUsed, found);
   return found;
 });
-const runner = remembered({ max: 10_000 }, async (asked: Asked, token: string) => {
+const runner = cached({ max: 10_000 }, async (asked: Asked, token: string) => {
   const known_at = Date.now();
   const found = await lookUp(asked, token, "ausr", findRunnerToken);
   if (found) noteUse(asked, markRunnerTokenUsed, found);
@@ -89,7 +89,7 @@ async function lookUp<Found>(
 const isGood = ({ expires_at }: { expires_at: number | null }) =>
   expires_at === null || expires_at > Date.now();
 
-/** Only what was just looked up gets here, so that a use costs nothing where it is remembered. */
+/** Only what was just looked up gets here, so that a use costs nothing where it is cached. */
 function noteUse(
   { services: { db }, asking }: Asked,
   mark: typeof markTokenUsed,
@@ -185,7 +185,7 @@ export async function createToken(
   };
   await orConflict(
     withinQuota(services, insertToken(db, row, MAX_TOKENS, quotaOf(services, userId))),
-    isFull,
+    isLimitReached,
     `An account may have ${MAX_TOKENS} access tokens. Revoke one that nobody uses any more.`,
   );
   return { id, token };
@@ -193,7 +193,7 @@ export async function createToken(
 
 /** @throws ValidationFailure naming each that is not there, or not theirs to see */
 async function modelIds(db: Services["db"], userId: string, names: string[]): Promise<string[]> {
-  const found = await findNamed(
+  const found = await findModelsByName(
     db,
     userId,
     names.map((name) => name.split("/")),
@@ -269,7 +269,7 @@ export const revokeOwnToken = (services: Services, userId: string, id: string) =
 
 async function end({ db }: Services, id: string, userId: string | undefined): Promise<void> {
   if (!(await revoke(db, id, userId))) throw notFound(`The token '${id}'`);
-  // They are remembered by their texts, which nobody has here: each is looked up once more.
+  // They are cached by their texts, which nobody has here: each is looked up once more.
   access.forgetAll();
 }
 

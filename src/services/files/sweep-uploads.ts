@@ -1,6 +1,6 @@
 /** The end of uploads: pending ones that were abandoned, files that nobody uses. */
 import { logger } from "../../log.ts";
-import { someExpired, takeExpired } from "../../storage/files/uploads.ts";
+import { claimExpired, listAccountsWithExpired } from "../../storage/files/uploads.ts";
 import type { Services } from "../services.ts";
 import { removeUploads } from "./uploads.ts";
 
@@ -22,11 +22,13 @@ const AGAIN_MS = 10 * 60_000;
 export async function sweepUploads(services: Services, now: number): Promise<void> {
   const end = Date.now() + MAX_MS;
   for (let round = 0; round < ROUNDS && Date.now() < end; round++) {
-    const users = (await someExpired(services.db, now, ACCOUNTS)).map(({ user_id }) => user_id);
+    const users = (await listAccountsWithExpired(services.db, now, ACCOUNTS)).map(
+      ({ user_id }) => user_id,
+    );
     if (users.length === 0) return;
     const each = Math.floor(ROUND / users.length);
     const again = now + AGAIN_MS;
-    const taken = await takeExpired(services.db, { users, each, now, again });
+    const taken = await claimExpired(services.db, { users, each, now, again });
     const failures = await removeUploads(services, taken).catch((error: unknown) => [error]);
     if (failures.length === 0) continue;
     logger.error("Expired uploads not removed", { count: failures.length, error: failures[0] });

@@ -7,8 +7,8 @@ import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validati
 import { conflict, notFound, ProblemError } from "../../errors.ts";
 import type { SignedQuery } from "../../protocol/file.ts";
 import type { CreateUpload } from "../../protocol/upload.ts";
-import { findHolder } from "../../storage/accounts/tokens.ts";
-import { remembered } from "../../storage/cache.ts";
+import { findTokenOrSession } from "../../storage/accounts/tokens.ts";
+import { cached } from "../../storage/cache.ts";
 import {
   abortMultipart,
   beginMultipart,
@@ -20,7 +20,7 @@ import {
   claimUpload,
   deleteUploads,
   findOwnUploads,
-  findReceiving,
+  findPendingUpload,
   insertUpload,
   savePart,
   type UploadRow,
@@ -34,8 +34,10 @@ import { type PartTarget, requireSignature } from "./signed-urls.ts";
 /** Of one account: R2 keeps what has arrived of each. */
 const MAX_PENDING = 1_000;
 
-const known = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findReceiving(db, id));
-const holders = remembered({ max: 1_000 }, ({ db }: Services, id: string) => findHolder(db, id));
+const known = cached({ max: 1_000 }, ({ db }: Services, id: string) => findPendingUpload(db, id));
+const holders = cached({ max: 1_000 }, ({ db }: Services, id: string) =>
+  findTokenOrSession(db, id),
+);
 
 /** Where an upload goes, and whose it is. */
 export interface Destination {

@@ -11,7 +11,7 @@ import type {
   ModelSort,
   UpdateModel,
 } from "../../protocol/model.ts";
-import { isDuplicate, isFull } from "../../storage/database.ts";
+import { isDuplicate, isLimitReached } from "../../storage/database.ts";
 import { ascends, type Direction } from "../../storage/keyset.ts";
 import {
   type DetailedModelRow,
@@ -95,7 +95,7 @@ export async function createModel(
   const inserting = insertModel(services.db, row, category_slugs, max, allowance);
   await orConflict(
     unlessTaken(request.name, withinQuota(services, inserting)),
-    isFull,
+    isLimitReached,
     `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
   );
   return presented(services, row.id);

@@ -9,7 +9,7 @@ import type {
   Schemas,
   VersionSummary,
 } from "../../protocol/model.ts";
-import { isFull } from "../../storage/database.ts";
+import { isLimitReached } from "../../storage/database.ts";
 import {
   deleteVersion as deleteRow,
   findVersion,
@@ -68,7 +68,7 @@ export async function createVersion(
   );
   const version = await orConflict(
     withinQuota(services, inserting),
-    isFull,
+    isLimitReached,
     `A model may have ${max} versions. Delete one that nobody runs any more, or ask the operator to raise MAX_VERSIONS.`,
   );
   forgetModel(caller, owner, name);

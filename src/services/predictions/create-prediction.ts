@@ -28,7 +28,7 @@ import {
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { insertPrediction, projectPredictions } from "../../storage/predictions/predictions.ts";
-import { endpointsOf } from "../../storage/webhooks/endpoint-cache.ts";
+import { getEnabledEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { requireQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
@@ -92,8 +92,8 @@ export async function createPrediction(
   checkRetention(services, request);
   const [target] = await Promise.all([
     findTarget(services, caller, reference),
-    // Looked up beside it, and remembered: where nothing is known yet it costs no time of its own.
-    endpointsOf(services.db, caller.user_id),
+    // Looked up beside it, and cached: where nothing is known yet it costs no time of its own.
+    getEnabledEndpoints(services.db, caller.user_id),
     requireQuota(services, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
@@ -116,7 +116,7 @@ export async function createOrdered(
   const [files, webhook, endpoints] = await Promise.all([
     inputFiles(services, caller, { schema, input: request.input, text, origin }),
     storedWebhook(services, id, request.webhook),
-    endpointsOf(services.db, caller.user_id),
+    getEnabledEndpoints(services.db, caller.user_id),
     requireQuota(services, caller.user_id),
   ]);
   // A reference may be another model's by the time that it comes again.
@@ -213,7 +213,7 @@ async function beginOnce(
 }
 
 /**
- * With an Idempotency-Key the object's name is made of account, day and key. A key is remembered
+ * With an Idempotency-Key the object's name is made of account, day and key. A key is cached
  * for 24 h: it can have been used first today or yesterday, so yesterday's object is asked first.
  */
 async function findOrBegin(services: Services, request: CreateRequest, key: string) {

@@ -2,7 +2,7 @@
 import { predictionRowAt, predictionWithId } from "../../objects/prediction/stub.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import {
-  findUnderWay,
+  findUnfinished,
   type PredictionRow,
   projectPredictions,
 } from "../../storage/predictions/predictions.ts";
@@ -31,7 +31,7 @@ export async function reconcileUnderWay(
   modelId: string,
   version?: number,
 ): Promise<void> {
-  const rows = await findUnderWay(services.db, modelId, version);
+  const rows = await findUnfinished(services.db, modelId, version);
   const current = await Promise.all(rows.map((row) => reconciledRow(services, row)));
   await writeRows(
     services,

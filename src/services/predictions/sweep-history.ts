@@ -4,12 +4,12 @@
  */
 import { firstIdAt } from "../../lib/uuid-time.ts";
 import { logger } from "../../log.ts";
-import { takeUnswept } from "../../storage/accounts/account-bytes.ts";
+import { takeAccountsToSweep } from "../../storage/accounts/account-bytes.ts";
 import {
   deletePredictions,
-  findRemoved,
+  findLastRemoved,
   findUnremoved,
-  noteRemoved,
+  markDataRemoved,
   projectPredictions,
 } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
@@ -25,8 +25,8 @@ const OBJECTS = 20;
 export async function sweepHistory(services: Services, now: number): Promise<void> {
   const { db, settings } = services;
   const before = firstIdAt(now - settings.historySeconds * 1000);
-  const users = (await takeUnswept(db, now, ACCOUNTS)).map(({ user_id }) => user_id);
-  const lasts = await findRemoved(db, users, before, ROWS);
+  const users = (await takeAccountsToSweep(db, now, ACCOUNTS)).map(({ user_id }) => user_id);
+  const lasts = await findLastRemoved(db, users, before, ROWS);
   for (const [n, user] of users.entries()) {
     try {
       const last = lasts[n];
@@ -50,7 +50,7 @@ async function askObjects(services: Services, user: string, before: string): Pro
   );
   const gone = rows.filter((_, n) => known[n] === undefined);
   if (gone.length > 0) {
-    await noteRemoved(
+    await markDataRemoved(
       db,
       user,
       gone.map(({ id }) => id),

@@ -1,7 +1,7 @@
-/** What a prediction is to run on: the one look-up of the hot path, remembered in the isolate. */
+/** What a prediction is to run on: the one look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notVisible, ProblemError } from "../../errors.ts";
-import { remembered } from "../../storage/cache.ts";
+import { cached } from "../../storage/cache.ts";
 import { type TargetRow, resolveVersion as targetOf } from "../../storage/models/models.ts";
 import { findVersion, type VersionRow } from "../../storage/models/versions.ts";
 import { requireAccess } from "../accounts/access.ts";
@@ -21,7 +21,7 @@ const MAX_CHARS = 10_000_000;
 const charsOf = (row: TargetRow | VersionRow) => JSON.stringify(row).length;
 
 /** Models that are not private, by `owner/name`. */
-const shown = remembered(
+const shown = cached(
   { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
   ({ db }: Services, path: string) => {
     const [owner = "", name = ""] = path.split("/", 2);
@@ -30,7 +30,7 @@ const shown = remembered(
 );
 
 /** Private ones, by their owner's id and `owner/name`. */
-const own = remembered(
+const own = cached(
   { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
   ({ db }: Services, key: string) => {
     const [userId = "", owner = "", name = ""] = key.split("/", 3);
@@ -50,7 +50,7 @@ const findModel = async (services: Services, caller: Caller, path: string) =>
   (await own.get(services, ownKey(caller, path)));
 
 /** By `model id:number`. */
-const versions = remembered(
+const versions = cached(
   { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
   ({ db }: Services, key: string) => {
     const [modelId = "", number] = key.split(":", 2);

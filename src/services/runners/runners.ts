@@ -21,8 +21,8 @@ import {
   type TelemetryRequest,
   type TelemetryResponse,
 } from "../../protocol/runner.ts";
-import { remembered } from "../../storage/cache.ts";
-import { isFull } from "../../storage/database.ts";
+import { cached } from "../../storage/cache.ts";
+import { isLimitReached } from "../../storage/database.ts";
 import { findRunner, saveRunner } from "../../storage/runners/runners.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
 import { readManifest } from "../assets.ts";
@@ -44,7 +44,7 @@ const superseded = () =>
   );
 
 /** Ids that are given up are forgotten where that happens, and elsewhere within 10 s. */
-export const runnerCache = remembered({ max: 10_000 }, ({ db }: Services, id: string) =>
+export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
   findRunner(db, id),
 );
 
@@ -77,7 +77,7 @@ export async function beginSession(
   };
   const { id } = await orConflict(
     saveRunner(db, row, MAX_RUNNERS),
-    isFull,
+    isLimitReached,
     `A runner token may have ${MAX_RUNNERS} runners. Have an operator remove those that are gone, or make another token.`,
   );
   const session = uuid();

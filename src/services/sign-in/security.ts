@@ -6,17 +6,17 @@ import {
   deletePasskey,
   deleteSession,
   deleteSessions,
+  findSignInMethods,
   listRecoveries,
-  noteRecoveriesRead,
-  waysOf,
+  clearRecoveryNotice,
 } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";
 
-export type SignInMethods = Awaited<ReturnType<typeof waysOf>>;
+export type SignInMethods = Awaited<ReturnType<typeof findSignInMethods>>;
 
 export const listSignInMethods = ({ db }: Services, userId: string): Promise<SignInMethods> =>
-  waysOf(db, userId);
+  findSignInMethods(db, userId);
 
 /**
  * Everybody who is signed in with the old one is signed out, but this session; and no link for a
@@ -71,5 +71,5 @@ export type Recovery = Awaited<ReturnType<typeof listRecentRecoveries>>[number];
 
 /** Its user has read of them up to that one. */
 export async function markRecoveriesRead({ db }: Services, userId: string, until: number) {
-  await noteRecoveriesRead(db, userId, until);
+  await clearRecoveryNotice(db, userId, until);
 }

@@ -3,7 +3,7 @@
 import { findLiveSession } from "../../storage/accounts/sign-in.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { findUser } from "../../storage/accounts/users.ts";
-import { remembered } from "../../storage/cache.ts";
+import { cached } from "../../storage/cache.ts";
 import type { Services } from "../services.ts";
 import { getAuth } from "./auth-loader.ts";
 
@@ -41,7 +41,7 @@ export async function findSession(
   };
 }
 
-const live = remembered({ max: 10_000 }, ({ db }: Services, id: string) => findLiveSession(db, id));
+const live = cached({ max: 10_000 }, ({ db }: Services, id: string) => findLiveSession(db, id));
 
 /** Whether a session goes on. @param within how long ago it may have been looked up, ms */
 export async function isSessionLive(

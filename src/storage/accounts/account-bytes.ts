@@ -1,7 +1,7 @@
 /** Database bytes per account, counted by triggers (migrations/0000_baseline.sql). */
 import { eq, inArray, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
-import { remembered } from "../cache.ts";
+import { cached } from "../cache.ts";
 import { type Database, failedOn } from "../database.ts";
 import { accountBytes } from "../schema/index.ts";
 
@@ -11,11 +11,11 @@ export interface StorageQuota {
 }
 
 /**
- * Writes for an account, in one transaction. Fails (`isOverBytes`) if the account would exceed its
+ * Writes for an account, in one transaction. Fails (`isOverQuota`) if the account would exceed its
  * limit and grow: a write that frees space always succeeds.
  * @returns the result of the first statement
  */
-export async function withinBytes<First extends BatchItem<"sqlite">>(
+export async function writeWithinQuota<First extends BatchItem<"sqlite">>(
   db: Database,
   { user_id, max_bytes }: StorageQuota,
   first: First,
@@ -36,7 +36,7 @@ export const isOverQuota = (error: unknown): boolean =>
   failedOn(error, "NOT NULL", "account_bytes.bytes");
 
 /** Cached because creates are too frequent to ask D1 each time: in 10 s they add up to 1 MB. */
-export const bytesOf = remembered({ max: 10_000 }, (db: Database, userId: string) =>
+export const findAccountBytes = cached({ max: 10_000 }, (db: Database, userId: string) =>
   db
     .select({ bytes: accountBytes.bytes })
     .from(accountBytes)
@@ -45,7 +45,7 @@ export const bytesOf = remembered({ max: 10_000 }, (db: Database, userId: string
 );
 
 /** The accounts that the sweep has not visited for longest. */
-export const takeUnswept = (db: Database, now: number, limit: number) =>
+export const takeAccountsToSweep = (db: Database, now: number, limit: number) =>
   db
     .update(accountBytes)
     .set({ swept_at: now })

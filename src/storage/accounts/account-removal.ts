@@ -5,7 +5,7 @@
  */
 import { and, between, eq, inArray, ne, sql } from "drizzle-orm";
 import { integer, sqliteTable } from "drizzle-orm/sqlite-core";
-import { runBatch, type Database } from "../database.ts";
+import { type Database, runBatch } from "../database.ts";
 import {
   accountBytes,
   invitations,
@@ -81,7 +81,7 @@ const called = (db: Database, id: string, state: "leaving" | "gone") => [
 ];
 
 /** The accounts that have waited longest. */
-export const takeLeaving = (db: Database, now: number, limit: number) =>
+export const takeClosedAccounts = (db: Database, now: number, limit: number) =>
   db
     .update(users)
     .set({ updated_at: now })
@@ -100,10 +100,10 @@ export const takeLeaving = (db: Database, now: number, limit: number) =>
     .all();
 
 /** For what a request in progress may have created after the account was closed. */
-export const shutOutAgain = (db: Database, id: string) => runBatch(db, shutOut(db, id));
+export const revokeAccess = (db: Database, id: string) => runBatch(db, shutOut(db, id));
 
 /** A user's oldest predictions. */
-export const firstPredictions = (db: Database, userId: string, limit: number) =>
+export const listFirstPredictions = (db: Database, userId: string, limit: number) =>
   db
     .select({
       id: predictions.id,
@@ -117,7 +117,7 @@ export const firstPredictions = (db: Database, userId: string, limit: number) =>
     .all();
 
 /** Some predictions that have not ended, found in a covering index. */
-export const someUnderWay = (db: Database, userId: string, limit: number) =>
+export const listSomeUnfinished = (db: Database, userId: string, limit: number) =>
   db
     .select({ id: predictions.id, object_id: predictions.object_id })
     .from(predictions)
@@ -128,7 +128,7 @@ export const someUnderWay = (db: Database, userId: string, limit: number) =>
     )
     .all();
 
-export const someModels = (db: Database, ownerId: string, limit: number) =>
+export const listSomeModels = (db: Database, ownerId: string, limit: number) =>
   db.select({ id: models.id }).from(models).where(eq(models.owner_id, ownerId)).limit(limit).all();
 
 export const deleteUsage = (db: Database, userId: string, limit: number) =>

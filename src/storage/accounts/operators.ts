@@ -1,6 +1,6 @@
 /** Operators, and the accounts they have suspended. */
 import { and, asc, desc, eq, gt, isNotNull, isNull } from "drizzle-orm";
-import { runBatch, type Database } from "../database.ts";
+import { type Database, runBatch } from "../database.ts";
 import { users } from "../schema/index.ts";
 import { sessions } from "../schema/sign-in.ts";
 

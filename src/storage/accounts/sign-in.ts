@@ -1,6 +1,6 @@
 /** Logins, sessions and invitations, as far as better-auth does not write them itself. */
 import { and, desc, eq, gt, isNotNull, isNull, lt, lte, type SQL, sql } from "drizzle-orm";
-import { runBatch, type Database } from "../database.ts";
+import { type Database, runBatch } from "../database.ts";
 import { invitations, users } from "../schema/index.ts";
 import { credentials, logins, passkeys, sessions, verifications } from "../schema/sign-in.ts";
 
@@ -182,7 +182,7 @@ export const listRecoveries = (db: Database, userId: string, limit: number) =>
     .all();
 
 /** @param until later recoveries stay unread */
-export const noteRecoveriesRead = (db: Database, userId: string, until: number) =>
+export const clearRecoveryNotice = (db: Database, userId: string, until: number) =>
   db
     .update(users)
     .set({ recovered_at: null })
@@ -198,7 +198,7 @@ export async function deleteInvitation(db: Database, id: string): Promise<boolea
 }
 
 /** A login's sign-in methods and sessions. */
-export async function waysOf(db: Database, loginId: string) {
+export async function findSignInMethods(db: Database, loginId: string) {
   const [ways, keys, places] = await db.batch([
     db
       .select({ provider: credentials.providerId })

@@ -2,9 +2,9 @@ import { and, eq, getTableColumns, isNull, lt, or, type SQL, sql } from "drizzle
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, runnerTokens, tokens, users } from "../schema/index.ts";
-import { type StorageQuota, withinBytes } from "./account-bytes.ts";
+import { type StorageQuota, writeWithinQuota } from "./account-bytes.ts";
 
-/** Fails (`isFull`) if the user has `max` unexpired tokens, and like `withinBytes`. */
+/** Fails (`isLimitReached`) if the user has `max` unexpired tokens, and like `writeWithinQuota`. */
 export function insertToken(
   db: Database,
   row: typeof tokens.$inferInsert,
@@ -14,7 +14,7 @@ export function insertToken(
   const count = sql`(SELECT count(*) FROM tokens WHERE user_id = ${row.user_id}
     AND (expires_at IS NULL OR expires_at > ${row.created_at}))`;
   const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
-  return withinBytes(db, allowance, db.insert(tokens).values({ ...row, id }));
+  return writeWithinQuota(db, allowance, db.insert(tokens).values({ ...row, id }));
 }
 
 export const insertRunnerToken = (db: Database, row: typeof runnerTokens.$inferInsert) =>
@@ -37,7 +37,7 @@ export const findToken = (db: Database, hash: string) =>
     .get();
 
 /** When a token or session expires. Undefined if there is none with this id. */
-export async function findHolder(db: Database, id: string) {
+export async function findTokenOrSession(db: Database, id: string) {
   const [row] = await db.all<{ expires_at: number | null }>(sql`
     SELECT expires_at FROM tokens WHERE id = ${id}
     UNION ALL SELECT expires_at FROM sessions WHERE id = ${id}`);
@@ -82,7 +82,7 @@ const mayBeSeenBy = (userId: string | SQL) =>
   sql`(models.visibility <> 'private' OR models.owner_id = ${userId})`;
 
 /** The models with these names, `[owner, name]`, that a user may see. */
-export const findNamed = (db: Database, userId: string, names: string[][]) =>
+export const findModelsByName = (db: Database, userId: string, names: string[][]) =>
   db
     .select({ id: models.id, owner: users.username, name: models.name })
     .from(sql`json_each(${JSON.stringify(names)})`)

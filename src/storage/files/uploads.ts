@@ -1,5 +1,5 @@
 import { and, eq, getTableColumns, inArray, isNotNull, isNull, sql } from "drizzle-orm";
-import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { uploadParts, uploads, users } from "../schema/index.ts";
 
@@ -7,7 +7,7 @@ export type UploadRow = typeof uploads.$inferSelect;
 export type UploadPartRow = typeof uploadParts.$inferSelect;
 
 /**
- * Unless the account has `maxPending` pending uploads. Fails like `withinBytes`.
+ * Unless the account has `maxPending` pending uploads. Fails like `writeWithinQuota`.
  * @returns whether it was inserted
  */
 export async function insertUpload(
@@ -25,7 +25,7 @@ export async function insertUpload(
   const inserting = db.insert(uploads).select(sql`SELECT ${id}, ${user_id}, ${prediction_id},
     ${token_id}, ${key}, ${multipart_id}, ${size}, ${mime_type}, ${name}, ${part_size},
     ${created_at}, NULL, ${expires_at}, NULL WHERE ${pending} < ${maxPending}`);
-  const result = await withinBytes(db, allowance, inserting);
+  const result = await writeWithinQuota(db, allowance, inserting);
   return result.meta.changes > 0;
 }
 
@@ -37,7 +37,7 @@ export const findUpload = (db: Database, id: string) =>
     .get();
 
 /** An upload that may take parts, and whether its account is suspended. Not of a deleted account. */
-export const findReceiving = (db: Database, id: string) =>
+export const findPendingUpload = (db: Database, id: string) =>
   db
     .select({ ...getTableColumns(uploads), suspended_at: users.suspended_at })
     .from(uploads)
@@ -129,7 +129,7 @@ const isOneOf = (ids: string[]) =>
  * Some accounts with expired uploads, in random order, so that none is always first. Costs two index
  * lookups for each account that has uploads.
  */
-export const someExpired = (db: Database, now: number, limit: number) =>
+export const listAccountsWithExpired = (db: Database, now: number, limit: number) =>
   db.all<{ user_id: string }>(sql`
     WITH RECURSIVE holders (user_id) AS (
       SELECT min(user_id) FROM uploads
@@ -145,7 +145,7 @@ export const someExpired = (db: Database, now: number, limit: number) =>
  * Hides the first expired uploads of each account so that they can be removed, including those whose
  * removal failed before. They expire again at `again`, in case this one fails too.
  */
-export const takeExpired = (
+export const claimExpired = (
   db: Database,
   { users, each, now, again }: { users: string[]; each: number; now: number; again: number },
 ) =>

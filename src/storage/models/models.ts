@@ -14,7 +14,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import type { CategorySummary } from "../../protocol/category.ts";
 import type { ModelSort } from "../../protocol/model.ts";
-import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import { type Database, runBatch } from "../database.ts";
 import { type Direction, type Keyset, range } from "../keyset.ts";
 import {
@@ -271,7 +271,7 @@ const setCategories = (db: Database, modelId: string, slugs: string[]) => [
   ),
 ];
 
-/** Fails (`isFull`) if the owner has `max` models, and like `withinBytes`. */
+/** Fails (`isLimitReached`) if the owner has `max` models, and like `writeWithinQuota`. */
 export async function insertModel(
   db: Database,
   row: Omit<ModelRow, "seq" | "last_version">,
@@ -282,10 +282,10 @@ export async function insertModel(
   const count = sql`(SELECT count(*) FROM models WHERE owner_id = ${row.owner_id})`;
   const id = sql`iif(${count} < ${max}, ${row.id}, NULL)`;
   const inserting = db.insert(models).values({ ...row, id });
-  await withinBytes(db, allowance, inserting, ...setCategories(db, row.id, slugs));
+  await writeWithinQuota(db, allowance, inserting, ...setCategories(db, row.id, slugs));
 }
 
-/** Fails like `withinBytes`. @param slugs undefined: keeps the categories */
+/** Fails like `writeWithinQuota`. @param slugs undefined: keeps the categories */
 export async function updateModel(
   db: Database,
   id: string,
@@ -294,20 +294,20 @@ export async function updateModel(
   allowance: StorageQuota,
 ): Promise<void> {
   const updating = db.update(models).set(changes).where(eq(models.id, id));
-  await withinBytes(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
+  await writeWithinQuota(db, allowance, updating, ...(slugs ? setCategories(db, id, slugs) : []));
 }
 
 /** Unless one of its predictions has not ended. @returns whether it was deleted */
 export async function deleteModel(db: Database, id: string): Promise<boolean> {
   const deleted = await db
     .delete(models)
-    .where(and(eq(models.id, id), sql`NOT EXISTS ${underWay(id)}`))
+    .where(and(eq(models.id, id), sql`NOT EXISTS ${unfinished(id)}`))
     .returning({ id: models.id });
   return deleted.length > 0;
 }
 
 /** Predictions of a model, or of one of its versions, that have not ended. */
-export const underWay = (modelId: string, number?: number) =>
+export const unfinished = (modelId: string, number?: number) =>
   sql`(SELECT 1 FROM predictions WHERE status IN ('pending', 'started')
     AND model_id = ${modelId} ${number === undefined ? sql`` : sql`AND version_number = ${number}`})`;
 

@@ -1,7 +1,7 @@
 /** Full-text search: ranges of the indexes in migrations/0000_baseline.sql. */
 import { eq, getTableColumns, type SQL, sql } from "drizzle-orm";
 import { TIERS } from "../../domain/search.ts";
-import { runBatch, type Database } from "../database.ts";
+import { type Database, runBatch } from "../database.ts";
 import type { Keyset } from "../keyset.ts";
 import { modelCounts, models, users } from "../schema/index.ts";
 import { modelItem } from "./models.ts";

@@ -1,5 +1,5 @@
 import { and, eq, type SQL, sql } from "drizzle-orm";
-import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { models, modelVariables } from "../schema/index.ts";
@@ -36,7 +36,7 @@ interface Limits {
 
 /**
  * Sets a variable, unless the model would exceed its limits. The statement checks them itself, so
- * that two at once cannot both take the last place. Fails like `withinBytes`.
+ * that two at once cannot both take the last place. Fails like `writeWithinQuota`.
  * @returns whether it was set
  */
 export async function saveVariable(
@@ -57,7 +57,7 @@ export async function saveVariable(
       target: [modelVariables.model_id, modelVariables.name],
       set: { sealed, updated_at },
     });
-  const result = await withinBytes(db, allowance, saving);
+  const result = await writeWithinQuota(db, allowance, saving);
   return result.meta.changes > 0;
 }
 

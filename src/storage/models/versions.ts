@@ -1,15 +1,15 @@
 import { and, eq, sql } from "drizzle-orm";
-import { type StorageQuota, withinBytes } from "../accounts/account-bytes.ts";
+import { type StorageQuota, writeWithinQuota } from "../accounts/account-bytes.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { versions } from "../schema/index.ts";
-import { underWay } from "./models.ts";
+import { unfinished } from "./models.ts";
 
 export type VersionRow = typeof versions.$inferSelect;
 
 /**
  * The insert itself finds the number and the inherited configuration, so that two at once cannot get
- * the same number. Fails (`isFull`) if the model has `max` versions, and like `withinBytes`.
+ * the same number. Fails (`isLimitReached`) if the model has `max` versions, and like `writeWithinQuota`.
  */
 export async function insertVersion(
   db: Database,
@@ -30,7 +30,7 @@ export async function insertVersion(
           WHERE model_id = ${row.model_id} ORDER BY number DESC LIMIT 1), '{}')`,
     })
     .returning();
-  const [inserted] = await withinBytes(db, allowance, inserting);
+  const [inserted] = await writeWithinQuota(db, allowance, inserting);
   if (!inserted) throw new Error("the insert of a version returned no row");
   return inserted;
 }
@@ -72,7 +72,7 @@ export async function deleteVersion(
 ): Promise<boolean> {
   const deleted = await db
     .delete(versions)
-    .where(and(isOne(modelId, number), sql`NOT EXISTS ${underWay(modelId, number)}`))
+    .where(and(isOne(modelId, number), sql`NOT EXISTS ${unfinished(modelId, number)}`))
     .returning({ number: versions.number });
   return deleted.length > 0;
 }

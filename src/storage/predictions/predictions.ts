@@ -1,7 +1,7 @@
 import { and, count, eq, inArray, lt, lte, type SQL, sql } from "drizzle-orm";
 import type { TaskStatus } from "../../protocol/prediction.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
-import { runBatch, type Database } from "../database.ts";
+import { type Database, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
 import { syncListings } from "../models/models.ts";
 import { fillSize } from "../models/versions.ts";
@@ -132,7 +132,7 @@ const among = (value: SQL, wanted: string[]) =>
 const MAX_UNDER_WAY = 20;
 
 /** Some predictions of a model, or of a version, that have not ended. */
-export const findUnderWay = (db: Database, modelId: string, number: number | undefined) =>
+export const findUnfinished = (db: Database, modelId: string, number: number | undefined) =>
   db
     .select()
     .from(predictions)
@@ -161,7 +161,7 @@ export const takeOverdue = (db: Database, before: number, now: number, limit: nu
     .all();
 
 /** Marks rows whose objects no longer have any data. */
-export const noteRemoved = (db: Database, userId: string, ids: string[]) =>
+export const markDataRemoved = (db: Database, userId: string, ids: string[]) =>
   db
     .update(predictions)
     .set({ data_removed: true })
@@ -206,7 +206,7 @@ const isBefore = (userId: string, before: string) =>
  * For several users: the first `limit` rows before an id whose data is removed.
  * @returns for each user the id of the last of these rows, null if there is none
  */
-export async function findRemoved(
+export async function findLastRemoved(
   db: Database,
   userIds: string[],
   before: string,

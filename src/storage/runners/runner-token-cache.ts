@@ -4,10 +4,10 @@
  */
 
 import { isRunnerToken } from "../accounts/tokens.ts";
-import { remembered } from "../cache.ts";
+import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
 
-const good = remembered({ max: 10_000 }, async (db: Database, id: string) => {
+const good = cached({ max: 10_000 }, async (db: Database, id: string) => {
   const at = Date.now();
   return (await isRunnerToken(db, id)) ? { at } : undefined;
 });

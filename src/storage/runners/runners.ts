@@ -16,7 +16,7 @@ const withToken = (db: Database) =>
 
 /**
  * A runner is identified by its token and name, so it stays the same across restarts. Fails
- * (`isFull`) for a new runner if the token has `max`.
+ * (`isLimitReached`) for a new runner if the token has `max`.
  */
 export function saveRunner(db: Database, row: typeof runners.$inferInsert, max: number) {
   const { token_id } = row;

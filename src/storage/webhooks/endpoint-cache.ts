@@ -3,20 +3,18 @@
  * time. Changes made in another isolate are noticed within 10 s.
  */
 import { healthAfter, type Try } from "../../domain/webhooks/health.ts";
-import { remembered } from "../cache.ts";
+import { cached } from "../cache.ts";
 import type { Database } from "../database.ts";
 import {
-  endFailing,
+  clearFailures,
   findEndpoint,
   listEnabled,
   saveHealth,
   type WebhookEndpointRow,
 } from "./endpoints.ts";
 
-const enabled = remembered({ max: 10_000 }, (db: Database, userId: string) =>
-  listEnabled(db, userId),
-);
-const rows = remembered({ max: 10_000 }, async (db: Database, id: string) => {
+const enabled = cached({ max: 10_000 }, (db: Database, userId: string) => listEnabled(db, userId));
+const rows = cached({ max: 10_000 }, async (db: Database, id: string) => {
   const askedAt = Date.now();
   const row = await findEndpoint(db, id);
   if (row) unconfirmed.set(row, askedAt);
@@ -27,13 +25,13 @@ const rows = remembered({ max: 10_000 }, async (db: Database, id: string) => {
 const unconfirmed = new WeakMap<WebhookEndpointRow, number>();
 
 /** The enabled endpoints of an account with their events. An account without any is cached too. */
-export const endpointsOf = async (
+export const getEnabledEndpoints = async (
   db: Database,
   userId: string,
 ): Promise<Pick<WebhookEndpointRow, "id" | "events">[]> => (await enabled.get(db, userId)) ?? [];
 
 /** Undefined if the endpoint was deleted. */
-export const endpointOf = (db: Database, id: string): Promise<WebhookEndpointRow | undefined> =>
+export const getEndpoint = (db: Database, id: string): Promise<WebhookEndpointRow | undefined> =>
   rows.get(db, id);
 
 /** After a change. */
@@ -44,10 +42,10 @@ export function forgetEndpoints(userId: string, id?: string): void {
 
 /**
  * Updates an endpoint's health after an attempt, only if it changes.
- * @param endpoint the object that `endpointOf` returned for the attempt. All attempts of an isolate
+ * @param endpoint the object that `getEndpoint` returned for the attempt. All attempts of an isolate
  * share it, so that of thousands failing at once only one writes.
  */
-export async function noteOutcome(
+export async function recordOutcome(
   db: Database,
   endpoint: WebhookEndpointRow,
   one: Try,
@@ -73,7 +71,7 @@ async function write(db: Database, endpoint: WebhookEndpointRow, one: Try): Prom
     return (await saveHealth(db, id, health, whole)) && health.enabled;
   }
   if (one.outcome.error === null && failing_since === null && confirms(endpoint, one.at)) {
-    await endFailing(db, id, basis);
+    await clearFailures(db, id, basis);
   }
   return true;
 }

@@ -181,7 +181,7 @@ export async function saveHealth(
 }
 
 /** After a successful attempt: ends a run of failures that began before it. */
-export async function endFailing(
+export async function clearFailures(
   db: Database,
   id: string,
   { at, updated_at }: Basis,

@@ -97,7 +97,7 @@ describe("where files go to an address", () => {
   it("one that is not taken fails the run", async () => {
     status = 507;
     const { body } = await predict(example, { image, ...colours });
-    expect(body).toMatchObject({ status: "failed", error: "duotone.png was not taken: 507" });
+    expect(body).toMatchObject({ status: "failed", error: "uploading duotone.png failed: 507" });
   });
 });
 

@@ -1,6 +1,6 @@
 /** What an isolate remembers, for how long, and how much of it. */
 import { afterEach, expect, test } from "vitest";
-import { remembered } from "../../../src/storage/cache.ts";
+import { cached } from "../../../src/storage/cache.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 
 afterEach(startClock);
@@ -19,7 +19,7 @@ function slowly() {
 test("a value is loaded once, and again after 10 s", async () => {
   stopClock();
   let loads = 0;
-  const cache = remembered({ max: 10 }, async () => ({ load: ++loads }));
+  const cache = cached({ max: 10 }, async () => ({ load: ++loads }));
   expect([await cache.get(null, "a"), await cache.get(null, "a")]).toEqual([
     { load: 1 },
     { load: 1 },
@@ -32,7 +32,7 @@ test.each(["forget", "forgetAll"] as const)(
   "%s holds for what is being loaded, too",
   async (how) => {
     const { shelf, load, answer } = slowly();
-    const cache = remembered({ max: 10 }, load);
+    const cache = cached({ max: 10 }, load);
     const before = cache.get(null, "a");
     shelf.value = "new";
     cache[how]("a");
@@ -46,13 +46,10 @@ test.each(["forget", "forgetAll"] as const)(
 
 test("of large values as many are kept as there is room for", async () => {
   const loads: string[] = [];
-  const cache = remembered(
-    { max: 10, sized: { max: 100, of: () => 40 } },
-    async (_, key: string) => {
-      loads.push(key);
-      return { key };
-    },
-  );
+  const cache = cached({ max: 10, sized: { max: 100, of: () => 40 } }, async (_, key: string) => {
+    loads.push(key);
+    return { key };
+  });
   for (const key of ["a", "b", "c", "c", "b", "a"]) await cache.get(null, key);
   expect(loads).toEqual(["a", "b", "c", "a"]);
 });

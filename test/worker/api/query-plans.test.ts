@@ -1,48 +1,48 @@
 /** How the database finds the rows of every list: by a range of an index, never by looking at all. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { takeUnswept } from "../../../src/storage/accounts/account-bytes.ts";
+import { takeAccountsToSweep } from "../../../src/storage/accounts/account-bytes.ts";
 import {
   deleteUsage,
-  firstPredictions,
-  someModels,
-  someUnderWay,
-  takeLeaving,
+  listFirstPredictions,
+  listSomeModels,
+  listSomeUnfinished,
+  takeClosedAccounts,
 } from "../../../src/storage/accounts/account-removal.ts";
 import { listOperators, listSuspended } from "../../../src/storage/accounts/operators.ts";
 import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
 import {
   findModelNames,
-  findNamed,
+  findModelsByName,
   insertToken,
   markTokenUsed,
 } from "../../../src/storage/accounts/tokens.ts";
 import { findMostUsed, listUsage } from "../../../src/storage/accounts/usage.ts";
-import { runBatch, database } from "../../../src/storage/database.ts";
+import { database, runBatch } from "../../../src/storage/database.ts";
 import {
+  claimExpired,
   completeUpload,
   deleteUploads,
   findOwnUploads,
   findUpload,
   insertUpload,
   keepUploads,
+  listAccountsWithExpired,
   listParts,
-  someExpired,
-  takeExpired,
 } from "../../../src/storage/files/uploads.ts";
 import { syncListings } from "../../../src/storage/models/models.ts";
 import {
   deletePredictions,
-  findRemoved,
-  findUnderWay,
+  findLastRemoved,
+  findUnfinished,
   findUnremoved,
-  noteRemoved,
+  markDataRemoved,
   takeOverdue,
 } from "../../../src/storage/predictions/predictions.ts";
 import {
   addSecret,
+  clearFailures,
   deleteEndpoint,
-  endFailing,
   findEndpoint,
   findOwnEndpoint,
   insertEndpoint,
@@ -281,7 +281,7 @@ describe("uploads", () => {
     ],
     [
       "accounts with some that have had their time are found by two looks each",
-      () => someExpired(db, 100, 50),
+      () => listAccountsWithExpired(db, 100, 50),
       [
         [
           "CO-ROUTINE holders",
@@ -299,7 +299,7 @@ describe("uploads", () => {
     ],
     [
       "those of an account that have had their time are the first of an index",
-      () => takeExpired(db, { users: [user_id, other], each: 5, now: 100, again: 200 }),
+      () => claimExpired(db, { users: [user_id, other], each: 5, now: 100, again: 200 }),
       [
         [
           BY_ID_ALONE,
@@ -356,7 +356,7 @@ describe("webhook endpoints", () => {
       () => saveHealth(db, "w1", health, { at: 0, updated_at: 0, failing_since: null }),
       [BY_ID],
     ],
-    ["told to work", () => endFailing(db, "w1", { at: 0, updated_at: 0 }), [BY_ID]],
+    ["told to work", () => clearFailures(db, "w1", { at: 0, updated_at: 0 }), [BY_ID]],
     ["given a secret", async () => addSecret(db, user_id, "w1", secret, 3), [BY_ID]],
     ["deleted", () => deleteEndpoint(db, user_id, "w1"), [BY_ID]],
   ])("%s", async (_, call, plan) => {
@@ -389,7 +389,7 @@ describe("accounts that are given up", () => {
   test.each<[string, () => Promise<unknown>, string[]]>([
     [
       "are a range of the names",
-      async () => takeLeaving(db, 1, 5),
+      async () => takeClosedAccounts(db, 1, 5),
       [
         "SEARCH users USING COVERING INDEX sqlite_autoindex_users_1 (id=?)",
         "LIST SUBQUERY 1",
@@ -397,10 +397,10 @@ describe("accounts that are given up", () => {
         "USE TEMP B-TREE FOR ORDER BY",
       ],
     ],
-    ["their predictions are one", async () => firstPredictions(db, user_id, 10), [OF_USER]],
+    ["their predictions are one", async () => listFirstPredictions(db, user_id, 10), [OF_USER]],
     [
       "what is under way of them is one",
-      async () => someUnderWay(db, user_id, 10),
+      async () => listSomeUnfinished(db, user_id, 10),
       [
         "SEARCH predictions USING PRIMARY KEY (user_id=? AND id=?)",
         "LIST SUBQUERY 3",
@@ -409,7 +409,7 @@ describe("accounts that are given up", () => {
     ],
     [
       "their models are one",
-      async () => someModels(db, user_id, 10),
+      async () => listSomeModels(db, user_id, 10),
       ["SEARCH models USING COVERING INDEX models_owner (owner_id=?)"],
     ],
   ])("%s", async (_, call, plan) => {
@@ -419,7 +419,7 @@ describe("accounts that are given up", () => {
   test("what is deleted of them is looked for in their own", async () => {
     const plans = await plansOf(async () => {
       await deletePredictions(db, user_id, "p1");
-      await noteRemoved(db, user_id, ["p1"]);
+      await markDataRemoved(db, user_id, ["p1"]);
       await deleteUsage(db, user_id, 10);
     });
     const steps = plans.flat().filter((step) => /^(SCAN|SEARCH)/.test(step));
@@ -443,7 +443,7 @@ describe("tokens", () => {
     ["one that is used is found by its id", () => markTokenUsed(db, "t1", 2, 1), [USED]],
     [
       "models that are named are found by owner and name",
-      async () => findNamed(db, user_id, [["a", "b"]]),
+      async () => findModelsByName(db, user_id, [["a", "b"]]),
       [
         "SCAN json_each VIRTUAL TABLE INDEX 1:",
         "SEARCH users USING INDEX users_username_unique (username=?)",
@@ -497,10 +497,10 @@ describe("beside the lists", () => {
 
   test("what has had its time is a range of the key of each user", async () => {
     const range = "SEARCH predictions USING PRIMARY KEY (user_id=? AND id<?)";
-    const [removed = []] = await plansOf(() => findRemoved(db, [user_id], "x", 10));
+    const [removed = []] = await plansOf(() => findLastRemoved(db, [user_id], "x", 10));
     expect(removed.filter((step) => /^(SCAN|SEARCH) predictions/.test(step))).toEqual([range]);
     expect(await plansOf(async () => findUnremoved(db, user_id, "x", 10))).toEqual([[range]]);
-    expect((await plansOf(() => takeUnswept(db, 1, 10))).flat()).toContain(
+    expect((await plansOf(() => takeAccountsToSweep(db, 1, 10))).flat()).toContain(
       "SCAN account_bytes USING COVERING INDEX account_bytes_swept",
     );
   });
@@ -508,8 +508,8 @@ describe("beside the lists", () => {
   // Deleting is rare: an index by model would cost each create a row.
   test("what is under way of a model is looked for among all that is under way", async () => {
     const among = ["SCAN predictions USING INDEX predictions_active"];
-    expect(await plansOf(() => findUnderWay(db, modelId, undefined))).toEqual([among]);
-    expect(await plansOf(() => findUnderWay(db, modelId, 1))).toEqual([among]);
+    expect(await plansOf(() => findUnfinished(db, modelId, undefined))).toEqual([among]);
+    expect(await plansOf(() => findUnfinished(db, modelId, 1))).toEqual([among]);
   });
 
   test("only counts that have changed are carried into the listings", async () => {

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Try } from "../../../src/domain/webhooks/health.ts";
 import { database } from "../../../src/storage/database.ts";
 import {
-  endpointOf,
-  endpointsOf,
-  noteOutcome,
+  getEnabledEndpoints,
+  getEndpoint,
+  recordOutcome,
 } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import { findEndpoint, type WebhookEndpointRow } from "../../../src/storage/webhooks/endpoints.ts";
 import {
@@ -59,15 +59,15 @@ const now = () => new Date().toISOString();
 describe("tries of one isolate", () => {
   test("ten thousand failures are one write, and successes none", async () => {
     const { client, id } = await newOne();
-    const known = (await endpointOf(db, id)) ?? expect.fail();
+    const known = (await getEndpoint(db, id)) ?? expect.fail();
     const prepare = vi.spyOn(env.DB, "prepare");
-    await Promise.all(Array.from({ length: 100 }, () => noteOutcome(db, known, tried())));
+    await Promise.all(Array.from({ length: 100 }, () => recordOutcome(db, known, tried())));
     expect(prepare).not.toHaveBeenCalled();
     const first = now();
     await Promise.all(
       Array.from({ length: 10_000 }, async () => {
-        const one = (await endpointOf(db, id)) ?? expect.fail();
-        await noteOutcome(db, one, failed());
+        const one = (await getEndpoint(db, id)) ?? expect.fail();
+        await recordOutcome(db, one, failed());
       }),
     );
     expect(prepare).toHaveBeenCalledTimes(1);
@@ -81,30 +81,30 @@ describe("tries of one isolate", () => {
 
   test("a success ends a time of failing, and is written once", async () => {
     const { client, id } = await newOne();
-    const known = (await endpointOf(db, id)) ?? expect.fail();
+    const known = (await getEndpoint(db, id)) ?? expect.fail();
     const before = await getEndpoint(client, id);
-    await noteOutcome(db, known, failed());
+    await recordOutcome(db, known, failed());
     advance(60);
     const prepare = vi.spyOn(env.DB, "prepare");
-    for (let n = 0; n < 10; n++) await noteOutcome(db, known, tried());
+    for (let n = 0; n < 10; n++) await recordOutcome(db, known, tried());
     expect(prepare).toHaveBeenCalledTimes(1);
     expect(await getEndpoint(client, id)).toEqual(before);
   });
 
   test("successes are one write in 10 s, and none where each try reads the endpoint anew", async () => {
     const { id } = await newOne();
-    const known = async () => (await endpointOf(db, id)) ?? expect.fail();
-    await noteOutcome(db, await known(), tried());
+    const known = async () => (await getEndpoint(db, id)) ?? expect.fail();
+    await recordOutcome(db, await known(), tried());
     advance(1);
     const prepare = vi.spyOn(env.DB, "prepare");
     await Promise.all(
-      Array.from({ length: 1_000 }, async () => noteOutcome(db, await known(), tried())),
+      Array.from({ length: 1_000 }, async () => recordOutcome(db, await known(), tried())),
     );
     expect(prepare).toHaveBeenCalledTimes(1);
     prepare.mockClear();
     for (let n = 0; n < 10; n++) {
       advance(11);
-      await noteOutcome(db, await known(), tried());
+      await recordOutcome(db, await known(), tried());
     }
     // Each of them looks it up.
     expect(prepare.mock.calls.filter(([sql]) => !sql.startsWith("select"))).toEqual([]);
@@ -115,25 +115,25 @@ describe("tries of one isolate", () => {
 describe("it is switched off", () => {
   test("after days of failing, when a delivery is given up: for creates and deliveries, too", async () => {
     const { client, user_id, id } = await newOne();
-    const row = async () => (await endpointOf(db, id)) ?? expect.fail();
-    expect(await endpointsOf(db, user_id)).toHaveLength(1);
+    const row = async () => (await getEndpoint(db, id)) ?? expect.fail();
+    expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
     const since = now();
-    await noteOutcome(db, await row(), failed());
+    await recordOutcome(db, await row(), failed());
     advance(5 * DAY_S - 1);
-    await noteOutcome(db, await row(), failed({ givenUp: true }));
+    await recordOutcome(db, await row(), failed({ givenUp: true }));
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true, failing_since: since });
     advance(1);
-    await noteOutcome(db, await row(), failed());
+    await recordOutcome(db, await row(), failed());
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true });
-    expect(await endpointsOf(db, user_id)).toHaveLength(1);
-    await noteOutcome(db, await row(), failed({ givenUp: true }));
+    expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
+    await recordOutcome(db, await row(), failed({ givenUp: true }));
     const off = await getEndpoint(client, id);
     expect(off).toMatchObject({ enabled: false, failing_since: since, updated_at: now() });
     expect(off.notice).toMatch(
       /^Switched off on \d{4}-\d\d-\d\d: no delivery has arrived since .*answered with status 500.*PATCH \{"enabled": true\}\.$/,
     );
     expect(await row()).toMatchObject({ enabled: false });
-    expect(await endpointsOf(db, user_id)).toEqual([]);
+    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
 
     advance(1);
     expect(await changeEndpoint(client, id, { enabled: true })).toEqual({
@@ -144,14 +144,14 @@ describe("it is switched off", () => {
       notice: null,
       updated_at: now(),
     });
-    expect(await endpointsOf(db, user_id)).toHaveLength(1);
+    expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
   });
 
   test("at once by a receiver that is gone, whatever was known of it", async () => {
     const { client, id, asked } = await newOne();
     const [one, other] = [await asked(), await asked()];
-    await noteOutcome(db, one, failed());
-    await noteOutcome(db, other, gone());
+    await recordOutcome(db, one, failed());
+    await recordOutcome(db, other, gone());
     expect(await getEndpoint(client, id)).toMatchObject({
       enabled: false,
       last_error: "answered with status 410",
@@ -161,19 +161,19 @@ describe("it is switched off", () => {
 
   test("and is no healthier for what still arrives then", async () => {
     const { client, id, asked } = await newOne();
-    await noteOutcome(db, await asked(), failed());
+    await recordOutcome(db, await asked(), failed());
     const late = await asked();
-    await noteOutcome(db, await asked(), gone());
+    await recordOutcome(db, await asked(), gone());
     const off = await getEndpoint(client, id);
     advance(1);
-    await noteOutcome(db, late, tried());
+    await recordOutcome(db, late, tried());
     expect(await getEndpoint(client, id)).toEqual(off);
   });
 });
 
 test("a new address starts afresh, and the same one does not", async () => {
   const { client, id, asked } = await newOne();
-  await noteOutcome(db, await asked(), failed());
+  await recordOutcome(db, await asked(), failed());
   const failing = await getEndpoint(client, id);
   expect(await changeEndpoint(client, id, { url: failing.url })).toMatchObject({
     failing_since: failing.failing_since,
@@ -190,31 +190,31 @@ describe("an isolate that knows too little does no harm:", () => {
     const { client, id, asked } = await newOne();
     const isolates = await Promise.all(Array.from({ length: 20 }, asked));
     const first = now();
-    await noteOutcome(db, isolates[0] ?? expect.fail(), failed());
+    await recordOutcome(db, isolates[0] ?? expect.fail(), failed());
     advance(3);
-    await Promise.all(isolates.slice(1).map((row) => noteOutcome(db, row, failed())));
+    await Promise.all(isolates.slice(1).map((row) => recordOutcome(db, row, failed())));
     expect(await getEndpoint(client, id)).toMatchObject({ failing_since: first });
   });
 
   test("it looks again when it was wrong", async () => {
     const { id, asked } = await newOne();
-    const known = (await endpointOf(db, id)) ?? expect.fail();
+    const known = (await getEndpoint(db, id)) ?? expect.fail();
     const first = Date.now();
-    await noteOutcome(db, await asked(), failed());
+    await recordOutcome(db, await asked(), failed());
     advance(3);
-    await noteOutcome(db, known, failed());
-    expect(await endpointOf(db, id)).toMatchObject({ failing_since: first });
+    await recordOutcome(db, known, failed());
+    expect(await getEndpoint(db, id)).toMatchObject({ failing_since: first });
   });
 
   test("it does not switch off what has worked meanwhile", async () => {
     const { client, id, asked } = await newOne();
-    await noteOutcome(db, await asked(), failed());
+    await recordOutcome(db, await asked(), failed());
     advance(5 * DAY_S);
     const stale = await asked();
-    await noteOutcome(db, await asked(), tried());
+    await recordOutcome(db, await asked(), tried());
     advance(1);
-    await noteOutcome(db, await asked(), failed());
-    await noteOutcome(db, stale, failed({ givenUp: true }));
+    await recordOutcome(db, await asked(), failed());
+    await recordOutcome(db, stale, failed({ givenUp: true }));
     expect(await getEndpoint(client, id)).toMatchObject({
       enabled: true,
       failing_since: now(),
@@ -224,15 +224,15 @@ describe("an isolate that knows too little does no harm:", () => {
 
   test("its success does not end a time of failing that began later", async () => {
     const { client, id, asked } = await newOne();
-    await noteOutcome(db, await asked(), failed());
+    await recordOutcome(db, await asked(), failed());
     advance(1);
     const stale = await asked();
     const success = tried();
-    await noteOutcome(db, await asked(), tried());
+    await recordOutcome(db, await asked(), tried());
     advance(1);
     const since = now();
-    await noteOutcome(db, await asked(), failed());
-    await noteOutcome(db, stale, success);
+    await recordOutcome(db, await asked(), failed());
+    await recordOutcome(db, stale, success);
     expect(await getEndpoint(client, id)).toMatchObject({ failing_since: since });
   });
 
@@ -246,39 +246,39 @@ describe("an isolate that knows too little does no harm:", () => {
     const early = [failed(), gone()] as const;
     await change(one);
     const after = await getEndpoint(one.client, one.id);
-    await noteOutcome(db, known, early[0]);
-    await noteOutcome(db, other, early[1]);
+    await recordOutcome(db, known, early[0]);
+    await recordOutcome(db, other, early[1]);
     // Within the 10 s in which a change is not known everywhere, tries begin as if it were not there.
     advance(5);
-    await noteOutcome(db, { ...known, failing_since: null }, failed());
-    await noteOutcome(db, { ...other, enabled: true }, gone());
+    await recordOutcome(db, { ...known, failing_since: null }, failed());
+    await recordOutcome(db, { ...other, enabled: true }, gone());
     expect(await getEndpoint(one.client, one.id)).toEqual(after);
-    await noteOutcome(db, await one.asked(), failed());
+    await recordOutcome(db, await one.asked(), failed());
     expect(await getEndpoint(one.client, one.id)).toMatchObject({ failing_since: now() });
   });
 
   test("nor does its success, of one that was moved and fails since", async () => {
     const { client, id, asked } = await newOne();
-    const known = (await endpointOf(db, id)) ?? expect.fail();
+    const known = (await getEndpoint(db, id)) ?? expect.fail();
     await env.DB.prepare("UPDATE webhook_endpoints SET updated_at = updated_at + 1 WHERE id = ?")
       .bind(id)
       .run();
-    await noteOutcome(db, await asked(), failed());
+    await recordOutcome(db, await asked(), failed());
     const failing = await getEndpoint(client, id);
     advance(1);
-    await noteOutcome(db, known, tried());
+    await recordOutcome(db, known, tried());
     expect(await getEndpoint(client, id)).toEqual(failing);
   });
 
   test("its success ends what another has noted meanwhile", async () => {
     const { client, id, asked } = await newOne();
-    const known = (await endpointOf(db, id)) ?? expect.fail();
-    await noteOutcome(db, await asked(), failed());
+    const known = (await getEndpoint(db, id)) ?? expect.fail();
+    await recordOutcome(db, await asked(), failed());
     advance(5);
-    await noteOutcome(db, known, tried());
+    await recordOutcome(db, known, tried());
     expect(await getEndpoint(client, id)).toMatchObject({ failing_since: null, last_error: null });
     advance(6 * DAY_S);
-    await noteOutcome(db, await asked(), failed({ givenUp: true }));
+    await recordOutcome(db, await asked(), failed({ givenUp: true }));
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true, failing_since: now() });
   });
 
@@ -286,40 +286,40 @@ describe("an isolate that knows too little does no harm:", () => {
     const { client, id, asked } = await newOne();
     const known = await asked();
     await client.ok("DELETE", `${ENDPOINTS}/${id}`);
-    await noteOutcome(db, known, gone());
+    await recordOutcome(db, known, gone());
     expect(await findEndpoint(db, id)).toBeUndefined();
   });
 });
 
 test("a change elsewhere is known after 10 s", async () => {
   const { user_id, id } = await newOne();
-  expect(await endpointOf(db, id)).toMatchObject({ enabled: true });
-  expect(await endpointsOf(db, user_id)).toHaveLength(1);
+  expect(await getEndpoint(db, id)).toMatchObject({ enabled: true });
+  expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
   await env.DB.prepare("UPDATE webhook_endpoints SET enabled = 0 WHERE id = ?").bind(id).run();
   advance(9.9);
-  expect(await endpointOf(db, id)).toMatchObject({ enabled: true });
+  expect(await getEndpoint(db, id)).toMatchObject({ enabled: true });
   advance(0.2);
-  expect(await endpointOf(db, id)).toMatchObject({ enabled: false });
-  expect(await endpointsOf(db, user_id)).toEqual([]);
+  expect(await getEndpoint(db, id)).toMatchObject({ enabled: false });
+  expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
 });
 
 test("an account without endpoints costs no look-up either", async () => {
   const { user_id } = await newUser();
-  await endpointsOf(db, user_id);
+  await getEnabledEndpoints(db, user_id);
   const prepare = vi.spyOn(env.DB, "prepare");
-  expect(await endpointsOf(db, user_id)).toEqual([]);
+  expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
   expect(prepare).not.toHaveBeenCalled();
 });
 
 test("what D1 would not write is told again by the next try", async () => {
   const { client, id } = await newOne();
-  const row = async () => (await endpointOf(db, id)) ?? expect.fail();
+  const row = async () => (await getEndpoint(db, id)) ?? expect.fail();
   await env.DB.prepare(
     "CREATE TRIGGER busy BEFORE UPDATE ON webhook_endpoints BEGIN SELECT RAISE(FAIL, 'busy'); END",
   ).run();
-  await expect(noteOutcome(db, await row(), failed())).rejects.toThrow();
+  await expect(recordOutcome(db, await row(), failed())).rejects.toThrow();
   await env.DB.prepare("DROP TRIGGER busy").run();
   expect((await getEndpoint(client, id)).failing_since).toBeNull();
-  await noteOutcome(db, await row(), failed());
+  await recordOutcome(db, await row(), failed());
   expect((await getEndpoint(client, id)).failing_since).toBe(now());
 });

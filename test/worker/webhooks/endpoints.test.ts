@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, updateEndpoint } from "../../../src/services/webhooks/endpoints.ts";
-import { endpointOf, endpointsOf } from "../../../src/storage/webhooks/endpoint-cache.ts";
+import { getEnabledEndpoints, getEndpoint } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import { ENDPOINTS as ACCESS, ask } from "../support/access.ts";
 import type { Refusal } from "../support/client.ts";
@@ -80,13 +80,15 @@ describe("an endpoint", () => {
 
   test("is there at once for creates, and gone at once for deliveries", async () => {
     const { client, user_id } = await newUser();
-    expect(await endpointsOf(db, user_id)).toEqual([]);
+    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
     const { id } = await newEndpoint(client);
-    expect(await endpointOf(db, id)).toMatchObject({ id });
-    expect(await endpointsOf(db, user_id)).toEqual([{ id, events: ["started", "completed"] }]);
+    expect(await getEndpoint(db, id)).toMatchObject({ id });
+    expect(await getEnabledEndpoints(db, user_id)).toEqual([
+      { id, events: ["started", "completed"] },
+    ]);
     expect(await client.ok("DELETE", `${ENDPOINTS}/${id}`)).toEqual({});
-    expect(await endpointOf(db, id)).toBeUndefined();
-    expect(await endpointsOf(db, user_id)).toEqual([]);
+    expect(await getEndpoint(db, id)).toBeUndefined();
+    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
     expect(await listEndpoints(client)).toEqual([]);
     for (const method of ["GET", "DELETE", "PATCH"] as const)
       expect(await client.json(method, `${ENDPOINTS}/${id}`)).toMatchObject({
@@ -111,7 +113,7 @@ describe("an endpoint", () => {
     ]);
     expect(statuses(answers)).toEqual([404, 404, 404, 404, 404, 404]);
     expect(await listEndpoints(stranger)).toEqual([]);
-    expect(await endpointsOf(db, user_id)).toEqual([]);
+    expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
     expect(await received(new URL(made.url).pathname)).toEqual([]);
     expect(await getEndpoint(client, made.id)).toEqual({ ...made, secret: undefined });
   });
@@ -155,13 +157,13 @@ describe("a change", () => {
   ])("of %s changes nothing else", async (field, value) => {
     const { client, user_id } = await newUser();
     const { secret: _, ...made } = await newEndpoint(client, { description: "one" });
-    await endpointOf(db, made.id);
+    await getEndpoint(db, made.id);
     advance(1);
     const changed = { ...made, [field]: value, updated_at: new Date().toISOString() };
     expect(await changeEndpoint(client, made.id, { [field]: value })).toEqual(changed);
     expect(await getEndpoint(client, made.id)).toEqual(changed);
-    expect(await endpointOf(db, made.id)).toMatchObject({ [field]: value });
-    const known = await endpointsOf(db, user_id);
+    expect(await getEndpoint(db, made.id)).toMatchObject({ [field]: value });
+    const known = await getEnabledEndpoints(db, user_id);
     expect(known).toEqual(changed.enabled ? [{ id: made.id, events: changed.events }] : []);
   });
 
@@ -351,7 +353,7 @@ describe("how many there may be", () => {
     const { client } = await newUser();
     const { id, secret: first, secrets } = await newEndpoint(client);
     const known = async () => {
-      const endpoint = (await endpointOf(db, id)) ?? expect.fail("it is gone");
+      const endpoint = (await getEndpoint(db, id)) ?? expect.fail("it is gone");
       return signingSecrets(services.settings.secretKeys, endpoint);
     };
     expect(await known()).toEqual([first]);
