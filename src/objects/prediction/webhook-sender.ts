@@ -15,7 +15,7 @@ import { logger } from "../../log.ts";
 import { mayPost, PACE_SECONDS } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
 import { database } from "../../storage/database.ts";
-import { getEndpoint, recordOutcome } from "../../storage/webhooks/endpoint-cache.ts";
+import { getCachedEndpoint, recordOutcome } from "../../storage/webhooks/endpoint-cache.ts";
 import type { WebhookEndpointRow } from "../../storage/webhooks/endpoints.ts";
 import type { PredictionRecord } from "./record.ts";
 import { type FindValue, webhookBody } from "./webhook-body.ts";
@@ -114,7 +114,7 @@ export class WebhookSender {
       if (secret === undefined) return { url, secrets: [] };
       return { url, secrets: [await readSecret(secretKeys, id, { secret, encrypted })] };
     }
-    const endpoint = await getEndpoint(database(this.#options.env.DB), endpoint_id);
+    const endpoint = await getCachedEndpoint(database(this.#options.env.DB), endpoint_id);
     if (!endpoint) return { outcome: { ...failure("the endpoint has been deleted"), final: true } };
     if (!endpoint.enabled) return { outcome: failure("the endpoint is switched off") };
     return { url: endpoint.url, secrets: await signingSecrets(secretKeys, endpoint), endpoint };

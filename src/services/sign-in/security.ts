@@ -2,13 +2,13 @@
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import {
+  clearRecoveryNotice,
   deleteInvitationsFor,
   deletePasskey,
   deleteSession,
   deleteSessions,
   findSignInMethods,
   listRecoveries,
-  clearRecoveryNotice,
 } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";

@@ -5,7 +5,7 @@ import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
 import { notFound } from "../../errors.ts";
 import type { EventDeliveries } from "../../objects/prediction/rpc-types.ts";
 import type { WebhookDelivery, WebhookEvent } from "../../protocol/webhook.ts";
-import { getEndpoint } from "../../storage/webhooks/endpoint-cache.ts";
+import { getCachedEndpoint } from "../../storage/webhooks/endpoint-cache.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Page } from "../pagination.ts";
 import { predictionStub } from "../predictions/predictions.ts";
@@ -52,7 +52,9 @@ async function present(
   { sequence, event, at, deliveries, own_url }: EventDeliveries,
 ): Promise<WebhookEvent> {
   const urlOf = async (endpointId: string | null) =>
-    endpointId === null ? own_url : ((await getEndpoint(services.db, endpointId))?.url ?? null);
+    endpointId === null
+      ? own_url
+      : ((await getCachedEndpoint(services.db, endpointId))?.url ?? null);
   const shown = deliveries.map(async (one) => presentDelivery(one, await urlOf(one.endpoint_id)));
   return {
     id: eventId(predictionId, sequence),

@@ -31,8 +31,10 @@ export const getEnabledEndpoints = async (
 ): Promise<Pick<WebhookEndpointRow, "id" | "events">[]> => (await enabled.get(db, userId)) ?? [];
 
 /** Undefined if the endpoint was deleted. */
-export const getEndpoint = (db: Database, id: string): Promise<WebhookEndpointRow | undefined> =>
-  rows.get(db, id);
+export const getCachedEndpoint = (
+  db: Database,
+  id: string,
+): Promise<WebhookEndpointRow | undefined> => rows.get(db, id);
 
 /** After a change. */
 export function forgetEndpoints(userId: string, id?: string): void {
@@ -42,7 +44,7 @@ export function forgetEndpoints(userId: string, id?: string): void {
 
 /**
  * Updates an endpoint's health after an attempt, only if it changes.
- * @param endpoint the object that `getEndpoint` returned for the attempt. All attempts of an isolate
+ * @param endpoint the object that `getCachedEndpoint` returned for the attempt. All attempts of an isolate
  * share it, so that of thousands failing at once only one writes.
  */
 export async function recordOutcome(

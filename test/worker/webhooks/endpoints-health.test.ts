@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Try } from "../../../src/domain/webhooks/health.ts";
 import { database } from "../../../src/storage/database.ts";
 import {
+  getCachedEndpoint,
   getEnabledEndpoints,
-  getEndpoint,
   recordOutcome,
 } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import { findEndpoint, type WebhookEndpointRow } from "../../../src/storage/webhooks/endpoints.ts";
@@ -59,14 +59,14 @@ const now = () => new Date().toISOString();
 describe("tries of one isolate", () => {
   test("ten thousand failures are one write, and successes none", async () => {
     const { client, id } = await newOne();
-    const known = (await getEndpoint(db, id)) ?? expect.fail();
+    const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     const prepare = vi.spyOn(env.DB, "prepare");
     await Promise.all(Array.from({ length: 100 }, () => recordOutcome(db, known, tried())));
     expect(prepare).not.toHaveBeenCalled();
     const first = now();
     await Promise.all(
       Array.from({ length: 10_000 }, async () => {
-        const one = (await getEndpoint(db, id)) ?? expect.fail();
+        const one = (await getCachedEndpoint(db, id)) ?? expect.fail();
         await recordOutcome(db, one, failed());
       }),
     );
@@ -81,7 +81,7 @@ describe("tries of one isolate", () => {
 
   test("a success ends a time of failing, and is written once", async () => {
     const { client, id } = await newOne();
-    const known = (await getEndpoint(db, id)) ?? expect.fail();
+    const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     const before = await getEndpoint(client, id);
     await recordOutcome(db, known, failed());
     advance(60);
@@ -93,7 +93,7 @@ describe("tries of one isolate", () => {
 
   test("successes are one write in 10 s, and none where each try reads the endpoint anew", async () => {
     const { id } = await newOne();
-    const known = async () => (await getEndpoint(db, id)) ?? expect.fail();
+    const known = async () => (await getCachedEndpoint(db, id)) ?? expect.fail();
     await recordOutcome(db, await known(), tried());
     advance(1);
     const prepare = vi.spyOn(env.DB, "prepare");
@@ -115,7 +115,7 @@ describe("tries of one isolate", () => {
 describe("it is switched off", () => {
   test("after days of failing, when a delivery is given up: for creates and deliveries, too", async () => {
     const { client, user_id, id } = await newOne();
-    const row = async () => (await getEndpoint(db, id)) ?? expect.fail();
+    const row = async () => (await getCachedEndpoint(db, id)) ?? expect.fail();
     expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
     const since = now();
     await recordOutcome(db, await row(), failed());
@@ -198,12 +198,12 @@ describe("an isolate that knows too little does no harm:", () => {
 
   test("it looks again when it was wrong", async () => {
     const { id, asked } = await newOne();
-    const known = (await getEndpoint(db, id)) ?? expect.fail();
+    const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     const first = Date.now();
     await recordOutcome(db, await asked(), failed());
     advance(3);
     await recordOutcome(db, known, failed());
-    expect(await getEndpoint(db, id)).toMatchObject({ failing_since: first });
+    expect(await getCachedEndpoint(db, id)).toMatchObject({ failing_since: first });
   });
 
   test("it does not switch off what has worked meanwhile", async () => {
@@ -259,7 +259,7 @@ describe("an isolate that knows too little does no harm:", () => {
 
   test("nor does its success, of one that was moved and fails since", async () => {
     const { client, id, asked } = await newOne();
-    const known = (await getEndpoint(db, id)) ?? expect.fail();
+    const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     await env.DB.prepare("UPDATE webhook_endpoints SET updated_at = updated_at + 1 WHERE id = ?")
       .bind(id)
       .run();
@@ -272,7 +272,7 @@ describe("an isolate that knows too little does no harm:", () => {
 
   test("its success ends what another has noted meanwhile", async () => {
     const { client, id, asked } = await newOne();
-    const known = (await getEndpoint(db, id)) ?? expect.fail();
+    const known = (await getCachedEndpoint(db, id)) ?? expect.fail();
     await recordOutcome(db, await asked(), failed());
     advance(5);
     await recordOutcome(db, known, tried());
@@ -293,13 +293,13 @@ describe("an isolate that knows too little does no harm:", () => {
 
 test("a change elsewhere is known after 10 s", async () => {
   const { user_id, id } = await newOne();
-  expect(await getEndpoint(db, id)).toMatchObject({ enabled: true });
+  expect(await getCachedEndpoint(db, id)).toMatchObject({ enabled: true });
   expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
   await env.DB.prepare("UPDATE webhook_endpoints SET enabled = 0 WHERE id = ?").bind(id).run();
   advance(9.9);
-  expect(await getEndpoint(db, id)).toMatchObject({ enabled: true });
+  expect(await getCachedEndpoint(db, id)).toMatchObject({ enabled: true });
   advance(0.2);
-  expect(await getEndpoint(db, id)).toMatchObject({ enabled: false });
+  expect(await getCachedEndpoint(db, id)).toMatchObject({ enabled: false });
   expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
 });
 
@@ -313,7 +313,7 @@ test("an account without endpoints costs no look-up either", async () => {
 
 test("what D1 would not write is told again by the next try", async () => {
   const { client, id } = await newOne();
-  const row = async () => (await getEndpoint(db, id)) ?? expect.fail();
+  const row = async () => (await getCachedEndpoint(db, id)) ?? expect.fail();
   await env.DB.prepare(
     "CREATE TRIGGER busy BEFORE UPDATE ON webhook_endpoints BEGIN SELECT RAISE(FAIL, 'busy'); END",
   ).run();

@@ -4,7 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { signingSecrets } from "../../../src/domain/webhooks/stored-secret.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { createEndpoint, updateEndpoint } from "../../../src/services/webhooks/endpoints.ts";
-import { getEnabledEndpoints, getEndpoint } from "../../../src/storage/webhooks/endpoint-cache.ts";
+import {
+  getCachedEndpoint,
+  getEnabledEndpoints,
+} from "../../../src/storage/webhooks/endpoint-cache.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
 import { ENDPOINTS as ACCESS, ask } from "../support/access.ts";
 import type { Refusal } from "../support/client.ts";
@@ -82,12 +85,12 @@ describe("an endpoint", () => {
     const { client, user_id } = await newUser();
     expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
     const { id } = await newEndpoint(client);
-    expect(await getEndpoint(db, id)).toMatchObject({ id });
+    expect(await getCachedEndpoint(db, id)).toMatchObject({ id });
     expect(await getEnabledEndpoints(db, user_id)).toEqual([
       { id, events: ["started", "completed"] },
     ]);
     expect(await client.ok("DELETE", `${ENDPOINTS}/${id}`)).toEqual({});
-    expect(await getEndpoint(db, id)).toBeUndefined();
+    expect(await getCachedEndpoint(db, id)).toBeUndefined();
     expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
     expect(await listEndpoints(client)).toEqual([]);
     for (const method of ["GET", "DELETE", "PATCH"] as const)
@@ -157,12 +160,12 @@ describe("a change", () => {
   ])("of %s changes nothing else", async (field, value) => {
     const { client, user_id } = await newUser();
     const { secret: _, ...made } = await newEndpoint(client, { description: "one" });
-    await getEndpoint(db, made.id);
+    await getCachedEndpoint(db, made.id);
     advance(1);
     const changed = { ...made, [field]: value, updated_at: new Date().toISOString() };
     expect(await changeEndpoint(client, made.id, { [field]: value })).toEqual(changed);
     expect(await getEndpoint(client, made.id)).toEqual(changed);
-    expect(await getEndpoint(db, made.id)).toMatchObject({ [field]: value });
+    expect(await getCachedEndpoint(db, made.id)).toMatchObject({ [field]: value });
     const known = await getEnabledEndpoints(db, user_id);
     expect(known).toEqual(changed.enabled ? [{ id: made.id, events: changed.events }] : []);
   });
@@ -353,7 +356,7 @@ describe("how many there may be", () => {
     const { client } = await newUser();
     const { id, secret: first, secrets } = await newEndpoint(client);
     const known = async () => {
-      const endpoint = (await getEndpoint(db, id)) ?? expect.fail("it is gone");
+      const endpoint = (await getCachedEndpoint(db, id)) ?? expect.fail("it is gone");
       return signingSecrets(services.settings.secretKeys, endpoint);
     };
     expect(await known()).toEqual([first]);
