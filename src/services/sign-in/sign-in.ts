@@ -12,7 +12,7 @@ export async function signInWithPassword(
   const { api } = await getAuth(services, origin);
   const { headers: answered } = await orRefusal(
     api.signInEmail({ body, headers, returnHeaders: true }),
-    () => new ProblemError("forbidden", "E-mail address and password do not belong together."),
+    () => new ProblemError("forbidden", "Wrong email or password."),
   );
   return answered.getSetCookie();
 }

@@ -27,10 +27,14 @@ export async function walk(page: Page): Promise<Walk> {
       if (!(element instanceof HTMLInputElement) || element.type !== "radio") return true;
       return element.checked;
     });
+    // Not as attributes: client code would replace the elements of a part that it refreshes.
+    const names = new Map<Element, string>();
+    Object.assign(window, { stopNames: names });
     return stops.map((element, n) => {
       const words = element.ariaLabel ?? element.innerText;
-      element.dataset.stop = `${n} ${element.localName} ${words || element.getAttribute("name")}`;
-      return element.dataset.stop;
+      const name = `${n} ${element.localName} ${words || element.getAttribute("name")}`;
+      names.set(element, name);
+      return name;
     });
   });
   const stops: string[] = [];
@@ -42,7 +46,9 @@ export async function walk(page: Page): Promise<Walk> {
       if (!(element instanceof HTMLElement) || element === document.body) return undefined;
       const { outlineStyle, outlineWidth } = getComputedStyle(element);
       const marked = outlineStyle !== "none" && outlineWidth !== "0px";
-      return { stop: element.dataset.stop, marked };
+      const names = Object.getOwnPropertyDescriptor(window, "stopNames")?.value;
+      const stop = names instanceof Map ? names.get(element) : undefined;
+      return { stop: stop === undefined ? undefined : String(stop), marked };
     });
     if (at === undefined || (stops.length > 1 && at.stop === stops[0])) break;
     // Of several stops within one control, as in a date, the first counts; a box that scrolls is no control.

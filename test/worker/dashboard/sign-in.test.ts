@@ -92,7 +92,7 @@ describe("sign-in", () => {
     const { email } = await signedUp();
     const wrong = await new Visitor().send("/sign-in", { email, password: "not the password" });
     expect(wrong.status).toBe(403);
-    expect(wrong.html).toContain("E-mail address and password do not belong together.");
+    expect(wrong.html).toContain("Wrong email or password.");
     const nobody = `${unique("nobody")}@example.com`;
     const absent = await new Visitor().send("/sign-in", { email: nobody, password: PASSWORD });
     expect(absent.html.replaceAll(nobody, "")).toBe(wrong.html.replaceAll(email, ""));
