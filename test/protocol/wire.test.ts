@@ -101,7 +101,7 @@ describe("messages", () => {
   test("of the dispatch queue", () => {
     const message = {
       object_id: "0f".repeat(32),
-      account_id: id,
+      user_id: id,
       hardware: "cpu",
       image: "r@sha256:aa",
       container_key: "c",
@@ -110,7 +110,7 @@ describe("messages", () => {
     expect(Object.keys(waitingJob.shape)).toMatchInlineSnapshot(`
       [
         "object_id",
-        "account_id",
+        "user_id",
         "hardware",
         "image",
         "container_key",
