@@ -18,7 +18,7 @@ export async function requireAccess(
   if (access === "granted") return;
   if (access === "hidden" || !caller) throw notVisible(what);
   const it = what.charAt(0).toLowerCase() + what.slice(1);
-  throw access === "for its owner"
+  throw access === "owner only"
     ? new ProblemError("forbidden", `Only its owner can change ${it} or see its variables.`)
     : await notFor(services, caller, it);
 }
