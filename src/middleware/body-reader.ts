@@ -22,7 +22,12 @@ export const BODY_BOUNDS: JsonBounds = { depth: 128, values: 500_000 };
 const MAX_FIELDS = 10_000;
 
 /** An isolate has 128 MB for everything. Of these, bodies hold 14 MiB, and one more of 10 MiB. */
-const budget = new ByteBudget({ shared: 14 * MIB, share: 10 * MIB, waiting: 16, patience_ms: 10_000 });
+const budget = new ByteBudget({
+  shared: 14 * MIB,
+  share: 10 * MIB,
+  waiting: 16,
+  patience_ms: 10_000,
+});
 
 const RETRY_SECONDS = 5;
 
