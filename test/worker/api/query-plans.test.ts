@@ -76,8 +76,8 @@ const FILL = [
   `models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
     SELECT 'm' || n, iif(n % 2, '${user_id}', '${other}'), 'm' || n, 'public', '', '', 0, 0`,
   "model_categories (model_id, category_slug) SELECT 'm' || n, 'c' || (n % 30)",
-  `versions (model_id, number, release_notes, container_image_digest, schemas, compatibilities, configuration, size, created_at)
-    SELECT '${modelId}', 2 + n, '', '', '{}', '{}', '{}', 0, 0`,
+  `versions (model_id, number, release_notes, container_image_digest, repository, schemas, compatibilities, configuration, size, created_at)
+    SELECT '${modelId}', 2 + n, '', '', '', '{}', '{}', '{}', 0, 0`,
   `predictions (user_id, id, object_id, model_id, model_owner, model_name, version_number, stream, status, created_at, updated_at, data_removed, revision, checked_at)
     SELECT iif(n % 2, '${user_id}', '${other}'), 'p' || n, '', 'm' || n, '', '', 1, 0,
       iif(n % 3, 'failed', 'pending'), 0, 0, 0, 1, 0`,
