@@ -1,4 +1,4 @@
-/** Long-running requests: streams and waiting calls count against the account, and end with its token. */
+/** Answers that are waited for: they count as streams do, and end like these with whoever asked. */
 import type { Context } from "hono";
 import type { AppEnv } from "../context.ts";
 import {
@@ -11,29 +11,29 @@ import { requireValidToken, tokenEndedEvent } from "./authentication.ts";
 import { endStreamWhen } from "./stream-end.ts";
 
 /** @throws ProblemError too_many_requests; unauthenticated when the token ended meanwhile */
-export async function limitWaitingRequest<Result extends Response>(
+export async function limitWaitingRequest<Answer extends Response>(
   c: Context<AppEnv>,
-  respond: () => Promise<Result>,
-): Promise<Result> {
+  answering: () => Promise<Answer>,
+): Promise<Answer> {
   try {
-    return await countWaitingRequest(c.var.services, requesterOf(c), respond);
+    return await countWaitingRequest(c.var.services, readerOf(c), answering);
   } finally {
-    // Nor may a revoked token see an error.
+    // Also of what has gone wrong they are told nothing.
     await requireValidToken(c);
   }
 }
 
-/** Counts a stream until it ends, and ends it with its token. @throws ProblemError too_many_requests */
+/** A stream, from the request on to the end of its token. @throws ProblemError too_many_requests */
 export async function limitOpenStream<Stream extends EventStream | undefined>(
   c: Context<AppEnv>,
-  open: () => Promise<Stream>,
+  opening: () => Promise<Stream>,
 ): Promise<Stream> {
-  const stream = await countStream(c.var.services, requesterOf(c), open);
+  const stream = await countStream(c.var.services, readerOf(c), opening);
   if (stream) endStreamWhen(stream, () => tokenEndedEvent(c));
   return stream;
 }
 
-const requesterOf = (c: Context<AppEnv>): Requester => ({
+const readerOf = (c: Context<AppEnv>): Requester => ({
   user_id: c.var.caller.user_id,
   signal: c.req.raw.signal,
 });

@@ -1,64 +1,64 @@
 /**
- * Access rules for every route of the API and for the dashboard. The scopes of a token say what it can
- * do (middleware/authentication.ts); this file says to which resources.
+ * What a caller may touch: decided here for every route of the API, and for the dashboard. The
+ * scopes of a token say what it may do (middleware/authentication.ts); this says to what.
  *
- * A token limited to some models covers these models, their predictions, and its own uploads. It also
- * sees everything public. It does not cover resources of the whole account: the profile, new models,
- * and webhook endpoints, which receive events of every prediction.
+ * A token for some models is for these, for what was run of them, and for what it has uploaded
+ * itself. What everybody sees it sees too. What is the account's as a whole is not for it: the
+ * profile, new models, and webhook endpoints, which are told of every run.
  */
 import type { Visibility } from "../../protocol/model.ts";
 
 export interface Principal {
   token_id: string;
   user_id: string;
-  /** Ids of the models that the token is limited to. Null: all. */
+  /** The ids of the models that its token is for. Null: all. */
   models: string[] | null;
 }
 
 export type Access =
   | "granted"
-  /** Treated as nonexistent. */
+  /** They may not even know of it. */
   | "hidden"
-  | "owner only"
-  /** The account has access, but the token does not cover it. */
-  | "outside token";
+  | "for its owner"
+  /** The account may, and its token may not. */
+  | "for other tokens";
 
-/** `change` includes reading what only the owner sees. */
+/** To see it; to run it; to change it, and to see what only who changes it sees. */
 export type ModelUse = "read" | "run" | "change";
 
 export function accessToModel(
-  principal: Principal | undefined,
+  holder: Principal | undefined,
   model: { id: string; owner_id: string; visibility: Visibility },
   use: ModelUse,
 ): Access {
-  const isOwn = model.owner_id === principal?.user_id;
-  const isVisible = model.visibility !== "private";
-  if (!isVisible && !isOwn) return "hidden";
-  if (isVisible && use === "read") return "granted";
-  if (!isOwn && use === "change") return "owner only";
-  return accessByToken(principal, model.id);
+  const isOwn = model.owner_id === holder?.user_id;
+  const isShown = model.visibility !== "private";
+  if (!isShown && !isOwn) return "hidden";
+  if (isShown && use === "read") return "granted";
+  if (!isOwn && use === "change") return "for its owner";
+  return reaches(holder, model.id);
 }
 
-/** Access to a prediction and everything about it. */
+/** To all that there is of a prediction, and to what can be done with it. */
 export const accessToPrediction = (
-  principal: Principal,
+  holder: Principal,
   { user_id, model_id }: { user_id: string; model_id: string },
-): Access => (user_id === principal.user_id ? accessByToken(principal, model_id) : "hidden");
+): Access => (user_id === holder.user_id ? reaches(holder, model_id) : "hidden");
 
-/** A limited token covers only the uploads that it created. */
+/** @param upload with the token that began it */
 export function accessToUpload(
-  principal: Principal,
+  holder: Principal,
   { user_id, token_id }: { user_id: string; token_id: string | null },
 ): Access {
-  if (user_id !== principal.user_id) return "hidden";
-  return hasFullAccess(principal) || token_id === principal.token_id ? "granted" : "outside token";
+  if (user_id !== holder.user_id) return "hidden";
+  return hasFullAccess(holder) || token_id === holder.token_id ? "granted" : "for other tokens";
 }
 
-export const accessToAccount = (principal: Principal): Access =>
-  hasFullAccess(principal) ? "granted" : "outside token";
+export const accessToAccount = (holder: Principal): Access =>
+  hasFullAccess(holder) ? "granted" : "for other tokens";
 
-/** Whether the token covers the whole account. */
-export const hasFullAccess = (principal: Principal): boolean => principal.models === null;
+/** Whether they have all that is their account's. */
+export const hasFullAccess = (holder: Principal): boolean => holder.models === null;
 
-const accessByToken = (principal: Principal | undefined, modelId: string): Access =>
-  !principal?.models || principal.models.includes(modelId) ? "granted" : "outside token";
+const reaches = (holder: Principal | undefined, modelId: string): Access =>
+  !holder?.models || holder.models.includes(modelId) ? "granted" : "for other tokens";

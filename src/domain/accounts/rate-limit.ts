@@ -1,23 +1,23 @@
-/** The remaining requests of a rate limit, estimated by one isolate. */
+/** What is left of a rate limit, as far as one isolate can tell. */
 import { LRUCache } from "lru-cache";
 
 export interface RateStatus {
-  /** Requests per period. */
+  /** How many requests a period has room for. */
   limit: number;
-  /** Upper bound of the remaining requests: other isolates count as well. */
+  /** How many are left: at most, for other isolates count too. */
   remaining: number;
-  /** Seconds until the period ends. */
+  /** Until the period ends, s. */
   reset: number;
 }
 
-/** The most recent keys; evicted ones start over, which overestimates what remains. */
+/** Who has asked last: whoever is forgotten begins anew, and is told of more than there is. */
 const MAX_KEYS = 10_000;
 
-/** Counts requests by key, in periods aligned to the clock. */
+/** Counts by key, in periods of the wall clock. */
 export class RequestCounter {
   readonly #counts = new LRUCache<string, { period: number; count: number }>({ max: MAX_KEYS });
 
-  /** @returns what remains after this request */
+  /** @returns what is left after this request */
   count(
     key: string,
     { limit, seconds }: { limit: number; seconds: number },
@@ -33,11 +33,11 @@ export class RequestCounter {
   }
 }
 
-/** The limit that is closer to being reached. */
+/** Of two limits the one that is reached first. */
 export const nearerLimit = (one: RateStatus | undefined, other: RateStatus): RateStatus =>
   one && one.remaining <= other.remaining ? one : other;
 
-/** @param vendora adds the header names that clients of the vendora convention read */
+/** @param vendora clients of that convention look for names of their own, too */
 export function rateHeaders(
   { limit, remaining, reset }: RateStatus,
   vendora: boolean,

@@ -1,4 +1,4 @@
-/** The usage report of an account, by day and model. */
+/** What an account has run, by day and model, as a report has it. */
 
 export interface UsageCount {
   predictions: number;
@@ -6,21 +6,21 @@ export interface UsageCount {
   execution_seconds: number;
 }
 
-/** Of one model, or of all other models together. */
+/** Of one model, or of all that are not named. */
 interface ModelUsage extends UsageCount {
-  /** The latest `owner/name`; undefined: all other models together. */
+  /** `owner/name` as it was called last; undefined: all others together. */
   model: string | undefined;
 }
 
 export interface DayUsage extends UsageCount {
   /** `2026-11-21`, in UTC. */
   day: string;
-  /** One per model of the report, in the same order. */
+  /** As many as the report has, in their order. */
   models: UsageCount[];
 }
 
 export interface UsageReport {
-  /** Oldest first, including days without predictions. */
+  /** Oldest first, those included on which nothing ran. */
   days: DayUsage[];
   /** Most used first, the others last. */
   models: ModelUsage[];
@@ -34,13 +34,13 @@ interface NamedModel {
 
 interface UsageRow extends UsageCount {
   day: string;
-  /** Empty: all other models. */
+  /** Empty: of all that are not named. */
   model_id: string;
 }
 
 const DAY_MS = 86_400_000;
 
-/** The last days including today, oldest first. */
+/** The last so many days, today included, oldest first. */
 export const lastDays = (days: number, now: number): string[] =>
   Array.from({ length: days }, (_, n) =>
     new Date(now - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),

@@ -1,8 +1,8 @@
-/** The hosts that a version's containers may reach. */
+/** Whether a version's list of hosts has one. */
 
 const HTTPS = 443;
 
-/** @param host lower-case */
+/** @param host a name in small letters */
 export const listsHost = (list: readonly string[], host: string, port: number): boolean =>
   list.some((entry) => {
     const [name = "", named = String(HTTPS)] = entry.split(":");

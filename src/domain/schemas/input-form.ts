@@ -1,4 +1,4 @@
-/** Turns a version's input schema into form fields. */
+/** A version's input schema as a form: which fields it has, and of which kind each is. */
 import type { Json } from "../../protocol/common.ts";
 import {
   enumOptions,
@@ -9,9 +9,9 @@ import {
 } from "./input-form-schema.ts";
 
 /**
- * `text` is one line, `lines` several, `secret` is masked. `range` is a number with bounds close enough
- * for a slider. `file` is the URL of a file; `files` and `strings` have one per line. `messages` is the
- * user's message in a chat. `json` is everything else.
+ * `text` on one line, `lines` on several, `secret`: not to be read over a shoulder. `range`: a
+ * number between bounds that are near enough for a slider. `file`: the address of one; `files` and
+ * `strings`: one on each line. `messages`: what the user says in a chat. `json`: whatever else.
  */
 export type FieldKind =
   | "boolean"
@@ -34,27 +34,27 @@ export interface Field {
   description: string;
   kind: FieldKind;
   required: boolean;
-  /** The initial value, if any. */
+  /** What it holds at first. Absent: nothing. */
   default?: Json;
   minimum?: number;
   maximum?: number;
-  /** The step of a slider. */
+  /** Between two stops of a slider. */
   step?: number;
-  /** The values of an enum. */
+  /** Of an enum. */
   options?: Json[];
-  /** A text field that also accepts a list, written as JSON. */
+  /** Of a text: it may be a list as well, which is written as JSON. */
   lists?: true;
 }
 
-/** With a wider range or more steps, a slider cannot be set precisely. */
+/** Further apart, or with more stops, a slider could not be set to one number. */
 const MAX_SPAN = 10_000;
 
-/** A text field for this many characters has several lines. */
+/** A text that may be so long is no word. */
 const LONG_TEXT = 2_000;
 
 const PROSE = /prompt|text|message|content|instruction|story|document|lyrics|code|query|question/i;
 
-/** Ordered by `x-order`. Empty for a schema without properties. */
+/** In the order of `x-order`, where it says one. None: a schema that names no properties. */
 export function formFields(schema: Json): Field[] {
   const resolver = new SchemaResolver(schema);
   const { properties, required } = resolver.resolve(schema);
@@ -75,7 +75,7 @@ function fieldOf(name: string, part: Keywords, required: boolean, resolver: Sche
     label: textIn(part.title) || name,
     description: textIn(part.description),
     required,
-    // A default of null means no default.
+    // Null is how one that is none is written.
     ...(preset !== undefined && { default: preset }),
     ...shapeOf(name, part, required || typeof preset === "boolean", resolver),
   };
@@ -83,14 +83,14 @@ function fieldOf(name: string, part: Keywords, required: boolean, resolver: Sche
 
 type Shape = Omit<Field, "name" | "label" | "description" | "required" | "default">;
 
-/** @param hasValue whether the field always has a value */
-function shapeOf(name: string, part: Keywords, hasValue: boolean, resolver: SchemaResolver): Shape {
+/** @param said whether it always says something */
+function shapeOf(name: string, part: Keywords, said: boolean, resolver: SchemaResolver): Shape {
   const options = enumOptions(part);
-  // In an optional field, choosing nothing is the same as null.
+  // To choose nothing says as much as null where nothing has to be said.
   if (options)
-    return { kind: "enum", options: hasValue ? options : options.filter((one) => one !== null) };
+    return { kind: "enum", options: said ? options : options.filter((one) => one !== null) };
   const types = typesOf(part);
-  // In a union with strings, the user types the string.
+  // Of a union with texts those are what one types.
   if (types.includes("string")) {
     const kind = stringKind(name, part);
     const lists = types.includes("array") && (kind === "text" || kind === "lines");
@@ -102,8 +102,8 @@ function shapeOf(name: string, part: Keywords, hasValue: boolean, resolver: Sche
   if (types.length !== 1) return { kind: "json" };
   switch (types[0]) {
     case "boolean":
-      // An unchecked box means false; an optional boolean needs a third state.
-      return hasValue ? { kind: "boolean" } : { kind: "enum", options: [true, false] };
+      // A box that is not ticked says no; to say nothing takes a third state.
+      return said ? { kind: "boolean" } : { kind: "enum", options: [true, false] };
     case "array":
       return { kind: listKind(name, part, resolver) };
     default:
@@ -135,7 +135,7 @@ function numberShape({ minimum, maximum, multipleOf }: Keywords, integer: boolea
   return span / step <= MAX_SPAN ? { ...shape, kind: "range", step } : shape;
 }
 
-/** At least 100 steps, at round numbers. */
+/** A hundred stops or more, at round numbers. */
 const stopOf = (span: number) => 10 ** Math.floor(Math.log10(span / 100));
 
 function listKind(

@@ -1,4 +1,4 @@
-/** Matches a schema's patterns with our linear-time engine instead of the validator's. For one input. */
+/** The patterns of a schema, for one input: tried by an engine of ours, whatever the validator has. */
 import type { Schema } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
 import type { PreparedSchema } from "./json-schema-validator.ts";
@@ -6,9 +6,9 @@ import { formatToPattern } from "./pattern-format.ts";
 import { PatternMatcher } from "./pattern-matcher.ts";
 
 export class Patterns {
-  /** Patterns are disguised as formats (pattern-format.ts). */
+  /** Where schemaShape has put a pattern. */
   readonly formats: PreparedSchema["formats"] = {};
-  readonly #matcher = new PatternMatcher();
+  readonly #trials = new PatternMatcher();
   readonly #input: Json;
   #names: Set<string> | undefined;
 
@@ -17,21 +17,21 @@ export class Patterns {
   }
 
   /** @throws TooCostly */
-  apply(part: Schema): void {
+  settle(part: Schema): void {
     const { format, patternProperties } = part;
     const pattern = formatToPattern(format);
     if (format !== undefined && pattern !== undefined)
-      this.formats[format] = (text) => this.#matcher.matches(pattern, text);
-    if (patternProperties !== undefined) this.#expand(part, patternProperties);
+      this.formats[format] = (text) => this.#trials.fits(pattern, text);
+    if (patternProperties !== undefined) this.#spellOut(part, patternProperties);
   }
 
-  /** Replaces the patterns with the names in the input that match them. */
-  #expand(part: Schema, patternProperties: Record<string, Schema | boolean>): void {
+  /** In place of the pattern, each name of the input that fits it. */
+  #spellOut(part: Schema, patternProperties: Record<string, Schema | boolean>): void {
     const properties = new Map(Object.entries(part.properties ?? {}));
     this.#names ??= namesIn(this.#input);
     for (const [pattern, below] of Object.entries(patternProperties)) {
       for (const name of this.#names) {
-        if (!this.#matcher.matches(pattern, name)) continue;
+        if (!this.#trials.fits(pattern, name)) continue;
         const own = properties.get(name);
         properties.set(name, own === undefined ? below : both(own, below));
       }
@@ -47,7 +47,7 @@ const both = (...parts: (Schema | boolean)[]): Schema => ({
 
 const ofBoolean = (all: boolean): Schema => (all ? {} : { not: {} });
 
-/** Property names anywhere in the input. */
+/** Of objects anywhere in it. */
 function namesIn(input: Json): Set<string> {
   const names = new Set<string>();
   const rest = [input];

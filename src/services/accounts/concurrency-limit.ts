@@ -1,27 +1,28 @@
 /**
- * Limits an account's open streams and waiting requests, counted per isolate: each holds memory for
- * as long as it lasts. The readers of one prediction are counted exactly by its object.
+ * What an account reads at once, as one isolate counts it: streams, and answers that are waited for.
+ * Each costs it some memory for as long as it lasts. How many read one prediction its object counts
+ * itself, exactly.
  */
 import { ProblemError } from "../../errors.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 
-/** The account of a request, and the signal that its client has disconnected. */
+/** Whose a request is, and when it is over because they have left. */
 export interface Requester {
   user_id: string;
   signal: AbortSignal;
 }
 
-/** Open requests by account. */
+/** By account, where there are any. */
 const open = new Map<string, number>();
 
-/** The interval of heartbeats, which detect clients that disappeared without closing. */
+/** A reader that has gone without a word is found out by the next heartbeat. */
 const RETRY_SECONDS = "15";
 
 export const tooManyConnections = (detail: string) =>
   new ProblemError("too_many_requests", detail, { "retry-after": RETRY_SECONDS });
 
-/** Counts a stream until it ends. @throws ProblemError too_many_requests */
+/** A stream counts until its end. @throws ProblemError too_many_requests */
 export async function countStream<Stream extends EventStream | undefined>(
   services: Services,
   reader: Requester,
@@ -37,7 +38,7 @@ export async function countStream<Stream extends EventStream | undefined>(
   return stream;
 }
 
-/** Counts a request until its result is there. @throws ProblemError too_many_requests */
+/** A wait counts until there is what was waited for. @throws ProblemError too_many_requests */
 export async function countWaitingRequest<Answer>(
   services: Services,
   reader: Requester,
@@ -51,12 +52,12 @@ export async function countWaitingRequest<Answer>(
   }
 }
 
-/** @returns ends the count; calling it again has no effect */
+/** @returns what ends it: called twice it is one end */
 function enter({ settings }: Services, { user_id, signal }: Requester): () => void {
   const others = open.get(user_id) ?? 0;
   if (others >= settings.maxStreams) {
     throw tooManyConnections(
-      `You have ${settings.maxStreams} open streams and waiting requests. Close some, or create predictions without waiting and poll GET /v1/predictions/{id}. The operator can raise MAX_STREAMS.`,
+      `You read or wait for ${settings.maxStreams} answers at once. Close some, or create without waiting and poll GET /v1/predictions/{id}; the operator can raise MAX_STREAMS.`,
     );
   }
   open.set(user_id, others + 1);
@@ -66,7 +67,7 @@ function enter({ settings }: Services, { user_id, signal }: Requester): () => vo
     counts = false;
     release(user_id);
   };
-  // When the client disconnects, the request is aborted and no `finally` runs.
+  // Of a request whose caller has gone nothing is carried out any more, no `finally` either.
   signal.addEventListener("abort", leave);
   return leave;
 }

@@ -1,13 +1,13 @@
-/** Usage of an account. */
+/** How much an account has run. */
 import { lastDays, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
 import { findMostUsed, listUsage } from "../../storage/accounts/usage.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "./caller.ts";
 
-/** The chart has a color for each of these; all others share one. */
+/** What has as many colours in the chart; the others are one. */
 const NAMED_MODELS = 6;
 
-/** @param days UTC days, including today */
+/** @param days how many, today included: days of UTC */
 export async function getOwnUsage(
   { db }: Services,
   { user_id }: Caller,

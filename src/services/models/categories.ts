@@ -1,4 +1,4 @@
-/** Categories of models, which the operator manages. */
+/** Categories: everybody lists them, the operator decides which there are. */
 import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
 import { notFound } from "../../errors.ts";
 import type { Category } from "../../protocol/category.ts";
@@ -20,7 +20,7 @@ export const listCategories = (services: Services, request: PageRequest): Promis
     present: services.present.category,
   });
 
-/** Creates or updates a category. */
+/** Made, or changed when it is there. */
 export async function putCategory(
   { db, present }: Services,
   slug: string,
@@ -31,7 +31,7 @@ export async function putCategory(
   return present.category(row);
 }
 
-/** Validation issues for categories that do not exist. */
+/** What is wrong with a request that names these. */
 export async function unknownCategories(
   { db }: Services,
   slugs: string[],
@@ -43,7 +43,7 @@ export async function unknownCategories(
   return unknownNameIssues(slugs, known, locOf, "/v1/model_categories");
 }
 
-/** Also removes it from its models. @throws ProblemError not_found */
+/** Models lose it. @throws ProblemError not_found */
 export async function deleteCategory({ db }: Services, slug: string): Promise<void> {
   if (!(await deleteRow(db, slug))) throw notFound(`The category '${slug}'`);
 }

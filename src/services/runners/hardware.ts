@@ -1,4 +1,4 @@
-/** Hardware classes, which the operator manages. */
+/** Classes of machines: everybody lists them, the operator decides which there are. */
 import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
@@ -31,18 +31,18 @@ export async function getHardware(
   return present.hardware(row);
 }
 
-/** @throws ProblemError conflict for an existing identifier */
+/** @throws ProblemError conflict when there is one of that identifier */
 export async function createHardware(
   services: Services,
   identifier: string,
   request: PutHardware,
 ): Promise<Hardware> {
   if (await findHardware(services.db, identifier))
-    throw conflict(`The hardware '${identifier}' already exists.`);
+    throw conflict(`There is a class '${identifier}' already.`);
   return putHardware(services, identifier, request);
 }
 
-/** Creates or updates a hardware class. */
+/** Made, or changed when it is there. */
 export async function putHardware(
   { db, present }: Services,
   identifier: string,
@@ -53,7 +53,7 @@ export async function putHardware(
   );
 }
 
-/** Validation issues for hardware that does not exist. */
+/** What is wrong with a request that names these. */
 export async function unknownHardware(
   { db }: Services,
   identifiers: string[],
@@ -65,15 +65,13 @@ export async function unknownHardware(
   return unknownNameIssues(identifiers, known, locOf, "/v1/hardware");
 }
 
-/** @throws ProblemError not_found; conflict while a model or version uses it, or for the default */
+/** @throws ProblemError not_found, conflict while a model or a version names it, or for the default */
 export async function deleteHardware({ db }: Services, identifier: string): Promise<void> {
   if (identifier === DEFAULT_HARDWARE)
-    throw conflict(
-      `'${identifier}' cannot be deleted: models without a hardware setting run on it.`,
-    );
+    throw conflict(`'${identifier}' stays: models that name no hardware run on it.`);
   if (await deleteRow(db, identifier)) return;
   if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
   throw conflict(
-    `Models or versions use '${identifier}'. Change it in the models' settings; versions that use it must be deleted by their owners.`,
+    `Models or versions name '${identifier}'. A model can name another one in its settings; a version never changes, and has to be deleted by its owner.`,
   );
 }

@@ -1,4 +1,4 @@
-/** A user's sign-in methods and sessions. */
+/** How somebody signs in, and where they are signed in. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import {
@@ -19,7 +19,8 @@ export const listSignInMethods = ({ db }: Services, userId: string): Promise<Sig
   findSignInMethods(db, userId);
 
 /**
- * Ends all other sessions, and invalidates invitations for a new password.
+ * Everybody who is signed in with the old one is signed out, but this session; and no link for a
+ * new one is good any more.
  * @returns the cookies of the session that goes on. @throws ValidationFailure
  */
 export async function changePassword(
@@ -36,17 +37,17 @@ export async function changePassword(
   };
   const { headers: answered } = await orRefusal(
     api.changePassword({ body, headers, returnHeaders: true }),
-    () => invalid(["body", "current"], "Wrong password"),
+    () => invalid(["body", "current"], "this is not your password"),
   );
   await deleteInvitationsFor(services.db, userId);
   return answered.getSetCookie();
 }
 
-/** @throws ProblemError not_found; conflict for the only sign-in method */
+/** @throws ProblemError not_found; conflict for the only way in */
 export async function removePasskey(services: Services, userId: string, id: string): Promise<void> {
   const { providers, passkeys } = await listSignInMethods(services, userId);
   if (providers.length === 0 && passkeys.length === 1)
-    throw conflict("This passkey is your only sign-in method. Add another passkey first.");
+    throw conflict("It is the only way in. Add another passkey first.");
   if (!(await deletePasskey(services.db, userId, id))) throw notFound("The passkey");
 }
 
@@ -55,20 +56,20 @@ export async function endSession({ db }: Services, userId: string, id: string): 
   if (!(await deleteSession(db, userId, id))) throw notFound("The session");
 }
 
-/** Ends all sessions of a user. */
+/** Everywhere, at once. */
 export async function endSessions({ db }: Services, userId: string): Promise<void> {
   await deleteSessions(db, userId);
 }
 
 const MAX_RECOVERIES = 20;
 
-/** When an operator's invitation reset the password, and which operator's. */
+/** When operators gave the account a new password, and who did. */
 export const listRecentRecoveries = ({ db }: Services, userId: string) =>
   listRecoveries(db, userId, MAX_RECOVERIES);
 
 export type Recovery = Awaited<ReturnType<typeof listRecentRecoveries>>[number];
 
-/** Marks the recoveries up to this time as read by the user. */
+/** Its user has read of them up to that one. */
 export async function markRecoveriesRead({ db }: Services, userId: string, until: number) {
   await clearRecoveryNotice(db, userId, until);
 }

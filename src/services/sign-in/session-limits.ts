@@ -1,10 +1,10 @@
-/** Limits of sessions, shared by better-auth's configuration and our own checks. */
+/** What sessions and invitations agree on, on both sides of better-auth. */
 
-/** Keeps the invitation during a sign-up with GitHub. */
+/** The cookie that remembers an invitation on the way to GitHub and back. */
 export const INVITATION_COOKIE = "auspex.invitation";
 
-/** A session ends after this long without use. */
+/** How long one may stay signed in without coming back. */
 export const SESSION_SECONDS = 30 * 86_400;
 
-/** How recent a sign-in must be to add a passkey or delete an account: a stolen cookie is not enough. */
+/** Who has only a cookie that was left somewhere adds no passkey (client/passkey.ts says so), and ends nothing. */
 export const FRESH_SECONDS = 15 * 60;

@@ -1,4 +1,5 @@
-/** Sessions of the dashboard, identified by cookie. */
+/** Sessions of the dashboard: whose a request is, by its cookie. */
+
 import { findLiveSession } from "../../storage/accounts/sign-in.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { findUser } from "../../storage/accounts/users.ts";
@@ -8,16 +9,16 @@ import { getAuth } from "./auth-loader.ts";
 
 export interface Session {
   id: string;
-  /** When the user signed in, Unix ms. */
+  /** When they signed in, unix ms. */
   created_at: number;
   login: { id: string; email: string; name: string };
-  /** Undefined after a first sign-in with GitHub, until the sign-up is complete. */
+  /** Absent: signed in, but with no user yet (somebody new whom GitHub has vouched for). */
   user: UserRow | undefined;
-  /** Cookies to set: using a session extends it. */
+  /** What the browser is to be told: a session that is used lives on. */
   cookies: string[];
 }
 
-/** @returns undefined without a valid session */
+/** @returns undefined without a session that is valid */
 export async function findSession(
   services: Services,
   origin: string,
@@ -40,16 +41,14 @@ export async function findSession(
   };
 }
 
-const liveSessions = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
-  findLiveSession(db, id),
-);
+const live = cached({ max: 10_000 }, ({ db }: Services, id: string) => findLiveSession(db, id));
 
-/** @param maxAgeMs how old a cached look-up may be */
+/** Whether a session goes on. @param within how long ago it may have been looked up, ms */
 export async function isSessionLive(
   services: Services,
   id: string,
-  maxAgeMs: number,
+  within: number,
 ): Promise<boolean> {
-  const session = await liveSessions.get(services, id, maxAgeMs);
-  return session !== undefined && session.expires_at.getTime() > Date.now();
+  const found = await live.get(services, id, within);
+  return found !== undefined && found.expires_at.getTime() > Date.now();
 }

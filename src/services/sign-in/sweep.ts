@@ -1,4 +1,4 @@
-/** Deletes expired sessions, invitations and attempt counts. */
+/** What nobody can sign in with any more, and attempts that count no longer. */
 import { deleteExpired } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
 import { sweepSignUpAttempts } from "./sign-up-attempts.ts";

@@ -18,8 +18,8 @@ const HOLDERS = [undefined, whole, forOne, forNone, stranger];
 const [yes, no, owner, other] = [
   "granted",
   "hidden",
-  "owner only",
-  "outside token",
+  "for its owner",
+  "for other tokens",
 ] as const satisfies Access[];
 
 describe("a model", () => {
