@@ -1,4 +1,4 @@
-/** The API: what every request goes through, and the list of route groups. */
+/** The API: the middleware of every request, and the list of route groups. */
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
@@ -32,15 +32,15 @@ import { webhookRoutes } from "./routes/webhooks/deliveries.ts";
 import { webhookEndpointRoutes } from "./routes/webhooks/endpoints.ts";
 import { getServices } from "./services/services.ts";
 
-/** Where clients of the vendora convention end up when their base address is not quite right. */
-const BESIDE_VENDORA =
+/** Paths that clients of the vendora convention call when their base URL is slightly wrong. */
+const NEAR_VENDORA =
   /^(?:\/v1)?\/(?:chat\/completions|responses|embeddings)(?:\/|$)|^\/vendora(?:\/|$)/;
 
 const api = router()
   .use(requestId({ limitLength: 128 }))
   .use(noStoreByDefault)
   .use(rateLimitHeaders)
-  // What users have written comes from the origin of pages, where scripts are 'self'.
+  // User content is served from the pages' origin, whose policy allows scripts from 'self'.
   .use(async (c, next) => {
     await next();
     c.header("x-content-type-options", "nosniff");
@@ -81,7 +81,7 @@ api.use(
       const unserved = c.req.method === "POST" ? unservedPath(c.req.path) : undefined;
       if (unserved) return errorResponse(unserved, c);
       const allow = methods.join(", ");
-      const detail = `${c.req.method} is not for this address, which takes ${allow}.`;
+      const detail = `This URL does not support ${c.req.method}. It supports ${allow}.`;
       return errorResponse(new ProblemError("method_not_allowed", detail, { allow }), c);
     },
   }),
@@ -90,13 +90,13 @@ api.use(
 api.onError(errorResponse);
 api.notFound((c) => {
   const nothing = `There is nothing at ${c.req.path.slice(0, 200)}.`;
-  if (BESIDE_VENDORA.test(c.req.path)) {
+  if (NEAR_VENDORA.test(c.req.path)) {
     const base = `${new URL(c.req.url).origin}/v1/vendora`;
-    const detail = `${nothing} The base address for this client is ${base}.`;
+    const detail = `${nothing} The base URL for this client is ${base}.`;
     return errorResponse(vendoraProblem(404, detail), c);
   }
   return errorResponse(
-    new ProblemError("not_found", `${nothing} All addresses are listed at /docs.`),
+    new ProblemError("not_found", `${nothing} All endpoints are listed at /docs.`),
     c,
   );
 });

@@ -8,14 +8,14 @@ import { type ResourceShape, resourceShape } from "./protocol/user.ts";
 export interface Bindings {
   DB: D1Database;
   FILES: R2Bucket;
-  /** What is built beside the Worker: the dashboard's scripts and style, the runner's package. */
+  /** Static assets: the dashboard's scripts and styles, the guides, the runner package. */
   ASSETS: Fetcher;
   DISPATCH: Queue<WaitingJob>;
   PROJECTION: Queue<ProjectionMessage>;
   /** By `import()`: the bindings and the objects behind them know each other, and nothing else may. */
   PREDICTION: DurableObjectNamespace<import("./objects/prediction/object.ts").PredictionObject>;
   POOL: DurableObjectNamespace<import("./objects/pool/object.ts").PoolObject>;
-  /** Built with itty-durable, which speaks fetch: objects/runner/stub.ts is its only door. */
+  /** Built with itty-durable, whose protocol is fetch: reach it only through objects/runner/stub.ts. */
   RUNNER: DurableObjectNamespace;
   RATE_LIMIT_ADDRESS: RateLimit;
   RATE_LIMIT_TOKEN: RateLimit;
@@ -37,12 +37,12 @@ const signUp = z.enum(["open", "invitation", "closed"]);
 
 const count = z.coerce.number().int().positive();
 
-/** R2 aborts a multipart upload by itself after 7 days, and takes no smaller parts but the last. */
+/** R2 aborts multipart uploads after 7 days, and requires parts of at least 5 MiB except the last. */
 const MAX_UPLOAD_HOURS = 24 * 7;
 const MIN_PART_MIB = 5;
 const MIB = 1024 * 1024;
 
-/** What a prediction may wait and run, and what is told late of it, before and after its data is kept. */
+/** Added to the retention time: a prediction can wait and run before it, and its webhooks are retried after it. */
 const LATE_DAYS = 4;
 
 const list = z
@@ -55,17 +55,17 @@ const list = z
       .filter(Boolean),
   );
 
-/** A scheme and a host. Empty: none. */
+/** A scheme and a host. Empty: not set. */
 const origin = z
   .union([z.literal(""), z.url({ protocol: /^https?$/ })])
   .transform((text) => (text ? new URL(text).origin : undefined));
 
-/** As security.txt has it. Empty: none. */
+/** A URI as security.txt requires it. Empty: not set. */
 const contact = z
   .union([z.literal(""), z.url({ protocol: /^(?:https|mailto|tel)$/ })])
   .transform((text) => text || undefined);
 
-/** By the classes of middleware/rate-limit.ts that answers tell of. */
+/** For the limits of middleware/rate-limit.ts that responses report in headers. */
 const rateNumbers = z
   .object({ address: count, token: count, user: count, writes: count, predictions: count })
   .partial();
@@ -110,15 +110,15 @@ const variables = z.object({
 });
 
 export interface WebhookSettings {
-  /** http:, and loopback addresses: for the quickstart and tests. */
+  /** Allows http: and loopback addresses, for local development and tests. */
   allowInsecure: boolean;
-  /** Of one try. */
+  /** For one delivery attempt. */
   timeoutMs: number;
-  /** After the first try; the times between later ones grow with it (domain/webhooks/schedule.ts). */
+  /** Delay before the first retry; later delays grow from it (domain/webhooks/schedule.ts). */
   firstRetryMs: number;
-  /** How long an endpoint of an account may fail throughout before it is switched off. */
+  /** How long every delivery to an endpoint must fail before it is disabled. */
   switchOffMs: number;
-  /** Address of a resolver that speaks DNS over HTTPS, in its JSON form. */
+  /** URL of a DNS over HTTPS resolver with the JSON API. */
   resolver: string;
 }
 
@@ -126,60 +126,60 @@ export interface Settings {
   imageRegistry: string;
   imageAllowList: string[];
   maxWaiting: number;
-  /** Of an account. */
+  /** Per account. */
   maxModels: number;
-  /** Of a model. */
+  /** Per model. */
   maxVersions: number;
-  /** Of the stream of one prediction. */
+  /** Concurrent readers of one prediction's stream. */
   maxReaders: number;
-  /** That an account reads, or waits for, at once in each isolate. */
+  /** Open streams and waiting requests per account, in each isolate. */
   maxStreams: number;
-  /** What an account may take of the database. */
+  /** Storage quota of an account in the database. */
   accountBytes: number;
   waitSeconds: number;
-  /** Of calls that are waited for, until they are cancelled. */
+  /** After this, a call that its client waits for is canceled. */
   vendoraTimeoutSeconds: number;
   queueTimeoutSeconds: number;
   setupTimeoutSeconds: number;
   patience: Patience;
-  /** Between two reports of a runner: how long a drain takes to reach it at most. */
+  /** Interval of runner reports, and so the longest delay until a drain reaches a runner. */
   telemetrySeconds: number;
-  /** How long a pending upload is waited for. */
+  /** Lifetime of a pending upload. */
   uploadSeconds: number;
   partSizes: PartSizes;
-  /** Of files alone, when they are not read from where the pages are. */
+  /** A separate origin for files, if the deployment has one. */
   filesOrigin: string | undefined;
   retentionSeconds: number;
-  /** How long the row of a prediction is kept, from its creation on. */
+  /** How long a prediction is listed after its creation. */
   historySeconds: number;
   rateLimits: boolean;
-  /** The numbers of the bindings, which do not tell them. */
+  /** The limits of the rate limit bindings, which do not report them. */
   rateNumbers: Partial<Record<string, number>>;
   resourceShape: ResourceShape;
   webhooks: WebhookSettings;
-  /** Whom to tell of a weakness: an address with its scheme. */
+  /** Where to report vulnerabilities: a URI. */
   securityContact: string | undefined;
-  /** Who may make an account in the dashboard. */
+  /** Who can create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
-  /** Where people may sign in with GitHub. */
+  /** Set when users can sign in with GitHub. */
   github: { clientId: string; clientSecret: string } | undefined;
   operatorToken: string | undefined;
-  /** What sessions are signed and secrets are sealed with, newest first. Empty: no dashboard. */
+  /** Keys that sign sessions and encrypt secrets, newest first. Empty: the dashboard is disabled. */
   secretKeys: string[];
 }
 
 const parsed = new WeakMap<object, Settings>();
 
-/** The variables of this deployment. Throws, naming the variable, when one is malformed. */
+/** The deployment's settings. @throws Error naming the variables that are invalid */
 export function settings(env: Bindings): Settings {
-  let found = parsed.get(env);
-  if (!found) {
+  let current = parsed.get(env);
+  if (!current) {
     const result = variables.safeParse(env);
     if (!result.success) {
       throw new Error(`wrangler.toml [vars] or secrets: ${z.prettifyError(result.error)}`);
     }
     const v = result.data;
-    found = {
+    current = {
       imageRegistry: v.IMAGE_REGISTRY,
       imageAllowList: v.IMAGE_ALLOW_LIST,
       maxWaiting: v.MAX_WAITING,
@@ -225,7 +225,7 @@ export function settings(env: Bindings): Settings {
       operatorToken: v.OPERATOR_TOKEN,
       secretKeys: v.SECRET_KEY,
     };
-    parsed.set(env, found);
+    parsed.set(env, current);
   }
-  return found;
+  return current;
 }

@@ -1,14 +1,17 @@
-/** Errors as the clients of the vendora convention expect them: its body, its codes, who may retry. */
+/**
+ * Errors in the format of the vendora convention. `vendora` is the contract's name for the
+ * conventions of OpenAI's API, which its clients expect: its error body, its codes, its retry header.
+ */
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { issueAt, type ValidationFailure } from "./domain/schemas/validation.ts";
 import type { ValidationIssue } from "./protocol/common.ts";
 import type { VendoraError } from "./protocol/vendora/error.ts";
 
-/** What only this convention knows: a call that it has its own words for, a model's own refusal. */
+/** An error that only this convention has, such as a model's refusal. */
 export class VendoraProblem extends Error {
   readonly status: ContentfulStatusCode;
   readonly error: VendoraError;
-  /** Whether the same call may do better later. Undefined: its status says so. */
+  /** Whether clients should retry the same call. Undefined: the status decides. */
   readonly retry: boolean | undefined;
 
   constructor(
@@ -26,7 +29,7 @@ export class VendoraProblem extends Error {
 export const invalidParameter = (param: string, code: string, message: string) =>
   new VendoraProblem(400, { message, param, code });
 
-/** By status, what the convention calls it where it has one word for it. */
+/** The convention's error codes by status. */
 const CODES: Record<number, string> = {
   401: "invalid_api_key",
   403: "insufficient_permissions",
@@ -52,14 +55,14 @@ export const vendoraResponse = ({ status, error, retry }: VendoraProblem): Respo
     ...(retry !== undefined && { headers: { "x-should-retry": String(retry) } }),
   });
 
-/** A container's own 422, as every 422 here has it. */
+/** The issue of a container's 422, in the format of every 422 of this API. */
 const issueOf = ({ message, param }: VendoraError): ValidationIssue =>
   issueAt(["body", ...(param?.split(/[.[\]]+/).filter(Boolean) ?? [])], {
     type: "value_error",
     msg: message,
   });
 
-/** A problem that every endpoint may have. A conflict stays one, whatever clients think of a 409. */
+/** A problem of the API in this format. Its clients retry a 409 unless told otherwise; here that never helps. */
 export const vendoraProblem = (status: ContentfulStatusCode, message: string) =>
   new VendoraProblem(
     status,
@@ -67,7 +70,7 @@ export const vendoraProblem = (status: ContentfulStatusCode, message: string) =>
     status === 409 ? false : undefined,
   );
 
-/** Both bodies in one: the `detail` of every 422 here, and the `error` that these clients show. */
+/** Both formats in one body: the `detail` of every 422 of this API, and the `error` that these clients show. */
 export function vendoraValidationResponse({ issues }: ValidationFailure): Response {
   const [first] = issues;
   const param = first && paramOf(first);
@@ -80,7 +83,7 @@ export function vendoraValidationResponse({ issues }: ValidationFailure): Respon
   return Response.json({ detail: issues, error }, { status: 422 });
 }
 
-/** `messages[1].content`: as the convention writes a way into the body. */
+/** A path into the body in the convention's notation: `messages[1].content`. */
 const paramOf = ({ loc }: ValidationIssue): string =>
   loc
     .slice(1)

@@ -1,4 +1,4 @@
-/** The closed list of problems. Here, and only here, one becomes a status code and a body. */
+/** The closed list of problems. Only this file turns one into a status code and a response body. */
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
@@ -36,7 +36,7 @@ export class ProblemError extends Error {
   readonly code: ProblemCode;
   readonly headers: Record<string, string>;
 
-  /** `detail` is shown to the caller: say what is wrong and what to do. */
+  /** @param detail shown to the caller: what is wrong and what to do about it */
   constructor(code: ProblemCode, detail: string, headers: Record<string, string> = {}) {
     super(detail);
     this.code = code;
@@ -50,11 +50,11 @@ export const problemStatus = ({ code }: ProblemError): ContentfulStatusCode => P
 
 export const conflict = (detail: string) => new ProblemError("conflict", detail);
 
-/** Of what may be there all the same, for somebody else. */
+/** For resources that may exist without the caller having access to them. */
 export const notVisible = (what: string) =>
-  new ProblemError("not_found", `${what} was not found: it is not there, or not yours to see.`);
+  new ProblemError("not_found", `${what} was not found, or you do not have access to it.`);
 
-/** @param next what whoever asked for it can do now, where there is something */
+/** @param next what the caller can do instead */
 export const notFound = (what: string, next = "") =>
   new ProblemError("not_found", `${what} was not found.${next && ` ${next}`}`);
 
@@ -72,7 +72,7 @@ function problemBody(code: ProblemCode, detail: string, c: Context): Problem {
   return { type: `urn:auspex:${code}`, title, status, detail, request_id: c.get("requestId") };
 }
 
-/** The last words of a stream that may not go on. It has no id: whoever may resumes where it was. */
+/** The last event of a stream that is cut off. It has no id, so that a client resumes from the last real event. */
 export function problemEvent({ code, message }: ProblemError, c: Context): string {
   if (!isVendoraRequest(c))
     return `event: problem\ndata: ${JSON.stringify(problemBody(code, message, c))}\n\n`;
@@ -85,10 +85,10 @@ const validationResponse = (failure: ValidationFailure, c: Context) =>
     ? vendoraValidationResponse(failure)
     : Response.json({ detail: failure.issues }, { status: 422 });
 
-/** Clients of that convention know its errors, and no others. */
+/** Clients of the vendora convention understand only its error format. */
 export const isVendoraRequest = ({ req }: Context) => req.path.startsWith("/v1/vendora/");
 
-/** Hono's one `onError`. What is unexpected is logged whole and answered without detail. */
+/** Hono's `onError`. Unexpected errors are logged in full; the response does not reveal them. */
 export async function errorResponse(error: Error, c: Context): Promise<Response> {
   const requestId: string = c.get("requestId");
   if (error instanceof VendoraProblem) return vendoraResponse(error);
@@ -102,35 +102,36 @@ export async function errorResponse(error: Error, c: Context): Promise<Response>
     if (problem.code === "unauthenticated") response.headers.set("www-authenticate", "Bearer");
     return response;
   }
-  // Nobody is there to be answered, and nobody's fault it is.
-  if (c.req.raw.signal.aborted) return problemResponse("bad_request", "It was broken off.", c);
+  // The client has disconnected: there is nothing to log, and nobody reads the response.
+  if (c.req.raw.signal.aborted)
+    return problemResponse("bad_request", "The client closed the request.", c);
   logger.error("Unexpected error", { request_id: requestId, error });
   return problemResponse(
     "internal",
-    "Something went wrong on our side. Try again, and give the operator this request_id if it stays.",
+    "Something went wrong on our side. Try again. If it keeps happening, send the operator this request_id.",
     c,
   );
 }
 
-/** Hono's validator does not say why it could not have the JSON: whether it could not be read, or is none. */
+/** Hono's validator hides why a body failed: it could not be read, or it is not JSON. */
 const bodyErrorOf = (c: Context): Promise<Error> =>
   c.req.json().then(
-    () => new Error("JSON that was none is some"),
+    () => new Error("The validator rejected a body that is valid JSON"),
     (error) => (error instanceof SyntaxError ? malformedJson(error) : error),
   );
 
 export function toProblem(error: Error, c: Context): ProblemError | undefined {
   if (error instanceof ProblemError) return error;
-  // The media type of a body, held against those that the route declares.
+  // The body's media type is not one that the route declares.
   if (error instanceof HTTPException && error.status === 415) {
     const type = c.req.header("content-type");
     const sent = type === undefined ? "nothing" : `'${type.slice(0, 100)}'`;
-    const detail = `Send JSON and say so: 'Content-Type: application/json', not ${sent}.`;
+    const detail = `Send JSON with 'Content-Type: application/json', not ${sent}.`;
     return new ProblemError("unsupported_media_type", detail);
   }
   if (hasMessage(error, BROKEN_REFERENCE))
-    return conflict("Something that this names was deleted meanwhile. Look again, then try again.");
-  if (hasMessage(error, PASSING)) {
+    return conflict("Something this request refers to has just been deleted. Check and try again.");
+  if (hasMessage(error, TRANSIENT)) {
     logger.warn("Database unavailable", { request_id: c.get("requestId"), error });
     const detail = "The database is busy or restarting. Try again in a few seconds.";
     return new ProblemError("unavailable", detail, { "retry-after": "5" });
@@ -138,13 +139,13 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
   return undefined;
 }
 
-/** The errors of D1 that its documentation calls overload or a restart: they pass by themselves. */
-const PASSING =
+/** D1 errors that its documentation attributes to overload or a restart: they are transient. */
+const TRANSIENT =
   /D1_ERROR: .*(overloaded|reset because its code was updated|caused object to be reset|Network connection lost|transient issue)/;
 
-/** What was there when it was looked up is not there any more. */
+/** A row that existed when it was looked up has since been deleted. */
 const BROKEN_REFERENCE = /D1_ERROR: FOREIGN KEY constraint failed/;
 
-/** drizzle wraps what D1 threw, as the cause of an error of its own. */
+/** drizzle wraps D1's error as the cause of its own. */
 const hasMessage = (error: unknown, message: RegExp): boolean =>
   error instanceof Error && (message.test(error.message) || hasMessage(error.cause, message));

@@ -1,4 +1,4 @@
-/** The entry of the Worker. Wiring only. */
+/** The Worker's entry point. Wiring only. */
 import { app } from "./app.ts";
 import { createDashboard } from "./dashboard/app.tsx";
 import { isDocs } from "./dashboard/docs/contents.ts";
@@ -19,7 +19,7 @@ export { RunnerObject } from "./objects/runner/object.ts";
 
 const dashboard = createDashboard(app);
 
-/** Addresses of the API and of what it shows of users; all others but the documentation are pages. */
+/** Paths that the API serves, besides the documentation. All others are pages of the dashboard. */
 const API = /^https?:\/\/[^/]+\/(?:v1|avatars|\.well-known)(?:[/?]|$)/;
 
 const isForApp = (url: string) => API.test(url) || isDocs(url);

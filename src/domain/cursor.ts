@@ -1,25 +1,25 @@
 /**
- * Opaque cursors: where in which list a page begins, and in which direction it goes. They are
- * sealed (AES-GCM), so that nobody makes one up, takes it to another list or learns from it how
- * many rows there are that are not shown. The nonce is a MAC of what is sealed: the same place has
- * the same cursor, or no list would ever have the same ETag twice.
+ * Opaque cursors: the list, position and direction of a page. They are encrypted (AES-GCM), so that
+ * clients cannot forge them, use them with another list, or learn how many hidden rows there are. The
+ * nonce is a MAC of the content: the same position always has the same cursor, which keeps ETags of
+ * lists stable.
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import { z } from "zod";
 import { invalid } from "./schemas/validation.ts";
 
-/** The values that a list is sorted by, the last of them unique. */
+/** The values that a list is sorted by; the last one is unique. */
 export type Key = (string | number)[];
 
 export interface Position {
   go: "next" | "previous";
   key: Key;
-  /** Whether the row with this key, should it still be there, is on the page itself. */
+  /** Whether the row with this key, if it still exists, belongs to the page. */
   inclusive: boolean;
 }
 
 export interface CursorKey {
-  seal: CryptoKey;
+  encryption: CryptoKey;
   nonce: CryptoKey;
 }
 
@@ -28,21 +28,21 @@ const payload = z.tuple([z.enum(["n", "p"]), z.boolean()], z.union([z.string(), 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 
-/** @param hex 64 random bytes. */
+/** @param hex 64 random bytes */
 export async function importCursorKey(hex: string): Promise<CursorKey> {
   const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
   const hmac = { name: "HMAC", hash: "SHA-256" };
-  const [seal, nonce] = await Promise.all([
+  const [encryption, nonce] = await Promise.all([
     crypto.subtle.importKey("raw", bytes.slice(0, KEY_BYTES), "AES-GCM", false, [
       "encrypt",
       "decrypt",
     ]),
     crypto.subtle.importKey("raw", bytes.slice(KEY_BYTES), hmac, false, ["sign"]),
   ]);
-  return { seal, nonce };
+  return { encryption, nonce };
 }
 
-/** @param list names the list and its filters, which the cursor belongs to. */
+/** @param list identifies the list and its filters */
 export async function encodeCursor(
   key: CursorKey,
   list: string,
@@ -56,11 +56,11 @@ export async function encodeCursor(
   const text = JSON.stringify(content);
   const mac = await crypto.subtle.sign("HMAC", key.nonce, bytesOf(JSON.stringify([list, text])));
   const iv = new Uint8Array(mac, 0, NONCE_BYTES);
-  const sealed = await crypto.subtle.encrypt(sealing(iv, list), key.seal, bytesOf(text));
-  return encoded(new Uint8Array([...iv, ...new Uint8Array(sealed)]));
+  const ciphertext = await crypto.subtle.encrypt(cipher(iv, list), key.encryption, bytesOf(text));
+  return encoded(new Uint8Array([...iv, ...new Uint8Array(ciphertext)]));
 }
 
-/** @throws ValidationFailure for one that is damaged, or of another list or other filters */
+/** @throws ValidationFailure for a cursor that is damaged or belongs to another list */
 export async function decodeCursor(
   key: CursorKey,
   list: string,
@@ -70,23 +70,29 @@ export async function decodeCursor(
   if (text === undefined) {
     throw invalid(
       ["query", "cursor"],
-      "the cursor is damaged, or belongs to another list or other filters: begin again without one",
+      "the cursor is invalid or belongs to another list or other filters: start again without one",
     );
   }
   const [go, inclusive, ...rest] = payload.parse(JSON.parse(text));
   return { go: go === "n" ? "next" : "previous", inclusive, key: rest };
 }
 
-/** @throws for what was not sealed for this list with this key, or is spelt otherwise */
-async function decryptCursor({ seal }: CursorKey, list: string, cursor: string): Promise<string> {
+/** @throws Error for a cursor of another key or list, or with non-canonical base64 */
+async function decryptCursor(
+  { encryption }: CursorKey,
+  list: string,
+  cursor: string,
+): Promise<string> {
   const bytes = decodeBase64Url(cursor);
-  // base64 can be spelt in several ways, a cursor in one.
-  if (encoded(bytes) !== cursor) throw new Error("not as it was written");
-  const [iv, sealed] = [bytes.slice(0, NONCE_BYTES), bytes.slice(NONCE_BYTES)];
-  return new TextDecoder().decode(await crypto.subtle.decrypt(sealing(iv, list), seal, sealed));
+  // The same bytes have several base64 spellings; only the canonical one is accepted.
+  if (encoded(bytes) !== cursor) throw new Error("not canonical base64");
+  const [iv, ciphertext] = [bytes.slice(0, NONCE_BYTES), bytes.slice(NONCE_BYTES)];
+  return new TextDecoder().decode(
+    await crypto.subtle.decrypt(cipher(iv, list), encryption, ciphertext),
+  );
 }
 
-const sealing = (iv: Uint8Array<ArrayBuffer>, list: string) => ({
+const cipher = (iv: Uint8Array<ArrayBuffer>, list: string) => ({
   name: "AES-GCM",
   iv,
   additionalData: bytesOf(list),
@@ -94,6 +100,6 @@ const sealing = (iv: Uint8Array<ArrayBuffer>, list: string) => ({
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** Without padding, which an address would escape. */
+/** Without padding, which URLs would escape. */
 const encoded = (bytes: Uint8Array<ArrayBuffer>) =>
   encodeBase64Url(bytes.buffer).replaceAll("=", "");

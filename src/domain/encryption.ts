@@ -1,8 +1,7 @@
 /**
- * Secrets at rest: texts sealed with AES-256-GCM, under keys derived from the deployment's
- * SECRET_KEY. A sealed text is bound to its place, so that nobody who can write to the database
- * moves it to another; and it names its key, so that older ones still open when a new one is put
- * before them.
+ * Encryption of secrets at rest: AES-256-GCM with keys derived from the deployment's SECRET_KEY. A
+ * ciphertext is bound to its place, so that someone who can write to the database cannot move it. It
+ * names its key, so that older keys keep working during a rotation.
  *
  *   v1.<key id>.<base64url of nonce and ciphertext>
  */
@@ -10,20 +9,20 @@ import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 import { derivedKey } from "../lib/derived-key.ts";
 import { hex } from "../lib/hex.ts";
 
-/** What a key is derived for: none opens what another has sealed. */
+/** Each purpose has its own key. */
 type Purpose = "variables" | "webhooks";
 
 export interface EncryptionKeys {
-  /** SECRET_KEY, newest first: the first seals, any of them opens. */
+  /** SECRET_KEY, newest first: the first one encrypts, all of them decrypt. */
   secrets: readonly string[];
   purpose: Purpose;
-  /** Names what is sealed, and where it stands: `model_id:name`, say. */
+  /** Identifies the secret and where it is stored, for example `model_id:name`. */
   place: string;
 }
 
-/** No key that the deployment has opens a text. The message is for its operator. */
+/** None of the deployment's keys decrypts a ciphertext. The message is for the operator. */
 export class DecryptionFailed extends Error {
-  override readonly name = "Unopened";
+  override readonly name = "DecryptionFailed";
 }
 
 interface DerivedKey {
@@ -34,16 +33,16 @@ interface DerivedKey {
 const FORM = /^v1\.([0-9a-f]{8})\.([\w-]+)$/;
 const NONCE_BYTES = 12;
 
-/** By purpose and secret: deriving one costs more than all that is done with it in a request. */
+/** By purpose and secret: deriving a key costs more than everything a request does with it. */
 const derived = new Map<string, DerivedKey>();
 
-/** @throws Error without a secret: ask for one first */
+/** @throws Error without a secret: check first */
 export async function encrypt(
   { secrets, purpose, place }: EncryptionKeys,
   text: string,
 ): Promise<string> {
   const [secret] = secrets;
-  if (secret === undefined) throw new Error("nothing can be sealed without SECRET_KEY");
+  if (secret === undefined) throw new Error("nothing can be encrypted without SECRET_KEY");
   const { id, key } = await keyOf(purpose, secret);
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const ciphertext = await crypto.subtle.encrypt(cipher(nonce, place), key, bytesOf(text));
@@ -51,30 +50,30 @@ export async function encrypt(
   return `v1.${id}.${encodeBase64Url(bytes.buffer).replaceAll("=", "")}`;
 }
 
-/** @throws Unopened */
+/** @throws DecryptionFailed */
 export async function decrypt(
   { secrets, purpose, place }: EncryptionKeys,
-  sealed: string,
+  ciphertext: string,
 ): Promise<string> {
-  const [, id, content = ""] = FORM.exec(sealed) ?? [];
-  if (id === undefined) throw new DecryptionFailed("what is stored is not a sealed text");
+  const [, id, content = ""] = FORM.exec(ciphertext) ?? [];
+  if (id === undefined) throw new DecryptionFailed("the stored value is not a ciphertext");
   const keys = await Promise.all(secrets.map((secret) => keyOf(purpose, secret)));
-  const found = keys.find((one) => one.id === id);
-  if (!found) {
+  const key = keys.find((one) => one.id === id);
+  if (!key) {
     throw new DecryptionFailed(
-      `it was sealed with a SECRET_KEY (key ${id}) that this deployment does not have: put that one behind the current one, with a comma between them, or set the value anew`,
+      `it was encrypted with a SECRET_KEY (key ${id}) that this deployment does not have: append that key to the current one, separated by a comma, or set the value again`,
     );
   }
-  return opened(found, place, content).catch((cause: unknown) => {
-    throw new DecryptionFailed("it was changed, or sealed for another place", { cause });
+  return decryptWith(key, place, content).catch((cause: unknown) => {
+    throw new DecryptionFailed("it was modified, or encrypted for another place", { cause });
   });
 }
 
-/** What every text begins with that this key has sealed. */
+/** The prefix of every ciphertext of this key. */
 export const keyPrefix = async (purpose: Purpose, secret: string): Promise<string> =>
   `v1.${(await keyOf(purpose, secret)).id}.`;
 
-async function opened({ key }: DerivedKey, place: string, content: string): Promise<string> {
+async function decryptWith({ key }: DerivedKey, place: string, content: string): Promise<string> {
   const bytes = decodeBase64Url(content);
   const [nonce, ciphertext] = [bytes.slice(0, NONCE_BYTES), bytes.slice(NONCE_BYTES)];
   const text = await crypto.subtle.decrypt(cipher(nonce, place), key, ciphertext);
@@ -90,9 +89,9 @@ async function keyOf(purpose: Purpose, secret: string): Promise<DerivedKey> {
     crypto.subtle.importKey("raw", bits, "AES-GCM", false, ["encrypt", "decrypt"]),
     crypto.subtle.digest("SHA-256", bits),
   ]);
-  const made = { id: hex(hash).slice(0, 8), key };
-  derived.set(name, made);
-  return made;
+  const derivedKeyWithId = { id: hex(hash).slice(0, 8), key };
+  derived.set(name, derivedKeyWithId);
+  return derivedKeyWithId;
 }
 
 const cipher = (iv: Uint8Array<ArrayBuffer>, place: string) => ({

@@ -1,4 +1,4 @@
-/** One sorted list out of several. */
+/** Merges sorted lists. */
 import type { Key } from "./cursor.ts";
 
 export interface Order<Row> {
@@ -6,7 +6,7 @@ export interface Order<Row> {
   ascending: boolean;
 }
 
-/** Rows that are in several lists appear once. @param lists each in `order`. */
+/** Rows in several lists appear once. @param lists each in this order */
 export function mergeSorted<Row>(
   lists: Row[][],
   { keyOf, ascending }: Order<Row>,
@@ -24,7 +24,7 @@ export function mergeSorted<Row>(
     .slice(0, limit);
 }
 
-/** As SQLite compares row values: by the first pair that differs. */
+/** Compares like SQLite's row values: by the first pair that differs. */
 export function compare(a: Key, b: Key): number {
   for (const [n, left] of a.entries()) {
     const right = b[n];

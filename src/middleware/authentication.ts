@@ -1,4 +1,4 @@
-/** Bearer tokens: of users, of runners, of the operator; and how often each may ask. */
+/** Authentication by bearer token (users, runners, the operator), with the rate limit of each. */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
@@ -7,71 +7,72 @@ import { ProblemError, problemEvent } from "../errors.ts";
 import { logger } from "../log.ts";
 import { signedQuery } from "../protocol/file.ts";
 import type { Scope } from "../protocol/operator.ts";
-import type { Caller } from "../services/accounts/caller.ts";
 import {
   authenticate,
   authenticateOperator,
   authenticateRunner,
   type TokenCheck,
-} from "../services/accounts/tokens.ts";
+} from "../services/accounts/authentication.ts";
+import type { Caller } from "../services/accounts/caller.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
 import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
 import { RECENT_CHECK_MS } from "./stream-end.ts";
 
-/** Lets in users whose token has one of the scopes. */
-export const requireScope = (...scopes: [Scope, ...Scope[]]) => users(ofToken, oneOf(scopes));
+/** Requires an access token with one of the scopes. */
+export const requireScope = (...scopes: [Scope, ...Scope[]]) =>
+  userToken(countByToken, anyScope(scopes));
 
 /**
- * As `authenticated`, to change what is kept. It is their account that is limited, whatever its
- * tokens: each change is work for D1, which has one thread for all.
+ * Like `requireScope`, for requests that write. The limit is per account, not per token: each write
+ * is work for D1, which has one thread for all accounts.
  */
 export const requireScopeToWrite = (...scopes: [Scope, ...Scope[]]) =>
-  users(ofWrites, oneOf(scopes));
+  userToken(countWrite, anyScope(scopes));
 
-/** As `changing`, for users whose token has each of the scopes. */
+/** Like `requireScopeToWrite`, with a token that has all of the scopes. */
 export const requireAllScopesToWrite = (...scopes: [Scope, Scope]) =>
-  users(ofWrites, allOf(scopes));
+  userToken(countWrite, allScopes(scopes));
 
 /**
- * Lets in users who may create predictions, or have one told of once more. It is their account that
- * is limited, whatever its tokens, and that alone: on the hot path one question is asked, not two.
+ * Requires a token that can create predictions (or redeliver their webhooks). Only the account's
+ * limit applies, not the token's as well: one check on the hot path instead of two.
  */
-export const requireScopeToPredict = users(ofAccount, oneOf(["predict"]));
+export const requireScopeToPredict = userToken(countPrediction, anyScope(["predict"]));
 
-/** Lets in users who may change endpoints, to have one tested: limited as creating is, it posts too. */
-export const requireScopesToTest = users(ofAccount, allOf(["write", "read"]));
+/** Requires a token that can change webhook endpoints, to test one. Limited like creating predictions. */
+export const requireScopesToTest = userToken(countPrediction, allScopes(["write", "read"]));
 
-/** Lets in everybody, but nobody with a bad token. Who may not read sees what nobody sees. */
+/** For public routes: no token, or a valid one. A token without `read` sees only public resources. */
 export const allowAnonymous = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.header("authorization") === undefined) {
     await limitAddress(c);
   } else {
     const caller = await identify(c, authenticate);
-    await ofToken(c, caller);
+    await countByToken(c, caller);
     if (caller.scopes.includes("read")) c.set("caller", caller);
   }
   await next();
 });
 
 /**
- * Lets in everybody with a signed address, whatever token comes along (clients send theirs with
- * every address that they are given); its route looks at the signature. Without one as `anybody`.
+ * For routes with signed URLs. A request with a signature is authorized by its route, whatever token
+ * comes along, since clients send theirs with every URL. Without one, like `allowAnonymous`.
  */
 export const allowSignedUrl = createMiddleware<AppEnv>(async (c, next) => {
   if (c.req.query("signature") === undefined) return allowAnonymous(c, next);
-  const { grant, source } = grantedTo(c);
+  const { grant, source } = grantFor(c);
   const query = signedQuery.safeParse(c.req.query()).data;
-  // By what it is for: a fleet, or an office, is behind one address. Only who guesses counts by that.
+  // By resource: a fleet or an office shares one IP address. Only invalid signatures count by address.
   if (query && (await isValidSignature(c.var.services, grant, query))) {
     await limitRate(c, "token", source);
   } else await limitAddress(c);
   await next();
 });
 
-/** What a signed address is for, as its path says: a part of an upload, or a file. */
-function grantedTo({ req }: Context<AppEnv>): { grant: Grant; source: string } {
+/** What the signature of a request must be for, by its path: a part of an upload, or a file. */
+function grantFor({ req }: Context<AppEnv>): { grant: Grant; source: string } {
   const { upload_id, part_number, source_id = "", file_name = "" } = req.param();
   return upload_id === undefined
     ? { grant: ["file", fileKey(source_id, file_name)], source: source_id }
@@ -87,13 +88,13 @@ function grantedTo({ req }: Context<AppEnv>): { grant: Grant; source: string } {
       };
 }
 
-/** Lets in runners: without a limit, for a fleet behind one address polls, reports and reconnects at once. */
+/** Requires a runner token. Not limited: a fleet behind one IP address polls, reports and reconnects together. */
 export const requireRunner = createMiddleware<AppEnv>(async (c, next) => {
   c.set("runner", await identify(c, authenticateRunner));
   await next();
 });
 
-/** Lets in the operator: without a limit, for scripts set up a whole deployment in one go. */
+/** Requires the operator's token. Not limited: scripts set up a whole deployment at once. */
 export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
   await identify(c, authenticateOperator);
   c.set("operator", true);
@@ -101,10 +102,10 @@ export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
 });
 
 /**
- * @param count against what a request counts
- * @param check throws for those who may not
+ * @param count counts the request against its rate limits
+ * @param check throws if the token lacks the scopes
  */
-function users(
+function userToken(
   count: (c: Context<AppEnv>, caller: Caller) => Promise<void>,
   check: (caller: Caller) => void,
 ) {
@@ -118,8 +119,8 @@ function users(
 }
 
 /**
- * For what has been waited for: the token may have ended meanwhile. While it is remembered this
- * costs nothing.
+ * For responses that the client waited for: its token may have been revoked in the meantime. Free
+ * while the token is cached.
  * @throws ProblemError unauthenticated
  */
 export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
@@ -127,67 +128,74 @@ export async function requireValidToken(c: Context<AppEnv>): Promise<void> {
   if (ended) throw ended;
 }
 
-/** The last words of a stream whose token is not good any more. */
+/** The last event of a stream whose token has been revoked or has expired. */
 export async function tokenEndedEvent(c: Context<AppEnv>): Promise<string | undefined> {
   const ended = await endedToken(c, RECENT_CHECK_MS);
   return ended && problemEvent(ended, c);
 }
 
-/** @param within how long ago it may have been looked at, ms */
-async function endedToken(c: Context<AppEnv>, within?: number): Promise<ProblemError | undefined> {
-  // It was good when the request began: it is no guess.
-  const asking: TokenCheck = { aside: asideOf(c), beforeLookUp: async () => {} };
+/** @param maxAgeMs how old a cached check may be */
+async function endedToken(
+  c: Context<AppEnv>,
+  maxAgeMs?: number,
+): Promise<ProblemError | undefined> {
+  // The token was valid when the request began, so it is not a guess to be limited.
+  const check: TokenCheck = { runInBackground: backgroundOf(c), beforeLookUp: async () => {} };
   try {
-    await authenticate(c.var.services, bearer(c), asking, within);
+    await authenticate(c.var.services, bearer(c), check, maxAgeMs);
   } catch (error) {
     if (error instanceof ProblemError && error.code === "unauthenticated") return error;
-    // That nobody could tell just now ends nothing.
+    // If the token cannot be checked right now, the stream goes on.
     logger.error("Token check failed", { request_id: c.var.requestId, error });
   }
   return undefined;
 }
 
-/** And against the account: it may have a hundred tokens. */
-async function ofToken(c: Context<AppEnv>, { token_id, user_id }: Caller): Promise<void> {
+/** Also per account, which may have 100 tokens. */
+async function countByToken(c: Context<AppEnv>, { token_id, user_id }: Caller): Promise<void> {
   await Promise.all([limitRate(c, "token", token_id), limitRate(c, "user", user_id)]);
 }
 
-function ofWrites(c: Context<AppEnv>, { user_id }: Caller): Promise<void> {
+function countWrite(c: Context<AppEnv>, { user_id }: Caller): Promise<void> {
   return limitRate(c, "writes", user_id);
 }
 
-function ofAccount(c: Context<AppEnv>, { user_id }: Caller): Promise<void> {
+function countPrediction(c: Context<AppEnv>, { user_id }: Caller): Promise<void> {
   return limitRate(c, "predictions", user_id);
 }
 
 /**
- * Whose token it is. One that is nobody's counts against the address: guessing is limited. One that
- * this isolate has never seen to be good counts before D1 is asked, and may be anybody's until then.
+ * Resolves the token. An invalid one counts against the IP address, which limits guessing. A token
+ * that this isolate has never seen to be valid counts before D1 is asked.
  */
-async function identify<Who>(
+async function identify<Identity>(
   c: Context<AppEnv>,
-  whoHas: (services: Services, token: string, asking: TokenCheck) => Who | Promise<Who>,
-): Promise<Who> {
+  authenticator: (
+    services: Services,
+    token: string,
+    check: TokenCheck,
+  ) => Identity | Promise<Identity>,
+): Promise<Identity> {
   let counting: Promise<void> | undefined;
   const count = () => {
     counting ??= limitAddress(c);
     return counting;
   };
   try {
-    const asking: TokenCheck = { aside: asideOf(c), beforeLookUp: count };
-    const who = await whoHas(c.var.services, bearer(c), asking);
-    // It is not one of those that the address is limited for.
+    const check: TokenCheck = { runInBackground: backgroundOf(c), beforeLookUp: count };
+    const identity = await authenticator(c.var.services, bearer(c), check);
+    // A valid token: the address limit does not apply.
     c.set("rate", undefined);
-    return who;
+    return identity;
   } catch (error) {
     if (error instanceof ProblemError && error.code === "unauthenticated") await count();
     throw error;
   }
 }
 
-/** When a token was last used is for people to read: a request neither waits for it nor fails. */
-const asideOf =
-  (c: Context<AppEnv>): TokenCheck["aside"] =>
+/** Records the last use of a token in the background: a request neither waits for it nor fails with it. */
+const backgroundOf =
+  (c: Context<AppEnv>): TokenCheck["runInBackground"] =>
   (task) =>
     c.executionCtx.waitUntil(
       task().catch((error) =>
@@ -195,14 +203,14 @@ const asideOf =
       ),
     );
 
-function oneOf(scopes: Scope[]) {
+function anyScope(scopes: Scope[]) {
   return (caller: Caller): void => {
     if (scopes.some((scope) => caller.scopes.includes(scope))) return;
     throw forbidden(`the scope ${scopes.join(" or ")}`);
   };
 }
 
-function allOf(scopes: Scope[]) {
+function allScopes(scopes: Scope[]) {
   return (caller: Caller): void => {
     const missing = scopes.filter((scope) => !caller.scopes.includes(scope));
     if (missing.length === 0) return;
@@ -211,13 +219,13 @@ function allOf(scopes: Scope[]) {
 }
 
 const forbidden = (what: string) =>
-  new ProblemError("forbidden", `This needs a token with ${what}. Make one at /tokens.`);
+  new ProblemError("forbidden", `This requires a token with ${what}. Create one at /tokens.`);
 
 function bearer(c: Context): string {
   const [, token] = /^bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "") ?? [];
   if (token) return token;
   throw new ProblemError(
     "unauthenticated",
-    "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'. Access tokens are made at /tokens.",
+    "Send an access token: 'Authorization: Bearer <ACCESS_TOKEN>'. Create one at /tokens.",
   );
 }

@@ -1,7 +1,6 @@
 /**
- * Reads the body of one request, within bounds that hold while its bytes come in: its length, how
- * fast it comes, what all bodies of this isolate hold together, and what is in it, which is counted
- * before anything parses it.
+ * Reads a request body within limits that are enforced while it arrives: its length, its speed, the
+ * memory that all bodies of this isolate hold together, and its values, counted before it is parsed.
  */
 import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError } from "../errors.ts";
@@ -13,16 +12,16 @@ const MIB = 1024 * 1024;
 
 export const MAX_BODY_BYTES = 10 * MIB;
 
-/** Read in one: no more than a connection holds by itself. Most creates are so. */
+/** Read in one piece: the connection buffers this much anyway, and most creates are smaller. */
 const SMALL_BYTES = 16 * 1024;
 
-/** Values: token arrays of embeddings are long. */
+/** Token arrays of embeddings have many values. */
 export const BODY_BOUNDS: JsonBounds = { depth: 128, values: 500_000 };
 
-/** Those of a form that somebody fills in are tens. */
+/** A real form has tens of fields. */
 const MAX_FIELDS = 10_000;
 
-/** An isolate has 128 MB for all that it does: with one of 10 MiB beside, it holds 24 MiB of bodies. */
+/** An isolate has 128 MB for everything. Of these, bodies hold 14 MiB, and one more of 10 MiB. */
 const budget = new ByteBudget({
   shared: 14 * MIB,
   share: 10 * MIB,
@@ -32,16 +31,16 @@ const budget = new ByteBudget({
 
 const RETRY_SECONDS = 5;
 
-/** In so long so much comes at least, or all that is left: 16 kB a second. */
+/** The slowest accepted upload: 160 kB in 10 s, or 16 kB a second. */
 const PACE_MS = 10_000;
-const LEAST_PER_PACE = 160_000;
+const MIN_BYTES_PER_PACE = 160_000;
 
-/** Who sends a body. */
+/** The sender of a body, and its limits. */
 export interface Sender {
-  /** Their bodies are counted together. */
+  /** Bodies of the same owner share a budget. */
   owner: string;
   maxBytes: number;
-  /** Of JSON. */
+  /** For JSON. */
   bounds: JsonBounds;
 }
 
@@ -57,9 +56,9 @@ export class BodyReader {
     this.#held = { owner: sender.owner, bytes: 0 };
   }
 
-  /** JSON, which is not parsed. @throws ProblemError, ValidationFailure */
+  /** The text of a JSON body, not parsed. @throws ProblemError, ValidationFailure */
   async text(): Promise<string> {
-    // What is no UTF-8 would reach the model with other characters in it than were meant.
+    // Invalid UTF-8 would reach the model as replacement characters.
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
     const { bounds } = this.#sender;
     const scan = new JsonScan(bounds);
@@ -78,20 +77,20 @@ export class BodyReader {
     const scan = new FormScan(MAX_FIELDS);
     const chunks: Uint8Array[] = [];
     for await (const chunk of this.#chunks()) {
-      if (!scan.feed(chunk)) throw tooLarge(`A form may have ${MAX_FIELDS} fields.`);
+      if (!scan.feed(chunk)) throw tooLarge(`A form can have at most ${MAX_FIELDS} fields.`);
       chunks.push(chunk);
     }
     return new Blob(chunks).arrayBuffer();
   }
 
-  /** Once nothing is done with it any more. */
+  /** Frees the memory that the body holds. */
   release = (): void => budget.release(this.#held);
 
   async *#chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     this.#requirePlain();
-    const said = this.#request.headers.get("content-length");
-    if (Number(said) > this.#sender.maxBytes) throw this.#tooLarge();
-    if (said !== null && Number(said) <= SMALL_BYTES) return yield this.#whole();
+    const length = this.#request.headers.get("content-length");
+    if (Number(length) > this.#sender.maxBytes) throw this.#tooLarge();
+    if (length !== null && Number(length) <= SMALL_BYTES) return yield this.#whole();
     const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined =
       this.#request.body?.getReader();
     if (!reader) return;
@@ -99,14 +98,14 @@ export class BodyReader {
     let last = 0;
     try {
       for (;;) {
-        const { done, value } = await Promise.race([reader.read().catch(brokenOff), pace.lost]);
+        const { done, value } = await Promise.race([reader.read().catch(brokenOff), pace.tooSlow]);
         if (done) return;
-        // What comes in one piece is handed on at once: only what is waited for is held.
+        // A body of one chunk needs no budget: only chunks that wait for later ones are held.
         if (last > 0) await this.#hold(last, pace);
         last = value.byteLength;
         this.#size += last;
         if (this.#size > this.#sender.maxBytes) throw this.#tooLarge();
-        pace.heard(last);
+        pace.received(last);
         yield value;
       }
     } finally {
@@ -125,15 +124,15 @@ export class BodyReader {
   async #whole(): Promise<Uint8Array<ArrayBuffer>> {
     const pace = new Pace();
     const reading = this.#request.arrayBuffer().catch(brokenOff);
-    const bytes = await Promise.race([reading, pace.lost]).finally(() => pace.end());
+    const bytes = await Promise.race([reading, pace.tooSlow]).finally(() => pace.end());
     return new Uint8Array(bytes);
   }
 
   async #hold(bytes: number, pace: Pace): Promise<void> {
-    // Of a request whose caller has gone nothing is carried out any more.
+    // When the client disconnects, no `finally` runs.
     if (this.#held.bytes === 0) this.#request.signal.addEventListener("abort", this.release);
     try {
-      await pace.without(budget.take(this.#held, bytes));
+      await pace.excluding(budget.take(this.#held, bytes));
     } catch (error) {
       throw error instanceof NoRoom ? busy() : error;
     }
@@ -143,8 +142,8 @@ export class BodyReader {
     const { maxBytes } = this.#sender;
     return tooLarge(
       maxBytes < MAX_BODY_BYTES
-        ? `Without signing in a request body may have ${maxBytes} bytes.`
-        : "A request body may have 10 MiB at most. Send files with POST /v1/uploads, or by address.",
+        ? `Without authentication, a request body can have at most ${maxBytes} bytes.`
+        : "A request body can have at most 10 MiB. Send files with POST /v1/uploads, or by URL.",
     );
   }
 }
@@ -153,62 +152,62 @@ function decoded(decode: () => string): string {
   try {
     return decode();
   } catch {
-    throw malformedJson(new Error("JSON is UTF-8, which this is not"));
+    throw malformedJson(new Error("JSON must be UTF-8"));
   }
 }
 
-/** Whether a body comes fast enough: what came fast once may not stop for that. */
+/** Checks that a body keeps arriving fast enough, in each period. */
 class Pace {
-  readonly #lost = Promise.withResolvers<never>();
-  #timer = setTimeout(() => this.#look(), PACE_MS);
-  #came = 0;
-  #isOurs = false;
-  #wasOurs = false;
+  readonly #tooSlow = Promise.withResolvers<never>();
+  #timer = setTimeout(() => this.#check(), PACE_MS);
+  #received = 0;
+  #paused = false;
+  #wasPaused = false;
 
-  /** Fails once it does not. */
-  get lost(): Promise<never> {
-    return this.#lost.promise;
+  /** Rejects when the body is too slow. */
+  get tooSlow(): Promise<never> {
+    return this.#tooSlow.promise;
   }
 
-  heard(bytes: number): void {
-    this.#came += bytes;
+  received(bytes: number): void {
+    this.#received += bytes;
   }
 
-  /** That we wait is not their fault. */
-  async without(waiting: Promise<void>): Promise<void> {
-    this.#isOurs = true;
+  /** Does not count the time that the client waits for us. */
+  async excluding(waiting: Promise<void>): Promise<void> {
+    this.#paused = true;
     await waiting;
-    this.#isOurs = false;
+    this.#paused = false;
   }
 
   end(): void {
     clearTimeout(this.#timer);
   }
 
-  #look(): void {
-    const isTheirs = !this.#isOurs && !this.#wasOurs;
-    if (isTheirs && this.#came < LEAST_PER_PACE) this.#lost.reject(tooSlow());
-    this.#wasOurs = this.#isOurs;
-    this.#came = 0;
-    this.#timer = setTimeout(() => this.#look(), PACE_MS);
+  #check(): void {
+    const counts = !this.#paused && !this.#wasPaused;
+    if (counts && this.#received < MIN_BYTES_PER_PACE) this.#tooSlow.reject(tooSlow());
+    this.#wasPaused = this.#paused;
+    this.#received = 0;
+    this.#timer = setTimeout(() => this.#check(), PACE_MS);
   }
 }
 
 function tooDeep(levels: number): ValidationFailure {
   const ctx = { max_depth: levels };
-  const said = fault("recursion_loop", ctx);
-  const msg = `${said.msg}: ${levels} levels at most`;
-  return new ValidationFailure([issueAt(["body"], { ...said, msg })]);
+  const issue = fault("recursion_loop", ctx);
+  const msg = `${issue.msg}: ${levels} levels at most`;
+  return new ValidationFailure([issueAt(["body"], { ...issue, msg })]);
 }
 
 /** There is nobody to be told, and nothing for the log. */
 function brokenOff(): never {
-  throw new ProblemError("bad_request", "The body broke off before its end.");
+  throw new ProblemError("bad_request", "The connection closed before the whole body arrived.");
 }
 
 const tooManyValues = (most: number) =>
   tooLarge(
-    `A request body may have ${most.toLocaleString("en")} values at most. Send large data as a file.`,
+    `A request body can have at most ${most.toLocaleString("en")} values. Send large data as a file.`,
   );
 
 const tooLarge = (detail: string) => new ProblemError("too_large", detail);
@@ -216,12 +215,12 @@ const tooLarge = (detail: string) => new ProblemError("too_large", detail);
 const tooSlow = () =>
   new ProblemError(
     "request_timeout",
-    `The body came too slowly: ${LEAST_PER_PACE / 1_000} kB in ${PACE_MS / 1_000} s are the least. Try again.`,
+    `The body arrived too slowly: at least ${MIN_BYTES_PER_PACE / 1_000} kB every ${PACE_MS / 1_000} s are required. Try again.`,
   );
 
 const busy = () =>
   new ProblemError(
     "unavailable",
-    `Too many large bodies come in at once. Try again in ${RETRY_SECONDS} seconds, with fewer at a time.`,
+    `Too many large request bodies at once. Try again in ${RETRY_SECONDS} seconds, with fewer requests at a time.`,
     { "retry-after": String(RETRY_SECONDS) },
   );

@@ -1,6 +1,6 @@
 /**
- * For all routes: what they are sent. It is read when a route first asks for it, which is after
- * `authentication` has let its sender in, and given back when it has been worked on.
+ * For all routes: the request body. It is read when a route first needs it, which is after
+ * authentication, and its memory is freed when the route has finished.
  */
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
@@ -9,12 +9,12 @@ import { FRAME_BOUNDS } from "../protocol/channel.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
-/** Who signs in or makes an account fills in a few fields. */
-const STRANGER_BYTES = 64 * 1024;
+/** Without authentication: a sign-in or sign-up form has a few fields. */
+const ANONYMOUS_BYTES = 64 * 1024;
 
 const FORM = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
 
-/** Files, which go on as they come, take the body itself, and hold it to a length. */
+/** File routes stream the raw body instead, and check its length themselves. */
 export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   if (!c.req.raw.body) return next();
   let reader: BodyReader | undefined;
@@ -26,7 +26,7 @@ export const requestBody = createMiddleware<AppEnv>(async (c, next) => {
   c.set("releaseBody", release);
   const isForm = FORM.test(c.req.header("content-type") ?? "");
   let read: Promise<string | ArrayBuffer> | undefined;
-  // Whatever Hono is asked for it makes of what is cached: a form of its bytes, JSON of the text.
+  // Hono derives every format from its cache: a form from the bytes, JSON from the text.
   Object.defineProperty(c.req.bodyCache, isForm ? "arrayBuffer" : "text", {
     enumerable: true,
     get: () => {
@@ -47,6 +47,6 @@ function senderOf(c: Context<AppEnv>): Sender {
   const owner = caller?.user_id ?? runner?.token_id ?? (operator && "operator");
   const bounds = runner ? FRAME_BOUNDS : BODY_BOUNDS;
   return owner === undefined
-    ? { owner: clientNetwork(c), maxBytes: STRANGER_BYTES, bounds }
+    ? { owner: clientNetwork(c), maxBytes: ANONYMOUS_BYTES, bounds }
     : { owner, maxBytes: MAX_BODY_BYTES, bounds };
 }

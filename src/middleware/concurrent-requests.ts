@@ -1,4 +1,4 @@
-/** Answers that are waited for: they count as streams do, and end like these with whoever asked. */
+/** Long-running requests: streams and waiting calls count against the account, and end with its token. */
 import type { Context } from "hono";
 import type { AppEnv } from "../context.ts";
 import {
@@ -11,29 +11,29 @@ import { requireValidToken, tokenEndedEvent } from "./authentication.ts";
 import { endStreamWhen } from "./stream-end.ts";
 
 /** @throws ProblemError too_many_requests; unauthenticated when the token ended meanwhile */
-export async function limitWaitingRequest<Answer extends Response>(
+export async function limitWaitingRequest<Result extends Response>(
   c: Context<AppEnv>,
-  answering: () => Promise<Answer>,
-): Promise<Answer> {
+  respond: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await countWaitingRequest(c.var.services, readerOf(c), answering);
+    return await countWaitingRequest(c.var.services, requesterOf(c), respond);
   } finally {
-    // Also of what has gone wrong they are told nothing.
+    // Nor may a revoked token see an error.
     await requireValidToken(c);
   }
 }
 
-/** A stream, from the request on to the end of its token. @throws ProblemError too_many_requests */
+/** Counts a stream until it ends, and ends it with its token. @throws ProblemError too_many_requests */
 export async function limitOpenStream<Stream extends EventStream | undefined>(
   c: Context<AppEnv>,
-  opening: () => Promise<Stream>,
+  open: () => Promise<Stream>,
 ): Promise<Stream> {
-  const stream = await countStream(c.var.services, readerOf(c), opening);
+  const stream = await countStream(c.var.services, requesterOf(c), open);
   if (stream) endStreamWhen(stream, () => tokenEndedEvent(c));
   return stream;
 }
 
-const readerOf = (c: Context<AppEnv>): Requester => ({
+const requesterOf = (c: Context<AppEnv>): Requester => ({
   user_id: c.var.caller.user_id,
   signal: c.req.raw.signal,
 });

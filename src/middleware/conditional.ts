@@ -1,13 +1,13 @@
-/** Conditional reads, and what may be kept of an answer: nothing, unless its route says so. */
+/** Conditional requests and caching: a response is not cacheable unless its route says so. */
 import type { Context } from "hono";
 import { etag, RETAINED_304_HEADERS } from "hono/etag";
 import { createMiddleware } from "hono/factory";
 
-/** What isolates remember is as old. */
+/** As old as the caches of isolates get. */
 const PUBLIC_SECONDS = 10;
 
 const tag = etag({
-  // A proxy that compresses what it passes on may keep a weak tag, and would have to drop a strong one.
+  // A proxy that compresses responses keeps a weak tag, but must drop a strong one.
   weak: true,
   retainedHeaders: [
     ...RETAINED_304_HEADERS,
@@ -18,8 +18,8 @@ const tag = etag({
 });
 
 /**
- * For the GET of a resource or of a list: an `ETag`, and 304 to whoever has this answer already.
- * Only JSON: to tag an event stream would be to wait for its end.
+ * For GET: an `ETag`, and 304 for a client that has this response already. Only for JSON: tagging an
+ * event stream would mean waiting for its end.
  */
 export const conditionalGet = createMiddleware(async (c, next) => {
   await next();
@@ -28,15 +28,15 @@ export const conditionalGet = createMiddleware(async (c, next) => {
 });
 
 /**
- * Says of the answer under way that it is public and the same for everybody. Still it is kept
- * apart by token: a bad one is to get its 401, and one with private models its own search.
+ * Marks the response as public and the same for everyone. Caches still keep it apart by token: a bad
+ * token must get its 401, and a token with private models its own search results.
  */
 export function markPublic(c: Context): void {
   c.header("cache-control", `public, max-age=${PUBLIC_SECONDS}`);
   c.header("vary", "authorization");
 }
 
-/** For all routes: an answer that does not say otherwise is kept nowhere, and an error never is. */
+/** For all routes: responses are `no-store` unless they say otherwise, and errors always are. */
 export const noStoreByDefault = createMiddleware(async (c, next) => {
   await next();
   if (c.res.status >= 400 || !c.res.headers.has("cache-control")) {

@@ -1,6 +1,6 @@
 /**
- * Files at an address of their own (FILES_ORIGIN): nothing else is there, and a signed address that
- * was given out before leads there. What users upload is then of another origin than the pages.
+ * Serves files from an origin of their own (FILES_ORIGIN), so that uploads never share an origin with
+ * the pages. Nothing else is served there, and signed URLs of the main origin redirect to it.
  */
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
@@ -18,7 +18,7 @@ export const separateFilesOrigin = createMiddleware<AppEnv>(async (c, next) => {
     if (isFile && c.req.query("signature") !== undefined)
       return c.redirect(`${filesOrigin}${pathname}${search}`, 307);
   } else if (!isFile && !(FILE.test(pathname) && c.req.method === "OPTIONS")) {
-    throw new ProblemError("not_found", "This address has files and nothing else.");
+    throw new ProblemError("not_found", "This origin serves only files.");
   }
   await next();
 });

@@ -1,4 +1,4 @@
-/** Rate limits: how often an address, a token or an account may ask (numbers in wrangler.toml). */
+/** Rate limits per IP address, token and account (numbers in wrangler.toml). */
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
 import {
@@ -10,48 +10,52 @@ import {
 import { isVendoraRequest, ProblemError } from "../errors.ts";
 import type { Services } from "../services/services.ts";
 
-/** The bindings, and their periods in s. */
+/** Binding, period in seconds, and what is counted. */
 const LIMITS = {
   address: [
     "RATE_LIMIT_ADDRESS",
     10,
-    "requests without a valid token from this address: send a token",
+    "requests without a valid token from this IP address: send a token",
   ],
   token: ["RATE_LIMIT_TOKEN", 10, "requests with this token"],
-  user: ["RATE_LIMIT_USER", 10, "requests by this account, with all its tokens together"],
+  user: ["RATE_LIMIT_USER", 10, "requests by this account, across all its tokens"],
   writes: ["RATE_LIMIT_WRITES", 10, "changes by this account"],
   predictions: [
     "RATE_LIMIT_PREDICTIONS",
     10,
-    "predictions and deliveries asked for by this account",
+    "predictions and webhook redeliveries by this account",
   ],
-  sign_in: ["RATE_LIMIT_SIGN_IN", 60, "attempts to get in"],
-  account: ["RATE_LIMIT_ACCOUNT", 60, "attempts to get in"],
+  sign_in: ["RATE_LIMIT_SIGN_IN", 60, "sign-in attempts"],
+  account: ["RATE_LIMIT_ACCOUNT", 60, "sign-in attempts"],
 } as const;
 
-/** What is asked of a request here: those of the API have it, and those of the dashboard. */
-interface Asked {
+/** The part of a request context that the API and the dashboard share. */
+interface LimitedContext {
   req: { header(name: string): string | undefined };
   var: { services: Services; rate: RateStatus | undefined };
   set(name: "rate", rate: RateStatus | undefined): void;
 }
 
-const counts = new RequestCounter();
+const counter = new RequestCounter();
 
 /**
- * Counts a request.
- * @param key whose it is, within its class
+ * Counts a request against a limit.
+ * @param key the address, token or account
  * @throws ProblemError too_many_requests
  */
-export async function limitRate(c: Asked, by: keyof typeof LIMITS, key: string): Promise<void> {
+export async function limitRate(
+  c: LimitedContext,
+  name: keyof typeof LIMITS,
+  key: string,
+): Promise<void> {
   const { env, settings } = c.var.services;
   if (!settings.rateLimits) return;
-  const [binding, seconds, what] = LIMITS[by];
+  const [binding, seconds, what] = LIMITS[name];
   const { success } = await env[binding].limit({ key });
-  const limit = settings.rateNumbers[by];
+  const limit = settings.rateNumbers[name];
   if (limit !== undefined) {
-    // The binding tells only whether there is room: how much is what this isolate has seen itself.
-    const seen = counts.count(`${by} ${key}`, { limit, seconds }, Date.now());
+    // The binding reports only whether the limit is reached; the rest is counted in this isolate.
+    const seen = counter.count(`${name} ${key}`, { limit, seconds }, Date.now());
     c.set(
       "rate",
       nearerLimit(c.var.rate, success ? seen : { limit, remaining: 0, reset: seconds }),
@@ -60,12 +64,12 @@ export async function limitRate(c: Asked, by: keyof typeof LIMITS, key: string):
   if (success) return;
   throw new ProblemError(
     "too_many_requests",
-    `Too many ${what}. Wait ${seconds} seconds, then ask less often.`,
+    `Too many ${what}. Wait ${seconds} seconds, then send requests less often.`,
     { "retry-after": String(seconds) },
   );
 }
 
-/** For all routes: says of the limit that a request has come nearest to how much of it is left. */
+/** For all routes: reports the limit that the request has come closest to. */
 export const rateLimitHeaders = createMiddleware<AppEnv>(async (c, next) => {
   await next();
   const { rate } = c.var;
@@ -75,14 +79,14 @@ export const rateLimitHeaders = createMiddleware<AppEnv>(async (c, next) => {
   }
 });
 
-/** Counts a request of nobody in particular. @throws ProblemError too_many_requests */
-export const limitAddress = (c: Asked) => limitRate(c, "address", clientNetwork(c));
+/** Counts a request without a valid token. @throws ProblemError too_many_requests */
+export const limitAddress = (c: LimitedContext) => limitRate(c, "address", clientNetwork(c));
 
-/** Counts an attempt to get in, of anybody. @throws ProblemError too_many_requests */
-export const limitSignIn = (c: Asked) => limitRate(c, "sign_in", clientNetwork(c));
+/** Counts an attempt to sign in. @throws ProblemError too_many_requests */
+export const limitSignIn = (c: LimitedContext) => limitRate(c, "sign_in", clientNetwork(c));
 
-/** An IPv6 address is one of 2^64 that its owner may use: what counts is the /64. */
-export function clientNetwork({ req }: Pick<Asked, "req">): string {
+/** The IPv4 address, or the /64 of an IPv6 address: one client can use all 2^64 addresses of it. */
+export function clientNetwork({ req }: Pick<LimitedContext, "req">): string {
   const address = req.header("cf-connecting-ip") ?? "";
   if (!address.includes(":")) return address;
   const [before = "", after] = address.split("::");

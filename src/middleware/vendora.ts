@@ -1,4 +1,4 @@
-/** What the calls of the vendora convention have in common, before and after their routes. */
+/** Middleware of the calls under /v1/vendora, which follow the conventions of OpenAI's API. */
 import { createMiddleware } from "hono/factory";
 import { z } from "zod";
 import type { AppEnv } from "../context.ts";
@@ -10,26 +10,26 @@ import { findCallable } from "../services/vendora/calls.ts";
 export const PREDICTION_HEADER = "auspex-prediction-id";
 export const TOOLS_LEFT_OUT_HEADER = "auspex-tools-left-out";
 
-/** Of a caller's own words. */
+/** Tool types come from the client: only these characters go into a header. */
 const LISTABLE = /^[\w.-]{1,64}$/;
 const MAX_LISTED = 20;
 
-/** What stands where an id of a response would, and is none: official clients have calls for it. */
+/** Calls of official clients that are not supported. Their paths would match that of a response id. */
 const NOT_SERVED: Record<string, string> = {
   "/v1/vendora/responses/compact":
     "Send the whole conversation as 'input', or name a 'previous_response_id'.",
-  "/v1/vendora/responses/input_tokens": "The 'usage' of a response has its tokens.",
+  "/v1/vendora/responses/input_tokens": "The 'usage' of a response reports its tokens.",
 };
 
-/** Of an address that is no other's for this method. */
+/** @returns undefined for any other path */
 export function unservedPath(path: string): VendoraProblem | undefined {
   const instead = NOT_SERVED[path];
   return instead === undefined
     ? undefined
-    : vendoraProblem(404, `POST ${path} is not served here. ${instead}`);
+    : vendoraProblem(404, `POST ${path} is not supported. ${instead}`);
 }
 
-/** Says which prediction an answer is of, also when that is an error. */
+/** Names the prediction of a call in headers, also of errors. */
 export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => {
   await next();
   const leftOut = c.get("toolsLeftOut")?.filter((type) => LISTABLE.test(type));
@@ -37,14 +37,14 @@ export const addPredictionHeaders = createMiddleware<AppEnv>(async (c, next) => 
   const id = c.get("predictionId");
   if (!id) return;
   c.header(PREDICTION_HEADER, id);
-  // It has begun, and would again.
+  // The prediction has already run: a retry would run it again.
   if (c.res.status === 500) c.header("x-should-retry", "false");
   c.header("location", `/v1/predictions/${id}`);
 });
 
 /**
- * Finds what is called before the rest of the body is looked at, as clients of the convention
- * know it. What is no JSON, or names no model, is for the route to say.
+ * Resolves the model before the rest of the body is validated, as clients of the convention expect:
+ * an unknown model is a 404 even if other fields are wrong. The route reports a missing model.
  */
 export const resolveTarget = (call: VendoraCall) =>
   createMiddleware<AppEnv>(async (c, next) => {

@@ -65,18 +65,17 @@ const PROBLEMS: Record<number, ErrorExample> = {
   400: {
     code: "bad_request",
     description: "The body is not as the address says",
-    detail: "Part 2 has exactly 3222784 bytes; this request has 1000.",
+    detail: "Part 2 must have exactly 3222784 bytes; this request has 1000.",
   },
   401: {
     code: "unauthenticated",
     description: "No token where one is needed, or a bad one",
-    detail:
-      "Send a token: 'Authorization: Bearer <ACCESS_TOKEN>'. Access tokens are made at /tokens.",
+    detail: "Send an access token: 'Authorization: Bearer <ACCESS_TOKEN>'. Create one at /tokens.",
   },
   403: {
     code: "forbidden",
     description: "The token may not do this",
-    detail: "This needs a token with the scope write. Make one at /tokens.",
+    detail: "This requires a token with the scope write. Create one at /tokens.",
   },
   404: {
     code: "not_found",
@@ -86,7 +85,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
   408: {
     code: "request_timeout",
     description: "The body came too slowly",
-    detail: "The body came too slowly: 160 kB in 10 s are the least. Try again.",
+    detail: "The body arrived too slowly: at least 160 kB every 10 s are required. Try again.",
   },
   409: {
     code: "conflict",
@@ -96,13 +95,12 @@ const PROBLEMS: Record<number, ErrorExample> = {
   413: {
     code: "too_large",
     description: "The body has more than 10 MiB, or more than 500,000 values",
-    detail:
-      "A request body may have 10 MiB at most. Send files with POST /v1/uploads, or by address.",
+    detail: "A request body can have at most 10 MiB. Send files with POST /v1/uploads, or by URL.",
   },
   415: {
     code: "unsupported_media_type",
     description: "The body is not sent as JSON, or is compressed",
-    detail: "Send JSON and say so: 'Content-Type: application/json', not 'text/plain'.",
+    detail: "Send JSON with 'Content-Type: application/json', not 'text/plain'.",
   },
   416: {
     code: "range_not_satisfiable",
@@ -118,7 +116,7 @@ const PROBLEMS: Record<number, ErrorExample> = {
     code: "internal",
     description: "Something went wrong on our side",
     detail:
-      "Something went wrong on our side. Try again, and give the operator this request_id if it stays.",
+      "Something went wrong on our side. Try again. If it keeps happening, send the operator this request_id.",
   },
   503: {
     code: "unavailable",

@@ -1,9 +1,9 @@
-/** Writes that D1 refuses for a reason that the caller can do something about. */
+/** Turns constraint violations that the caller can resolve into conflicts. */
 import { conflict } from "../errors.ts";
 
 /**
- * @param isReason tells the reason by the error, `isDuplicate` or `isLimitReached`
- * @throws ProblemError conflict, with `detail`, where it fails for that reason
+ * @param isReason recognizes the violation by its error: `isDuplicate` or `isLimitReached`
+ * @throws ProblemError conflict with `detail` for that violation
  */
 export async function orConflict<Row>(
   writing: Promise<Row>,

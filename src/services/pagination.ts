@@ -1,4 +1,4 @@
-/** One page of a list, with the cursors and addresses of its neighbours. */
+/** One page of a list, with the cursors and URLs of the next and previous page. */
 import {
   type CursorKey,
   decodeCursor,
@@ -14,14 +14,14 @@ import type { Services } from "./services.ts";
 export interface PageRequest {
   cursor: string | undefined;
   size: number;
-  /** The address of the request, with its filters. */
+  /** The URL of the request, with its filters. */
   url: string;
 }
 
 export interface List<Row, Item> {
-  /** Names the list and its filters: a cursor is good for this name alone. */
+  /** Identifies the list and its filters: a cursor is valid only for this name. */
   name: string;
-  /** Rows in the order of the list; with `back` in the reverse order, nearest first. */
+  /** Rows in list order; with `back`, in reverse order. */
   find(keyset: Keyset): Promise<Row[]>;
   keyOf(row: Row): Key;
   present(row: Row): Item;
@@ -35,7 +35,7 @@ export interface Page<Item> {
   previous_url: string | null;
 }
 
-/** @throws ValidationFailure for a cursor that is not one of this list */
+/** @throws ValidationFailure for a cursor of another list */
 export async function paginate<Row, Item>(
   services: Services,
   { cursor, size, url }: PageRequest,
@@ -44,15 +44,15 @@ export async function paginate<Row, Item>(
   const key = await cursorKey(services);
   const from = cursor === undefined ? undefined : await decodeCursor(key, name, cursor);
   const back = from?.go === "previous";
-  // One row more than the page has tells whether there is another page.
-  const found = await find({ from, back, limit: size + 1 });
-  const more = found.length > size;
-  const rows = found.slice(0, size);
+  // One extra row tells whether there is another page.
+  const fetched = await find({ from, back, limit: size + 1 });
+  const more = fetched.length > size;
+  const rows = fetched.slice(0, size);
   if (back) rows.reverse();
   const to = (go: Position["go"], row: Row | undefined): Promise<string> | null => {
     if (row !== undefined)
       return encodeCursor(key, name, { go, key: keyOf(row), inclusive: false });
-    // All that was on this page is gone: what is behind it begins with where it began.
+    // Every row of this page was deleted: the neighbour starts where this page did.
     return from ? encodeCursor(key, name, { go, key: from.key, inclusive: true }) : null;
   };
   const [next, previous] = await Promise.all([
@@ -77,7 +77,7 @@ function withCursor(address: string, cursor: string | null): string | null {
 
 const cursorKeys = new WeakMap<Services, CursorKey>();
 
-/** The key that this deployment seals cursors with, read once per isolate. */
+/** The deployment's key for cursors, read once per isolate. */
 async function cursorKey(services: Services): Promise<CursorKey> {
   const known = cursorKeys.get(services);
   if (known) return known;

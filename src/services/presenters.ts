@@ -1,4 +1,4 @@
-/** Rows into resources: the one place that knows which of the two shapes a deployment serves. */
+/** Turns rows into resources. The only place that knows which of the two resource shapes is served. */
 
 import { secondsText } from "../domain/predictions/prediction-resource.ts";
 import type { Category } from "../protocol/category.ts";
@@ -44,7 +44,7 @@ const version = (row: VersionRow): Version => ({
   schemas: row.schemas,
   compatibilities: row.compatibilities,
   size: row.size,
-  // Said of every version: callers are to know who else is in the container, and whom it reaches.
+  // Defaults are shown explicitly, so that callers see who shares the container and what it can reach.
   configuration: { isolation: DEFAULT_ISOLATION, egress: DEFAULT_EGRESS, ...row.configuration },
 });
 
@@ -79,7 +79,7 @@ const runnerToken = (row: RunnerTokenRow): RunnerToken => ({
   hardware: row.hardware,
 });
 
-/** Which one it is, and nothing of what it is. */
+/** Identifies a secret without showing it. */
 const webhookSecret = (row: EndpointSecret): WebhookEndpoint["secrets"][number] => ({
   id: row.id,
   created_at: timestamp(row.created_at),
@@ -98,7 +98,7 @@ const webhookEndpoint = (row: WebhookEndpointRow): WebhookEndpoint => ({
   ...times(row),
 });
 
-/** As lists have it, and as the row of one that has lost its data tells it. */
+/** For lists, and for predictions whose data has been removed. */
 const prediction = (row: PredictionRow, origin: string): Prediction => ({
   id: row.id,
   model: { owner: row.model_owner, name: row.model_name, version_number: row.version_number },

@@ -1,6 +1,6 @@
 /**
- * With `SECRET_KEY=new,old`: what lies sealed with an older key is sealed anew with the first one,
- * some at a time, so that the older one can be taken out of the list.
+ * Key rotation with `SECRET_KEY=new,old`: re-encrypts secrets of older keys with the first one, in
+ * batches, so that the older keys can be removed from the list.
  */
 import { keyPrefix } from "../domain/encryption.ts";
 import { decryptVariables, encryptVariable } from "../domain/models/variables.ts";
@@ -14,17 +14,17 @@ import {
 import { replaceSecrets } from "../storage/webhooks/endpoints.ts";
 import type { Services } from "./services.ts";
 
-/** Of each kind, in one sweep. */
-const AT_A_TIME = 50;
+/** Of each kind, per sweep. */
+const BATCH = 50;
 
-/** What cannot be opened stays as it is, for whoever sets it anew. */
+/** Secrets that cannot be decrypted stay unchanged until their owner replaces them. */
 export async function reEncrypt({ db, settings: { secretKeys } }: Services): Promise<void> {
   const older = secretKeys.slice(1);
-  // While there is one key only, nothing is looked for: these two look at all rows.
+  // Both queries scan every row, so they run only during a rotation.
   if (older.length === 0) return;
   const [variables, endpoints] = await Promise.all([
-    findVariablesEncryptedWith(db, await marks("variables", older), AT_A_TIME),
-    findEndpointsEncryptedWith(db, await marks("webhooks", older), AT_A_TIME),
+    findVariablesEncryptedWith(db, await prefixes("variables", older), BATCH),
+    findEndpointsEncryptedWith(db, await prefixes("webhooks", older), BATCH),
   ]);
   const results = await Promise.allSettled([
     ...variables.map(async (row) => {
@@ -44,5 +44,5 @@ export async function reEncrypt({ db, settings: { secretKeys } }: Services): Pro
       logger.error("Re-encryption failed", { error: result.reason });
 }
 
-const marks = (purpose: "variables" | "webhooks", secrets: string[]) =>
+const prefixes = (purpose: "variables" | "webhooks", secrets: string[]) =>
   Promise.all(secrets.map((secret) => keyPrefix(purpose, secret)));

@@ -1,4 +1,4 @@
-/** What services work with. */
+/** The dependencies of services. */
 import { type Bindings, type Settings, settings } from "../env.ts";
 import { type Database, database } from "../storage/database.ts";
 import { type Presenters, presenters } from "./presenters.ts";
@@ -12,7 +12,7 @@ export interface Services {
 
 const made = new WeakMap<Bindings, Services>();
 
-/** The services of a deployment, made once per isolate. */
+/** Created once per isolate. */
 export function getServices(env: Bindings): Services {
   let services = made.get(env);
   if (!services) {

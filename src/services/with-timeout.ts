@@ -1,20 +1,19 @@
-/** Asks an object that may be slow or broken, where the others' answers are worth having without its own. */
-
+/** Calls to a Durable Object whose result is optional: the response does without a slow or broken one. */
 import { settlesWithin } from "../lib/timeout.ts";
 import { logger } from "../log.ts";
 
-const PATIENCE_MS = 3_000;
+const TIMEOUT_MS = 3_000;
 
-/** @returns undefined when there is no answer in time, or an error */
-export async function withTimeout<Answer>(
-  asking: Promise<Answer>,
-  who: string,
-): Promise<Answer | undefined> {
+/** @returns undefined after a timeout or an error, which is logged with the object's name */
+export async function withTimeout<Result>(
+  call: Promise<Result>,
+  objectName: string,
+): Promise<Result | undefined> {
   try {
-    if (await settlesWithin(asking, PATIENCE_MS)) return await asking;
-    throw new Error(`no answer in ${PATIENCE_MS} ms`);
+    if (await settlesWithin(call, TIMEOUT_MS)) return await call;
+    throw new Error(`no answer in ${TIMEOUT_MS} ms`);
   } catch (error) {
-    logger.warn("Durable Object did not answer", { object: who, error });
+    logger.warn("Durable Object did not answer", { object: objectName, error });
     return undefined;
   }
 }

@@ -1,64 +1,64 @@
 /**
- * What a caller may touch: decided here for every route of the API, and for the dashboard. The
- * scopes of a token say what it may do (middleware/authentication.ts); this says to what.
+ * Access rules for every route of the API and for the dashboard. The scopes of a token say what it can
+ * do (middleware/authentication.ts); this file says to which resources.
  *
- * A token for some models is for these, for what was run of them, and for what it has uploaded
- * itself. What everybody sees it sees too. What is the account's as a whole is not for it: the
- * profile, new models, and webhook endpoints, which are told of every run.
+ * A token limited to some models covers these models, their predictions, and its own uploads. It also
+ * sees everything public. It does not cover resources of the whole account: the profile, new models,
+ * and webhook endpoints, which receive events of every prediction.
  */
 import type { Visibility } from "../../protocol/model.ts";
 
 export interface Principal {
   token_id: string;
   user_id: string;
-  /** The ids of the models that its token is for. Null: all. */
+  /** Ids of the models that the token is limited to. Null: all. */
   models: string[] | null;
 }
 
 export type Access =
   | "granted"
-  /** They may not even know of it. */
+  /** Treated as nonexistent. */
   | "hidden"
-  | "for its owner"
-  /** The account may, and its token may not. */
-  | "for other tokens";
+  | "owner only"
+  /** The account has access, but the token does not cover it. */
+  | "outside token";
 
-/** To see it; to run it; to change it, and to see what only who changes it sees. */
+/** `change` includes reading what only the owner sees. */
 export type ModelUse = "read" | "run" | "change";
 
 export function accessToModel(
-  holder: Principal | undefined,
+  principal: Principal | undefined,
   model: { id: string; owner_id: string; visibility: Visibility },
   use: ModelUse,
 ): Access {
-  const isOwn = model.owner_id === holder?.user_id;
-  const isShown = model.visibility !== "private";
-  if (!isShown && !isOwn) return "hidden";
-  if (isShown && use === "read") return "granted";
-  if (!isOwn && use === "change") return "for its owner";
-  return reaches(holder, model.id);
+  const isOwn = model.owner_id === principal?.user_id;
+  const isVisible = model.visibility !== "private";
+  if (!isVisible && !isOwn) return "hidden";
+  if (isVisible && use === "read") return "granted";
+  if (!isOwn && use === "change") return "owner only";
+  return accessByToken(principal, model.id);
 }
 
-/** To all that there is of a prediction, and to what can be done with it. */
+/** Access to a prediction and everything about it. */
 export const accessToPrediction = (
-  holder: Principal,
+  principal: Principal,
   { user_id, model_id }: { user_id: string; model_id: string },
-): Access => (user_id === holder.user_id ? reaches(holder, model_id) : "hidden");
+): Access => (user_id === principal.user_id ? accessByToken(principal, model_id) : "hidden");
 
-/** @param upload with the token that began it */
+/** A limited token covers only the uploads that it created. */
 export function accessToUpload(
-  holder: Principal,
+  principal: Principal,
   { user_id, token_id }: { user_id: string; token_id: string | null },
 ): Access {
-  if (user_id !== holder.user_id) return "hidden";
-  return hasFullAccess(holder) || token_id === holder.token_id ? "granted" : "for other tokens";
+  if (user_id !== principal.user_id) return "hidden";
+  return hasFullAccess(principal) || token_id === principal.token_id ? "granted" : "outside token";
 }
 
-export const accessToAccount = (holder: Principal): Access =>
-  hasFullAccess(holder) ? "granted" : "for other tokens";
+export const accessToAccount = (principal: Principal): Access =>
+  hasFullAccess(principal) ? "granted" : "outside token";
 
-/** Whether they have all that is their account's. */
-export const hasFullAccess = (holder: Principal): boolean => holder.models === null;
+/** Whether the token covers the whole account. */
+export const hasFullAccess = (principal: Principal): boolean => principal.models === null;
 
-const reaches = (holder: Principal | undefined, modelId: string): Access =>
-  !holder?.models || holder.models.includes(modelId) ? "granted" : "for other tokens";
+const accessByToken = (principal: Principal | undefined, modelId: string): Access =>
+  !principal?.models || principal.models.includes(modelId) ? "granted" : "outside token";

@@ -1,23 +1,23 @@
-/** What is left of a rate limit, as far as one isolate can tell. */
+/** The remaining requests of a rate limit, estimated by one isolate. */
 import { LRUCache } from "lru-cache";
 
 export interface RateStatus {
-  /** How many requests a period has room for. */
+  /** Requests per period. */
   limit: number;
-  /** How many are left: at most, for other isolates count too. */
+  /** Upper bound of the remaining requests: other isolates count as well. */
   remaining: number;
-  /** Until the period ends, s. */
+  /** Seconds until the period ends. */
   reset: number;
 }
 
-/** Who has asked last: whoever is forgotten begins anew, and is told of more than there is. */
+/** The most recent keys; evicted ones start over, which overestimates what remains. */
 const MAX_KEYS = 10_000;
 
-/** Counts by key, in periods of the wall clock. */
+/** Counts requests by key, in periods aligned to the clock. */
 export class RequestCounter {
   readonly #counts = new LRUCache<string, { period: number; count: number }>({ max: MAX_KEYS });
 
-  /** @returns what is left after this request */
+  /** @returns what remains after this request */
   count(
     key: string,
     { limit, seconds }: { limit: number; seconds: number },
@@ -33,11 +33,11 @@ export class RequestCounter {
   }
 }
 
-/** Of two limits the one that is reached first. */
+/** The limit that is closer to being reached. */
 export const nearerLimit = (one: RateStatus | undefined, other: RateStatus): RateStatus =>
   one && one.remaining <= other.remaining ? one : other;
 
-/** @param vendora clients of that convention look for names of their own, too */
+/** @param vendora adds the header names that clients of the vendora convention read */
 export function rateHeaders(
   { limit, remaining, reset }: RateStatus,
   vendora: boolean,

@@ -1,4 +1,4 @@
-/** Tokens: how they look, and how they are compared. */
+/** Tokens: their format, and how they are stored and compared. */
 import { hex } from "../../lib/hex.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -13,22 +13,21 @@ export function newToken(kind: TokenKind): string {
   return `${kind}_${random}${checksum(random)}`;
 }
 
-/** Whether a text can be a token at all: a typing error needs no look-up. */
+/** Whether the format and checksum are valid: rejects typing errors without a look-up. */
 export function isToken(text: string, kind: TokenKind): boolean {
   const [, random = "", check] =
     new RegExp(`^${kind}_(\\w{${RANDOM_CHARS}})(\\w{${CHECK_CHARS}})$`).exec(text) ?? [];
   return check !== undefined && check === checksum(random);
 }
 
-/** The part that may be shown, to tell one token from another. */
+/** The visible part, which tells tokens apart. */
 export const tokenPrefix = (token: string) => token.slice(0, token.indexOf("_") + 7);
 
-/** What is stored of a token: 256 random bits need no slow hash. */
+/** The stored hash of a token: 256 random bits need no slow hash. */
 export async function sha256(text: string): Promise<string> {
   return hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
 }
 
-/** Compares in a time that does not tell how much of it was right. */
 export function timingSafeEqual(a: string, b: string): boolean {
   const encoder = new TextEncoder();
   const [left, right] = [encoder.encode(a), encoder.encode(b)];
@@ -53,8 +52,8 @@ function checksum(text: string): string {
 }
 
 /**
- * Of OPERATOR_TOKEN, to be held against the one that counts later on. Keyed by the token, and under a
- * name of its own: it tells nothing of it, and proves nothing elsewhere.
+ * A proof of knowing OPERATOR_TOKEN, which is compared with the current token later. An HMAC keyed by
+ * the token: it reveals nothing about it and is useless anywhere else.
  */
 export async function operatorProof(token: string): Promise<string> {
   const encoder = new TextEncoder();

@@ -1,4 +1,4 @@
-/** What an account has run, by day and model, as a report has it. */
+/** The usage report of an account, by day and model. */
 
 export interface UsageCount {
   predictions: number;
@@ -6,21 +6,21 @@ export interface UsageCount {
   execution_seconds: number;
 }
 
-/** Of one model, or of all that are not named. */
+/** Of one model, or of all other models together. */
 interface ModelUsage extends UsageCount {
-  /** `owner/name` as it was called last; undefined: all others together. */
+  /** The latest `owner/name`; undefined: all other models together. */
   model: string | undefined;
 }
 
 export interface DayUsage extends UsageCount {
   /** `2026-11-21`, in UTC. */
   day: string;
-  /** As many as the report has, in their order. */
+  /** One per model of the report, in the same order. */
   models: UsageCount[];
 }
 
 export interface UsageReport {
-  /** Oldest first, those included on which nothing ran. */
+  /** Oldest first, including days without predictions. */
   days: DayUsage[];
   /** Most used first, the others last. */
   models: ModelUsage[];
@@ -34,13 +34,13 @@ interface NamedModel {
 
 interface UsageRow extends UsageCount {
   day: string;
-  /** Empty: of all that are not named. */
+  /** Empty: all other models. */
   model_id: string;
 }
 
 const DAY_MS = 86_400_000;
 
-/** The last so many days, today included, oldest first. */
+/** The last days including today, oldest first. */
 export const lastDays = (days: number, now: number): string[] =>
   Array.from({ length: days }, (_, n) =>
     new Date(now - (days - 1 - n) * DAY_MS).toISOString().slice(0, 10),

@@ -1,14 +1,14 @@
-/** What files are called, and how a browser is to take them. */
+/** File names in URLs and in the Content-Disposition header. */
 import { isInline } from "./file-type.ts";
 
 const MAX_CHARS = 100;
 
-/** The name as part of a key and of an address: no character in it needs to be escaped. */
+/** The name for keys and URLs: no character needs escaping. */
 export function safeName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? "";
   const ascii = last.normalize("NFKD").replace(/\p{Mn}/gu, "");
   const plain = ascii.replace(/[^A-Za-z0-9._-]+/g, "-");
-  // Of a name in another script the extension is left, which models look at.
+  // Of a name in another script only the extension remains, which models go by.
   const kept = plain.replace(/^[_-]+\./, "file.").replace(/^[._-]+|[.-]+$/g, "");
   if (kept.length <= MAX_CHARS) return kept || "file";
   const [extension = ""] = /\.[A-Za-z0-9]{1,10}$/.exec(kept) ?? [];

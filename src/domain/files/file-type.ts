@@ -1,29 +1,31 @@
-/** As what a file is served: types that a browser shows, and none that it runs. */
+/** The media type that a file is served with: never one that a browser executes. */
 
-/** One type, with parameters. Of several, with commas, a browser takes the last. */
-const ONE = /^[\w.+-]+\/[\w.+-]+ *(?:;[^,]*)?$/;
+/** A single type with parameters. Browsers use the last of several. */
+const SINGLE_TYPE = /^[\w.+-]+\/[\w.+-]+ *(?:;[^,]*)?$/;
 
 /**
- * What a page may run or build itself of, whatever name it goes by: `text/javascript1.5`,
+ * Types that a page can execute or include, under any name: `text/javascript1.5`,
  * `application/x-ecmascript`, `text/css`, `application/xhtml+xml`, `application/wasm`.
  */
-const RUN = /^[^;]*(?:script|css|html|xml|xsl|wasm|multipart)/i;
+const EXECUTABLE = /^[^;]*(?:script|css|html|xml|xsl|wasm|multipart)/i;
 
-/** In an <img> its scripts do not run, and opened by itself it is a download. */
+/** Safe: scripts do not run in an <img>, and opened directly it is a download. */
 const SVG = /^image\/svg\+xml *(?:;|$)/i;
 
 const OPAQUE = "application/octet-stream";
 
-/** Its own type, or for what can be run one that nobody runs: it would come from our own address. */
+/** The stored type, or a generic one for executable types, since files share the deployment's origin. */
 export const servedType = (mimeType: string): string =>
-  ONE.test(mimeType) && (SVG.test(mimeType) || !RUN.test(mimeType)) ? mimeType : OPAQUE;
+  SINGLE_TYPE.test(mimeType) && (SVG.test(mimeType) || !EXECUTABLE.test(mimeType))
+    ? mimeType
+    : OPAQUE;
 
 /**
- * Whether it may be opened in a tab. All else is a download: a page that somebody has uploaded must
- * not become one of this address. What ends in +xml is a page whatever it begins with.
+ * Whether a browser may display it in a tab. Everything else is a download, so that an uploaded page
+ * never runs on this origin. That includes every type that ends in +xml.
  */
 export const isInline = (mimeType: string): boolean =>
-  SHOWN.test(mimeType) && servedType(mimeType) === mimeType;
+  DISPLAYABLE.test(mimeType) && servedType(mimeType) === mimeType;
 
-const SHOWN =
+const DISPLAYABLE =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|(?:audio|video)\/[\w.-]+|text\/plain|application\/json) *(?:;[^,]*)?$/i;

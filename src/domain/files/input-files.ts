@@ -1,6 +1,6 @@
 /**
- * Which strings of an input stand for files: those that the schema calls `format: uri`, and,
- * wherever they stand, those that are the address of an upload or a file of this deployment.
+ * Finds the strings of an input that stand for files: those that the schema declares as
+ * `format: uri`, and URLs of this deployment's uploads and files anywhere.
  */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -13,29 +13,29 @@ export interface FoundString {
   text: string;
 }
 
-/** Which strings are looked for. Once more than `most` are found the search ends. */
+/** Which strings to find. The search ends once more than `most` are found. */
 export interface StringSearch {
   like: (text: string) => boolean;
   most: number;
 }
 
-/** Steps in schema and input together: a schema may be written to branch without end. */
+/** Steps through schema and input together: a schema can branch without end. */
 const MAX_STEPS = 1_000_000;
 
-/** JSON may be nested as deep as its size allows; a schema that follows it is a recursive one. */
+/** For recursive schemas, which follow an input as deep as it is nested. */
 const MAX_DEPTH = 500;
 
-/** The way to a file travels with the job: so many characters of names, an index counting as one. */
-const MAX_WAY = 2_000;
+/** Characters of a path, which is sent with the job. An index counts as one. */
+const MAX_PATH = 2_000;
 
-/** @throws RangeError when it would take too long, or a way is too long. */
+/** @throws RangeError when it takes too many steps, or a path is too long */
 export function findUriStrings(
   schema: Json,
   input: Json,
   { like, most }: StringSearch,
 ): FoundString[] {
   const found: FoundString[] = [];
-  // Several branches of a schema may come to one place: it is known by its object and its name there.
+  // Several branches of a schema can lead to one string, which is identified by its parent and name.
   const seen = new Map<Json | undefined, Set<string | number | undefined>>();
   let steps = 0;
   const isNew = ({ from, name }: Step) => {
@@ -45,7 +45,7 @@ export function findUriStrings(
   };
   const walk = (part: Json | undefined, step: Step, depth: number) => {
     const { value } = step;
-    // Nothing but a text can be an address: long lists of numbers cost nothing.
+    // Only strings can be URLs: long lists of numbers cost nothing.
     if (typeof value !== "string" && !isTree(value)) return;
     if (!isObject(part) || found.length > most) return;
     if (++steps > MAX_STEPS || depth > MAX_DEPTH) throw new RangeError("too many steps");
@@ -72,8 +72,8 @@ export function findUriStrings(
 }
 
 /**
- * Every string that is wanted. The input may be nested as deep as 10 MB allow.
- * @throws RangeError when a way is too long.
+ * Finds matching strings anywhere, without recursion: the input can be nested as deep as 10 MB allow.
+ * @throws RangeError when a path is too long
  */
 export function findStrings({ like, most }: StringSearch, input: Json): FoundString[] {
   const found: FoundString[] = [];
@@ -103,7 +103,7 @@ function foundAt(step: Step, text: string): FoundString {
   let length = 0;
   for (let at: Step | undefined = step; at?.name !== undefined; at = at.from) {
     length += typeof at.name === "string" ? at.name.length : 1;
-    if (length > MAX_WAY) throw new RangeError("the way to a file is too long");
+    if (length > MAX_PATH) throw new RangeError("the path to a file is too long");
     place.push(at.name);
   }
   return { at: place.reverse(), text };

@@ -1,29 +1,27 @@
 /**
- * Signed addresses: whoever has one may do what it says until it expires, and nothing else. The
- * signature is an HMAC-SHA-256 over what the address is for, all that it names, and its expiry.
+ * Signed URLs: whoever has one can do exactly what it grants until it expires. The signature is an
+ * HMAC-SHA-256 over the grant and its expiry.
  */
 import { decodeBase64Url, encodeBase64Url } from "hono/utils/encode";
 
-/** What an address allows; the first item says which kind it is, so that none passes for another. */
+/** What a URL allows. The first item is the kind, so that one kind cannot pass for another. */
 export type Grant =
   | ["part", uploadId: string, number: number, length: number, holder: string | null]
   | ["file", key: string];
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** @param bytes 32, random or derived. */
+/** @param bytes 32 bytes, random or derived */
 export const importSigningKey = (bytes: BufferSource): Promise<CryptoKey> =>
   crypto.subtle.importKey("raw", bytes, HMAC, false, ["sign", "verify"]);
 
-/** @param expires unix seconds. */
+/** @param expires Unix seconds */
 export async function signGrant(key: CryptoKey, grant: Grant, expires: number): Promise<string> {
   const signature = await crypto.subtle.sign("HMAC", key, signed(grant, expires));
   return encodeBase64Url(signature).replaceAll("=", "");
 }
 
-/**
- * Whether it was signed with one of the keys; takes as long for a wrong one as for a right one.
- */
+/** Whether one of the keys signed it, in constant time. */
 export async function verifyGrant(
   keys: readonly CryptoKey[],
   grant: Grant,

@@ -1,19 +1,19 @@
-/** Into how many parts of which size a file is cut, within what R2 and the plan's bodies allow. */
+/** The number and size of an upload's parts, within the limits of R2 and of Cloudflare's plans. */
 import { MAX_PARTS } from "../../protocol/upload.ts";
 
 const MIB = 1024 * 1024;
 
-/** Bytes, whole MiB. */
+/** In bytes, whole MiB. */
 export interface PartSizes {
-  /** As a rule; R2 wants 5 MiB at least. */
+  /** The default; R2 requires at least 5 MiB. */
   usual: number;
-  /** What a request body may have: 100 MB on Cloudflare's free and pro plans. */
+  /** The largest request body: 100 MB on Cloudflare's Free and Pro plans. */
   largest: number;
 }
 
 export const largestUpload = ({ largest }: PartSizes): number => largest * MAX_PARTS;
 
-/** The size of each part but the last, bytes; undefined for a file that is too large. */
+/** Bytes of each part except the last; undefined for a file that is too large. */
 export function partSizeFor(size: number, sizes: PartSizes): number | undefined {
   if (size > largestUpload(sizes)) return undefined;
   return Math.max(sizes.usual, Math.ceil(size / MAX_PARTS / MIB) * MIB);

@@ -1,7 +1,7 @@
-/** Variables of models at rest: each sealed for its model and its name. */
+/** Variables of models at rest: each is encrypted for its model and name. */
 import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 
-/** Sealed texts or values, by name. */
+/** Ciphertexts or values, by name. */
 export type Variables = Record<string, string>;
 
 export const encryptVariable = (
@@ -9,31 +9,31 @@ export const encryptVariable = (
   modelId: string,
   name: string,
   value: string,
-): Promise<string> => encrypt(sealing(secrets, modelId, name), value);
+): Promise<string> => encrypt(keysFor(secrets, modelId, name), value);
 
-/** @throws Unopened */
+/** @throws DecryptionFailed */
 export async function decryptVariables(
   secrets: readonly string[],
   modelId: string,
-  sealed: Variables,
+  encrypted: Variables,
 ): Promise<Variables> {
-  const opening = Object.entries(sealed).map(async ([name, text]) => [
+  const decrypting = Object.entries(encrypted).map(async ([name, text]) => [
     name,
-    await decrypt(sealing(secrets, modelId, name), text),
+    await decrypt(keysFor(secrets, modelId, name), text),
   ]);
-  return Object.fromEntries(await Promise.all(opening));
+  return Object.fromEntries(await Promise.all(decrypting));
 }
 
-/** Those of a model that a version wants. One that has no value is left out: the image may do without. */
-export const pickVariables = (names: readonly string[] = [], sealed: Variables): Variables =>
+/** The variables that a version uses. One without a value is left out: the image may not need it. */
+export const pickVariables = (names: readonly string[] = [], encrypted: Variables): Variables =>
   Object.fromEntries(
     names.flatMap((name) => {
-      const text = sealed[name];
+      const text = encrypted[name];
       return text === undefined ? [] : [[name, text]];
     }),
   );
 
-const sealing = (secrets: readonly string[], modelId: string, name: string): EncryptionKeys => ({
+const keysFor = (secrets: readonly string[], modelId: string, name: string): EncryptionKeys => ({
   secrets,
   purpose: "variables",
   place: `${modelId}:${name}`,

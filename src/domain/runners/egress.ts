@@ -1,8 +1,8 @@
-/** Whether a version's list of hosts has one. */
+/** The hosts that a version's containers may reach. */
 
 const HTTPS = 443;
 
-/** @param host a name in small letters */
+/** @param host lower-case */
 export const listsHost = (list: readonly string[], host: string, port: number): boolean =>
   list.some((entry) => {
     const [name = "", named = String(HTTPS)] = entry.split(":");

@@ -1,12 +1,12 @@
-/** Holds an input against a schema while it is typed: by the service's rules, in the browser. */
+/** Validates a form's input in the browser while it is typed, by the same rules as the service. */
 import type { Json, ValidationIssue } from "../../protocol/common.ts";
 import { schemaIssues } from "./json-schema-issues.ts";
 import type { SchemaPart } from "./json-schema-shape.ts";
 import { prepareSchema, validate } from "./json-schema-validator.ts";
 
 /**
- * What cannot be held against it, since that fails or takes too long, the service decides.
- * @param shape as schemaShape has left it, a copy of one's own
+ * Inputs whose validation fails or takes too long count as valid: the service decides.
+ * @param shape an output of `browserSchema`, which is modified
  */
 export function inputChecker(shape: SchemaPart): (input: Json) => ValidationIssue[] {
   const prepared = prepareSchema(shape);
@@ -19,7 +19,7 @@ export function inputChecker(shape: SchemaPart): (input: Json) => ValidationIssu
   };
 }
 
-/** What to say at each field; what is wrong with none in particular is under no name. */
+/** The message for each field. Issues of the whole input have an empty name. */
 export function fieldMessages(issues: ValidationIssue[]): Map<string, string> {
   const messages = new Map<string, string>();
   for (const { loc, msg } of issues) {

@@ -1,4 +1,4 @@
-/** JSON as somebody types it: its value, or in which line and column it goes wrong. */
+/** Parses JSON that a user types: its value, or the line and column of the error. */
 import type { Json } from "../../protocol/common.ts";
 
 export function readJson(text: string): { value: Json } | { fault: string } {
@@ -9,18 +9,18 @@ export function readJson(text: string): { value: Json } | { fault: string } {
   }
 }
 
-/** Engines say it each in their own words, and only sometimes where. */
+/** JavaScript engines word the error differently, and not all give its position. */
 function faultIn(text: string): string {
   const at = firstFault(text);
   const before = text.slice(0, at).split("\n");
   const where = `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
   const [found] = text.slice(at).matchAll(/^\S{1,12}/g);
   return found
-    ? `Not valid JSON: '${found[0]}' does not belong at ${where}`
-    : `Not valid JSON: it ends too early, at ${where}`;
+    ? `Not valid JSON: '${found[0]}' is unexpected at ${where}`
+    : `Not valid JSON: unexpected end at ${where}`;
 }
 
-/** What may come next. */
+/** The token expected next. */
 type Expected = "value" | "item or end" | "name" | "name or end" | "colon" | "comma or end";
 
 const SCALAR =
@@ -29,7 +29,7 @@ const SCALAR =
 
 const SPACE = /[ \t\n\r]*/y;
 
-/** Without recursion: what is typed may be nested as deep as it likes. @returns the place, from 0 */
+/** Without recursion, for any depth of nesting. @returns the offset of the error */
 function firstFault(text: string): number {
   const open: ("]" | "}")[] = [];
   let expected: Expected = "value";

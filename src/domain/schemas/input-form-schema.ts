@@ -1,12 +1,12 @@
-/** Parts of a JSON Schema with what they refer to put in, for those who show them and do not judge. */
+/** Resolves references and unions in a JSON Schema for display. Validation does not use this. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import { resolvePointer } from "./json-pointer.ts";
 
-/** What a part says, all in one place. */
+/** The keywords of a schema part, merged. */
 export type Keywords = { [keyword: string]: Json };
 
-/** Of keywords: a schema may be written to refer to itself, or to double at each level. */
+/** Keywords to read: a schema can refer to itself, or double at each level. */
 const MAX_READ = 100_000;
 const MAX_DEPTH = 32;
 
@@ -18,7 +18,7 @@ export class SchemaResolver {
     this.#root = root;
   }
 
-  /** What is written beside a reference counts before what it leads to. Nothing: what is no object. */
+  /** A part's own keywords override those that it refers to. Empty unless the part is an object. */
   resolve(part: Json | undefined, depth = 0): Keywords {
     if (!isObject(part) || depth > MAX_DEPTH || this.#left <= 0) return {};
     this.#left -= Object.keys(part).length;
@@ -34,8 +34,8 @@ export class SchemaResolver {
 }
 
 /**
- * What a union comes to: the options of all its branches, the only one beside null, or that of texts,
- * which may be lists as well.
+ * Merges a union: the options of all branches, the only branch besides null, or the string branch,
+ * which may also allow lists.
  */
 function choiceOf(branches: Keywords[]): Keywords {
   const some = branches.filter(({ type }) => type !== "null");
@@ -44,19 +44,19 @@ function choiceOf(branches: Keywords[]): Keywords {
   if (options.every((list) => list !== undefined)) return { enum: options.flat() };
   const meant = some.length === 1 ? some[0] : some.find(({ type }) => type === "string");
   if (!meant) return { type: some.flatMap(({ type }) => type ?? []) };
-  // A branch is called what it is for, not what the whole is for.
+  // The title and description of a branch describe the branch, not the field.
   const { title, description, ...rest } = meant;
   const isText = rest.type === "string" && some.some(({ type }) => type === "array");
   return isText ? { ...rest, type: ["string", "array"] } : rest;
 }
 
-/** The values that a part lists, if it does. */
+/** The allowed values of a part, if it lists them. */
 export function enumOptions({ const: only, enum: several }: Keywords): Json[] | undefined {
   if (only !== undefined) return [only];
   return Array.isArray(several) ? several : undefined;
 }
 
-/** Later ones count before earlier ones; properties, and what is required, add up. */
+/** Later parts override earlier ones; properties and required names add up. */
 function combined(parts: Keywords[]): Keywords {
   const properties = together(parts.map((part) => objectOf(part.properties)));
   const required = parts.flatMap((part) => listOf(part.required));
@@ -67,7 +67,7 @@ function combined(parts: Keywords[]): Keywords {
   ]);
 }
 
-/** By entries: to assign `__proto__` would set it. */
+/** By entries, since assigning `__proto__` would set the prototype. */
 const together = (objects: Keywords[]): Keywords =>
   Object.fromEntries(objects.flatMap((one) => Object.entries(one)));
 

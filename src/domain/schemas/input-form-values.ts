@@ -1,28 +1,27 @@
-/** What stands in the fields of a form, as text, and the input that it makes: there and back. */
-
+/** Converts between the text in a form's fields and the model's input. */
 import { readableJson } from "../../lib/readable-json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Field, FieldKind } from "./input-form.ts";
 import { readJson } from "./input-form-json.ts";
 import { fault, formatAlternatives } from "./validation.ts";
 
-/** A field with what stands in it. */
+/** A field with its text. */
 export interface FilledField extends Field {
   text: string;
 }
 
 export type Input = { [name: string]: Json };
 
-/** What a text says: a value, or what is wrong with it; undefined: nothing. */
+/** A field's value, or what is wrong with its text; undefined: no value. */
 export type FieldReading = { value: Json } | { fault: string } | undefined;
 
-/** Of a whole form: the input as far as it goes, and what is wrong with each field that has none. */
-interface Made {
+/** The input of the valid fields, and what is wrong with the others. */
+interface FormReading {
   input: Input;
   faults: Map<string, string>;
 }
 
-export function readForm(fields: FilledField[]): Made {
+export function readForm(fields: FilledField[]): FormReading {
   const values: [string, Json][] = [];
   const faults = new Map<string, string>();
   for (const field of fields) {
@@ -35,25 +34,25 @@ export function readForm(fields: FilledField[]): Made {
 }
 
 /**
- * A form that holds an input, and the defaults of what it leaves out. A value that a field of its
- * kind would not give back as it is, to the last character, is shown as JSON.
- * @returns undefined when the input has names that the form has not
+ * Fills a form with an input and its defaults. A value that its field cannot reproduce exactly is
+ * shown as JSON.
+ * @returns undefined when the input has fields that the form does not
  */
 export function fillForm(fields: Field[], input: Input = {}): FilledField[] | undefined {
   const known = new Set(fields.map(({ name }) => name));
   if (Object.keys(input).some((name) => !known.has(name))) return undefined;
   return fields.map((field) =>
-    holding(field, Object.hasOwn(input, field.name) ? input[field.name] : field.default),
+    fillField(field, Object.hasOwn(input, field.name) ? input[field.name] : field.default),
   );
 }
 
-function holding(field: Field, value: Json | undefined): FilledField {
+function fillField(field: Field, value: Json | undefined): FilledField {
   if (value === undefined) return { ...field, text: "" };
   const kinds: FieldKind[] = field.kind === "text" ? ["text", "lines"] : [field.kind];
-  const fitting = kinds
+  const exact = kinds
     .map((kind): FilledField => ({ ...field, kind, text: textOf(kind, value) }))
     .find((one) => JSON.stringify(readField(one)) === JSON.stringify({ value }));
-  return fitting ?? { ...field, kind: "json", text: textOf("json", value) };
+  return exact ?? { ...field, kind: "json", text: textOf("json", value) };
 }
 
 function textOf(kind: FieldKind, value: Json): string {
@@ -68,21 +67,21 @@ function textOf(kind: FieldKind, value: Json): string {
     case "strings":
       return Array.isArray(value) ? value.join("\n") : "";
     case "messages":
-      return spoken(value);
+      return firstMessage(value);
     default:
       return Array.isArray(value) ? JSON.stringify(value) : String(value);
   }
 }
 
-/** What the user has said in a chat that has only begun. */
-function spoken(messages: Json): string {
+/** The first message of a chat. */
+function firstMessage(messages: Json): string {
   const [first] = Array.isArray(messages) ? messages : [];
   const isMessage = typeof first === "object" && first !== null && "content" in first;
   return isMessage ? String(first.content) : "";
 }
 
 export function readField(field: FilledField): FieldReading {
-  // What a page makes of it: line ends are one character, half characters and NUL get lost.
+  // As a browser normalizes it: line ends are one character; lone surrogates and NUL are replaced.
   const text = field.text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd").toWellFormed();
   const typed = text.trim();
   const list = field.lists && listIn(typed);
@@ -107,13 +106,13 @@ export function readField(field: FilledField): FieldReading {
   }
 }
 
-/** undefined: a text that is a text. */
+/** @returns undefined for plain text */
 function listIn(typed: string): Json[] | undefined {
   const reading = typed.startsWith("[") ? readJson(typed) : undefined;
   return reading && "value" in reading && Array.isArray(reading.value) ? reading.value : undefined;
 }
 
-/** A whole input that is written as JSON. */
+/** Parses a whole input in JSON. */
 export function readJsonInput(text: string): { input: Input } | { fault: string } {
   const reading = readJson(text);
   if ("fault" in reading) return reading;
@@ -126,7 +125,7 @@ export function readJsonInput(text: string): { input: Input } | { fault: string 
 const textual = (field: Field, text: string): FieldReading =>
   text === "" ? emptyText(field) : { value: text };
 
-/** Where a default stands at first, to empty the field is to say so. */
+/** If there is a default, an emptied field means an empty text. */
 const emptyText = (field: Field): FieldReading =>
   field.default === undefined ? missing(field) : { value: "" };
 
@@ -149,7 +148,7 @@ function parsed(field: Field, text: string): FieldReading {
   }
 }
 
-/** An option is sent as JSON: the text 1 is not the number 1. */
+/** Options are compared as JSON: the text "1" is not the number 1. */
 function chosen({ options = [] }: Field, text: string): FieldReading {
   const value = options.find((option) => JSON.stringify(option) === text);
   return value === undefined

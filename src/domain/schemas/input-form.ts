@@ -1,4 +1,4 @@
-/** A version's input schema as a form: which fields it has, and of which kind each is. */
+/** Turns a version's input schema into form fields. */
 import type { Json } from "../../protocol/common.ts";
 import {
   enumOptions,
@@ -9,9 +9,9 @@ import {
 } from "./input-form-schema.ts";
 
 /**
- * `text` on one line, `lines` on several, `secret`: not to be read over a shoulder. `range`: a
- * number between bounds that are near enough for a slider. `file`: the address of one; `files` and
- * `strings`: one on each line. `messages`: what the user says in a chat. `json`: whatever else.
+ * `text` is one line, `lines` several, `secret` is masked. `range` is a number with bounds close enough
+ * for a slider. `file` is the URL of a file; `files` and `strings` have one per line. `messages` is the
+ * user's message in a chat. `json` is everything else.
  */
 export type FieldKind =
   | "boolean"
@@ -34,27 +34,27 @@ export interface Field {
   description: string;
   kind: FieldKind;
   required: boolean;
-  /** What it holds at first. Absent: nothing. */
+  /** The initial value, if any. */
   default?: Json;
   minimum?: number;
   maximum?: number;
-  /** Between two stops of a slider. */
+  /** The step of a slider. */
   step?: number;
-  /** Of an enum. */
+  /** The values of an enum. */
   options?: Json[];
-  /** Of a text: it may be a list as well, which is written as JSON. */
+  /** A text field that also accepts a list, written as JSON. */
   lists?: true;
 }
 
-/** Further apart, or with more stops, a slider could not be set to one number. */
+/** With a wider range or more steps, a slider cannot be set precisely. */
 const MAX_SPAN = 10_000;
 
-/** A text that may be so long is no word. */
+/** A text field for this many characters has several lines. */
 const LONG_TEXT = 2_000;
 
 const PROSE = /prompt|text|message|content|instruction|story|document|lyrics|code|query|question/i;
 
-/** In the order of `x-order`, where it says one. None: a schema that names no properties. */
+/** Ordered by `x-order`. Empty for a schema without properties. */
 export function formFields(schema: Json): Field[] {
   const resolver = new SchemaResolver(schema);
   const { properties, required } = resolver.resolve(schema);
@@ -75,7 +75,7 @@ function fieldOf(name: string, part: Keywords, required: boolean, resolver: Sche
     label: textIn(part.title) || name,
     description: textIn(part.description),
     required,
-    // Null is how one that is none is written.
+    // A default of null means no default.
     ...(preset !== undefined && { default: preset }),
     ...shapeOf(name, part, required || typeof preset === "boolean", resolver),
   };
@@ -83,14 +83,14 @@ function fieldOf(name: string, part: Keywords, required: boolean, resolver: Sche
 
 type Shape = Omit<Field, "name" | "label" | "description" | "required" | "default">;
 
-/** @param said whether it always says something */
-function shapeOf(name: string, part: Keywords, said: boolean, resolver: SchemaResolver): Shape {
+/** @param hasValue whether the field always has a value */
+function shapeOf(name: string, part: Keywords, hasValue: boolean, resolver: SchemaResolver): Shape {
   const options = enumOptions(part);
-  // To choose nothing says as much as null where nothing has to be said.
+  // In an optional field, choosing nothing is the same as null.
   if (options)
-    return { kind: "enum", options: said ? options : options.filter((one) => one !== null) };
+    return { kind: "enum", options: hasValue ? options : options.filter((one) => one !== null) };
   const types = typesOf(part);
-  // Of a union with texts those are what one types.
+  // In a union with strings, the user types the string.
   if (types.includes("string")) {
     const kind = stringKind(name, part);
     const lists = types.includes("array") && (kind === "text" || kind === "lines");
@@ -102,8 +102,8 @@ function shapeOf(name: string, part: Keywords, said: boolean, resolver: SchemaRe
   if (types.length !== 1) return { kind: "json" };
   switch (types[0]) {
     case "boolean":
-      // A box that is not ticked says no; to say nothing takes a third state.
-      return said ? { kind: "boolean" } : { kind: "enum", options: [true, false] };
+      // An unchecked box means false; an optional boolean needs a third state.
+      return hasValue ? { kind: "boolean" } : { kind: "enum", options: [true, false] };
     case "array":
       return { kind: listKind(name, part, resolver) };
     default:
@@ -135,7 +135,7 @@ function numberShape({ minimum, maximum, multipleOf }: Keywords, integer: boolea
   return span / step <= MAX_SPAN ? { ...shape, kind: "range", step } : shape;
 }
 
-/** A hundred stops or more, at round numbers. */
+/** At least 100 steps, at round numbers. */
 const stopOf = (span: number) => 10 ** Math.floor(Math.log10(span / 100));
 
 function listKind(

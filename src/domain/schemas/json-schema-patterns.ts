@@ -1,4 +1,4 @@
-/** The patterns of a schema, for one input: tried by an engine of ours, whatever the validator has. */
+/** Matches a schema's patterns with our linear-time engine instead of the validator's. For one input. */
 import type { Schema } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
 import type { PreparedSchema } from "./json-schema-validator.ts";
@@ -6,9 +6,9 @@ import { formatToPattern } from "./pattern-format.ts";
 import { PatternMatcher } from "./pattern-matcher.ts";
 
 export class Patterns {
-  /** Where schemaShape has put a pattern. */
+  /** Patterns are disguised as formats (pattern-format.ts). */
   readonly formats: PreparedSchema["formats"] = {};
-  readonly #trials = new PatternMatcher();
+  readonly #matcher = new PatternMatcher();
   readonly #input: Json;
   #names: Set<string> | undefined;
 
@@ -17,21 +17,21 @@ export class Patterns {
   }
 
   /** @throws TooCostly */
-  settle(part: Schema): void {
+  apply(part: Schema): void {
     const { format, patternProperties } = part;
     const pattern = formatToPattern(format);
     if (format !== undefined && pattern !== undefined)
-      this.formats[format] = (text) => this.#trials.fits(pattern, text);
-    if (patternProperties !== undefined) this.#spellOut(part, patternProperties);
+      this.formats[format] = (text) => this.#matcher.matches(pattern, text);
+    if (patternProperties !== undefined) this.#expand(part, patternProperties);
   }
 
-  /** In place of the pattern, each name of the input that fits it. */
-  #spellOut(part: Schema, patternProperties: Record<string, Schema | boolean>): void {
+  /** Replaces the patterns with the names in the input that match them. */
+  #expand(part: Schema, patternProperties: Record<string, Schema | boolean>): void {
     const properties = new Map(Object.entries(part.properties ?? {}));
     this.#names ??= namesIn(this.#input);
     for (const [pattern, below] of Object.entries(patternProperties)) {
       for (const name of this.#names) {
-        if (!this.#trials.fits(pattern, name)) continue;
+        if (!this.#matcher.matches(pattern, name)) continue;
         const own = properties.get(name);
         properties.set(name, own === undefined ? below : both(own, below));
       }
@@ -47,7 +47,7 @@ const both = (...parts: (Schema | boolean)[]): Schema => ({
 
 const ofBoolean = (all: boolean): Schema => (all ? {} : { not: {} });
 
-/** Of objects anywhere in it. */
+/** Property names anywhere in the input. */
 function namesIn(input: Json): Set<string> {
   const names = new Set<string>();
   const rest = [input];

@@ -1,32 +1,34 @@
-/** The shape of a JSON Schema (2020-12), so that only what the validator can work with reaches it. */
+/** Checks and bounds JSON Schemas (2020-12), so that the validator only gets what it can handle safely. */
 import { z } from "zod";
 import { toRe2 } from "./pattern.ts";
 import { isPatternFormat, patternToFormat } from "./pattern-format.ts";
 
-/** A schema, or a part of one: an object of keywords; `true` fits all, `false` nothing. */
+/** A schema or a part of one: keywords, or `true` (accepts everything) or `false` (nothing). */
 export type SchemaPart = boolean | { [keyword: string]: unknown };
 
-/** All pairs are compared: 60 ms for 1,000 objects, 2.1 s for 6,000. */
+/** `uniqueItems` compares all pairs: 60 ms for 1,000 objects, 2.1 s for 6,000. */
 const MAX_COMPARED_ITEMS = 1_000;
 
-/** Longer texts count as fitting: pictures as data URIs are megabytes. */
-const MAX_TRIED_CHARS = 10_000;
+/** Longer texts always match: images as data URIs are megabytes. */
+const MAX_MATCHED_CHARS = 10_000;
 
 const count = z.int().min(0);
 const names = z.array(z.string());
 
-/** The validator does not look into these, so its visits could not be counted; here they can. */
+/** The validator skips boolean parts, so its steps could not be counted; as objects they can. */
 const boolean = z.boolean().transform((all) => (all ? {} : { not: true }));
 
 const type = z.enum(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
-const pattern = z.string().refine(isPattern, "It should be a regular expression of JavaScript");
+const pattern = z
+  .string()
+  .refine(isPattern, "Input should be a valid JavaScript regular expression");
 
 /**
- * Other keywords are allowed and left out: nothing holds an input against them.
- * @param isTried which patterns something is held against
+ * Unknown keywords are allowed and dropped.
+ * @param isMatched which patterns are matched at all
  */
-function shapeOf(isTried: (pattern: string) => boolean): z.ZodType<SchemaPart> {
+function shapeOf(isMatched: (pattern: string) => boolean): z.ZodType<SchemaPart> {
   const part: z.ZodType<SchemaPart> = z.lazy(() => z.union([boolean, keywords]));
   const parts = z.array(part).min(1);
   const named = z.record(z.string(), part);
@@ -37,7 +39,7 @@ function shapeOf(isTried: (pattern: string) => boolean): z.ZodType<SchemaPart> {
       $ref: z.string(),
       $defs: named,
       definitions: named,
-      // Where OpenAPI has them, and so Cog: a schema that was cut out of one brings them along.
+      // OpenAPI's place for definitions, which Cog uses.
       components: z.object({ schemas: named }),
       type: z.union([type, z.array(type).min(1)]),
       const: z.unknown(),
@@ -62,7 +64,7 @@ function shapeOf(isTried: (pattern: string) => boolean): z.ZodType<SchemaPart> {
       minProperties: count,
       maxProperties: count,
       prefixItems: parts,
-      // A list, and additionalItems, are of older drafts: pydantic v1 writes tuples so.
+      // A list, and additionalItems, are from older drafts: pydantic v1 uses them for tuples.
       items: z.union([part, z.array(part)]),
       additionalItems: part,
       unevaluatedItems: part,
@@ -82,39 +84,39 @@ function shapeOf(isTried: (pattern: string) => boolean): z.ZodType<SchemaPart> {
       pattern,
     })
     .partial()
-    .transform((keywords) => bounded(keywords, isTried));
+    .transform((keywords) => bounded(keywords, isMatched));
   return part;
 }
 
-/** A text that is longer: looked at no further than that, as `minLength` would. */
-const LONG = `[^]{${MAX_TRIED_CHARS + 1}}`;
+/** Matches a longer text without reading all of it, which `minLength` would. */
+const LONG = `[^]{${MAX_MATCHED_CHARS + 1}}`;
 
-/** Where the service has files, uploads and those of predictions: it knows them by their paths alone. */
+/** The service's own files are accepted as paths without an origin. */
 const OWN_FILE = "/v1/(uploads|files)/";
 
 /**
- * Parts that leave out a pattern that is never tried, so that all fits there. What asks for
- * something not to fit would then refuse what is right.
+ * Parts in which a pattern is not matched, so that they accept too much. Keywords that require
+ * something not to match would then reject valid inputs, and are dropped as well.
  */
 const loosened = new WeakSet<object>();
 
-/** What takes more than linear time, only where it is short: longer values count as fitting. */
-function bounded(keywords: BoundedKeywords, isTried: (pattern: string) => boolean): SchemaPart {
+/** Limits checks that take more than linear time to short values; longer ones always pass. */
+function bounded(keywords: BoundedKeywords, isMatched: (pattern: string) => boolean): SchemaPart {
   const { pattern, patternProperties, format, uniqueItems, ...rest } = keywords;
   const costly: SchemaPart[] = [];
-  const tried = pattern !== undefined && isTried(pattern);
-  if (tried)
+  const matched = pattern !== undefined && isMatched(pattern);
+  if (matched)
     costly.push({
       if: { pattern: `^${LONG}` },
       else: { format: patternToFormat(pattern) },
     });
   if (uniqueItems) costly.push({ if: { minItems: MAX_COMPARED_ITEMS + 1 }, else: { uniqueItems } });
-  // The validator's own `url`, which is of no draft, takes exponential time.
+  // The validator's non-standard `url` format takes exponential time.
   if (format === "uri" || format === "url")
     costly.push({ if: { pattern: `^(?:${OWN_FILE}|${LONG})` }, else: { format: "uri" } });
   else if (format !== undefined && !isPatternFormat(format)) rest.format = format;
-  const named = patternProperties && Object.keys(patternProperties).every(isTried);
-  // Where one is not tried, which names are known cannot be told: then all are.
+  const named = patternProperties && Object.keys(patternProperties).every(isMatched);
+  // If a pattern is not matched, it is unknown which names it covers: all are accepted.
   if (named) rest.patternProperties = patternProperties;
   else if (patternProperties) {
     rest.additionalProperties = {};
@@ -124,11 +126,11 @@ function bounded(keywords: BoundedKeywords, isTried: (pattern: string) => boolea
   if (isLoose) loosen(rest);
   const allOf = [...(rest.allOf ?? []), ...costly];
   const whole = allOf.length > 0 ? { ...rest, allOf } : rest;
-  if (isLoose || (pattern !== undefined && !tried) || named === false) loosened.add(whole);
+  if (isLoose || (pattern !== undefined && !matched) || named === false) loosened.add(whole);
   return whole;
 }
 
-/** A part, or a list or record of parts. */
+/** @param value a part, or a list or record of parts */
 const hasLoosened = (value: unknown): boolean =>
   typeof value === "object" &&
   value !== null &&
@@ -160,8 +162,8 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** Gives a copy to hold inputs against: what it allows is the same, but for the bounds above. */
+/** A copy for validating inputs, equivalent to the schema except for the limits above. */
 export const boundedSchema = shapeOf((pattern) => toRe2(pattern) !== undefined);
 
-/** The same for browsers: the engine that tries patterns weighs more than all of a page. */
+/** For browsers, without patterns: their engine is larger than a whole page. */
 export const browserSchema = shapeOf(() => false);

@@ -1,4 +1,4 @@
-/** Holding inputs against a schema that is in shape: what needs no zod, and so can be in a browser. */
+/** Validates inputs against a bounded schema. Without zod, so that it can run in a browser. */
 import {
   dereference,
   format,
@@ -10,20 +10,20 @@ import type { Json } from "../../protocol/common.ts";
 import type { SchemaPart } from "./json-schema-shape.ts";
 import { isPatternFormat } from "./pattern-format.ts";
 
-/** A schema made ready to hold inputs against. */
+/** A schema prepared for validation. */
 export interface PreparedSchema {
   schema: Schema | boolean;
-  /** All of its parts, by absolute address: where a `$ref` leads. */
+  /** All parts by absolute URI, to follow `$ref`. */
   lookup: ReturnType<typeof dereference>;
   meter: Meter;
-  /** What else strings are held against, by the name of a format. */
+  /** Additional formats by name. */
   formats: Record<string, (text: string) => boolean>;
 }
 
 /**
- * @param schema as schemaShape has left it, and nobody else's: its parts are marked
- * @param finish has a last look at each part
- * @throws Error for a reference that leads to nothing
+ * @param schema an output of `boundedSchema`, which is modified
+ * @param finish called for each part
+ * @throws Error for a reference that cannot be resolved
  */
 export function prepareSchema(
   schema: SchemaPart,
@@ -36,7 +36,7 @@ export function prepareSchema(
     if (typeof part === "boolean") continue;
     const target = part.__absolute_ref__ ?? part.$ref;
     if (target !== undefined && !(target in lookup)) {
-      throw new Error(`${fragmentOf(place)}: $ref '${part.$ref}' leads to nothing in this schema`);
+      throw new Error(`${fragmentOf(place)}: $ref '${part.$ref}' does not exist in this schema`);
     }
     finish(part);
     meter.watch(part);
@@ -44,21 +44,21 @@ export function prepareSchema(
   return { schema, lookup, meter, formats };
 }
 
-/** @throws RangeError, TooCostly, and what the validator throws for what it cannot work with */
+/** @throws RangeError, TooCostly, and the validator's own errors */
 export function validate(
   { schema, lookup, meter, formats }: PreparedSchema,
   input: Json,
 ): ValidationResult {
-  const held = meter.held(input);
+  const wrapped = meter.wrap(input);
   const run = (firstOnly: boolean) => {
     meter.reset();
-    return validateSchema(held, schema, "2020-12", lookup, firstOnly);
+    return validateSchema(wrapped, schema, "2020-12", lookup, firstOnly);
   };
   Object.assign(format, formats);
   try {
     return run(false);
   } catch (error) {
-    // Also from more mistakes than a call can have arguments (some 100,000): then the first of each list.
+    // More than about 100,000 errors exceed the argument limit of a call: stop at the first of each list.
     if (error instanceof RangeError) return run(true);
     throw error;
   } finally {
@@ -66,37 +66,37 @@ export function validate(
   }
 }
 
-/** 0.3 s at most. A list of 90,000 numbers stays below it. */
+/** At most 0.3 s. A list of 90,000 numbers stays below it. */
 const MAX_VISITS = 100_000;
 
-/** Names of an object that are listed in the time of a visit: each visit lists all, some twice. */
+/** Property names that cost as much as one visit: each visit lists all of them, some twice. */
 const NAMES = 3;
 
-/** Objects with fewer names take no time worth counting. */
+/** Objects with fewer names are not counted. */
 const WIDE = 100;
 
-/** Characters of a text that are counted, one by one, in the time of a visit. */
+/** Characters that cost as much as one visit to count. */
 const CHARS = 2_000;
 
 export class TooCostly extends Error {}
 
 /**
- * Bounds the work of one validation: `allOf` of two references, twenty levels of it, are a million
- * visits to one part. The validator has no hook, but at each visit it reads all keywords that it
- * knows, `$recursiveRef` once; that is of 2019-09 alone, so that here it can stand for the count.
- * And a visit takes as long as what is visited is large: 40 ms for 10 MB of text, or of names.
+ * Limits the work of one validation: 20 levels of `allOf` with two references are a million visits to
+ * one part. The validator has no hook, but each visit reads `$recursiveRef` exactly once. That keyword
+ * exists only in draft 2019-09, so a getter for it can count visits. A visit also takes longer for
+ * large values: 40 ms for 10 MB of text or property names.
  */
 class Meter {
   #left = MAX_VISITS;
-  /** What each visit costs more where the length of a text is asked for, by the longest there is. */
+  /** The extra cost of a visit that measures a text, for the longest text in the input. */
   #lengthCost = 0;
 
   reset(): void {
     this.#left = MAX_VISITS;
   }
 
-  /** The input as the validator is to be given it: objects count how often their names are listed. */
-  held(input: Json): Json {
+  /** The input to validate, in which large objects count how often their names are listed. */
+  wrap(input: Json): Json {
     this.#lengthCost = 0;
     return this.#counting(input);
   }
@@ -130,15 +130,15 @@ class Meter {
   #spend(visits: number): undefined {
     this.#left -= visits;
     if (this.#left >= 0) return;
-    throw new TooCostly(`it takes more than ${MAX_VISITS} steps to hold an input against it`);
+    throw new TooCostly(`validation takes more than ${MAX_VISITS} steps`);
   }
 }
 
-/** Whether it tries a format on texts of any length: patterns and addresses only on short ones. */
+/** Whether its format is checked on texts of any length: patterns and URLs are only on short ones. */
 const isOfAnyLength = ({ format: name }: Schema): boolean =>
   name !== undefined && name !== "uri" && !isPatternFormat(name);
 
-/** A visit to a part; one with long lists counts for more, since its errors repeat them. */
+/** The cost of a visit to a part. Long lists cost more, since errors repeat them. */
 function costOf({ enum: values, const: value, required, properties }: Schema): number {
   const listed = JSON.stringify([values, value, required, Object.keys(properties ?? {})]);
   return 1 + Math.floor(listed.length / 100);

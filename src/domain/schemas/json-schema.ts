@@ -1,4 +1,4 @@
-/** JSON Schema, 2020-12: whether a version's schema can be used, and whether an input fits it. */
+/** JSON Schema 2020-12: checks a version's schemas, and validates inputs against them. */
 import type { ValidationResult } from "@cfworker/json-schema";
 import type { Json } from "../../protocol/common.ts";
 import { schemaIssues } from "./json-schema-issues.ts";
@@ -17,13 +17,13 @@ import { zodIssues } from "./zod-issues.ts";
 type JsonSchema = Record<string, Json>;
 
 /**
- * Refuses a schema that would fail whatever is held against it, or could take for ever.
- * @param loc where in the request it stands
- * @throws ValidationFailure, one issue for each keyword that is wrong
+ * Rejects a schema that cannot be used, or whose validation might never end.
+ * @param loc its place in the request
+ * @throws ValidationFailure with one issue for each invalid keyword
  */
 export function checkSchema(schema: JsonSchema, loc: Loc): void {
   try {
-    // What needs no end for null does so for all: a part that refers to itself, an avalanche of $ref.
+    // Validating null already reveals endless schemas, such as a part that refers to itself.
     validate(checkedSchema(schema, null, loc), null);
   } catch (error) {
     if (error instanceof ValidationFailure) throw error;
@@ -32,20 +32,16 @@ export function checkSchema(schema: JsonSchema, loc: Loc): void {
   }
 }
 
-/**
- * Holds an input against a version's schema.
- * @throws ValidationFailure with `loc` from `["body", "input"]` down; also for a schema that was
- *   published when less was checked and cannot be used
- */
+/** @throws ValidationFailure with `loc` below `["body", "input"]`, also for an unusable schema */
 export function validateInput(schema: JsonSchema, input: Json): void {
-  const prepared = ready(schema, input);
-  const { valid, errors } = hold(prepared, input);
+  const prepared = prepareInputSchema(schema, input);
+  const { valid, errors } = runValidation(prepared, input);
   if (!valid) throw new ValidationFailure(schemaIssues(errors, { ...prepared, input }));
 }
 
 const LOC: Loc = ["body", "input"];
 
-function ready(schema: JsonSchema, input: Json): PreparedSchema {
+function prepareInputSchema(schema: JsonSchema, input: Json): PreparedSchema {
   try {
     return checkedSchema(schema, input, ["body", "schema"]);
   } catch (error) {
@@ -62,17 +58,17 @@ function checkedSchema(source: JsonSchema, input: Json, loc: Loc): PreparedSchem
     );
   }
   const patterns = new Patterns(input);
-  return prepareSchema(parsed.data, patterns.formats, (part) => patterns.settle(part));
+  return prepareSchema(parsed.data, patterns.formats, (part) => patterns.apply(part));
 }
 
-function hold(prepared: PreparedSchema, input: Json): ValidationResult {
+function runValidation(prepared: PreparedSchema, input: Json): ValidationResult {
   try {
     return validate(prepared, input);
   } catch (error) {
-    // A recursive schema follows the input as deep as it goes: until the stack ends.
+    // A recursive schema follows a deeply nested input until the stack overflows.
     if (error instanceof RangeError) throw tooDeep(LOC);
-    // The validator writes names as parts of addresses.
-    if (error instanceof URIError) throw invalid(LOC, "A name in it has half a character in it");
+    // The validator encodes property names as URI components.
+    if (error instanceof URIError) throw invalid(LOC, "A property name contains a lone surrogate");
     throw error instanceof TooCostly ? tooCostly(error) : unusable(error);
   }
 }
@@ -80,11 +76,11 @@ function hold(prepared: PreparedSchema, input: Json): ValidationResult {
 const tooCostly = ({ message }: TooCostly) =>
   invalid(
     LOC,
-    `The model's input schema is too costly: ${message}. Send a smaller input, or leave out Validate-Input`,
+    `The model's input schema is too expensive to check: ${message}. Send a smaller input, or omit Validate-Input`,
   );
 
 const unusable = (error: unknown) =>
   invalid(
     LOC,
-    `The model's input schema cannot be used (${errorMessage(error)}). Leave out Validate-Input, or ask the model's owner for a new version`,
+    `The model's input schema cannot be used (${errorMessage(error)}). Omit Validate-Input, or ask the model's owner for a new version`,
   );

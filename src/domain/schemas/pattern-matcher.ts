@@ -1,13 +1,13 @@
-/** Tries patterns on texts: with an engine that takes linear time, and in so many steps altogether. */
+/** Matches patterns with a linear-time engine, within a total number of steps. */
 import { RE2JS } from "re2js";
 import { TooCostly } from "./json-schema-validator.ts";
 import { toRe2 } from "./pattern.ts";
 
-/** 0.5 s where each takes 50 ns, the worst case; mostly it is a tenth of that. */
+/** 0.5 s in the worst case of 50 ns each; usually a tenth of that. */
 const MAX_STEPS = 10_000_000;
 
-/** After so many what the engine has remembered is forgotten: 30 MB in the worst case. */
-const REMEMBERED_STEPS = 100_000;
+/** Steps after which the engine's caches are dropped: they reach 30 MB in the worst case. */
+const CACHED_STEPS = 100_000;
 
 const COMPILE_STEPS = 1_000;
 
@@ -19,16 +19,16 @@ interface Compiled {
 export class PatternMatcher {
   readonly #compiled = new Map<string, Compiled>();
   #steps = 0;
-  #forgotten = 0;
+  #droppedAt = 0;
 
   /**
-   * @param pattern one that is `linear`
+   * @param pattern one that `toRe2` can translate
    * @throws TooCostly
    */
-  fits(pattern: string, text: string): boolean {
-    if (this.#steps - this.#forgotten > REMEMBERED_STEPS) {
+  matches(pattern: string, text: string): boolean {
+    if (this.#steps - this.#droppedAt > CACHED_STEPS) {
       this.#compiled.clear();
-      this.#forgotten = this.#steps;
+      this.#droppedAt = this.#steps;
     }
     const { engine, weight } = this.#compile(pattern);
     this.#count(weight * (text.length + 1));
@@ -38,9 +38,9 @@ export class PatternMatcher {
   #compile(pattern: string): Compiled {
     const known = this.#compiled.get(pattern);
     if (known) return known;
-    const found = toRe2(pattern);
-    if (!found) throw new Error(`not linear: ${pattern}`);
-    const { source, weight } = found;
+    const translated = toRe2(pattern);
+    if (!translated) throw new Error(`not supported by RE2: ${pattern}`);
+    const { source, weight } = translated;
     this.#count(COMPILE_STEPS + weight);
     const compiled = { engine: RE2JS.compile(source), weight };
     this.#compiled.set(pattern, compiled);
@@ -50,6 +50,6 @@ export class PatternMatcher {
   #count(steps: number): void {
     this.#steps += steps;
     if (this.#steps > MAX_STEPS)
-      throw new TooCostly(`it takes more than ${MAX_STEPS} steps to try its patterns`);
+      throw new TooCostly(`its patterns take more than ${MAX_STEPS} steps`);
   }
 }

@@ -1,15 +1,15 @@
-/** The smallest parts of a pattern, and what of them takes one character: how RE2 writes that. */
+/** Splits patterns into tokens, and translates those that match one character to RE2 syntax. */
 
-/** RE2 does not have it. */
+/** RE2 does not support it. */
 export class UnsupportedPattern extends Error {}
 
-/** What takes one character. */
+/** Matches one character. */
 interface Member {
   source: string;
   weight: number;
 }
 
-/** Escapes, whole; what opens a group, with its kind; counted repetitions; and each other character. */
+/** Whole escapes; the start of a group with its kind; counted repetitions; any other character. */
 const TOKENS = new RegExp(
   [
     String.raw`\\u\{[\da-f]+\}`,
@@ -27,23 +27,23 @@ const TOKENS = new RegExp(
   "giu",
 );
 
-/** Without groups and their names: a schema may be 10 MB of patterns. */
+/** By `match`, not by capturing groups: a schema can have 10 MB of patterns. */
 export const tokenize = (pattern: string): string[] => pattern.match(TOKENS) ?? [];
 
-/** As JavaScript understands it, which knows more spaces and more ends of a line. */
+/** JavaScript's definitions, which include more spaces and line ends. */
 const SPACES = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
 const NO_SPACES = String.raw`\x00-\x08\x0e-\x1f!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
 const NO_END_OF_LINE = String.raw`[^\n\r\x{2028}\x{2029}]`;
 const ANYTHING = String.raw`[\x00-\x{10ffff}]`;
 const NOTHING = String.raw`[^\x00-\x{10ffff}]`;
 
-/** Sixteen ranges are one look-up more. */
+/** 16 ranges cost one more look-up. */
 const RANGE_WEIGHT = 1 / 16;
 
-/** Of 650 ranges at most. */
+/** A property has at most 650 ranges. */
 const PROPERTY_WEIGHT = 40;
 
-/** A class, whose bracket has been read: reads to the other one. */
+/** Translates a character class, from after its opening bracket to the closing one. */
 export function translateClass(tokens: Iterator<string>): Member {
   let source = "";
   let weight = 1;
@@ -66,14 +66,14 @@ function inSet(token: string): Member {
   if (token === "\\s") return { source: SPACES, weight: 1 };
   if (token === "\\S") return { source: NO_SPACES, weight: 1 };
   if (token === "\\b") return { source: "\\x08", weight: RANGE_WEIGHT };
-  // A hyphen that stands bare makes a range.
+  // An unescaped hyphen makes a range.
   if (token === "-") return { source: token, weight: 0 };
   if (!token.startsWith("\\")) return { source: quoted(token), weight: RANGE_WEIGHT };
   const { source, weight } = translateToken(token);
   return { source, weight: weight === 1 ? RANGE_WEIGHT : weight };
 }
 
-/** Outside of classes. @throws Unsupported */
+/** Outside of classes. @throws UnsupportedPattern */
 export function translateToken(token: string): Member {
   if (token === ".") return { source: NO_END_OF_LINE, weight: 1 };
   if (token === "\\s") return { source: `[${SPACES}]`, weight: 1 };
@@ -93,13 +93,13 @@ function escaped(token: string): string {
     case "0":
       return "\\x00";
     default:
-      // What refers back: to a group by its number, or its name.
+      // Back-references, by number or name.
       if (/[1-9k]/.test(token[1] ?? "")) throw new UnsupportedPattern();
       return token;
   }
 }
 
-/** @param token `\u{1f408}`, `\u0041`, or the two halves of one character */
+/** @param token `\u{1f408}`, `\u0041`, or a surrogate pair */
 function characterOf(token: string): string {
   const [first = 0, second] =
     token.match(/[\da-f]+/gi)?.map((digits) => Number(`0x${digits}`)) ?? [];
@@ -107,14 +107,14 @@ function characterOf(token: string): string {
   return String.fromCodePoint(first);
 }
 
-/** For itself, whatever it means elsewhere. @throws Unsupported for half a character */
+/** Escapes a literal character. @throws UnsupportedPattern for a lone surrogate */
 function quoted(character: string): string {
   if (/^\w$/.test(character)) return character;
   if (!character.isWellFormed()) throw new UnsupportedPattern();
   return `\\x{${character.codePointAt(0)?.toString(16)}}`;
 }
 
-/** Categories that both understand alike: to JavaScript `C` is what is not assigned, too. */
+/** Categories with the same meaning in both. JavaScript's `C` also includes unassigned characters. */
 const CATEGORY = /^\\.\{(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?)\}$/;
 
 function ofProperty(token: string): Member {

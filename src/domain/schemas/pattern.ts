@@ -1,27 +1,27 @@
 /**
- * Patterns of JSON Schemas (regular expressions of JavaScript with the flag `u`) as RE2 writes
- * them, which matches in linear time, and so has no look-around and no references back.
+ * Translates patterns of JSON Schemas (JavaScript regular expressions with the `u` flag) to RE2, which
+ * matches in linear time but has no look-around and no back-references.
  */
 import { tokenize, translateClass, translateToken, UnsupportedPattern } from "./pattern-token.ts";
 
 export interface Re2Pattern {
-  /** In the syntax of RE2. */
+  /** In RE2 syntax. */
   source: string;
-  /** About as many states as it has: what is repeated counts as often as that. */
+  /** The approximate number of states, with repetitions expanded. */
   weight: number;
 }
 
-/** RE2 repeats nothing more often, repetitions in repetitions included. */
+/** RE2's limit for repetitions, nested ones multiplied. */
 const MAX_WEIGHT = 1_000;
 
-/** The engine has a limit of its own, which counts otherwise. */
+/** The engine has its own limit, which counts differently. */
 const MAX_DEPTH = 50;
 
 const MAX_LENGTH = 10_000;
 
 /**
  * @param pattern valid in JavaScript
- * @returns undefined for what RE2 does not have, and what would be too large
+ * @returns undefined for a pattern that RE2 does not support or that is too large
  */
 export function toRe2(pattern: string): Re2Pattern | undefined {
   if (pattern.length > MAX_LENGTH) return undefined;
@@ -38,7 +38,7 @@ function translated(pattern: string): Re2Pattern {
   const tokens = tokenize(pattern).values();
   let source = "";
   for (const token of tokens) {
-    // Groups of other kinds look around, or change what letters mean.
+    // Other kinds of groups are look-around or modifiers.
     if (token === "(?") throw new UnsupportedPattern();
     if (token.startsWith("(")) {
       weight.open();
@@ -61,25 +61,25 @@ function translated(pattern: string): Re2Pattern {
   return { source, weight: weight.total };
 }
 
-/** What takes no character: how often, where, or this or that. */
+/** Tokens that match no character: quantifiers, anchors, alternation. */
 const MARK = /^(?:[*+?|^$]|\\[bB])$/;
 
-/** `{3}`, `{3,}` or `{3,5}`: how often what is before it will be written out. */
+/** How often `{3}`, `{3,}` or `{3,5}` expands what precedes it. */
 function timesOf(token: string): number {
   const [least = 0, most = 0] = token.match(/\d+/g)?.map(Number) ?? [];
   return Math.max(least + 1, most);
 }
 
-/** Adds up what a pattern will be once its repetitions are written out. */
+/** The weight of a pattern with its repetitions expanded. */
 class Weight {
-  /** Those that are open; `last` is what a repetition would repeat. */
+  /** Open groups; `last` is the weight that a repetition would multiply. */
   readonly #groups = [{ sum: 1, last: 0 }];
 
   get total(): number {
     return this.#group.sum;
   }
 
-  /** @param isMark takes no character, and cannot be repeated */
+  /** @param isMark matches no character and cannot be repeated */
   add(weight: number, isMark = false): void {
     const group = this.#group;
     group.sum += weight;

@@ -1,7 +1,7 @@
-/** What is wrong with a request, in the form of a 422: types, texts and contexts as pydantic v2 has them. */
+/** Validation issues of a 422. Types, texts and contexts follow pydantic v2. */
 import type { ValidationIssue } from "../../protocol/common.ts";
 
-/** The closed list of types. `{name}` is filled in from the context, `{name noun}` as so many of them. */
+/** The closed list of types. `{name}` is filled in from the context, `{name noun}` with its plural. */
 const TEXTS = {
   bool_parsing: "Input should be a valid boolean: 'true' or 'false'",
   bool_type: "Input should be a valid boolean",
@@ -43,7 +43,7 @@ const TEXTS = {
 
 export type IssueType = keyof typeof TEXTS;
 
-/** A problem without its place. */
+/** An issue without its location. */
 export type Fault = Pick<ValidationIssue, "type" | "msg" | "ctx">;
 
 type Where = "body" | "query" | "path" | "header";
@@ -58,10 +58,10 @@ export class ValidationFailure extends Error {
   }
 }
 
-/** More would not help anybody. */
+/** Issues per response. */
 export const MAX_ISSUES = 20;
 
-/** @param ctx what the text needs and more that helps; absent where the type says it all. */
+/** @param ctx values of the text, and other helpful ones; absent if the type says it all */
 export function fault(type: IssueType, ctx?: Record<string, unknown>): Fault {
   const msg = TEXTS[type].replace(/\{(\w+)( \w+)?\}/g, (_, name: string, noun = "") => {
     const plural = noun && ctx?.[name] !== 1 ? "s" : "";
@@ -70,7 +70,7 @@ export function fault(type: IssueType, ctx?: Record<string, unknown>): Fault {
   return ctx ? { type, msg, ctx } : { type, msg };
 }
 
-/** @param value what stands there: repeated to the caller when it is short and no secret. */
+/** @param value the invalid value, which is repeated if it is short and not a secret */
 export const issueAt = (loc: Loc, { type, msg, ctx }: Fault, value?: unknown): ValidationIssue => ({
   type,
   loc,
@@ -79,11 +79,11 @@ export const issueAt = (loc: Loc, { type, msg, ctx }: Fault, value?: unknown): V
   ...(ctx && { ctx }),
 });
 
-/** One problem of the request, thrown where no schema found it. */
+/** A single issue that no schema detects. */
 export const invalid = (loc: Loc, msg: string, type: IssueType = "value_error", value?: unknown) =>
   new ValidationFailure([issueAt(loc, { type, msg }, value)]);
 
-/** What is wrong with each name that is not known. @param list the address that tells which are */
+/** An issue for each unknown name. @param list the endpoint that lists the known ones */
 export const unknownNameIssues = (
   names: string[],
   known: readonly string[],
@@ -95,7 +95,7 @@ export const unknownNameIssues = (
       ? []
       : issueAt(locOf(n), {
           type: "value_error",
-          msg: `there is no '${name}': GET ${list} tells what there is`,
+          msg: `'${name}' does not exist: GET ${list} lists what does`,
         }),
   );
 
@@ -111,8 +111,8 @@ export const malformedJson = (error: unknown) =>
 export const tooDeep = (loc: Loc) => new ValidationFailure([issueAt(loc, fault("recursion_loop"))]);
 
 /**
- * A part of a request as text. V8 writes most JSON without recursion, but not all: a name beyond
- * Latin-1 is enough, and what is nested deeper than the stack cannot be written then.
+ * Serializes part of a request. V8 needs recursion for some JSON, for example with names beyond
+ * Latin-1, and overflows the stack if it is nested too deep.
  * @throws ValidationFailure
  */
 export function jsonText(value: unknown, loc: Loc): string {
@@ -144,7 +144,7 @@ export function wrongType(expected: string, value: unknown): Fault {
   return type ? fault(type) : fault("value_error", { error: `Input should be: ${expected}` });
 }
 
-/** `'a', 'b' or 'c'`: the values that would do. */
+/** Lists the allowed values: `'a', 'b' or 'c'`. */
 export function formatAlternatives(values: readonly unknown[]): string {
   const texts = values.map((value) =>
     typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value)),
@@ -154,14 +154,14 @@ export function formatAlternatives(values: readonly unknown[]): string {
 }
 
 /**
- * Of a union that nothing fits, the branch that was most likely meant.
- * @param branches what is wrong with the value for each
+ * The issues of the branch of a union that was most likely intended.
+ * @param branches the issues of each branch
  * @param depth the length of the value's own `loc`
  */
 export function likeliestIssues(branches: ValidationIssue[][], depth: number): ValidationIssue[] {
   const ofAnotherType = ({ loc, type }: ValidationIssue) =>
     loc.length === depth && (type.endsWith("_type") || type === "none_required");
-  // Another type altogether is the worst fit; a wrong literal mostly tells the branches apart.
+  // A different type is the worst fit; a wrong literal usually distinguishes the branches.
   const misfit = (branch: ValidationIssue[]) =>
     branch.reduce((sum, issue) => {
       if (ofAnotherType(issue)) return sum + 100;
@@ -186,7 +186,7 @@ const MAX_INPUT_CHARACTERS = 1_000;
 const repeatable = (value: unknown) =>
   value !== undefined && roomAfter(value, MAX_INPUT_CHARACTERS) >= 0;
 
-/** Stops as soon as it knows: what is repeated may be 10 MB, and nested as deep as that allows. */
+/** Stops early: the value can be 10 MB, and nested as deep as that allows. */
 function roomAfter(value: unknown, room: number): number {
   if (typeof value === "string") return room - value.length - 2;
   if (typeof value !== "object" || value === null) return room - String(value).length;

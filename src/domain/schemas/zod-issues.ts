@@ -1,4 +1,4 @@
-/** What zod found, in the form of a 422. */
+/** Translates zod's issues into those of a 422. */
 import { z } from "zod";
 import type { ValidationIssue } from "../../protocol/common.ts";
 import {
@@ -16,12 +16,12 @@ import {
 type Issue = z.core.$ZodIssue;
 
 /**
- * What zod knows of an issue only while it looks for its text. It asks this map where the schema
- * has no text of its own, and copies the issue afterwards: what is noted here is kept.
+ * Some facts about an issue are known only while zod looks up its message. It calls this function when
+ * the schema has no message of its own and copies the issue afterwards, so properties added here stay.
  */
 z.config({
   customError: (issue) => {
-    // Of what is no number at all zod says "number", also where an integer is wanted.
+    // For a value of another type, zod expects "number" even where the schema requires an integer.
     const isInt =
       issue.code === "invalid_type" && issue.inst instanceof z.ZodNumber && issue.inst.isInt;
     Object.assign(issue, { hasDefaultText: true }, isInt && { expected: "int" });
@@ -30,8 +30,8 @@ z.config({
 });
 
 /**
- * @param where the part of the request that it looked at, and `value` what it was.
- * @returns the first 20
+ * @param where the validated part of the request, whose content is `value`
+ * @returns the first 20 issues
  */
 export const zodIssues = (error: z.core.$ZodError, where: Loc[0], value: unknown) =>
   error.issues
@@ -39,7 +39,7 @@ export const zodIssues = (error: z.core.$ZodError, where: Loc[0], value: unknown
     .flatMap((issue) => translate(issue, [where], value))
     .slice(0, MAX_ISSUES);
 
-/** @param base where the issue's path begins, and `root` what stands there */
+/** @param base the location of `root`, where the issue's path begins */
 function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
   const loc: Loc = [...base, ...issue.path.map(String)];
   const value = valueAt(root, issue.path);
@@ -66,7 +66,7 @@ function translate(issue: Issue, base: Loc, root: unknown): ValidationIssue[] {
   return [issueAt(loc, named, value)];
 }
 
-/** What stands at the path; for an item of a list that was sent as one text, that text. */
+/** The value at the path; for an item of a list sent as one text, that text. */
 function valueAt(root: unknown, path: PropertyKey[]): unknown {
   let at = root;
   for (const key of path) {
@@ -84,7 +84,7 @@ const FORMATS = new Map<string, IssueType>([
   ["uuid", "uuid_parsing"],
 ]);
 
-/** Outside the body all is text: it is not of a wrong type, it cannot be read as the right one. */
+/** Outside the body every value is text, so a mismatch is a parsing error, not a wrong type. */
 function textFault(expected: string): Fault | undefined {
   if (expected === "int") return fault("int_parsing");
   if (expected === "number") return fault("float_parsing");

@@ -1,4 +1,4 @@
-/** Holds callers to what they may touch, in words (domain/accounts/access.ts decides it). */
+/** Enforces access: turns the decisions of domain/accounts/access.ts into errors. */
 import { type Access, accessToAccount } from "../../domain/accounts/access.ts";
 import { notVisible, ProblemError } from "../../errors.ts";
 import { findModelNames } from "../../storage/accounts/tokens.ts";
@@ -18,12 +18,12 @@ export async function requireAccess(
   if (access === "granted") return;
   if (access === "hidden" || !caller) throw notVisible(what);
   const it = what.charAt(0).toLowerCase() + what.slice(1);
-  throw access === "for its owner"
-    ? new ProblemError("forbidden", `Only its owner may change ${it}, or see its variables.`)
+  throw access === "owner only"
+    ? new ProblemError("forbidden", `Only its owner can change ${it} or see its variables.`)
     : await notFor(services, caller, it);
 }
 
-/** What is the account's as a whole. @throws ProblemError forbidden */
+/** For resources of the whole account. @throws ProblemError forbidden */
 export const requireAccountAccess = (
   services: Services,
   caller: Caller,
@@ -32,13 +32,13 @@ export const requireAccountAccess = (
 
 async function notFor({ db }: Services, { token_id }: Caller, it: string) {
   const names = (await findModelNames(db, token_id))?.models ?? [];
-  const may =
+  const limits =
     names.length > 0
-      ? `is for ${names.toSorted().join(", ")} only`
-      : "was for models that are gone";
+      ? `is limited to ${names.toSorted().join(", ")}`
+      : "is limited to models that no longer exist";
   return new ProblemError(
     "forbidden",
-    `This token ${may}, and not for ${it}. Make one that is, at /tokens.`,
+    `This token ${limits} and does not cover ${it}. Create another at /tokens.`,
   );
 }
 

@@ -1,5 +1,4 @@
-/** Pictures of users: set, removed, shown to everybody. */
-
+/** Users' avatars, which are public. */
 import { imageTypeOf } from "../../domain/files/image-type.ts";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
@@ -12,9 +11,9 @@ import type { Caller } from "./caller.ts";
 const MAX_BYTES = 1024 ** 2;
 
 /**
- * What it is is told by its bytes, whatever it says of itself.
- * @param origin of this deployment, for the address
- * @throws ValidationFailure at `avatar`; ProblemError conflict when it is changed at the same moment
+ * The type is detected from the bytes, not from what the upload declares.
+ * @param origin of this deployment, for the avatar's URL
+ * @throws ValidationFailure at `avatar`; ProblemError conflict on a concurrent change
  */
 export async function setAvatar(
   services: Services,
@@ -23,23 +22,22 @@ export async function setAvatar(
   origin: string,
 ): Promise<void> {
   if (picture.size > MAX_BYTES)
-    throw invalid(["body", "avatar"], "it has more than 1 MB: choose a smaller picture");
+    throw invalid(["body", "avatar"], "it is larger than 1 MB: choose a smaller picture");
   const bytes = await picture.bytes();
   const type = imageTypeOf(bytes);
-  if (type === undefined)
-    throw invalid(["body", "avatar"], "it is no picture: a PNG, JPEG, WebP or GIF is");
+  if (type === undefined) throw invalid(["body", "avatar"], "it must be a PNG, JPEG, WebP or GIF");
   const { user_id } = caller;
   const hash = hex(await crypto.subtle.digest("SHA-256", bytes));
   await putAvatar(services.env.FILES, user_id, hash, { bytes, type });
   try {
     await replace(services, caller, `${origin}/avatars/${user_id}/${hash}`);
   } catch (error) {
-    await tidy(services, user_id, hash);
+    await deleteUnused(services, user_id, hash);
     throw error;
   }
 }
 
-/** @throws ProblemError conflict when it is changed at the same moment */
+/** @throws ProblemError conflict on a concurrent change */
 export const removeAvatar = (services: Services, caller: Caller): Promise<void> =>
   replace(services, caller, "");
 
@@ -54,20 +52,20 @@ export async function readAvatar(
   return picture;
 }
 
-/** The row before the old file: an address that leads nowhere would be seen. */
+/** The row changes before the old file is deleted, so that no page shows a dead URL. */
 async function replace(services: Services, { user_id }: Caller, address: string): Promise<void> {
   const user = await findUser(services.db, user_id);
   if (!user) throw notFound("The user");
   if (!(await replaceAvatarUrl(services.db, user, address, Date.now())))
-    throw conflict("The picture was changed at this very moment. Try again.");
+    throw conflict("The picture was changed at the same time. Try again.");
   const [old] = HASH.exec(user.avatar_url) ?? [];
-  if (old !== undefined) await tidy(services, user_id, old);
+  if (old !== undefined) await deleteUnused(services, user_id, old);
 }
 
 const HASH = /[0-9a-f]{64}$/;
 
-/** Removes a picture, unless it is the one that its user has. */
-async function tidy({ env, db }: Services, userId: string, hash: string): Promise<void> {
+/** Deletes a picture unless it is the user's current one. */
+async function deleteUnused({ env, db }: Services, userId: string, hash: string): Promise<void> {
   const user = await findUser(db, userId);
   if (!user?.avatar_url.endsWith(hash)) await deleteAvatar(env.FILES, userId, hash);
 }

@@ -1,16 +1,16 @@
-/** Who makes a request, once their token or session is known. */
+/** The authenticated sender of a request. */
 import type { Principal } from "../../domain/accounts/access.ts";
 import type { Scope } from "../../protocol/operator.ts";
 
-/** Who asks with an access token, or a session, which is for all models. */
+/** A user with an access token, or with a session, which covers all models. */
 export interface Caller extends Principal {
   scopes: Scope[];
 }
 
 export interface RunnerCaller {
   token_id: string;
-  /** When the token was last found good, unix ms: 10 s ago at most. */
+  /** When the token was last confirmed valid, Unix ms: at most 10 s ago. */
   token_known_at: number;
-  /** The hardware whose pools it may serve. */
+  /** The hardware classes that the token allows. */
   hardware: string[];
 }

@@ -1,28 +1,27 @@
 /**
- * What an account reads at once, as one isolate counts it: streams, and answers that are waited for.
- * Each costs it some memory for as long as it lasts. How many read one prediction its object counts
- * itself, exactly.
+ * Limits an account's open streams and waiting requests, counted per isolate: each holds memory for
+ * as long as it lasts. The readers of one prediction are counted exactly by its object.
  */
 import { ProblemError } from "../../errors.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 
-/** Whose a request is, and when it is over because they have left. */
+/** The account of a request, and the signal that its client has disconnected. */
 export interface Requester {
   user_id: string;
   signal: AbortSignal;
 }
 
-/** By account, where there are any. */
+/** Open requests by account. */
 const open = new Map<string, number>();
 
-/** A reader that has gone without a word is found out by the next heartbeat. */
+/** The interval of heartbeats, which detect clients that disappeared without closing. */
 const RETRY_SECONDS = "15";
 
 export const tooManyConnections = (detail: string) =>
   new ProblemError("too_many_requests", detail, { "retry-after": RETRY_SECONDS });
 
-/** A stream counts until its end. @throws ProblemError too_many_requests */
+/** Counts a stream until it ends. @throws ProblemError too_many_requests */
 export async function countStream<Stream extends EventStream | undefined>(
   services: Services,
   reader: Requester,
@@ -38,7 +37,7 @@ export async function countStream<Stream extends EventStream | undefined>(
   return stream;
 }
 
-/** A wait counts until there is what was waited for. @throws ProblemError too_many_requests */
+/** Counts a request until its result is there. @throws ProblemError too_many_requests */
 export async function countWaitingRequest<Answer>(
   services: Services,
   reader: Requester,
@@ -52,12 +51,12 @@ export async function countWaitingRequest<Answer>(
   }
 }
 
-/** @returns what ends it: called twice it is one end */
+/** @returns ends the count; calling it again has no effect */
 function enter({ settings }: Services, { user_id, signal }: Requester): () => void {
   const others = open.get(user_id) ?? 0;
   if (others >= settings.maxStreams) {
     throw tooManyConnections(
-      `You read or wait for ${settings.maxStreams} answers at once. Close some, or create without waiting and poll GET /v1/predictions/{id}; the operator can raise MAX_STREAMS.`,
+      `You have ${settings.maxStreams} open streams and waiting requests. Close some, or create predictions without waiting and poll GET /v1/predictions/{id}. The operator can raise MAX_STREAMS.`,
     );
   }
   open.set(user_id, others + 1);
@@ -67,7 +66,7 @@ function enter({ settings }: Services, { user_id, signal }: Requester): () => vo
     counts = false;
     release(user_id);
   };
-  // Of a request whose caller has gone nothing is carried out any more, no `finally` either.
+  // When the client disconnects, the request is aborted and no `finally` runs.
   signal.addEventListener("abort", leave);
   return leave;
 }

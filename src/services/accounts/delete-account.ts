@@ -1,7 +1,7 @@
 /**
- * Giving up an account. At once, in one transaction, nobody can use or see it any more; what it had
- * is removed by the sweep, some at a time. Each step can be repeated: whatever a step that failed,
- * or a death in between, has left behind is there to be found by the next sweep.
+ * Deleting an account. One transaction closes it: from then on nobody can use or see it. A sweep
+ * then removes its data in batches. Every step can be repeated: the next sweep finds whatever a
+ * failed or interrupted step left behind.
  */
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
@@ -24,30 +24,30 @@ import { forgetEndpoints } from "../../storage/webhooks/endpoint-cache.ts";
 import { reconcileUnderWay } from "../predictions/reconcile.ts";
 import { forgetModels } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
+import { forgetTokens } from "./authentication.ts";
 import type { Caller } from "./caller.ts";
-import { forgetTokens } from "./tokens.ts";
 
-/** Of one account in one sweep, or at once. */
+/** Batch sizes per account and sweep. */
 const OBJECTS = 100;
 const ROWS = 1_000;
 const MODELS = 10;
 
-/** In one sweep. */
+/** Per sweep. */
 const ACCOUNTS = 5;
 
 /**
- * How long what is gone is still looked for: webhooks of its predictions are tried for a day, and
- * an object that wakes up for one may send the row of its prediction once more.
+ * How long the sweep keeps looking for leftovers: webhooks are retried for a day, and an object that
+ * wakes up to send one may write its prediction's row once more.
  */
 const LATE_MS = 48 * 3_600_000;
 
-/** Its tokens are dead within the time that isolates remember them, 10 s. */
+/** Its tokens stop working within 10 s, when the caches of isolates expire. */
 export async function deleteAccount(services: Services, { user_id }: Caller): Promise<void> {
   await closeAccount(services.db, user_id, Date.now());
   forgetTokens();
   forgetModels();
   forgetEndpoints(user_id);
-  // Nobody waits any longer for what runs. It is canceled by the sweep if that fails here.
+  // Cancels running predictions at once. If this fails, the sweep cancels them.
   const rows = await listSomeUnfinished(services.db, user_id, OBJECTS);
   await allSettled(
     user_id,
@@ -55,7 +55,7 @@ export async function deleteAccount(services: Services, { user_id }: Caller): Pr
   );
 }
 
-/** Removes some more of what the accounts have that were given up. */
+/** Removes the next batch of data of deleted accounts. */
 export async function sweepAccounts(services: Services, now: number): Promise<void> {
   const leaving = await takeClosedAccounts(services.db, now, ACCOUNTS);
   await Promise.all(leaving.map((user) => allSettled(user.id, [remove(services, user, now)])));
@@ -75,8 +75,8 @@ async function remove(services: Services, user: UserRow, now: number): Promise<v
 }
 
 /**
- * The data first, as DELETE /v1/predictions/{id} does; the row when it says that the data is gone.
- * The object says so by the queue, and a row that were deleted before would be there again.
+ * Deletes the data first, as DELETE /v1/predictions/{id} does, and the row once it says that the data
+ * is removed. The object reports that through the queue, which would recreate a row deleted earlier.
  */
 async function removePredictions(services: Services, userId: string): Promise<void> {
   const { db } = services;
@@ -91,15 +91,15 @@ async function removePredictions(services: Services, userId: string): Promise<vo
   if (last) await deletePredictions(db, userId, last.id);
 }
 
-interface Place {
+interface PredictionKey {
   id: string;
   object_id: string;
 }
 
-/** What is under way is canceled, and removed by a later sweep. */
+/** Running predictions are canceled now and removed by a later sweep. */
 async function removeData(
   { env }: Services,
-  { id, object_id }: Place,
+  { id, object_id }: PredictionKey,
 ): Promise<"removed" | "under way" | "unknown"> {
   const object = predictionWithId(env, object_id);
   const before = await object?.remove();
@@ -109,12 +109,12 @@ async function removeData(
       : before;
   if (result === "under way") return result;
   if (result !== undefined && result !== "unknown") return "removed";
-  // Its object was never begun, or is gone: its input may be there all the same.
+  // The object was never created or is gone, but its input may still be stored.
   await deleteAll(env.FILES, id);
   return "unknown";
 }
 
-/** One that fails must not hold up the others: its turn comes again. */
+/** A failed step does not block the others: the next sweep retries it. */
 async function allSettled<T>(user_id: string, steps: Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(steps);
   return results.flatMap((result) => {

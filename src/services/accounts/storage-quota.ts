@@ -1,4 +1,4 @@
-/** The room that an account has in the database. */
+/** The storage quota of an account in the database. */
 import { conflict, type ProblemError } from "../../errors.ts";
 import {
   findAccountBytes,
@@ -13,7 +13,7 @@ export const quotaOf = (
   max = settings.accountBytes,
 ): StorageQuota => ({ user_id: userId, max_bytes: max });
 
-/** @throws ProblemError conflict when what is written has no room */
+/** @throws ProblemError conflict when a write exceeds the quota */
 export async function withinQuota<Row>(services: Services, writing: Promise<Row>): Promise<Row> {
   try {
     return await writing;
@@ -23,8 +23,8 @@ export async function withinQuota<Row>(services: Services, writing: Promise<Row>
 }
 
 /**
- * For creates: without asking D1 where it is known, so that an account may take some more than it
- * may, as much as it makes in 10 s.
+ * For creating predictions: uses a value cached for 10 s instead of asking D1. An account can exceed
+ * its quota by what it creates in that time.
  * @throws ProblemError conflict
  */
 export async function requireQuota(services: Services, userId: string): Promise<void> {
@@ -36,6 +36,6 @@ function full({ settings }: Services): ProblemError {
   const megabytes = settings.accountBytes / 1_000_000;
   const days = settings.historySeconds / 86_400;
   return conflict(
-    `An account may take ${megabytes} MB of the database, and yours has no room for this. Delete versions, models, variables, tokens or uploads that nobody needs, or shorten overviews; what is listed of predictions goes ${days} days after they were created. Or ask the operator to raise ACCOUNT_MB.`,
+    `Your account has reached its storage quota of ${megabytes} MB. Delete unused versions, models, variables, tokens or uploads, or shorten overviews. Predictions stop counting ${days} days after they were created. The operator can raise ACCOUNT_MB.`,
   );
 }

@@ -1,25 +1,25 @@
 /**
- * Accounts that may do nothing for a while: their tokens are refused, their sessions and streams
- * end, what they run is canceled. What they have stays, and is theirs again when it is over.
+ * Suspending accounts: their tokens are refused, their sessions and streams end, and their running
+ * predictions are canceled. Their data stays, and is available again once the account is restored.
  */
 import { logger } from "../../log.ts";
 import { predictionWithId } from "../../objects/prediction/stub.ts";
 import { listSomeUnfinished } from "../../storage/accounts/account-removal.ts";
 import { listSuspended, restoreUser, suspendUser } from "../../storage/accounts/operators.ts";
 import type { Services } from "../services.ts";
-import { forgetTokens } from "./tokens.ts";
+import { forgetTokens } from "./authentication.ts";
 import { getUser } from "./users.ts";
 
-/** Of one account at once: each is a call of an object, and a request may make a thousand. */
+/** Per account at once: each is a call to an object, and a request can make 1,000. */
 const RUNS = 500;
 
-/** More than anybody wants to read. */
+/** Enough for one page. */
 const MAX_LISTED = 200;
 
-/** So long it is looked whether something of it was begun by who still remembered its token. */
+/** How long to look for predictions created by isolates that still had the token cached. */
 const LATE_MS = 10 * 60_000;
 
-/** Refused within the 10 s that isolates remember tokens. @throws ProblemError not_found */
+/** Takes effect within the 10 s that isolates cache tokens. @throws ProblemError not_found */
 export async function suspendAccount(services: Services, username: string): Promise<void> {
   const { id } = await getUser(services, username);
   await suspendUser(services.db, id, Date.now());
@@ -27,7 +27,7 @@ export async function suspendAccount(services: Services, username: string): Prom
   await cancelRuns(services, id);
 }
 
-/** Its tokens work again, and its user can sign in. @throws ProblemError not_found */
+/** Its tokens work again and its user can sign in. @throws ProblemError not_found */
 export async function restoreAccount(services: Services, username: string): Promise<void> {
   const { id } = await getUser(services, username);
   await restoreUser(services.db, id);
@@ -36,7 +36,7 @@ export async function restoreAccount(services: Services, username: string): Prom
 
 export const listSuspendedAccounts = ({ db }: Services) => listSuspended(db, 0, MAX_LISTED);
 
-/** Cancels what was left of the accounts that were suspended a short time ago. */
+/** Cancels what recently suspended accounts still run. */
 export async function sweepSuspended(services: Services, now: number): Promise<void> {
   const late = await listSuspended(services.db, now - LATE_MS, MAX_LISTED);
   for (const { id } of late) await cancelRuns(services, id);

@@ -1,13 +1,13 @@
-/** How much an account has run. */
+/** Usage of an account. */
 import { lastDays, type UsageReport, usageReport } from "../../domain/accounts/usage.ts";
 import { findMostUsed, listUsage } from "../../storage/accounts/usage.ts";
 import type { Services } from "../services.ts";
 import type { Caller } from "./caller.ts";
 
-/** What has as many colours in the chart; the others are one. */
+/** The chart has a color for each of these; all others share one. */
 const NAMED_MODELS = 6;
 
-/** @param days how many, today included: days of UTC */
+/** @param days UTC days, including today */
 export async function getOwnUsage(
   { db }: Services,
   { user_id }: Caller,

@@ -1,4 +1,4 @@
-/** Users: reading them, and changing one's own profile. */
+/** Users: reading them, and updating the caller's own profile. */
 import { v7 as uuid } from "uuid";
 import { conflict, notFound } from "../../errors.ts";
 import type { UpdateUser, User } from "../../protocol/user.ts";
@@ -21,7 +21,7 @@ import type { Services } from "../services.ts";
 import { requireAccountAccess } from "./access.ts";
 import type { Caller } from "./caller.ts";
 
-/** Of one account, those that it gave up included: they are kept for it, so nobody may take them all. */
+/** Per account, including past ones, which stay reserved for it. */
 const MAX_USERNAMES = 5;
 
 /** @throws ProblemError conflict */
@@ -53,7 +53,7 @@ export async function getOwnUser({ db, present }: Services, caller: Caller): Pro
   return present.user(user);
 }
 
-/** @throws ProblemError forbidden, conflict for a username that is, or was, somebody else's, or one too many */
+/** @throws ProblemError forbidden; conflict for a username that another account holds, or too many */
 export async function updateOwnUser(
   services: Services,
   caller: Caller,
@@ -68,23 +68,25 @@ export async function updateOwnUser(
   if (!user) {
     await getOwnUser(services, caller);
     throw conflict(
-      `An account may hold ${MAX_USERNAMES} usernames, those it gave up included. Go back to one of yours, or ask the operator to release one.`,
+      `An account can hold ${MAX_USERNAMES} usernames, including past ones. Use one of yours, or ask the operator to release one.`,
     );
   }
   if (changes.username !== undefined) forgetModels();
   return present.user(user);
 }
 
-/** A username that was given up may be anybody's again. @throws ProblemError not_found, conflict */
+/** Makes a past username available to everyone. @throws ProblemError not_found, conflict */
 export async function releaseUsername({ db }: Services, username: string): Promise<void> {
   if (await deleteUsername(db, username)) return;
   if (!(await findUserByName(db, username))) throw notFound(`The username '${username}'`);
-  throw conflict(`'${username}' is in use: it can be released when its user has taken another.`);
+  throw conflict(
+    `'${username}' is in use. It can be released once its user has changed to another.`,
+  );
 }
 
 /**
- * Where images of a user lie, without a slash at its end. Those of earlier holders of the username
- * lie elsewhere: whoever knows their digests is not to run them.
+ * The registry path of a user's images, without a trailing slash. Each time a username is released,
+ * its path changes, so that a new holder cannot run images of an earlier one by their digests.
  */
 export async function imagePath({ db, settings }: Services, username: string): Promise<string> {
   const path = `${settings.imageRegistry}/${username}`;
@@ -109,5 +111,5 @@ const unlessTaken = <Row>(username: string | undefined, writing: Promise<Row>): 
   orConflict(
     writing,
     isDuplicate,
-    `The username '${username}' is taken, or was given up by somebody else.`,
+    `The username '${username}' is taken, or was used by another account.`,
   );

@@ -1,4 +1,4 @@
-/** The end of an upload: its parts become a file. Repeated, and by two at once, it comes to the same. */
+/** Completing an upload: its parts become a file. Idempotent, also under concurrent calls. */
 import { partCount } from "../../domain/files/upload-plan.ts";
 import { fault, issueAt, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
@@ -15,11 +15,11 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { forgetUpload, getUpload } from "./uploads.ts";
 
-/** Of missing parts so many are named. */
-const NAMED = 10;
+/** How many missing parts an error lists. */
+const MAX_LISTED = 10;
 
 /**
- * @returns the row as it is then
+ * @returns the updated row
  * @throws ProblemError not_found, conflict while a part is missing or has changed
  * @throws ValidationFailure for ETags that are not those of the parts
  */
@@ -35,7 +35,7 @@ export async function completeUpload(
   return markComplete(services, id, Date.now() + services.settings.retentionSeconds * 1000);
 }
 
-/** @param expires_at unix ms @throws ProblemError not_found when it was removed meanwhile */
+/** @param expires_at Unix ms @throws ProblemError not_found when it has been removed */
 export async function markComplete(
   { db }: Services,
   id: string,
@@ -48,44 +48,46 @@ export async function markComplete(
   return completed;
 }
 
-/** The part of it that is R2's. @throws as completeUpload */
+/** Completes the multipart upload in R2. @throws as completeUpload */
 export async function assembleParts(
   services: Services,
   row: UploadRow,
   etags: string[],
 ): Promise<void> {
   const parts = await listParts(services.db, row.id);
-  // Its parts are gone when another completion was faster, or broke off before it could say so.
+  // No parts are left when a concurrent completion finished, or an interrupted one got this far.
   if (parts.length === 0 && (await isWhole(services, row))) return;
   const bare = etags.map((etag) => etag.replace(/^(?:W\/)?"(.*)"$/, "$1"));
   requireAll(row, parts, bare.length);
   try {
     if (await completeMultipart(services.env.FILES, row, bare)) return;
   } catch (error) {
-    // R2 knows best which parts it has; what came last of two at once was perhaps noted first.
+    // R2 decides: of two concurrent uploads of a part, our rows may have the wrong ETag.
     const issues = etagIssues(bare, parts);
     if (issues.length > 0) throw new ValidationFailure(issues);
     if (!isStale(error)) throw error;
-    // Which of two that came at once R2 has kept, only the next one tells.
-    throw conflict("A part has come twice at once. Send it again, then complete with its ETag.");
+    // Only another upload of the part tells which of the two R2 kept.
+    throw conflict(
+      "A part was uploaded twice at the same time. Upload it again, then complete with its ETag.",
+    );
   }
-  if (!(await isWhole(services, row))) throw conflict("The upload was deleted meanwhile.");
+  if (!(await isWhole(services, row))) throw conflict("The upload was deleted in the meantime.");
 }
 
 const isWhole = async ({ env }: Services, { key, size }: UploadRow) =>
   (await headFile(env.FILES, key))?.size === size;
 
-/** Each part was held to its length when it came: all of them together are the declared size. */
+/** Each part's length was checked on arrival, so that all parts together have the declared size. */
 function requireAll(row: UploadRow, parts: UploadPartRow[], etags: number): void {
   const count = partCount(row.size, row.part_size);
   const arrived = new Map(parts.map(({ part_number, etag }) => [part_number, etag]));
   const numbers = Array.from({ length: count }, (_, n) => n + 1);
   const missing = numbers.filter((number) => !arrived.has(number));
   if (missing.length > 0) {
-    const named = missing.slice(0, NAMED).join(", ");
-    const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : "";
+    const named = missing.slice(0, MAX_LISTED).join(", ");
+    const more = missing.length > MAX_LISTED ? ` and ${missing.length - MAX_LISTED} more` : "";
     throw conflict(
-      `${missing.length} of ${count} parts have not arrived: ${named}${more}. PUT them to their urls, then complete again.`,
+      `${missing.length} of ${count} parts are missing: ${named}${more}. PUT them to their URLs, then complete again.`,
     );
   }
   if (etags === count) return;
@@ -100,7 +102,7 @@ function etagIssues(etags: string[], parts: UploadPartRow[]): ValidationIssue[] 
     if (given === etag) return [];
     const owner = parts.find((part) => part.etag === given);
     const whose = owner ? `that of part ${owner.part_number}` : "not that of any part";
-    const error = `part ${part_number} has another ETag: this is ${whose}`;
+    const error = `the ETag does not match part ${part_number}: it is ${whose}`;
     return [issueAt(["body", "etags", String(n)], fault("value_error", { error }), given)];
   });
 }

@@ -1,4 +1,4 @@
-/** A file as an answer: whole, the range of it that is asked for, or what a condition makes of it. */
+/** Serves a file: whole, a range of it, or 304 for a conditional request. */
 import { parseRange } from "../../domain/files/byte-range.ts";
 import { disposition } from "../../domain/files/file-name.ts";
 import { servedType } from "../../domain/files/file-type.ts";
@@ -6,10 +6,10 @@ import { notFound, ProblemError } from "../../errors.ts";
 import { factsOf, getFile, headFile } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
 
-/** Files never change, but they are removed: so long a browser may show one from memory. */
+/** How long a browser may cache a file. Files never change, but they can be deleted. */
 const CACHE_SECONDS = 300;
 
-/** What makes an answer of something else than the whole file. */
+/** Headers that may lead to another response than the whole file. */
 const ASKS_MORE = ["range", "if-none-match", "if-modified-since"];
 
 /** @throws ProblemError not_found, range_not_satisfiable */
@@ -25,7 +25,7 @@ export async function fileResponse(
   if (!found) throw notFound("This file");
   if (isKnown(request, found))
     return new Response(null, { status: 304, headers: headersOf(found) });
-  // Of HEAD there are no ranges, and R2 has none of nothing.
+  // HEAD ignores ranges, and R2 cannot read a range of an empty file.
   if (request.method === "HEAD" || found.size === 0)
     return new Response(null, { headers: headersOf(found, found.size) });
   const wanted = isCurrent(request, found) ? request.headers.get("range") : null;
@@ -45,7 +45,7 @@ export async function fileResponse(
   return new Response(file.body, { status, headers });
 }
 
-/** @param length of the body, bytes: who reads it can tell whether it came whole. */
+/** @param length of the body in bytes, so that clients detect a truncated one */
 function headersOf(found: R2Object, length?: number): Headers {
   const { name, mime_type } = factsOf(found);
   return new Headers({
@@ -55,7 +55,7 @@ function headersOf(found: R2Object, length?: number): Headers {
     etag: found.httpEtag,
     "last-modified": found.uploaded.toUTCString(),
     "cache-control": `private, max-age=${CACHE_SECONDS}`,
-    // What somebody has uploaded is looked at, and nothing more: it is no page of this address.
+    // User content must not run scripts on this origin.
     "x-content-type-options": "nosniff",
     "content-security-policy": "sandbox; default-src 'none'",
     "cross-origin-resource-policy": "cross-origin",
@@ -64,7 +64,7 @@ function headersOf(found: R2Object, length?: number): Headers {
   });
 }
 
-/** If-None-Match counts before If-Modified-Since (RFC 9110). */
+/** If-None-Match takes precedence over If-Modified-Since (RFC 9110). */
 function isKnown({ headers }: Request, { httpEtag, uploaded }: R2Object): boolean {
   const tags = headers.get("if-none-match");
   if (tags !== null) {
@@ -74,7 +74,7 @@ function isKnown({ headers }: Request, { httpEtag, uploaded }: R2Object): boolea
   return since !== null && Math.floor(uploaded.getTime() / 1000) * 1000 <= Date.parse(since);
 }
 
-/** With If-Range a range is only of the file that it was begun of. */
+/** If-Range applies the range only if the file has not changed. */
 function isCurrent({ headers }: Request, { httpEtag }: R2Object): boolean {
   const tag = headers.get("if-range");
   return tag === null || tag === httpEtag;

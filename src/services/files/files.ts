@@ -1,4 +1,4 @@
-/** Reading files: by a signed address, or as their owner. */
+/** Reading files, with a signed URL or as their owner. */
 import { type Access, accessToPrediction, accessToUpload } from "../../domain/accounts/access.ts";
 import { notFound, ProblemError } from "../../errors.ts";
 import type { FileAddress, OneFile, SignedQuery } from "../../protocol/file.ts";
@@ -12,7 +12,7 @@ import { fileResponse } from "./file-response.ts";
 import { requireSignature, signedFileUrl } from "./signed-urls.ts";
 
 /**
- * @param caller who asks without a signature
+ * @param caller needed without a signature
  * @throws ProblemError unauthenticated, forbidden, not_found
  */
 export async function readFile(
@@ -30,7 +30,7 @@ export async function readFile(
     if (!caller) {
       throw new ProblemError(
         "unauthenticated",
-        "This address is not signed. Use it as it was given, or send its owner's token.",
+        "This URL has no signature. Use a signed URL unchanged, or send a token of the file's owner.",
       );
     }
     await requireOwner(services, caller, file);
@@ -38,7 +38,7 @@ export async function readFile(
   return fileResponse(services, key, request);
 }
 
-/** A new address for whoever the owner likes. @throws ProblemError not_found */
+/** A new signed URL that the owner can share. @throws ProblemError not_found */
 export async function createFileUrl(
   services: Services,
   caller: Caller,
@@ -56,7 +56,7 @@ export async function createFileUrl(
   };
 }
 
-/** @param source the upload or the prediction that a file belongs to */
+/** @param source the upload or prediction that a file belongs to */
 export async function accessToSource(
   { db }: Services,
   caller: Caller,
@@ -78,4 +78,4 @@ async function requireOwner(services: Services, caller: Caller, file: OneFile): 
 }
 
 const gone = ({ file_name }: OneFile) =>
-  notFound(`The file '${file_name}', or the prediction or upload that it belonged to,`);
+  notFound(`The file '${file_name}', or its prediction or upload,`);

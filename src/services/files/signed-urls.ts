@@ -1,4 +1,4 @@
-/** Addresses that need no token: made with the key of the deployment, and held against it. */
+/** Signed URLs, which need no token: created and verified with the deployment's keys. */
 import {
   type Grant,
   importSigningKey,
@@ -12,20 +12,20 @@ import type { SignedQuery } from "../../protocol/file.ts";
 import { findKey } from "../../storage/keys.ts";
 import type { Services } from "../services.ts";
 
-/** How long the address of an upload's file is good for. */
+/** Lifetime of the URL of an upload's file. */
 export const SIGNED_URL_SECONDS = 86_400;
 
-/** One part of an upload, for whom it is to be sent by. */
+/** One part of an upload, and who may send it. */
 export interface PartTarget {
   id: string;
   number: number;
   /** Bytes. */
   length: number;
-  /** The token, or the session, that the address is given to: it is good no longer. Null: a runner. */
+  /** Id of the token or session that the URL is for; it ends with it. Null: a runner. */
   holder: string | null;
 }
 
-/** The address of one part of an upload. @param expires unix ms */
+/** @param expires Unix ms */
 export async function signedPartUrl(
   services: Services,
   origin: string,
@@ -41,8 +41,9 @@ export async function signedPartUrl(
 }
 
 /**
- * @param origin of this deployment: files may have one of their own
- * @param key as R2 has it @param expires unix ms
+ * @param origin of this deployment, unless files have their own (FILES_ORIGIN)
+ * @param key in R2
+ * @param expires Unix ms
  */
 export async function signedFileUrl(
   services: Services,
@@ -73,17 +74,17 @@ export async function requireSignature(
   if (!(await isValidSignature(services, grant, query))) {
     throw new ProblemError(
       "forbidden",
-      "The signature of this address is not right: use the address unchanged, as it was given.",
+      "The signature of this URL is invalid. Use the URL unchanged.",
     );
   }
   if (query.expires * 1000 < Date.now()) {
-    throw new ProblemError("forbidden", `This address has expired. ${ANEW[grant[0]]}`);
+    throw new ProblemError("forbidden", `This URL has expired. ${HOW_TO_RENEW[grant[0]]}`);
   }
 }
 
-const ANEW: Record<Grant[0], string> = {
-  part: "GET /v1/uploads/{id} has new ones while the upload is pending.",
-  file: "Its owner gets a new one with POST to …/addresses below its path.",
+const HOW_TO_RENEW: Record<Grant[0], string> = {
+  part: "GET /v1/uploads/{id} returns new ones while the upload is pending.",
+  file: "Its owner can create a new one with POST to …/addresses below its path.",
 };
 
 const known = new WeakMap<Services, [CryptoKey, ...CryptoKey[]]>();
@@ -94,8 +95,8 @@ async function signingKey(services: Services): Promise<CryptoKey> {
 }
 
 /**
- * Derived from SECRET_KEY, newest first: an address is good while the key that signed it is listed.
- * Without SECRET_KEY the one that the deployment made for itself. Worked out once per isolate.
+ * Derived from SECRET_KEY, newest first: a URL is valid while the key that signed it is listed.
+ * Without SECRET_KEY, the key that the deployment generated. Computed once per isolate.
  */
 async function keysOf(services: Services): Promise<[CryptoKey, ...CryptoKey[]]> {
   let keys = known.get(services);

@@ -1,24 +1,23 @@
-/** The end of uploads: pending ones that were abandoned, files that nobody uses. */
+/** Removes expired uploads: abandoned pending ones, and files that no prediction uses. */
 import { logger } from "../../log.ts";
 import { claimExpired, listAccountsWithExpired } from "../../storage/files/uploads.ts";
 import type { Services } from "../services.ts";
 import { removeUploads } from "./uploads.ts";
 
 /**
- * In a round each of some accounts has the same share, so that none holds up the others, whatever it
- * has left. Each that is pending is a call of R2.
+ * Each round gives the same share to each of up to 50 accounts, so that a large one does not delay the
+ * others. Each pending upload costs one call to R2.
  */
 const ACCOUNTS = 50;
 const ROUND = 250;
 
-/** Of one sweep, as long as there is more. */
+/** Limits of one sweep. */
 const ROUNDS = 12;
 const MAX_MS = 20_000;
 
-/** What R2 refuses, or a death leaves behind, has its turn again after this. */
-const AGAIN_MS = 10 * 60_000;
+/** When a failed or interrupted removal is retried. */
+const RETRY_MS = 10 * 60_000;
 
-/** Removes what has had its time. */
 export async function sweepUploads(services: Services, now: number): Promise<void> {
   const end = Date.now() + MAX_MS;
   for (let round = 0; round < ROUNDS && Date.now() < end; round++) {
@@ -27,7 +26,7 @@ export async function sweepUploads(services: Services, now: number): Promise<voi
     );
     if (users.length === 0) return;
     const each = Math.floor(ROUND / users.length);
-    const again = now + AGAIN_MS;
+    const again = now + RETRY_MS;
     const taken = await claimExpired(services.db, { users, each, now, again });
     const failures = await removeUploads(services, taken).catch((error: unknown) => [error]);
     if (failures.length === 0) continue;

@@ -1,4 +1,4 @@
-/** The upload resource, with the addresses that it is good for. */
+/** The upload resource, with its signed URLs. */
 import { partCount } from "../../domain/files/upload-plan.ts";
 import { partLength, type Upload } from "../../protocol/upload.ts";
 import { listParts, type UploadRow } from "../../storage/files/uploads.ts";
@@ -17,7 +17,7 @@ export async function presentUpload(
   const until = Math.min(expires_at, Date.now() + SIGNED_URL_SECONDS * 1000);
   const [parts, urls, fileUrl] = await Promise.all([
     pending ? listParts(services.db, id) : [],
-    // An address lets whoever has it write: not who may only read.
+    // These URLs allow writing, so a read-only token does not get them.
     pending && scopes.includes("predict") ? partUrls(services, row, origin, token_id) : [],
     pending ? null : signedFileUrl(services, origin, key, until),
   ]);
@@ -37,7 +37,7 @@ export async function presentUpload(
   };
 }
 
-/** In order; good for as long as the upload is waited for, and its holder may send it. */
+/** In order. Valid while the upload is pending and its holder's token or session is. */
 export const partUrls = (
   services: Services,
   { id, size, part_size, expires_at }: UploadRow,

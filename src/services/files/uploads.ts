@@ -1,4 +1,4 @@
-/** Uploads of users, and those that runners send in parts: begun, filled, removed. */
+/** Multipart uploads of users and runners: creating, receiving parts, deleting. */
 import { v7 as uuid } from "uuid";
 import { accessToUpload } from "../../domain/accounts/access.ts";
 import { safeName } from "../../domain/files/file-name.ts";
@@ -31,26 +31,28 @@ import { quotaOf, withinQuota } from "../accounts/storage-quota.ts";
 import type { Services } from "../services.ts";
 import { type PartTarget, requireSignature } from "./signed-urls.ts";
 
-/** Of one account: R2 keeps what has arrived of each. */
+/** Per account: R2 stores the parts of each. */
 const MAX_PENDING = 1_000;
 
-const known = cached({ max: 1_000 }, ({ db }: Services, id: string) => findPendingUpload(db, id));
-const holders = cached({ max: 1_000 }, ({ db }: Services, id: string) =>
+const uploadCache = cached({ max: 1_000 }, ({ db }: Services, id: string) =>
+  findPendingUpload(db, id),
+);
+const holderCache = cached({ max: 1_000 }, ({ db }: Services, id: string) =>
   findTokenOrSession(db, id),
 );
 
-/** Where an upload goes, and whose it is. */
+/** The owner of an upload, and where it is stored. */
 export interface Destination {
   user_id: string;
-  /** Set for one that a runner sends: the prediction that it belongs to. */
+  /** The prediction that a runner's upload belongs to. */
   prediction_id: string | null;
-  /** Of whom it is otherwise. */
+  /** The token that created any other upload. */
   token_id: string | null;
   key: string;
 }
 
 /**
- * @throws ValidationFailure for a size that cannot fit
+ * @throws ValidationFailure for a size that is too large
  * @throws ProblemError too_many_requests
  */
 export async function beginUpload(
@@ -86,8 +88,7 @@ export async function beginUpload(
     expires_at: now + settings.uploadSeconds * 1000,
     removed_at: null,
   };
-  // What a model makes is not held up by what its user has left undone. Its attempt is bounded
-  // by its prediction (MAX_STORED).
+  // A model's output is not blocked by its user's pending uploads. Its prediction limits it instead.
   const bounded = prediction_id === null;
   const max = bounded ? MAX_PENDING : Number.MAX_SAFE_INTEGER;
   const allowance = quotaOf(services, user_id, bounded ? undefined : Number.MAX_SAFE_INTEGER);
@@ -100,7 +101,7 @@ export async function beginUpload(
   await abortMultipart(env.FILES, row);
   throw new ProblemError(
     "too_many_requests",
-    `You have ${MAX_PENDING} uploads that are not completed. Complete or delete some; each is given up after ${settings.uploadSeconds / 3_600} h.`,
+    `You have ${MAX_PENDING} pending uploads. Complete or delete some; a pending upload expires after ${settings.uploadSeconds / 3_600} h.`,
     { "retry-after": "60" },
   );
 }
@@ -115,13 +116,13 @@ export function createUpload(
   return beginUpload(services, id, { user_id, prediction_id: null, token_id, key }, request);
 }
 
-/** `image/png` without a name is `file.png`: models look at what comes after the dot. */
+/** `file.png` for `image/png`: models go by the extension. */
 const defaultName = (mimeType: string): string => {
   const [, subtype = ""] = /\/([\w-]{1,10})\b/.exec(mimeType) ?? [];
   return subtype === "" || subtype === "octet-stream" ? "file" : `file.${subtype}`;
 };
 
-/** @throws ProblemError not_found, also for what is somebody else's; forbidden */
+/** @throws ProblemError not_found, forbidden */
 export async function getUpload(
   services: Services,
   caller: Caller,
@@ -135,8 +136,8 @@ export async function getUpload(
 }
 
 /**
- * Streams one part through to R2. It may come again: the last one counts.
- * @param body exactly as long as its header says, or it would not get here
+ * Streams one part to R2. A part can be sent again: the last one counts.
+ * @param body exactly as long as its Content-Length, which the platform enforces
  * @returns the part's ETag
  * @throws ProblemError forbidden, bad_request, not_found, conflict
  */
@@ -148,68 +149,66 @@ export async function receivePart(
 ): Promise<string> {
   await requireSignature(services, ["part", id, number, length, holder], query);
   if (sent !== length || !body) {
-    const said =
-      sent === undefined ? "does not say how many it has (Content-Length)" : `has ${sent}`;
+    const actual = sent === undefined ? "has no Content-Length" : `has ${sent}`;
     throw new ProblemError(
       "bad_request",
-      `Part ${number} has exactly ${length} bytes; this request ${said}.`,
+      `Part ${number} must have exactly ${length} bytes; this request ${actual}.`,
     );
   }
-  const [row] = await Promise.all([known.get(services, id), requireHolder(services, holder)]);
+  const [row] = await Promise.all([uploadCache.get(services, id), requireHolder(services, holder)]);
   if (!row) throw notFound(`The upload '${id}'`);
   if (isSuspended(row)) throw new ProblemError("forbidden", SUSPENDED);
   const part = row.completed_at === null && (await putPart(services.env.FILES, row, number, body));
   if (!part) {
-    known.forget(id);
-    throw conflict("This upload takes no more parts: it is completed, or was deleted.");
+    uploadCache.forget(id);
+    throw conflict("This upload accepts no more parts: it was completed or deleted.");
   }
   await savePart(services.db, { upload_id: id, part_number: number, etag: part.etag });
   return `"${part.etag}"`;
 }
 
-/** @throws ProblemError forbidden once the token, or the session, of an address is none any more */
+/** @throws ProblemError forbidden once the URL's token or session has ended */
 async function requireHolder(services: Services, holder: string | null): Promise<void> {
   if (holder === null) return;
-  const found = await holders.get(services, holder);
+  const found = await holderCache.get(services, holder);
   if (found && (found.expires_at === null || found.expires_at > Date.now())) return;
   throw new ProblemError(
     "forbidden",
-    "What this address was given to, a token or a session, has ended. GET /v1/uploads/{id} with another has new ones.",
+    "The token or session that this URL was issued to has ended. GET /v1/uploads/{id} with another token returns new ones.",
   );
 }
 
 /**
- * Takes back a pending one, or removes the file of a completed one.
- * @throws ProblemError not_found, conflict when it changes at the same time
+ * Cancels a pending upload, or deletes the file of a completed one.
+ * @throws ProblemError not_found; conflict on a concurrent change
  */
 export async function deleteUpload(services: Services, caller: Caller, id: string): Promise<void> {
   const row = await getUpload(services, caller, id);
   if (!(await claimUpload(services.db, row, Date.now()))) {
-    throw conflict("The upload was completed or used at this very moment. Try again.");
+    throw conflict("The upload was completed or used at the same time. Try again.");
   }
   const [failure] = await removeUploads(services, [row]);
   if (failure !== undefined) throw failure;
 }
 
 /**
- * Removes what is out of everybody's sight, as it was then. The files go before the rows, so that
- * nothing stays that nobody knows of.
- * @returns why some of them are still there
+ * Removes uploads that have been claimed for removal, which hides them. Files are deleted before their
+ * rows, so that no file is left without one.
+ * @returns the errors of those that remain
  */
 export async function removeUploads({ env, db }: Services, rows: UploadRow[]): Promise<unknown[]> {
   const aborts = await Promise.allSettled(
     rows.map(async (row) => row.completed_at === null && (await abortMultipart(env.FILES, row))),
   );
   const removed = rows.filter((_, n) => aborts[n]?.status === "fulfilled");
-  // Of a pending one nobody has the file's address, though it may be complete. A runner's that is
-  // completed belongs to the prediction.
+  // A pending upload may already be complete in R2. A runner's completed file belongs to its prediction.
   const files = removed.filter((row) => row.completed_at === null || row.prediction_id === null);
   if (files.length > 0) await deleteFile(env.FILES, ...files.map(({ key }) => key));
   const ids = removed.map(({ id }) => id);
   if (ids.length > 0) await deleteUploads(db, ids);
-  for (const id of ids) known.forget(id);
+  for (const id of ids) uploadCache.forget(id);
   return aborts.flatMap((abort) => (abort.status === "rejected" ? [abort.reason] : []));
 }
 
-/** After a change: this isolate knows it at once, the others when R2 tells them. */
-export const forgetUpload = known.forget;
+/** After a change: this isolate applies it at once, the others when R2 refuses a part. */
+export const forgetUpload = uploadCache.forget;

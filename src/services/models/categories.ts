@@ -1,4 +1,4 @@
-/** Categories: everybody lists them, the operator decides which there are. */
+/** Categories of models, which the operator manages. */
 import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
 import { notFound } from "../../errors.ts";
 import type { Category } from "../../protocol/category.ts";
@@ -20,7 +20,7 @@ export const listCategories = (services: Services, request: PageRequest): Promis
     present: services.present.category,
   });
 
-/** Made, or changed when it is there. */
+/** Creates or updates a category. */
 export async function putCategory(
   { db, present }: Services,
   slug: string,
@@ -31,7 +31,7 @@ export async function putCategory(
   return present.category(row);
 }
 
-/** What is wrong with a request that names these. */
+/** Validation issues for categories that do not exist. */
 export async function unknownCategories(
   { db }: Services,
   slugs: string[],
@@ -43,7 +43,7 @@ export async function unknownCategories(
   return unknownNameIssues(slugs, known, locOf, "/v1/model_categories");
 }
 
-/** Models lose it. @throws ProblemError not_found */
+/** Also removes it from its models. @throws ProblemError not_found */
 export async function deleteCategory({ db }: Services, slug: string): Promise<void> {
   if (!(await deleteRow(db, slug))) throw notFound(`The category '${slug}'`);
 }

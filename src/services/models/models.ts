@@ -36,7 +36,7 @@ import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { unknownCategories } from "./categories.ts";
 
-/** @throws ProblemError not_found, also for what the caller may not see; forbidden */
+/** @throws ProblemError not_found, also for a model that the caller cannot see; forbidden */
 export const readModel = (
   services: Services,
   caller: Caller | undefined,
@@ -44,7 +44,7 @@ export const readModel = (
   name: string,
 ): Promise<DetailedModelRow> => found(services, caller, [owner, name], "read");
 
-/** @throws ProblemError not_found, forbidden for what the caller may see only */
+/** @throws ProblemError not_found; forbidden for a model of another user */
 export const readOwnModel = (
   services: Services,
   caller: Caller,
@@ -96,13 +96,13 @@ export async function createModel(
   await orConflict(
     unlessTaken(request.name, withinQuota(services, inserting)),
     isLimitReached,
-    `An account may have ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
+    `An account can have at most ${max} models. Delete one, or ask the operator to raise MAX_MODELS.`,
   );
-  return presented(services, row.id);
+  return getModel(services, row.id);
 }
 
 /**
- * Renamed, it is found by its new name alone.
+ * After a rename, only the new name works.
  * @throws ProblemError not_found, forbidden, conflict; ValidationFailure
  */
 export async function updateModel(
@@ -126,10 +126,10 @@ export async function updateModel(
     await unlessTaken(changes.name ?? name, withinQuota(services, updating));
     forgetModel(caller, owner, name);
   }
-  return presented(services, id);
+  return getModel(services, id);
 }
 
-/** @throws ProblemError not_found, forbidden, conflict while a prediction of it is under way */
+/** @throws ProblemError not_found, forbidden; conflict while a prediction of it is running */
 export async function deleteModel(
   services: Services,
   caller: Caller,
@@ -140,7 +140,7 @@ export async function deleteModel(
   await reconcileUnderWay(services, id);
   if (!(await deleteRow(services.db, id))) {
     throw conflict(
-      `Predictions of '${owner}/${name}' are under way. Make it private, so that nobody else begins more, and delete it when they have ended.`,
+      `Predictions of '${owner}/${name}' are still running. Make the model private to stop new ones from other users, and delete it when they have finished.`,
     );
   }
   forgetModel(caller, owner, name);
@@ -153,8 +153,8 @@ export interface ModelFilters {
 }
 
 /**
- * Models that are not private, of everybody or of one owner.
- * @throws ProblemError not_found for an owner who is not there
+ * Public and restricted models of all owners, or of one.
+ * @throws ProblemError not_found for an unknown owner
  */
 export async function listModels(
   services: Services,
@@ -186,7 +186,7 @@ export async function listModels(
   });
 }
 
-/** The caller's own, private ones too, newest to oldest; of a token for some models, of these. */
+/** The caller's own models, private ones included, newest first; only those that the token covers. */
 export const listOwnModels = (
   services: Services,
   caller: Caller,
@@ -199,13 +199,13 @@ export const listOwnModels = (
     present: services.present.modelItem,
   });
 
-async function presented({ db, present }: Services, id: string): Promise<Model> {
+async function getModel({ db, present }: Services, id: string): Promise<Model> {
   const row = await findModel(db, id);
   if (!row) throw notFound("The model");
   return present.model(row);
 }
 
-/** @throws ValidationFailure naming each that is not there */
+/** @throws ValidationFailure naming each hardware or category that does not exist */
 async function checkNames(
   services: Services,
   identifier: string | null | undefined,
@@ -221,4 +221,4 @@ async function checkNames(
 
 /** @throws ProblemError conflict */
 const unlessTaken = <Row>(name: string, writing: Promise<Row>): Promise<Row> =>
-  orConflict(writing, isDuplicate, `You have a model '${name}' already.`);
+  orConflict(writing, isDuplicate, `You already have a model '${name}'.`);

@@ -1,4 +1,4 @@
-/** Searching models and users: what matches as it is typed, and where that is little, what is near. */
+/** Search for models and users: exact and prefix matches, then similar spellings if there are few. */
 import { hasFullAccess } from "../../domain/accounts/access.ts";
 import {
   accessExpression,
@@ -26,12 +26,12 @@ import type { Caller } from "../accounts/caller.ts";
 import { type List, type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
-/** Where more than this match as typed, words that are spelt otherwise are not looked for. */
+/** With more matches than this, similar spellings are not added. */
 const ENOUGH = 50;
 
 /**
- * Public and restricted models, and the caller's own: not those of a token for some models, to whom
- * the index would have to tell private ones apart.
+ * Public and restricted models, and the caller's own. A token limited to some models finds no private
+ * ones, since the index cannot tell them apart.
  */
 export function searchModels(
   services: Services,
@@ -74,22 +74,22 @@ export function searchUsers(
 }
 
 interface Search<Row> {
-  /** Undefined: nothing to look for. */
+  /** Undefined: no words to search for. */
   query: Query | undefined;
   index: Index;
   access: string | undefined;
-  /** Whose own words count, beside everybody's. */
+  /** Whose private words are suggested besides public ones. */
   userId: string | undefined;
   find(db: Database, expressions: string[], keyset: Keyset): Promise<Row[]>;
 }
 
 interface Ranked {
   rank: number;
-  /** 1: after what matches as typed the list goes on to what is near, else 0. */
-  goesOn: number;
+  /** 1 if similar spellings follow the matches, else 0. */
+  similar: number;
 }
 
-/** Whether a list goes on is decided with its first page and travels in its cursors: it stays one list. */
+/** Whether similar spellings follow is decided for the first page and kept in cursors: the list stays consistent. */
 function ranked<Row extends { rank: number }>(
   db: Database,
   { query, index, access, userId, find }: Search<Row>,
@@ -98,31 +98,31 @@ function ranked<Row extends { rank: number }>(
     find: async (keyset) => {
       if (!query) return [];
       const [rank, decided] = keyset.from?.key.map(Number) ?? [];
-      // Backwards nothing beyond the tier of the cursor is wanted.
+      // Backwards, tiers beyond that of the cursor are not needed.
       const lastTier = keyset.back && rank !== undefined ? tierOf(rank) : Number.POSITIVE_INFINITY;
       const typed = matchExpression(query, { access, lastTier });
-      const [goesOn, alternatives] = await Promise.all([
-        decided ?? isLittle(db, index, typed),
+      const [similar, alternatives] = await Promise.all([
+        decided ?? hasFewMatches(db, index, typed),
         decided !== 0 && lastTier >= TIERS ? alternativesOf(db, query, userId) : [],
       ]);
       const expressions = [typed];
-      if (goesOn && alternatives.some((words) => words.length > 0))
+      if (similar && alternatives.some((words) => words.length > 0))
         expressions.push(
           matchExpression(query, { alternatives, access, lastTier: lastTier - TIERS }),
         );
       const rows = await find(db, expressions, keyset);
       return rows
-        .map((row) => ({ ...row, goesOn }))
+        .map((row) => ({ ...row, similar }))
         .sort((a, b) => (keyset.back ? b.rank - a.rank : a.rank - b.rank));
     },
-    keyOf: ({ rank, goesOn }) => [rank, goesOn],
+    keyOf: ({ rank, similar }) => [rank, similar],
   };
 }
 
-const isLittle = async (db: Database, index: Index, typed: string) =>
+const hasFewMatches = async (db: Database, index: Index, typed: string) =>
   (await countMatches(db, index, typed, ENOUGH + 1)) <= ENOUGH ? 1 : 0;
 
-/** For each word those that it may be a misspelling of. */
+/** For each word, the known words that it may be a misspelling of. */
 async function alternativesOf(
   db: Database,
   { words }: Query,

@@ -1,6 +1,6 @@
 /**
- * Variables of models: what containers find in their environment, secrets as a rule. They are set
- * and deleted by the model's owner, kept sealed, and opened for a runner alone.
+ * Variables of models: environment variables of their containers, usually secrets. The model's owner
+ * sets and deletes them; they are stored encrypted and decrypted only for runners.
  */
 import { encryptVariable } from "../../domain/models/variables.ts";
 import { conflict, notFound, ProblemError } from "../../errors.ts";
@@ -18,10 +18,10 @@ import { forgetModel } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { readOwnModel } from "./models.ts";
 
-/** They travel with each prediction, whose record is one row of 2 MB at most, written some times. */
-const ROOM = { variables: 100, chars: 128 * 1024 };
+/** They are stored with each prediction, whose record is one row of at most 2 MB. */
+const LIMITS = { variables: 100, chars: 128 * 1024 };
 
-/** Names and times, by name. @throws ProblemError not_found, forbidden */
+/** Sorted by name, without values. @throws ProblemError not_found, forbidden */
 export async function listVariables(
   services: Services,
   caller: Caller,
@@ -39,8 +39,8 @@ export async function listVariables(
 }
 
 /**
- * Runs begun from now on have it, everywhere within 10 s.
- * @param variable a name that may be set, and a value that a container may have
+ * Applies to predictions created from now on, everywhere within 10 s.
+ * @param variable validated name and value
  * @throws ProblemError not_found, forbidden, conflict; unavailable without SECRET_KEY
  */
 export async function setVariable(
@@ -59,10 +59,10 @@ export async function setVariable(
     sealed: await encryptVariable(secretKeys, id, variable.name, variable.value),
     updated_at: Date.now(),
   };
-  const saving = saveVariable(services.db, row, ROOM, quotaOf(services, caller.user_id));
+  const saving = saveVariable(services.db, row, LIMITS, quotaOf(services, caller.user_id));
   if (!(await withinQuota(services, saving))) {
     throw conflict(
-      `A model may have ${ROOM.variables} variables, and about 90 KB in all of them together. Delete one that no version wants.`,
+      `A model can have at most ${LIMITS.variables} variables, and about 90 KB in total. Delete one that no version uses.`,
     );
   }
   forgetModel(caller, owner, name);
@@ -90,5 +90,5 @@ const present = ({ name, updated_at }: VariableSummaryRow): Variable => ({
 const noKey = () =>
   new ProblemError(
     "unavailable",
-    "This deployment keeps no secrets yet. Its operator makes it a key: `openssl rand -base64 32 | npx wrangler secret put SECRET_KEY`.",
+    "This deployment cannot store secrets yet. Its operator must set a key: `openssl rand -base64 32 | npx wrangler secret put SECRET_KEY`.",
   );

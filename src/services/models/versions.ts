@@ -28,10 +28,10 @@ import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { readModel, readOwnModel } from "./models.ts";
 
-/** Both schemas together: 1,000 versions of a model are 100 MB then, of the 10 GB that D1 has. */
+/** Both schemas together: 1,000 versions of a model take 100 MB of D1's 10 GB. */
 const SCHEMAS_CHARS = 100_000;
 
-/** A version, and whether everybody may see it. */
+/** A version, and whether everyone can see it. */
 export interface ReadVersion {
   version: VersionRow;
   shared: boolean;
@@ -69,7 +69,7 @@ export async function createVersion(
   const version = await orConflict(
     withinQuota(services, inserting),
     isLimitReached,
-    `A model may have ${max} versions. Delete one that nobody runs any more, or ask the operator to raise MAX_VERSIONS.`,
+    `A model can have at most ${max} versions. Delete an unused one, or ask the operator to raise MAX_VERSIONS.`,
   );
   forgetModel(caller, owner, name);
   return version;
@@ -89,7 +89,7 @@ export async function readVersion(
   return { version, shared: visibility !== "private" };
 }
 
-/** @throws ProblemError not_found, forbidden, conflict while a prediction of it is under way */
+/** @throws ProblemError not_found, forbidden; conflict while a prediction of it is running */
 export async function deleteVersion(
   services: Services,
   caller: Caller,
@@ -102,7 +102,7 @@ export async function deleteVersion(
   await reconcileUnderWay(services, id, number);
   if (!(await deleteRow(services.db, id, number))) {
     throw conflict(
-      `Predictions of '${owner}/${name}:${number}' are under way. Publish another version for those to come, and delete it when they have ended.`,
+      `Predictions of '${owner}/${name}:${number}' are still running. Publish a new version for later ones, and delete this one when they have finished.`,
     );
   }
   forgetModel(caller, owner, name);
@@ -130,20 +130,20 @@ export async function listVersions(
 /** @throws ValidationFailure */
 function checkSchemas(schemas: Schemas): void {
   if (jsonText(schemas, ["body", "schemas"]).length > SCHEMAS_CHARS) {
-    throw invalid(["body", "schemas"], `they may have ${SCHEMAS_CHARS} characters as JSON`);
+    throw invalid(["body", "schemas"], `they can have at most ${SCHEMAS_CHARS} characters as JSON`);
   }
   for (const side of ["input", "output"] as const) {
     const place: Loc = ["body", "schemas", "prediction", side];
     try {
       checkSchema(versionSchema(schemas, side), place);
     } catch (error) {
-      throw schemas.components ? asSent(error, place) : error;
+      throw schemas.components ? atRequestPath(error, place) : error;
     }
   }
 }
 
-/** What stands beside the schemas is checked as a part of each. */
-function asSent(error: unknown, place: Loc): unknown {
+/** Shared components are validated as part of each schema: points their issues to where they were sent. */
+function atRequestPath(error: unknown, place: Loc): unknown {
   if (!(error instanceof ValidationFailure)) return error;
   return new ValidationFailure(
     error.issues.map((issue) =>
@@ -169,7 +169,7 @@ async function checkConfiguration(
   ) {
     throw invalid(
       ["body", "configuration", "image"],
-      `'${image}' is not below ${ownPath}; the operator can allow it with IMAGE_ALLOW_LIST`,
+      `'${image}' is not below ${ownPath}. The operator can allow it with IMAGE_ALLOW_LIST`,
     );
   }
   const machines = hardware === undefined ? [] : [hardware];

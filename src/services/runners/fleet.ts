@@ -1,4 +1,4 @@
-/** The fleet as its operator sees it: the runners, and what waits for them. */
+/** The fleet: the state of runners, and the queues that they serve. */
 import { isOutdated } from "../../domain/runners/runner-version.ts";
 import { conflict, notFound } from "../../errors.ts";
 import { poolOf } from "../../objects/pool/stub.ts";
@@ -18,10 +18,10 @@ import type { Services } from "../services.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { runnerCache } from "./runners.ts";
 
-/** A runner whose last so many reports are missing is shown as offline. */
+/** Missed reports after which a runner is shown as offline. */
 const OFFLINE_REPORTS = 3;
 
-/** Newest first. What an object does not tell in time is not waited for. */
+/** Newest first. The state of an object that does not answer in time is `unknown`. */
 export async function listRunners(
   services: Services,
   request: PageRequest,
@@ -35,21 +35,21 @@ export async function listRunners(
   });
 }
 
-/** A class of machines with all that serves it and waits for it. */
+/** A hardware class with its runners and its queue. */
 export interface FleetClass {
   identifier: string;
-  /** Null: it was deleted, and has runners still. */
+  /** Null: the class was deleted, but still has runners. */
   name: string | null;
   queue: QueueState;
-  /** By their names. */
+  /** Sorted by name. */
   runners: RunnerState[];
 }
 
-/** What one look takes in: a call to an object for each of them. */
+/** Limits of one read, which calls an object for each class and runner. */
 const MAX_CLASSES = 100;
 const MAX_RUNNERS = 200;
 
-/** All of the fleet; of more runners than 200 the newest, and `complete` is false. */
+/** The whole fleet. With more than 200 runners, the newest, and `complete` is false. */
 export async function readFleet(
   services: Services,
 ): Promise<{ classes: FleetClass[]; complete: boolean }> {
@@ -88,27 +88,27 @@ export async function drainRunner(
 }
 
 /**
- * Forgets a runner that is not there any more. Should it come back, it is a new one.
- * @throws ProblemError not_found, conflict while it is there
+ * Removes a runner that is offline or stopped. If it comes back, it registers as a new one.
+ * @throws ProblemError not_found; conflict while it is online
  */
 export async function removeRunner(services: Services, id: string): Promise<void> {
   const { env, db } = services;
   const row = await findRunner(db, id);
   if (!row) throw unknownRunner(id);
-  const { heardSince } = await viewOf(services);
+  const { heardSince } = await fleetContext(services);
   const isShutOut = row.revoked_at !== null;
   const presence = await runnerAt(env, id).remove(isShutOut ? Date.now() : heardSince);
   if (presence)
     throw conflict(
-      `The runner '${presence.name}' is ${presence.state}: drain it and stop its process first.`,
+      `The runner '${presence.name}' is ${presence.state}. Drain it and stop its process first.`,
     );
   await poolOf(env, row.hardware).refreshRunner(id, true);
-  // After its object: should this fail, it is listed still and can be removed again.
+  // Last: if this fails, the runner is still listed and can be removed again.
   await deleteRunner(db, id);
   runnerCache.forget(id);
 }
 
-/** What waits, for each class of machines. */
+/** The queue of each hardware class. */
 export const listQueues = (services: Services, request: PageRequest): Promise<Page<QueueState>> =>
   paginate(services, request, {
     name: "queues",
@@ -130,14 +130,14 @@ async function readQueue({ env }: Services, hardware: string): Promise<QueueStat
 
 const unknownRunner = (id: string) => notFound(`The runner '${id}'`);
 
-/** What runners are held against. */
-interface View {
+/** What the state of a runner is derived from. */
+interface FleetContext {
   latest_version: string;
-  /** Whoever was not heard of since then is offline, unix ms. */
+  /** A runner not heard from since then is offline, Unix ms. */
   heardSince: number;
 }
 
-async function viewOf({ env, settings }: Services): Promise<View> {
+async function fleetContext({ env, settings }: Services): Promise<FleetContext> {
   const { runner } = await readManifest(env);
   const silence = OFFLINE_REPORTS * settings.telemetrySeconds * 1000;
   return { latest_version: runner.version, heardSince: Date.now() - silence };
@@ -146,8 +146,8 @@ async function viewOf({ env, settings }: Services): Promise<View> {
 async function readStates(services: Services, rows: RunnerRow[]): Promise<RunnerState[]> {
   const { env } = services;
   const pools = [...new Set(rows.map(({ hardware }) => hardware))];
-  const [view, asides] = await Promise.all([
-    viewOf(services),
+  const [context, asides] = await Promise.all([
+    fleetContext(services),
     Promise.all(
       pools.map((pool) => withTimeout(poolOf(env, pool).suspendedRunners(), `pool ${pool}`)),
     ),
@@ -156,17 +156,17 @@ async function readStates(services: Services, rows: RunnerRow[]): Promise<Runner
   const runners = await Promise.all(
     rows.map(async (row) => {
       const presence = await withTimeout(runnerAt(env, row.id).getPresence(), `runner ${row.id}`);
-      return { ...toState(row, presence, view), set_aside_until: timeOrNull(aside.get(row.id)) };
+      return { ...toState(row, presence, context), set_aside_until: timeOrNull(aside.get(row.id)) };
     }),
   );
-  return countedOnce(runners);
+  return countRunningOnce(runners);
 }
 
 /**
- * A prediction whose runner was lost is said to run at two for a while: it does where that was
- * said last.
+ * After a runner is lost, two runners may report the same prediction for a while. It is counted for
+ * the one that reported last.
  */
-function countedOnce(runners: RunnerState[]): RunnerState[] {
+function countRunningOnce(runners: RunnerState[]): RunnerState[] {
   const latest = new Map<string, RunnerState>();
   for (const runner of runners)
     for (const id of runner.running) {
@@ -182,31 +182,31 @@ function countedOnce(runners: RunnerState[]): RunnerState[] {
 const timeOrNull = (at: number | undefined) =>
   at === undefined ? null : new Date(at).toISOString();
 
-/** @param presence null: its session was written, but has not begun; undefined: not known now */
+/** @param presence null: no session has begun; undefined: unknown */
 function toState(
   { id, name, hardware, revoked_at }: RunnerRow,
   presence: Presence | null | undefined,
-  { latest_version, heardSince }: View,
+  { latest_version, heardSince }: FleetContext,
 ): Omit<RunnerState, "set_aside_until"> {
   if (!presence) {
     const state = presence === null ? "offline" : "unknown";
-    return { id, name, hardware, latest_version, state, ...NOTHING_KNOWN };
+    return { id, name, hardware, latest_version, state, ...UNKNOWN_STATE };
   }
-  const { session: _, started_at, last_seen_at, ...told } = presence;
+  const { session: _, started_at, last_seen_at, ...reported } = presence;
   const isGone = last_seen_at < heardSince || revoked_at !== null;
   return {
-    ...told,
+    ...reported,
     id,
     latest_version,
-    outdated: isOutdated(told.version, latest_version),
-    // Who said goodbye is not missed.
-    state: told.state !== "stopped" && isGone ? "offline" : told.state,
+    outdated: isOutdated(reported.version, latest_version),
+    // A runner that stopped in good order is not offline.
+    state: reported.state !== "stopped" && isGone ? "offline" : reported.state,
     started_at: new Date(started_at).toISOString(),
     last_seen_at: new Date(last_seen_at).toISOString(),
   };
 }
 
-const NOTHING_KNOWN = {
+const UNKNOWN_STATE = {
   version: "",
   outdated: false,
   engine: "",

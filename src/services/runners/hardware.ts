@@ -1,4 +1,4 @@
-/** Classes of machines: everybody lists them, the operator decides which there are. */
+/** Hardware classes, which the operator manages. */
 import { type Loc, unknownNameIssues } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import type { ValidationIssue } from "../../protocol/common.ts";
@@ -31,18 +31,18 @@ export async function getHardware(
   return present.hardware(row);
 }
 
-/** @throws ProblemError conflict when there is one of that identifier */
+/** @throws ProblemError conflict for an existing identifier */
 export async function createHardware(
   services: Services,
   identifier: string,
   request: PutHardware,
 ): Promise<Hardware> {
   if (await findHardware(services.db, identifier))
-    throw conflict(`There is a class '${identifier}' already.`);
+    throw conflict(`The hardware '${identifier}' already exists.`);
   return putHardware(services, identifier, request);
 }
 
-/** Made, or changed when it is there. */
+/** Creates or updates a hardware class. */
 export async function putHardware(
   { db, present }: Services,
   identifier: string,
@@ -53,7 +53,7 @@ export async function putHardware(
   );
 }
 
-/** What is wrong with a request that names these. */
+/** Validation issues for hardware that does not exist. */
 export async function unknownHardware(
   { db }: Services,
   identifiers: string[],
@@ -65,13 +65,15 @@ export async function unknownHardware(
   return unknownNameIssues(identifiers, known, locOf, "/v1/hardware");
 }
 
-/** @throws ProblemError not_found, conflict while a model or a version names it, or for the default */
+/** @throws ProblemError not_found; conflict while a model or version uses it, or for the default */
 export async function deleteHardware({ db }: Services, identifier: string): Promise<void> {
   if (identifier === DEFAULT_HARDWARE)
-    throw conflict(`'${identifier}' stays: models that name no hardware run on it.`);
+    throw conflict(
+      `'${identifier}' cannot be deleted: models without a hardware setting run on it.`,
+    );
   if (await deleteRow(db, identifier)) return;
   if (!(await findHardware(db, identifier))) throw notFound(`The hardware '${identifier}'`);
   throw conflict(
-    `Models or versions name '${identifier}'. A model can name another one in its settings; a version never changes, and has to be deleted by its owner.`,
+    `Models or versions use '${identifier}'. Change it in the models' settings; versions that use it must be deleted by their owners.`,
   );
 }

@@ -1,4 +1,4 @@
-/** What runners read and write: files and large values, by the lease of the job that they are for. */
+/** Files and large values that runners read and write, authorized by the lease of their job. */
 import { v7 as uuid } from "uuid";
 import { safeName } from "../../domain/files/file-name.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
@@ -25,7 +25,7 @@ import { leasedPrediction } from "./runners.ts";
 
 const noAttempt = () => notFound("An attempt with this lease");
 
-/** A file that the job's input names. @throws ProblemError not_found */
+/** Serves a file of the job's input. @throws ProblemError not_found */
 export async function readInputFile(
   services: Services,
   holder: LeaseHolder,
@@ -37,8 +37,8 @@ export async function readInputFile(
 }
 
 /**
- * @returns the file's address
- * @throws ProblemError not_found when the attempt has ended, too_large when it has stored enough
+ * @returns the file's URL
+ * @throws ProblemError not_found when the attempt has ended; too_large at the limit of stored objects
  */
 export async function storeFile(
   services: Services,
@@ -49,11 +49,11 @@ export async function storeFile(
   const prediction = await beginStoring(services, holder);
   const key = newKey(prediction, facts.name);
   await putFile(services.env.FILES, key, body, facts);
-  await requireStill(services, holder, key);
-  return addressOf(services, prediction, key);
+  await requireActiveAttempt(services, holder, key);
+  return fileUrl(services, prediction, key);
 }
 
-/** A value as JSON text. @returns its name @throws ProblemError not_found, too_large */
+/** Stores a value as JSON text. @returns its name @throws ProblemError not_found, too_large */
 export async function storeValue(
   services: Services,
   holder: LeaseHolder,
@@ -62,12 +62,15 @@ export async function storeValue(
 ): Promise<string> {
   const { id, output_bytes } = await beginStoring(services, holder);
   if (size > output_bytes) {
-    throw new ProblemError("too_large", `The output may have ${output_bytes} bytes in all.`);
+    throw new ProblemError(
+      "too_large",
+      `The output can have at most ${output_bytes} bytes in total.`,
+    );
   }
   const name = crypto.randomUUID();
   const key = valueKey(id, name);
   await putValue(services.env.FILES, key, body);
-  await requireStill(services, holder, key);
+  await requireActiveAttempt(services, holder, key);
   return name;
 }
 
@@ -94,7 +97,7 @@ export async function beginRunnerUpload(
   return { id: row.id, part_size: row.part_size, urls };
 }
 
-/** @returns the file's address @throws as completeUpload */
+/** @returns the file's URL @throws as completeUpload */
 export async function completeRunnerUpload(
   services: Services,
   holder: LeaseHolder,
@@ -107,11 +110,11 @@ export async function completeRunnerUpload(
   if (row?.prediction_id !== prediction.id) throw notFound(`The upload '${id}'`);
   if (row.completed_at === null) {
     await assembleParts(services, row, etags);
-    await requireStill(services, holder, row.key);
-    // The row goes with the sweep: a runner that has missed the answer asks again.
+    await requireActiveAttempt(services, holder, row.key);
+    // The row stays until the sweep, for a runner that missed the response and asks again.
     await markComplete(services, id, row.expires_at);
   }
-  return addressOf(services, prediction, row.key);
+  return fileUrl(services, prediction, row.key);
 }
 
 async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<WriteGrant> {
@@ -126,19 +129,23 @@ async function beginStoring({ env }: Services, holder: LeaseHolder): Promise<Wri
   return prediction;
 }
 
-/** What was written while the attempt ended may have missed the removal of everything else. */
-async function requireStill(services: Services, holder: LeaseHolder, key: string): Promise<void> {
+/** Deletes a file written while the attempt ended: the removal of its files may have missed it. */
+async function requireActiveAttempt(
+  services: Services,
+  holder: LeaseHolder,
+  key: string,
+): Promise<void> {
   if (await leasedPrediction(services.env, holder).continueWrite(holder)) return;
   await deleteFile(services.env.FILES, key);
   throw noAttempt();
 }
 
-/** Outputs of one name do not collide. */
+/** A random prefix keeps outputs of the same name apart. */
 function newKey({ id }: WriteGrant, name: string): string {
   const random = crypto.randomUUID().slice(24);
   return fileKey(id, `${random}-${safeName(name)}`);
 }
 
-/** Good for as long as the file is there at most. */
-const addressOf = (services: Services, { url, keep_seconds }: WriteGrant, key: string) =>
+/** Valid for as long as the file is kept. */
+const fileUrl = (services: Services, { url, keep_seconds }: WriteGrant, key: string) =>
   signedFileUrl(services, new URL(url).origin, key, Date.now() + keep_seconds * 1000);

@@ -1,4 +1,4 @@
-/** What runners may ask: a session, jobs, a channel, an input. */
+/** The calls of runners: sessions, jobs, channels, inputs, telemetry. */
 import { v7 as uuid } from "uuid";
 import { type LeaseHolder, parseLease } from "../../domain/predictions/lease.ts";
 import { runCommand } from "../../domain/runners/runner-version.ts";
@@ -31,25 +31,25 @@ import { textOf } from "../predictions/prediction-text.ts";
 import type { Services } from "../services.ts";
 import { getHardware } from "./hardware.ts";
 
-/** So many pings fit into a lease: two may be lost. */
-const PINGS = 3;
+/** Pings per lease, of which two can be lost. */
+const PINGS_PER_LEASE = 3;
 const FLUSH_MS = 30;
-/** Of one token: each has a row and an object, and a record of its own at its pool. */
+/** Per token: each runner has a row, an object and a record in its pool. */
 const MAX_RUNNERS = 1_000;
 
 const superseded = () =>
   new ProblemError(
     "session_superseded",
-    "Another process runs under this runner's name. Give each its own --name, or stop one.",
+    "Another process uses this runner's name. Give each process its own --name, or stop one.",
   );
 
-/** Ids that are given up are forgotten where that happens, and elsewhere within 10 s. */
+/** A removed runner is forgotten at once in that isolate, and within 10 s elsewhere. */
 export const runnerCache = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
   findRunner(db, id),
 );
 
 /**
- * @param origin of this deployment, as the runner calls it
+ * @param origin of this deployment, as the runner reaches it
  * @throws ProblemError outdated_runner, forbidden, conflict
  */
 export async function beginSession(
@@ -62,10 +62,10 @@ export async function beginSession(
   if (request.protocol !== RUNNER_PROTOCOL) {
     throw new ProblemError(
       "outdated_runner",
-      `This deployment speaks runner protocol ${RUNNER_PROTOCOL}, the runner ${request.protocol}. Start the deployment's own: ${runCommand(origin, version)}`,
+      `This deployment uses runner protocol ${RUNNER_PROTOCOL}, the runner uses ${request.protocol}. Start the deployment's runner: ${runCommand(origin, version)}`,
     );
   }
-  mayServe(caller, request.hardware);
+  requireHardware(caller, request.hardware);
   const now = Date.now();
   const row = {
     id: uuid(),
@@ -78,7 +78,7 @@ export async function beginSession(
   const { id } = await orConflict(
     saveRunner(db, row, MAX_RUNNERS),
     isLimitReached,
-    `A runner token may have ${MAX_RUNNERS} runners. Have an operator remove those that are gone, or make another token.`,
+    `A runner token can have at most ${MAX_RUNNERS} runners. Ask an operator to remove unused ones, or use another token.`,
   );
   const session = uuid();
   await runnerAt(env, id).beginSession(session, request);
@@ -88,7 +88,7 @@ export async function beginSession(
     latest_version: version,
     settings: {
       poll_seconds: POLL_SECONDS,
-      ping_seconds: settings.patience.lease_seconds / PINGS,
+      ping_seconds: settings.patience.lease_seconds / PINGS_PER_LEASE,
       lease_seconds: settings.patience.lease_seconds,
       flush_ms: FLUSH_MS,
       telemetry_seconds: settings.telemetrySeconds,
@@ -97,7 +97,7 @@ export async function beginSession(
 }
 
 /**
- * The class of machines that a runner is to serve: what `auspex-runner check` holds its box against.
+ * The hardware class that a runner serves: `auspex-runner check` compares the machine with it.
  * @throws ProblemError forbidden, not_found
  */
 export async function readServedHardware(
@@ -105,19 +105,19 @@ export async function readServedHardware(
   caller: RunnerCaller,
   identifier: string,
 ): Promise<Hardware> {
-  mayServe(caller, identifier);
+  requireHardware(caller, identifier);
   return getHardware(services, identifier);
 }
 
-/** @throws ProblemError forbidden, not_found (no such runner: begin a session), session_superseded */
+/** @throws ProblemError forbidden, session_superseded; not_found (begin a new session) */
 export async function claim(
   services: Services,
   caller: RunnerCaller,
   request: ClaimRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  mayServe(caller, request.hardware);
-  await ownRunner(services, caller, request.runner_id);
+  requireHardware(caller, request.hardware);
+  await requireOwnRunner(services, caller, request.runner_id);
   const { token_id, token_known_at } = caller;
   const response = await claimJobs(services.env, { ...request, token_id, token_known_at }, signal);
   if (response.status === 409) throw superseded();
@@ -125,13 +125,13 @@ export async function claim(
   return response;
 }
 
-/** @throws ProblemError not_found (begin a session), session_superseded */
+/** @throws ProblemError session_superseded; not_found (begin a new session) */
 export async function reportTelemetry(
   services: Services,
   caller: RunnerCaller,
   request: TelemetryRequest,
 ): Promise<TelemetryResponse> {
-  await ownRunner(services, caller, request.runner_id);
+  await requireOwnRunner(services, caller, request.runner_id);
   const presence = await runnerAt(services.env, request.runner_id).report(request);
   if (!presence) throw notFound("The runner's session");
   if (presence.session !== request.session) throw superseded();
@@ -147,7 +147,7 @@ export function openJobChannel({ env }: Services, holder: LeaseHolder): Promise<
 }
 
 /**
- * The only frame of a short run. @returns `ack` or `fenced`, as on the channel.
+ * Reports a short run with its only frame. @returns `ack` or `fenced`, as on the channel.
  * @throws ProblemError not_found, bad_request
  */
 export async function reportFinishedRun(
@@ -172,20 +172,24 @@ export async function readJobInput(
   return textOf(services, id, pieces);
 }
 
-function mayServe(caller: RunnerCaller, hardware: string): void {
+function requireHardware(caller: RunnerCaller, hardware: string): void {
   if (caller.hardware.includes(hardware)) return;
   throw new ProblemError(
     "forbidden",
-    `This runner token serves ${caller.hardware.join(", ")}, not '${hardware}'.`,
+    `This runner token is for ${caller.hardware.join(", ")}, not for '${hardware}'.`,
   );
 }
 
-async function ownRunner(services: Services, caller: RunnerCaller, id: string): Promise<void> {
+async function requireOwnRunner(
+  services: Services,
+  caller: RunnerCaller,
+  id: string,
+): Promise<void> {
   const row = await runnerCache.get(services, id);
   if (row?.token_id !== caller.token_id) throw notFound("A runner of this token with this id");
 }
 
-/** The prediction that a lease belongs to. @throws ProblemError not_found */
+/** The prediction of a lease. @throws ProblemError not_found */
 export function leasedPrediction(env: Services["env"], holder: LeaseHolder): PredictionStub {
   const lease = parseLease(holder.lease);
   const stub = lease && predictionWithId(env, lease.objectId);

@@ -1,6 +1,6 @@
 /**
- * The only way to better-auth, which is loaded when somebody first wants it: its modules take longer
- * to start than all others of the Worker together (200 ms), and the API never needs them.
+ * Loads better-auth on first use: its modules take 200 ms to start, longer than the rest of the Worker
+ * together, and the API never needs them.
  */
 import { LRUCache } from "lru-cache";
 import { ProblemError } from "../../errors.ts";
@@ -8,8 +8,8 @@ import type { Services } from "../services.ts";
 import type { Auth } from "./auth.ts";
 
 /**
- * What better-auth answers by itself, below /auth. Its other routes would be ways round our forms,
- * their limits and who may sign up.
+ * The routes of better-auth that are exposed below /auth. The others would bypass our forms, their
+ * rate limits and the admission check.
  */
 const EXPOSED = new Set([
   "GET /auth/callback/github",
@@ -22,7 +22,7 @@ const EXPOSED = new Set([
 export const isExposed = (method: string, path: string): boolean =>
   EXPOSED.has(`${method} ${path}`);
 
-/** A deployment has few origins: its own domain, the one at workers.dev. */
+/** A deployment has few origins: its domain, and the one at workers.dev. */
 const MAX_ORIGINS = 8;
 
 type Library = typeof import("./auth.ts");
@@ -36,14 +36,14 @@ async function library(): Promise<Library> {
 const made = new WeakMap<Services, LRUCache<string, Auth>>();
 
 /**
- * @param origin that the request came to: where passkeys are valid and GitHub sends people back.
+ * @param origin of the request: passkeys are valid for it, and GitHub redirects to it
  * @throws ProblemError unavailable while the deployment has no SECRET_KEY
  */
 export async function getAuth(services: Services, origin: string): Promise<Auth> {
   if (services.settings.secretKeys.length === 0) {
     throw new ProblemError(
       "unavailable",
-      "This deployment has no SECRET_KEY yet, and nobody can sign in: wrangler secret put SECRET_KEY",
+      "Sign-in is disabled because this deployment has no SECRET_KEY. Set one with: wrangler secret put SECRET_KEY",
     );
   }
   const { makeAuth } = await library();
@@ -54,12 +54,12 @@ export async function getAuth(services: Services, origin: string): Promise<Auth>
   return auth;
 }
 
-/** As better-auth compares it: scrypt, some 100 ms. */
+/** The hash that better-auth verifies: scrypt, about 100 ms. */
 export async function hashPassword(password: string): Promise<string> {
   return (await library()).hashPassword(password);
 }
 
-/** What `call` answers. @throws what `refusal` makes of it when better-auth says no */
+/** The result of `call`. @throws the error of `refusal` when better-auth rejects it */
 export async function orRefusal<Answer>(
   call: Promise<Answer>,
   refusal: () => Error,

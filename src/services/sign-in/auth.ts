@@ -1,6 +1,6 @@
 /**
- * better-auth, set up for this deployment: passwords, GitHub, passkeys and the sessions that they
- * begin. library.ts loads it, and nobody else may: it is half of the Worker's code.
+ * better-auth, configured for this deployment: passwords, GitHub, passkeys and sessions. Only
+ * auth-loader.ts imports it, and does so lazily: it is half of the Worker's code.
  */
 import { passkey } from "@better-auth/passkey";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
@@ -43,7 +43,7 @@ export function makeAuth(services: Services, origin: string) {
         passkey: passkeys,
       },
     }),
-    // Accounts are made by sign-up.ts, which knows who may.
+    // sign-up.ts creates accounts, since it checks admission.
     emailAndPassword: {
       enabled: true,
       disableSignUp: true,
@@ -54,9 +54,9 @@ export function makeAuth(services: Services, origin: string) {
       ...(settings.github && { github: { ...settings.github, scope: ["user:email"] } }),
     },
     account: {
-      // Whoever can have an account at GitHub with somebody's address need not be somebody.
+      // Someone else could register a GitHub account with the same email address.
       accountLinking: { enabled: true, disableImplicitLinking: true },
-      // They are not needed again once it is known who it is.
+      // The tokens are not needed after the sign-in.
       encryptOAuthTokens: true,
     },
     session: {
@@ -64,14 +64,14 @@ export function makeAuth(services: Services, origin: string) {
       updateAge: DAY_SECONDS,
       freshAge: FRESH_SECONDS,
     },
-    // Where GitHub sends somebody whose question is not this browser's: better-auth's page is closed.
+    // For GitHub callbacks that do not match this browser: better-auth's own error page is not exposed.
     onAPIError: { errorURL: `${origin}/sign-in` },
-    // Ours limits attempts before anything is looked up (access.ts).
+    // Attempts are limited earlier, before any look-up (middleware/rate-limit.ts).
     rateLimit: { enabled: false },
     databaseHooks: {
       user: {
         create: {
-          // Somebody new, vouched for by GitHub.
+          // A new user signing up with GitHub.
           before: async (_, context) => {
             const invitation = context?.getCookie(INVITATION_COOKIE) ?? undefined;
             if (

@@ -1,4 +1,4 @@
-/** Invitations: an operator makes one, whoever has its link makes an account with it, once. */
+/** Invitations: an operator creates one, and whoever has its link can create one account with it. */
 import { v7 as uuid } from "uuid";
 import { isToken, newToken, sha256 } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors.ts";
@@ -16,12 +16,12 @@ import { getUser } from "../accounts/users.ts";
 import type { Services } from "../services.ts";
 
 const VALID_MS = 7 * 86_400_000;
-/** More than anybody wants to read; they end by themselves. */
+/** Enough for one page; invitations expire. */
 const MAX_LISTED = 200;
 
 /**
- * With a username it is for the user who has that: one that was made over the API and cannot sign
- * in yet, or one who has lost the password. @returns what its link has, which is shown once.
+ * With a username, the invitation is for that user: one created through the API who cannot sign in
+ * yet, or one who forgot their password. @returns the token of its link, which is shown once.
  * @throws ProblemError not_found
  */
 export async function invite(
@@ -46,7 +46,7 @@ export async function invite(
   return token;
 }
 
-/** One that may still be accepted. */
+/** @returns undefined for one that is unknown, used or expired */
 export async function findOpenInvitation(
   { db }: Services,
   token: string | undefined,
@@ -55,7 +55,7 @@ export async function findOpenInvitation(
   return findInvitation(db, await sha256(token), Date.now());
 }
 
-/** The user that whoever accepts it becomes, or gets a new password as. */
+/** The user that the invitation is for: they get a login, or a new password. */
 export async function invitedUser(
   { db }: Services,
   { user_id }: InvitationRow,
@@ -66,7 +66,8 @@ export async function invitedUser(
 export const listOpenInvitations = ({ db }: Services) =>
   listInvitations(db, Date.now(), MAX_LISTED);
 
-/** @throws ProblemError conflict when there is none any more */
+/** @throws ProblemError conflict when it is no longer open */
 export async function withdrawInvitation({ db }: Services, id: string): Promise<void> {
-  if (!(await deleteInvitation(db, id))) throw conflict("It was accepted, or withdrawn, before.");
+  if (!(await deleteInvitation(db, id)))
+    throw conflict("The invitation was already accepted or withdrawn.");
 }

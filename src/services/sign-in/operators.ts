@@ -1,18 +1,18 @@
 /**
- * Who is an operator: whoever has proved, once, to hold OPERATOR_TOKEN, for as long as that is the
- * one. With another token nobody is, until it is proved again.
+ * Operators: users who have once proved that they know OPERATOR_TOKEN. After the token changes, nobody
+ * is an operator until they prove the new one.
  */
 import { operatorProof } from "../../domain/accounts/token.ts";
 import { conflict } from "../../errors.ts";
 import { listOperators, removeOperator, setOperator } from "../../storage/accounts/operators.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
-import { authenticateOperator } from "../accounts/tokens.ts";
+import { authenticateOperator } from "../accounts/authentication.ts";
 import type { Services } from "../services.ts";
 
-/** More than anybody wants to read. */
+/** Enough for one page. */
 const MAX_LISTED = 200;
 
-/** What is stored with those who are operators now. @throws ProblemError unauthenticated */
+/** The proof that is stored with operators. @throws ProblemError unauthenticated */
 export async function createOperatorProof(
   services: Services,
   operatorToken: string,
@@ -47,7 +47,7 @@ export async function listCurrentOperators({ db, settings }: Services) {
   return token === undefined ? [] : listOperators(db, await operatorProof(token), MAX_LISTED);
 }
 
-/** @throws ProblemError conflict for somebody who is none any more */
+/** @throws ProblemError conflict for a user who is not an operator */
 export async function demote({ db }: Services, userId: string): Promise<void> {
-  if (!(await removeOperator(db, userId))) throw conflict("They are no operator any more.");
+  if (!(await removeOperator(db, userId))) throw conflict("This user is no longer an operator.");
 }

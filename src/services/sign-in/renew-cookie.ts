@@ -1,22 +1,22 @@
 /**
- * Session cookies that were signed with an older SECRET_KEY. better-auth takes those of the newest
- * alone, and would sign everybody out; here the same session is signed anew, for the request and for
- * the browser.
+ * Renews session cookies that were signed with an older SECRET_KEY. better-auth accepts only the
+ * newest key and would sign everyone out, so the cookie is signed again, for the request and for the
+ * browser.
  */
 import { parse, parseSigned, serializeSigned } from "hono/utils/cookie";
 import { SESSION_SECONDS } from "./session-limits.ts";
 
-/** As better-auth calls it, with https and without. */
+/** better-auth's cookie, with and without https. */
 const NAME = /^(?:__Secure-)?auspex\.session_token$/;
 
 interface Renewed {
-  /** Those of the request, with the cookie in them. */
+  /** The request's headers with the new cookie. */
   headers: Headers;
-  /** For the browser, if there is such a session. */
+  /** The new cookie for the browser. */
   cookie: string;
 }
 
-/** @param secrets newest first @returns undefined when there is nothing to be done */
+/** @param secrets newest first @returns undefined when no renewal is needed */
 export async function renewSessionCookie(
   secrets: readonly string[],
   headers: Headers,
@@ -46,7 +46,7 @@ export async function renewSessionCookie(
   return undefined;
 }
 
-/** What stands in a cookie, if this is the key that has signed it. */
+/** The cookie's value, if this key signed it. */
 async function signedWith(
   secret: string,
   cookies: string,

@@ -1,4 +1,4 @@
-/** How somebody signs in, and where they are signed in. */
+/** A user's sign-in methods and sessions. */
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict, notFound } from "../../errors.ts";
 import {
@@ -19,8 +19,7 @@ export const listSignInMethods = ({ db }: Services, userId: string): Promise<Sig
   findSignInMethods(db, userId);
 
 /**
- * Everybody who is signed in with the old one is signed out, but this session; and no link for a
- * new one is good any more.
+ * Ends all other sessions, and invalidates invitations for a new password.
  * @returns the cookies of the session that goes on. @throws ValidationFailure
  */
 export async function changePassword(
@@ -37,17 +36,17 @@ export async function changePassword(
   };
   const { headers: answered } = await orRefusal(
     api.changePassword({ body, headers, returnHeaders: true }),
-    () => invalid(["body", "current"], "this is not your password"),
+    () => invalid(["body", "current"], "Wrong password"),
   );
   await deleteInvitationsFor(services.db, userId);
   return answered.getSetCookie();
 }
 
-/** @throws ProblemError not_found; conflict for the only way in */
+/** @throws ProblemError not_found; conflict for the only sign-in method */
 export async function removePasskey(services: Services, userId: string, id: string): Promise<void> {
   const { providers, passkeys } = await listSignInMethods(services, userId);
   if (providers.length === 0 && passkeys.length === 1)
-    throw conflict("It is the only way in. Add another passkey first.");
+    throw conflict("This passkey is your only sign-in method. Add another passkey first.");
   if (!(await deletePasskey(services.db, userId, id))) throw notFound("The passkey");
 }
 
@@ -56,20 +55,20 @@ export async function endSession({ db }: Services, userId: string, id: string): 
   if (!(await deleteSession(db, userId, id))) throw notFound("The session");
 }
 
-/** Everywhere, at once. */
+/** Ends all sessions of a user. */
 export async function endSessions({ db }: Services, userId: string): Promise<void> {
   await deleteSessions(db, userId);
 }
 
 const MAX_RECOVERIES = 20;
 
-/** When operators gave the account a new password, and who did. */
+/** When an operator's invitation reset the password, and which operator's. */
 export const listRecentRecoveries = ({ db }: Services, userId: string) =>
   listRecoveries(db, userId, MAX_RECOVERIES);
 
 export type Recovery = Awaited<ReturnType<typeof listRecentRecoveries>>[number];
 
-/** Its user has read of them up to that one. */
+/** Marks the recoveries up to this time as read by the user. */
 export async function markRecoveriesRead({ db }: Services, userId: string, until: number) {
   await clearRecoveryNotice(db, userId, until);
 }

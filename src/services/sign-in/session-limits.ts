@@ -1,10 +1,10 @@
-/** What sessions and invitations agree on, on both sides of better-auth. */
+/** Limits of sessions, shared by better-auth's configuration and our own checks. */
 
-/** The cookie that remembers an invitation on the way to GitHub and back. */
+/** Keeps the invitation during a sign-up with GitHub. */
 export const INVITATION_COOKIE = "auspex.invitation";
 
-/** How long one may stay signed in without coming back. */
+/** A session ends after this long without use. */
 export const SESSION_SECONDS = 30 * 86_400;
 
-/** Who has only a cookie that was left somewhere adds no passkey (client/passkey.ts says so), and ends nothing. */
+/** How recent a sign-in must be to add a passkey or delete an account: a stolen cookie is not enough. */
 export const FRESH_SECONDS = 15 * 60;

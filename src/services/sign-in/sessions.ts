@@ -1,5 +1,4 @@
-/** Sessions of the dashboard: whose a request is, by its cookie. */
-
+/** Sessions of the dashboard, identified by cookie. */
 import { findLiveSession } from "../../storage/accounts/sign-in.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { findUser } from "../../storage/accounts/users.ts";
@@ -9,16 +8,16 @@ import { getAuth } from "./auth-loader.ts";
 
 export interface Session {
   id: string;
-  /** When they signed in, unix ms. */
+  /** When the user signed in, Unix ms. */
   created_at: number;
   login: { id: string; email: string; name: string };
-  /** Absent: signed in, but with no user yet (somebody new whom GitHub has vouched for). */
+  /** Undefined after a first sign-in with GitHub, until the sign-up is complete. */
   user: UserRow | undefined;
-  /** What the browser is to be told: a session that is used lives on. */
+  /** Cookies to set: using a session extends it. */
   cookies: string[];
 }
 
-/** @returns undefined without a session that is valid */
+/** @returns undefined without a valid session */
 export async function findSession(
   services: Services,
   origin: string,
@@ -41,14 +40,16 @@ export async function findSession(
   };
 }
 
-const live = cached({ max: 10_000 }, ({ db }: Services, id: string) => findLiveSession(db, id));
+const liveSessions = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
+  findLiveSession(db, id),
+);
 
-/** Whether a session goes on. @param within how long ago it may have been looked up, ms */
+/** @param maxAgeMs how old a cached look-up may be */
 export async function isSessionLive(
   services: Services,
   id: string,
-  within: number,
+  maxAgeMs: number,
 ): Promise<boolean> {
-  const found = await live.get(services, id, within);
-  return found !== undefined && found.expires_at.getTime() > Date.now();
+  const session = await liveSessions.get(services, id, maxAgeMs);
+  return session !== undefined && session.expires_at.getTime() > Date.now();
 }

@@ -1,4 +1,4 @@
-/** Begins and ends sessions, through better-auth. */
+/** Begins and ends sessions with better-auth. */
 import { ProblemError } from "../../errors.ts";
 import type { Services } from "../services.ts";
 import { getAuth, orRefusal } from "./auth-loader.ts";
@@ -17,7 +17,7 @@ export async function signInWithPassword(
   return answered.getSetCookie();
 }
 
-/** @returns where GitHub asks whether it is them, and the cookies that know them when they return. */
+/** @returns GitHub's authorization URL, and the cookies for the way back */
 export async function signInWithGitHub(
   services: Services,
   { origin, headers }: { origin: string; headers: Headers },
@@ -33,11 +33,11 @@ export async function signInWithGitHub(
     headers,
     returnHeaders: true,
   });
-  if (!answer.response.url) throw new Error("better-auth names no address at GitHub");
+  if (!answer.response.url) throw new Error("better-auth returned no URL for GitHub");
   return { url: answer.response.url, cookies: answer.headers.getSetCookie() };
 }
 
-/** @returns the cookies that end the session. */
+/** @returns the cookies that end the session */
 export async function signOut(
   services: Services,
   { origin, headers }: { origin: string; headers: Headers },

@@ -1,4 +1,4 @@
-/** New accounts: who may have one, and what they are made of. */
+/** Creating accounts, and setting new passwords with an invitation. */
 import { v7 as uuid } from "uuid";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { conflict } from "../../errors.ts";
@@ -17,8 +17,8 @@ import { type Admission, isAdmitted, notAdmitted } from "./admission.ts";
 import { hashPassword } from "./auth-loader.ts";
 
 /**
- * An account with a password. Whose invitation names a user becomes that user, and the operator may
- * take one that nobody signs in as: they can make tokens for it as well.
+ * Creates an account with a password. An invitation for a user creates the login of that user. The
+ * operator can take over any user without a login, since they can create tokens for it anyway.
  * @throws ProblemError forbidden, conflict; ValidationFailure
  */
 export async function signUp(
@@ -28,27 +28,27 @@ export async function signUp(
 ): Promise<void> {
   if (!isAdmitted(services, admitted)) throw notAdmitted(services);
   const { db } = services;
-  const there = await userToBe(services, request.username, admitted);
-  const id = there?.id ?? uuid();
+  const existing = await existingUser(services, request.username, admitted);
+  const id = existing?.id ?? uuid();
   const login = { id, name: request.name, email: request.email };
   const passwordHash = await hashPassword(request.password);
   const now = Date.now();
   const user = {
     id,
-    username: there?.username ?? request.username,
+    username: existing?.username ?? request.username,
     name: request.name,
     avatar_url: "",
     operator_proof: admitted.operator_proof,
     created_at: now,
     updated_at: now,
   };
-  await explained(
+  await explainConflict(
     insertLogin(db, { ...login, passwordHash }, user, admitted.invitation),
     request.username,
   );
 }
 
-/** The user of somebody whom GitHub has vouched for. @throws as signUp */
+/** Creates the user of a new login with GitHub. @throws as signUp */
 export async function completeGitHubSignUp(
   services: Services,
   loginId: string,
@@ -65,12 +65,15 @@ export async function completeGitHubSignUp(
     created_at: now,
     updated_at: now,
   };
-  await explained(insertUserOfLogin(services.db, user, admitted.invitation), request.username);
+  await explainConflict(
+    insertUserOfLogin(services.db, user, admitted.invitation),
+    request.username,
+  );
 }
 
 /**
- * A new password for the user of an invitation, who has lost the old one.
- * @returns the e-mail address to sign in with. @throws ProblemError conflict
+ * Sets a new password for the user of an invitation.
+ * @returns the email address to sign in with. @throws ProblemError conflict
  */
 export async function resetPassword(
   { db }: Services,
@@ -80,15 +83,15 @@ export async function resetPassword(
   const login = invitation.user_id === null ? undefined : await findLogin(db, invitation.user_id);
   if (!login) throw conflict(NOT_OPEN);
   const passwordHash = await hashPassword(password);
-  await explained(replacePassword(db, login.id, passwordHash, invitation), "");
+  await explainConflict(replacePassword(db, login.id, passwordHash, invitation), "");
   return login.email;
 }
 
 const NOT_OPEN =
-  "The invitation is not open any more: it was accepted, withdrawn, or is more than seven days old.";
+  "This invitation is no longer valid: it was used, withdrawn or is more than 7 days old.";
 
-/** A user without a login that this sign-up is for. */
-async function userToBe(
+/** The existing user without a login that this sign-up is for. */
+async function existingUser(
   { db }: Services,
   username: string,
   { invitation, operator_proof }: Admission,
@@ -98,15 +101,18 @@ async function userToBe(
   return user && !(await findLogin(db, user.id)) ? user : undefined;
 }
 
-async function explained(writing: Promise<void>, username: string): Promise<void> {
+async function explainConflict(writing: Promise<void>, username: string): Promise<void> {
   try {
     await writing;
   } catch (error) {
     if (failedOn(error, "NOT NULL", "logins.id", "users.id", "credentials.id"))
       throw conflict(NOT_OPEN);
     if (failedOn(error, "UNIQUE", "logins.email"))
-      throw invalid(["body", "email"], "there is an account with it: sign in");
-    if (failedOn(error, "UNIQUE", "logins.id")) throw conflict("This user can sign in already.");
+      throw invalid(
+        ["body", "email"],
+        "An account with this email address exists. Sign in instead",
+      );
+    if (failedOn(error, "UNIQUE", "logins.id")) throw conflict("This user already has a login.");
     if (failedOn(error, "UNIQUE", "users.username", "usernames.username"))
       throw invalid(["body", "username"], `'${username}' is taken`);
     throw error;

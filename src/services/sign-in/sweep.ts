@@ -1,4 +1,4 @@
-/** What nobody can sign in with any more, and attempts that count no longer. */
+/** Deletes expired sessions, invitations and attempt counts. */
 import { deleteExpired } from "../../storage/accounts/sign-in.ts";
 import type { Services } from "../services.ts";
 import { sweepSignUpAttempts } from "./sign-up-attempts.ts";

@@ -18,8 +18,8 @@ const HOLDERS = [undefined, whole, forOne, forNone, stranger];
 const [yes, no, owner, other] = [
   "granted",
   "hidden",
-  "for its owner",
-  "for other tokens",
+  "owner only",
+  "outside token",
 ] as const satisfies Access[];
 
 describe("a model", () => {

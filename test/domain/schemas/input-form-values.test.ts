@@ -71,19 +71,19 @@ describe("what a text means", () => {
   });
 
   test.each<[string, string]>([
-    ["{", "it ends too early, at line 1, column 2"],
-    ['{"a": 1', "it ends too early, at line 1, column 8"],
-    ['{\n  "a": 1,\n}', "'}' does not belong at line 3, column 1"],
-    ["{a: 1}", "'a:' does not belong at line 1, column 2"],
-    ['{"a" 1}', "'1}' does not belong at line 1, column 6"],
-    ["[1 2]", "'2]' does not belong at line 1, column 4"],
-    ["[1]]", "']' does not belong at line 1, column 4"],
-    ["[01]", "'01]' does not belong at line 1, column 2"],
-    ["[1,\n nope]", "'nope]' does not belong at line 2, column 2"],
-    ["'a'", "''a'' does not belong at line 1, column 1"],
-    ['"a\nb"', "'\"a' does not belong at line 1, column 1"],
-    ['["a]', "'\"a]' does not belong at line 1, column 2"],
-    ["truer", "'truer' does not belong at line 1, column 1"],
+    ["{", "unexpected end at line 1, column 2"],
+    ['{"a": 1', "unexpected end at line 1, column 8"],
+    ['{\n  "a": 1,\n}', "'}' is unexpected at line 3, column 1"],
+    ["{a: 1}", "'a:' is unexpected at line 1, column 2"],
+    ['{"a" 1}', "'1}' is unexpected at line 1, column 6"],
+    ["[1 2]", "'2]' is unexpected at line 1, column 4"],
+    ["[1]]", "']' is unexpected at line 1, column 4"],
+    ["[01]", "'01]' is unexpected at line 1, column 2"],
+    ["[1,\n nope]", "'nope]' is unexpected at line 2, column 2"],
+    ["'a'", "''a'' is unexpected at line 1, column 1"],
+    ['"a\nb"', "'\"a' is unexpected at line 1, column 1"],
+    ['["a]', "'\"a]' is unexpected at line 1, column 2"],
+    ["truer", "'truer' is unexpected at line 1, column 1"],
   ])("JSON that goes wrong says where: %s", (text, where) => {
     expect(readField(field("json", text))).toEqual({ fault: `Not valid JSON: ${where}` });
   });

@@ -155,7 +155,7 @@ describe("what a validation may cost", () => {
   test.each(["allOf", "anyOf", "oneOf"])("%s that doubles at each level", (keyword) => {
     const { $defs, ...first } = avalanche(keyword, 21, { type: "string" });
     expect(wholeIssues({ $defs: $defs ?? {}, ...object({ a: first }) }, { a: 1 })).toMatchObject([
-      { loc: ["body", "input"], msg: expect.stringContaining("too costly") },
+      { loc: ["body", "input"], msg: expect.stringContaining("too expensive to check") },
     ]);
   });
 
@@ -169,7 +169,7 @@ describe("what a validation may cost", () => {
   test("a long list of values counts at each visit, since each mistake repeats it", () => {
     const schema = object({ a: { items: { enum: ["x".repeat(90_000)] } } });
     const [issue] = wholeIssues(schema, { a: Array.from({ length: 1_000 }, () => 1) });
-    expect(issue?.msg).toContain("too costly");
+    expect(issue?.msg).toContain("too expensive to check");
   });
 
   test("more mistakes than anybody could list: the first is named", () => {
@@ -248,7 +248,7 @@ describe("what a validation may cost", () => {
     const a = Array.from({ length: 400 }, (_, n) => "xy".repeat(500) + n);
     const begun = performance.now();
     expect(wholeIssues(schema, { a })).toMatchObject([
-      { loc: ["body", "input"], msg: expect.stringContaining("too costly") },
+      { loc: ["body", "input"], msg: expect.stringContaining("too expensive to check") },
     ]);
     expect(performance.now() - begun).toBeLessThan(2_000);
   });

@@ -206,8 +206,8 @@ describe("the body", () => {
       {
         type: "json_invalid",
         loc: ["body"],
-        msg: "The body is not valid JSON: JSON is UTF-8, which this is not",
-        ctx: { error: "JSON is UTF-8, which this is not" },
+        msg: "The body is not valid JSON: JSON must be UTF-8",
+        ctx: { error: "JSON must be UTF-8" },
       },
     ]);
   });
@@ -219,7 +219,7 @@ describe("the body", () => {
       body: new Uint8Array([0x22, 0xc3]),
     });
     expect(response.status).toBe(422);
-    expect(JSON.stringify(await response.json())).toContain("JSON is UTF-8, which this is not");
+    expect(JSON.stringify(await response.json())).toContain("JSON must be UTF-8");
   });
 
   test("that is compressed is a 415, and says so", async () => {

@@ -129,9 +129,7 @@ describe("an address that a client of OpenAI has with the wrong base", () => {
     expectErrorBody(body);
     expect(body.error).toMatchObject({ code: "not_found", type: "invalid_request_error" });
     expect(body.error.message).toContain(path);
-    expect(body.error.message).toContain(
-      `The base address for this client is ${ORIGIN}/v1/vendora.`,
-    );
+    expect(body.error.message).toContain(`The base URL for this client is ${ORIGIN}/v1/vendora.`);
   });
 
   test.each(["/v1/embeddings-2", "/v1/vendors", "/v2/responses"])("%s is not one", async (path) => {

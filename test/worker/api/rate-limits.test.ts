@@ -82,7 +82,7 @@ describe("without a token", () => {
   test("an address is limited, and no other with it", async () => {
     const address = newAddress();
     const response = await askUntilRefused(LIMITS.address, () => ask(PUBLIC, address));
-    await expectRefusal(response, "from this address");
+    await expectRefusal(response, "from this IP address");
     expect((await ask(PUBLIC, newAddress())).status).toBe(404);
   });
 
@@ -109,7 +109,7 @@ describe("without a token", () => {
       expect([401, 429]).toContain(answer.status);
       return answer;
     });
-    await expectRefusal(response, "from this address");
+    await expectRefusal(response, "from this IP address");
   });
 });
 
@@ -147,7 +147,7 @@ describe("a signed address", () => {
   test("that is forged counts against the address, whatever file it names", async () => {
     const address = newAddress();
     const response = await askUntilRefused(LIMITS.address, () => ask(forged(id()), address));
-    await expectRefusal(response, "from this address");
+    await expectRefusal(response, "from this IP address");
   });
 
   test("that is forged takes nothing from those who have the file's", async () => {
@@ -183,7 +183,7 @@ describe("an account", () => {
     const response = await askUntilRefused(LIMITS.user, () =>
       ask(asked % 2 ? OWN : PUBLIC, newAddress(), tokens[asked++ % tokens.length]),
     );
-    await expectRefusal(response, "with all its tokens together");
+    await expectRefusal(response, "across all its tokens");
     const { client: stranger } = await newUser();
     expect((await ask(OWN, newAddress(), tokenOf(stranger))).status).toBe(200);
   });
@@ -295,7 +295,7 @@ describe("creating predictions", () => {
       asked++;
       return create(token, path);
     });
-    await expectRefusal(response, "predictions and deliveries asked for by this account");
+    await expectRefusal(response, "predictions and webhook redeliveries by this account");
     expect((await ask(OWN, newAddress(), tokenOf(client))).status).toBe(200);
     const { client: stranger } = await newUser();
     expect((await create(tokenOf(stranger))).status).toBe(404);

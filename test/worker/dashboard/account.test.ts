@@ -261,7 +261,7 @@ describe("deleting the account", () => {
     for (const password of ["", "not the password"]) {
       const { status, html } = await visitor.send("/account/delete", { username, password });
       expect(status).toBe(422);
-      expect(html).toContain("this is not your password");
+      expect(html).toContain("Wrong password");
     }
     await profileOf(username);
   });

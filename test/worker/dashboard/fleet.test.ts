@@ -296,7 +296,7 @@ describe("a class of machines", () => {
     await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "First" });
     const { status, html } = await visitor.send("/fleet/hardware", { ...FIELDS, identifier });
     expect(status).toBe(409);
-    expect(textOf(html)).toContain(`There is a class '${identifier}' already.`);
+    expect(textOf(html)).toContain(`The hardware '${identifier}' already exists.`);
     expect(html).toContain('value="NVIDIA L40S"');
     expect(await named()).toContainEqual(expect.objectContaining({ identifier, name: "First" }));
   });

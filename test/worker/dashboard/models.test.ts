@@ -367,7 +367,7 @@ describe("a version", () => {
 
   it.each([
     ["container_image_digest", "latest", "sha256: and 64 hex digits"],
-    ["input", '{"type": ', "ends too early, at line 1, column 10"],
+    ["input", '{"type": ', "unexpected end at line 1, column 10"],
     ["input", '{"type": "text"}', "type: "],
     ["input", '{"properties": {"a": {"minimum": "1"}}}', "properties.a.minimum: "],
     ["output", "[]", ""],

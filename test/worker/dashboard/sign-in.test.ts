@@ -49,7 +49,9 @@ describe("sign-up", () => {
       ...newcomer(),
       email: email.toUpperCase(),
     });
-    expect(sameAddress.html).toContain("there is an account with it: sign in");
+    expect(sameAddress.html).toContain(
+      "An account with this email address exists. Sign in instead",
+    );
   });
 
   it("leaves nothing of somebody whose username was taken", async () => {
@@ -151,7 +153,7 @@ describe("attempts", () => {
       const { status, html } = await attempt(n);
       if (status !== 429) continue;
       expect(n).toBeGreaterThanOrEqual(limit);
-      expect(html).toContain("Too many attempts to get in. Wait 60 seconds");
+      expect(html).toContain("Too many sign-in attempts. Wait 60 seconds");
       return;
     }
     throw new Error(`${2 * limit + 1} attempts were let through`);

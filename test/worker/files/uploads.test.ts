@@ -178,7 +178,7 @@ describe("parts", () => {
     expect(await refusedPart(urls[0], "abc")).toEqual({
       status: 403,
       detail:
-        "This address has expired. GET /v1/uploads/{id} has new ones while the upload is pending.",
+        "This URL has expired. GET /v1/uploads/{id} returns new ones while the upload is pending.",
     });
   });
 
