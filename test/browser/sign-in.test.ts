@@ -70,7 +70,10 @@ describe("where sign-up is open", () => {
     await fillAccount(visitor, "alan");
     visitor.expects(422, "/sign-up");
     await page.getByRole("button", { name: "Create account" }).click();
-    await page.getByText("is taken").or(page.getByText("there is an account with it")).waitFor();
+    await page
+      .getByText("is taken")
+      .or(page.getByText("An account with this email address exists"))
+      .waitFor();
     await visitor.look();
     expect(await page.getByLabel("Username").inputValue()).toBe("alan");
     expect(await page.getByLabel("Email").inputValue()).toBe(emailOf("alan"));

@@ -53,7 +53,7 @@ test.each([200, 302, 404])("an address that is no deployment's and answers %i", 
 });
 
 test("a class of machines that the token does not serve, or that there is not", async () => {
-  const detail = "This runner token serves box, not 'l40s'.";
+  const detail = "This runner token is for box, not for 'l40s'.";
   expect(await look(403, problem(403, detail))).toMatchObject({
     token: ok,
     hardware: { ok: false, detail, advice: expect.stringContaining("--hardware") },

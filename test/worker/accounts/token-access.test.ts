@@ -81,7 +81,7 @@ test("what was run of its models is its to read, stream, cancel and remove, whoe
     expect((await limited.refused(`${at(hidden)}/cancel`, {})).body).toMatchObject({
       type: "urn:auspex:forbidden",
       detail: expect.stringMatching(
-        `^This token is for .*, and not for the prediction '${hidden}'`,
+        `^This token is limited to .* and does not cover the prediction '${hidden}'`,
       ),
     });
   }

@@ -57,7 +57,9 @@ describe("what leads to a run", async () => {
     const refused = await limited.refused(...callOf(other));
     expect(refused.status).toBe(403);
     const text = JSON.stringify(refused.body);
-    expect(text).toContain(`This token is for ${one} only, and not for the model '${other}'`);
+    expect(text).toContain(
+      `This token is limited to ${one} and does not cover the model '${other}'`,
+    );
   });
 
   test("the list of what can be called has what may be", async () => {
@@ -104,7 +106,7 @@ describe("a model", () => {
     await newCallable(client, { name: two.name });
     const { status, body } = await run(limited, referenceOf(two));
     expect(status).toBe(403);
-    expect(body.detail).toMatch(/^This token was for models that are gone/);
+    expect(body.detail).toMatch(/^This token is limited to models that no longer exist/);
     const { data } = await limited.ok<{ data: object[] }>("GET", "/v1/vendora/models");
     expect(data).toEqual([]);
   });

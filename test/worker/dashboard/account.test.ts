@@ -166,7 +166,7 @@ describe("the picture", () => {
   it.each([
     ["an SVG", new File([SVG], "a.png", { type: "image/png" }), "no picture"],
     ["a page", new File(["<html>GIF89a"], "a.gif", { type: "image/gif" }), "no picture"],
-    ["more than 1 MB", picture("image/png", 1024 ** 2 + 1), "more than 1 MB"],
+    ["more than 1 MB", picture("image/png", 1024 ** 2 + 1), "larger than 1 MB"],
     ["nothing", new File([], ""), "Choose a picture"],
   ])("cannot be %s", async (_, file, words) => {
     const { visitor, username } = await signedUp();

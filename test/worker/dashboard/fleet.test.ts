@@ -146,7 +146,7 @@ describe("a runner", () => {
     expect(await shown(runner.id)).toMatchObject({ draining: false });
     const refused = await visitor.send(`/fleet/runners/${runner.id}/remove`);
     expect(refused.status).toBe(409);
-    expect(textOf(refused.html)).toContain("drain it and stop its process first");
+    expect(textOf(refused.html)).toContain("Drain it and stop its process first");
     await runner.tell({ state: "stopped" });
     expect(await actions()).toBe("remove");
     await act("remove", "Runner removed.");
@@ -319,7 +319,7 @@ describe("a class of machines", () => {
     const { status, html } = await visitor.send(`/fleet/hardware/${hardware}/delete`);
     expect(status).toBe(409);
     expect(textOf(html)).toMatch(
-      new RegExp(`Models or versions name '${hardware}'.* deleted by its owner`),
+      new RegExp(`Models or versions use '${hardware}'.* deleted by their owners`),
     );
   });
 });

@@ -109,7 +109,7 @@ describe("a model", () => {
     const { visitor, path } = await owner();
     const { status, html } = await visitor.send("/models/new", NEW_MODEL);
     expect(status).toBe(409);
-    expect(textOf(html)).toContain("You have a model 'story' already.");
+    expect(textOf(html)).toContain("You already have a model 'story'.");
     expect((await visitor.look(path)).status).toBe(200);
   });
 
@@ -413,10 +413,10 @@ describe("a model that is running", () => {
     );
     const model = await visitor.send(`${path}/delete`, { typed_name: "story" });
     expect(model.status).toBe(409);
-    expect(textOf(model.html)).toContain("are under way. Make it private");
+    expect(textOf(model.html)).toContain("are still running. Make the model private");
     const version = await visitor.send(`${path}/versions/1/delete`);
     expect(version.status).toBe(409);
-    expect(textOf(version.html)).toContain("are under way. Publish another version");
+    expect(textOf(version.html)).toContain("are still running. Publish a new version");
     expect((await visitor.look(`${path}/versions/1`)).status).toBe(200);
   });
 });

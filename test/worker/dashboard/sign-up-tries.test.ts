@@ -40,7 +40,7 @@ it("20 a day of one network, whatever becomes of them; others and the next day a
   ]);
   for (const { status, html } of refused) {
     expect(status).toBe(429);
-    expect(html).toContain("20 accounts were tried from here today");
+    expect(html).toContain("Too many sign-up attempts from your network today (20 are allowed)");
     expect(html).not.toContain("there is an account");
   }
   expect((await send(newcomer(), "198.51.100.7")).status).toBe(303);

@@ -158,7 +158,7 @@ describe("the form", () => {
     for (let n = 0; n < 100; n++) await setVariable(client, model, `V${n}`);
     const { status, html } = await visitor.send(page, { variable_name: "MORE", value: SECRET });
     expect(status).toBe(409);
-    expect(html).toContain("A model may have 100 variables");
+    expect(html).toContain("A model can have at most 100 variables");
     expect(html).not.toContain(SECRET);
   });
 });

@@ -96,7 +96,7 @@ describe("files at an address of their own", () => {
   ])("have nothing else beside them: %s %s", async (method, path, accept) => {
     const answer = await ask(`${FILES}${path}`, apart, { method, headers: { ...bearer, accept } });
     expect(answer.status).toBe(404);
-    expect(await answer.text()).toContain("files and nothing else");
+    expect(await answer.text()).toContain("serves only files");
   });
 
   test("go into an input under either address, and one that is gone is missed", async () => {

@@ -78,7 +78,7 @@ test("of a session they end with it", async () => {
   const begun = await begin();
   await env.DB.prepare("DELETE FROM sessions WHERE user_id = ?").bind(user_id).run();
   advance(10.001);
-  expect(await refused(begun)).toEqual([403, expect.stringContaining("a session")]);
+  expect(await refused(begun)).toEqual([403, expect.stringContaining("token or session")]);
 });
 
 test("of an account that is suspended they are not, and are again after", async () => {

@@ -151,7 +151,7 @@ describe("parts", () => {
     const short = bytesOf(PART - 1);
     expect(await refusedPart(first, short)).toEqual({
       status: 400,
-      detail: `Part 1 has exactly ${PART} bytes; this request has ${PART - 1}.`,
+      detail: `Part 1 must have exactly ${PART} bytes; this request has ${PART - 1}.`,
     });
     expect((await refusedPart(last, "123456")).detail).toContain("exactly 5 bytes");
     expect((await refusedPart(last, "")).status).toBe(400);
@@ -257,13 +257,13 @@ describe("completion is refused", () => {
     expect(await completing(begun.id, ["x"])).toEqual({
       status: 409,
       detail:
-        "12 of 12 parts have not arrived: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more. PUT them to their urls, then complete again.",
+        "12 of 12 parts are missing: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more. PUT them to their URLs, then complete again.",
     });
     const small = await beginUpload(client, PART + 5);
     const last = await sendPart(small.urls[1], "12345");
     expect(await completing(small.id, [last, last])).toMatchObject({
       status: 409,
-      detail: expect.stringContaining("1 of 2 parts have not arrived: 1."),
+      detail: expect.stringContaining("1 of 2 parts are missing: 1."),
     });
   });
 
@@ -273,11 +273,11 @@ describe("completion is refused", () => {
     const swapped = await completing(begun.id, [two, one]);
     expect(swapped.status).toBe(422);
     expect(swapped.detail).toMatchObject([
-      { loc: ["body", "etags", "0"], msg: "part 1 has another ETag: this is that of part 2" },
-      { loc: ["body", "etags", "1"], msg: "part 2 has another ETag: this is that of part 1" },
+      { loc: ["body", "etags", "0"], msg: "the ETag does not match part 1: it is that of part 2" },
+      { loc: ["body", "etags", "1"], msg: "the ETag does not match part 2: it is that of part 1" },
     ]);
     expect((await completing(begun.id, [one, "nonsense"])).detail).toMatchObject([
-      { msg: "part 2 has another ETag: this is not that of any part" },
+      { msg: "the ETag does not match part 2: it is not that of any part" },
     ]);
     expect((await completing(begun.id, [one])).detail).toMatchObject([
       { loc: ["body", "etags"], type: "too_short" },

@@ -72,7 +72,7 @@ describe("a variable", () => {
       expect(await stranger.json(method, path, { value: "theirs" })).toMatchObject({
         status: 403,
         body: {
-          detail: `Only its owner may change the model '${world.model}', or see its variables.`,
+          detail: `Only its owner can change the model '${world.model}' or see its variables.`,
         },
       });
     }

@@ -65,7 +65,7 @@ test("an account reads so many streams at once, and another its own", async () =
     return response;
   };
   for (let n = 0; n < 3; n++) expect((await open()).status).toBe(200);
-  await expectRefusal(await open(), /You read or wait for 3 answers at once.*MAX_STREAMS/);
+  await expectRefusal(await open(), /You have 3 open streams and waiting requests.*MAX_STREAMS/);
   const other = await newWorld();
   const stranger = await read(other.client, await other.waiting());
   expect(stranger.status).toBe(200);
@@ -103,7 +103,7 @@ test("a stream that is refused creates nothing, whatever it is asked by", async 
     const response = await post(client, path, { model, ...body });
     expect([response.status, await response.text()]).toEqual([
       429,
-      expect.stringMatching(/You read or wait for 3 answers at once/),
+      expect.stringMatching(/You have 3 open streams and waiting requests/),
     ]);
   };
   await refused("/v1/predictions", { input: {} });

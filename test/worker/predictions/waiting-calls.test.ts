@@ -63,7 +63,7 @@ describe("of an account", () => {
       expect(refused.headers.get("retry-after")).toBe("15");
       expect([refused.status, await refused.text()]).toEqual([
         429,
-        expect.stringMatching(/You read or wait for 3 answers at once/),
+        expect.stringMatching(/You have 3 open streams and waiting requests/),
       ]);
     }
     expect(await countOf(client)).toBe(3);

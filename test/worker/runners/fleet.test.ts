@@ -146,7 +146,7 @@ describe("removing a runner", () => {
       const { status, body } = await remove(runner.id);
       expect(status).toBe(409);
       expect(body).toMatchObject({
-        detail: `The runner '${name}' is ${state}: drain it and stop its process first.`,
+        detail: `The runner '${name}' is ${state}. Drain it and stop its process first.`,
       });
       expect(await shown(runner.id)).toMatchObject({ state });
     }

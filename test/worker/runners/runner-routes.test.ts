@@ -69,7 +69,7 @@ describe("who gets in", () => {
     const refused = await client.fetch(`/v1/runner/hardware/${other}`);
     expect(refused.status).toBe(403);
     expect(await refused.json()).toMatchObject({
-      detail: `This runner token serves ${hardware}, not '${other}'.`,
+      detail: `This runner token is for ${hardware}, not for '${other}'.`,
     });
     await operator.ok("DELETE", `/v1/operator/hardware/${hardware}`);
     expect((await client.fetch(`/v1/runner/hardware/${hardware}`)).status).toBe(404);
@@ -151,7 +151,7 @@ describe("a token with a thousand runners", () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
     expect(answers.find(({ status }) => status === 409)?.body).toMatchObject({
       type: "urn:auspex:conflict",
-      detail: expect.stringContaining("remove those that are gone"),
+      detail: expect.stringContaining("remove unused ones"),
     });
     expect((await FakeRunner.begin(token, hardware, name)).id).toBe(runner.id);
     const other = await newRunnerToken(hardware);

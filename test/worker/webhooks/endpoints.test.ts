@@ -143,7 +143,7 @@ describe("an endpoint", () => {
       const lacks = await newClient(username, { scopes });
       for (const [key, endpoint] of changes) {
         const { status, text = "" } = await ask(lacks, key, place, endpoint);
-        const detail = `This needs a token with the scopes write and read: it lacks ${lacking}. Make one at /tokens.`;
+        const detail = `This requires a token with the scopes write and read: it lacks ${lacking}. Create one at /tokens.`;
         expect([key, status, JSON.parse(text).detail]).toEqual([key, 403, detail]);
       }
     }

@@ -44,7 +44,7 @@ const large = (chars: number) => ({
 
 const full = {
   status: 409,
-  body: { detail: expect.stringMatching(/Delete versions, models.*90 days.*ACCOUNT_MB/) },
+  body: { detail: expect.stringMatching(/Delete unused versions, models.*90 days.*ACCOUNT_MB/) },
 };
 
 describe("what it takes", () => {
