@@ -1,4 +1,4 @@
-/** The answers that operations have in common: the errors, and the headers of all. */
+/** Responses that operations share: errors, and common headers. */
 import { type ProblemCode, problemTitle } from "../errors.ts";
 import type { Components, ResponseObject } from "./types.ts";
 
@@ -8,22 +8,22 @@ const REQUEST_ID = "5f0c1f8e-2f6b-4c62-9a55-0a7a3d3e8b1c";
 
 export const headers = {
   "x-request-id": {
-    description: "Names the request; the client's own when it sent a sane one",
+    description: "Id of the request. If the client sends a valid one, it is used",
     schema: { type: "string" },
     example: REQUEST_ID,
   },
   "retry-after": {
-    description: "Seconds to wait before the next try",
+    description: "Seconds to wait before retrying",
     schema: { type: "integer", minimum: 1 },
     example: 10,
   },
   "x-ratelimit-limit": {
-    description: "How many requests a period has room for, of the limit that is nearest",
+    description: "Requests per period, for the limit that is closest",
     schema: { type: "integer", minimum: 1 },
     example: 2000,
   },
   "x-ratelimit-remaining": {
-    description: "How many of them are left at most",
+    description: "Upper bound of the remaining requests",
     schema: { type: "integer", minimum: 0 },
     example: 1999,
   },
@@ -33,18 +33,17 @@ export const headers = {
     example: 7,
   },
   "www-authenticate": {
-    description: "What kind of token is asked for",
+    description: "Required authentication scheme",
     schema: { type: "string" },
     example: "Bearer",
   },
   etag: {
-    description:
-      "Names this state of the answer: send it as `If-None-Match` to ask whether it is still the same",
+    description: "Version of the response. Send it as `If-None-Match` to check for changes",
     schema: { type: "string" },
     example: 'W/"5d41402abc4b2a76b9719d911017c592"',
   },
   "content-range": {
-    description: "How many bytes there are",
+    description: "Size of the file",
     schema: { type: "string" },
     example: "bytes */20000000",
   },
@@ -55,62 +54,62 @@ export const headerRefs = (...names: string[]): NonNullable<ResponseObject["head
 
 interface ErrorExample {
   code: ProblemCode;
-  /** What the answer means, for the reader of the document. */
+  /** What the status means. */
   description: string;
-  /** What one such answer says. */
+  /** An example of `detail`. */
   detail: string;
 }
 
 const PROBLEMS: Record<number, ErrorExample> = {
   400: {
     code: "bad_request",
-    description: "The body is not as the address says",
+    description: "The body does not match the URL",
     detail: "Part 2 must have exactly 3222784 bytes; this request has 1000.",
   },
   401: {
     code: "unauthenticated",
-    description: "No token where one is needed, or a bad one",
+    description: "The token is missing or invalid",
     detail: "Send an access token: 'Authorization: Bearer <ACCESS_TOKEN>'. Create one at /tokens.",
   },
   403: {
     code: "forbidden",
-    description: "The token may not do this",
+    description: "The token is not allowed to do this",
     detail: "This requires a token with the scope write. Create one at /tokens.",
   },
   404: {
     code: "not_found",
-    description: "It is not there, or not yours to see",
+    description: "The resource does not exist, or is not visible to you",
     detail: "The prediction '01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e' was not found.",
   },
   408: {
     code: "request_timeout",
-    description: "The body came too slowly",
+    description: "The body arrived too slowly",
     detail: "The body arrived too slowly: at least 160 kB every 10 s are required. Try again.",
   },
   409: {
     code: "conflict",
-    description: "It conflicts with what is there",
+    description: "The request conflicts with the current state",
     detail: "The prediction has ended: it is succeeded.",
   },
   413: {
     code: "too_large",
-    description: "The body has more than 10 MiB, or more than 500,000 values",
+    description: "The body exceeds 10 MiB or 500,000 values",
     detail: "A request body can have at most 10 MiB. Send files with POST /v1/uploads, or by URL.",
   },
   415: {
     code: "unsupported_media_type",
-    description: "The body is not sent as JSON, or is compressed",
+    description: "The body is not declared as JSON, or is compressed",
     detail: "Send JSON with 'Content-Type: application/json', not 'text/plain'.",
   },
   416: {
     code: "range_not_satisfiable",
-    description: "The range begins behind the end",
+    description: "The range starts after the end of the file",
     detail: "The file has 20000000 bytes.",
   },
   429: {
     code: "too_many_requests",
-    description: "Too many requests, or too many predictions that wait",
-    detail: "Wait 10 s before the next try.",
+    description: "Too many requests, or too many waiting predictions",
+    detail: "Too many requests with this token. Wait 10 seconds, then send requests less often.",
   },
   500: {
     code: "internal",
@@ -120,12 +119,12 @@ const PROBLEMS: Record<number, ErrorExample> = {
   },
   503: {
     code: "unavailable",
-    description: "The database is busy or restarting, or too many large bodies come in at once",
+    description: "The database is busy or restarting, or there are too many large requests at once",
     detail: "The database is busy or restarting. Try again in a few seconds.",
   },
 };
 
-/** By status, the headers beside those of all answers. */
+/** Additional headers by status. */
 const HEADERS: Record<string, (keyof typeof headers)[]> = {
   401: ["www-authenticate"],
   416: ["content-range"],
@@ -151,12 +150,12 @@ const problem = (status: string, { code, description, detail }: ErrorExample): R
 });
 
 export const notModified: ResponseObject = {
-  description: "It is still what you have",
+  description: "Not modified",
   headers: headerRefs("x-request-id", "etag"),
 };
 
 const invalid: ResponseObject = {
-  description: "The request is not valid: each mistake with its place",
+  description: "The request failed validation",
   headers: headerRefs("x-request-id"),
   content: {
     "application/json": {
@@ -177,7 +176,7 @@ const invalid: ResponseObject = {
   },
 };
 
-/** As clients of the vendora convention know them. */
+/** An error of the vendora endpoints. */
 const vendoraProblem = (
   status: string,
   { description, detail }: Pick<ErrorExample, "description" | "detail">,
@@ -197,11 +196,11 @@ const vendoraProblem = (
 const VENDORA_PROBLEMS = {
   ...PROBLEMS,
   502: {
-    description: "The model has failed: the same call would fail again",
+    description: "The model failed; retrying the same call will not help",
     detail: "The model ran out of memory.",
   },
   504: {
-    description: "The model did not finish in time, and the prediction is canceled",
+    description: "The model did not finish in time, and the prediction was canceled",
     detail: "The model did not finish within 600 s, and the request was canceled.",
   },
 };
@@ -224,7 +223,7 @@ const vendoraInvalid: ResponseObject = {
   },
 };
 
-/** By status, as components of the document: of the vendora convention under `Vendora` and the status. */
+/** By status. In the document, their names are `Vendora` and the status. */
 export const vendoraAnswers: Record<string, ResponseObject> = {
   ...Object.fromEntries(
     Object.entries(VENDORA_PROBLEMS).map(([status, one]) => [status, vendoraProblem(status, one)]),
@@ -232,7 +231,7 @@ export const vendoraAnswers: Record<string, ResponseObject> = {
   422: vendoraInvalid,
 };
 
-/** By status, as components of the document. */
+/** By status. */
 export const sharedAnswers: Record<string, ResponseObject> = {
   ...Object.fromEntries(
     Object.entries(PROBLEMS).map(([status, one]) => [status, problem(status, one)]),

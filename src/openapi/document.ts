@@ -1,4 +1,4 @@
-/** The document, made from what the routes declare. */
+/** The OpenAPI document, generated from the routes' declarations. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Handler } from "hono";
 import type { AppEnv } from "../context.ts";
@@ -18,10 +18,10 @@ import {
 
 const BASE = "/v1";
 
-/** Resources that have a shape A and a shape B: a deployment shows the one that it serves. */
+/** Resources with a shape A and B, of which a deployment documents the one it serves. */
 const SHAPED = ["Owner", "User"];
 
-/** The document of a deployment that answers at `origin` and serves `shape`. */
+/** The document of a deployment at `origin` that serves `shape`. */
 export function createDocument(
   api: OpenAPIHono<AppEnv>,
   shape: ResourceShape,
@@ -46,7 +46,7 @@ export function createDocument(
     ]);
     return [path.slice(BASE.length), Object.fromEntries(operations)];
   });
-  // They are mounted as if their names were paths.
+  // The router prefixes webhook names as if they were paths.
   const named = Object.entries(webhooks).map(([path, item]) => [path.slice(BASE.length + 1), item]);
   return {
     ...head,
@@ -62,7 +62,7 @@ export function createDocument(
   };
 }
 
-/** No call of the convention is for a part of something. */
+/** No vendora call supports ranges. */
 const { 416: _, ...answersOfVendora } = vendoraAnswers;
 
 const ofVendora = Object.fromEntries(
@@ -91,7 +91,7 @@ function inShape(schemas: Schemas, shape: ResourceShape): Schemas {
   return shown;
 }
 
-/** What a request to the route goes through, beside what is for all routes. */
+/** The handlers of a route, including its own middleware. */
 function handlersOf(api: OpenAPIHono<AppEnv>, { method, path }: DocumentedOperation): Handler[] {
   const route = path.replaceAll(/{(\w+)}/g, ":$1");
   return api.routes

@@ -1,9 +1,9 @@
-/** An example of what a schema describes, put together from the examples of its parts. */
+/** Composes an example of a schema from the examples of its parts. */
 import { resolveSchema } from "./reference.ts";
 import type { InlineSchema, Schema, Schemas } from "./types.ts";
 
 export function exampleOf(reference: Schema, schemas: Schemas): unknown {
-  // An example beside a reference says more than that of what is referred to.
+  // An example next to a reference is more specific than that of the referenced schema.
   if ("example" in reference) return reference.example;
   const schema = resolveSchema(reference, schemas);
   const { example, default: preset, allOf, anyOf, oneOf, properties, items } = schema;

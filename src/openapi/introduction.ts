@@ -1,44 +1,48 @@
-/** What the document says of the API as a whole: how to begin, what holds everywhere, its groups. */
+/** The introduction of the API documentation, and its groups of endpoints. */
 import type { Components, Document } from "./types.ts";
 
 const description = `
-Auspex hosts machine-learning models and runs them on request: create a prediction, wait for it, poll it or stream its output.
+Auspex hosts machine-learning models and runs them on request. Create a prediction, then wait for the result, poll for it, or stream it.
 
 ## Authentication
 
-Send an access token with every request: \`Authorization: Bearer <ACCESS_TOKEN>\`. Make one at \`/tokens\` of this deployment. It begins with \`aus_\` and stands for one user; keep it secret and out of code that runs at a client. Each token has scopes: \`read\` sees what is yours, \`write\` changes models and your profile (and, with \`read\`, webhook endpoints), \`predict\` runs models. A token without the scope that a call needs answers 403, and so does one that is for some models, for all else that is the account's: other models, what was run of them, what other tokens have uploaded, changes of the profile, new models, webhook endpoints. Lists show it what is its own.
+Authenticate with an access token in the \`Authorization\` header: \`Authorization: Bearer <ACCESS_TOKEN>\`. Create one at \`/tokens\` of this deployment. Tokens begin with \`aus_\`. Keep them secret, and do not use them in client-side code.
 
-Calls marked public work without a token too. A bad token is a 401 everywhere, on public calls as well.
+A token acts for one user, within its scopes: \`read\` reads your resources, \`write\` changes models and your profile (and, together with \`read\`, webhook endpoints), and \`predict\` runs models. A call that needs another scope returns 403. A token can also be limited to some models: it can then access only these, their predictions and its own uploads, but not your profile, other models or webhook endpoints. Lists show what the token can access.
+
+Public endpoints work without a token. An invalid token returns 401 everywhere, including public endpoints.
 
 ## Errors
 
-A 422 says what is wrong with a request: \`{"detail": [{"loc", "msg", "type"}]}\`, with the place of each mistake in \`loc\`, beginning with \`body\`, \`query\`, \`path\` or \`header\`. Every other error is a problem as in [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. A field that a body does not name is a 422 too, but for calls of \`/vendora\`, whose bodies are their containers'; so is a query parameter that a list does not know. What you may not see answers 404, as if it did not exist.
+A request that fails validation returns 422 with \`{"detail": [{"loc", "msg", "type"}]}\`. \`loc\` is the location of each error, starting with \`body\`, \`query\`, \`path\` or \`header\`. Unknown body fields and query parameters are validation errors too, except in the bodies of \`/vendora\` endpoints, which are passed to the model.
 
-Every answer has an \`x-request-id\`; yours is kept when you send one. Name it when you ask for help.
+Every other error is an [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problem (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. Resources that you cannot see return 404, as if they did not exist.
 
-## Pages
+Every response has an \`x-request-id\`. Include it when you ask for help. If you send one, it is used.
 
-Lists come in pages: \`items\`, \`next_cursor\` and \`previous_cursor\`, and the same as whole addresses in \`next_url\` and \`previous_url\`; null where the list ends. Pass a cursor back unchanged, with the same filters: a cursor of another list is a 422. \`page_size\` is 5 to 50, 25 by default; the lists of all models and of all users go to 100. Repeat a parameter to give several values: \`?statuses=pending&statuses=started\`.
+## Pagination
 
-## Sending and reading files
+Lists return a page of \`items\`, with \`next_cursor\` and \`previous_cursor\`, and the URLs of these pages in \`next_url\` and \`previous_url\`. They are null at the ends of the list. Pass a cursor back unchanged and with the same filters; a cursor of another list returns 422. \`page_size\` is 5 to 50, 25 by default; the lists of all models and all users allow 100. Repeat a parameter to pass several values: \`?statuses=pending&statuses=started\`.
 
-A file of yours goes up in parts: create an upload with its size, PUT each part to its address, complete the upload with the \`ETag\` of each. Where an input wants a file (\`"format": "uri"\`) give it the \`url\` of a completed upload, an address of a file here or in the web (https), or a data URI. Files that a model makes stand in \`output\` as addresses.
+## Files
 
-Addresses of parts and files are signed: they need no token, so that whoever has one can use it until it expires. Hand them on with care, and use them unchanged.
+To upload a file, create an upload with the file's size, PUT each part to its URL, and complete the upload with the \`ETag\` of each part. Where an input expects a file (\`"format": "uri"\`), pass the \`url\` of a completed upload, the URL of another file of this deployment, any https URL, or a data URI. Files that a model creates appear in \`output\` as URLs.
 
-## Conditional reads
+URLs of parts and files are signed. They need no token: anyone who has one can use it until it expires. Share them with care, and use them unchanged.
 
-Single resources and public lists carry an \`ETag\`. Send it back as \`If-None-Match\`: the answer is 304 without a body while nothing has changed. What is public and the same for everybody may be cached for a few seconds; nothing private is ever cacheable, but files, which a browser may keep for 5 minutes.
+## Conditional requests
+
+Single resources and public lists have an \`ETag\`. Send it as \`If-None-Match\` to get 304 without a body if nothing has changed. Public responses can be cached for a few seconds. Private responses are not cacheable, except files, which browsers may cache for 5 minutes.
 
 ## Rate limits
 
-Calls are counted per token and per account, without a token per address; a token has more. Creating predictions is counted on its own, and so is changing anything. Beyond a limit the answer is 429: wait as many seconds as \`Retry-After\` says.
+Requests are counted per token and per account, or per IP address without a token; requests with a token have higher limits. Creating predictions and other writes are counted separately. Above a limit, requests return 429: wait for the number of seconds in \`Retry-After\`.
 
-Where a limit applies, \`x-ratelimit-limit\`, \`x-ratelimit-remaining\` and \`x-ratelimit-reset\` (seconds) say how much of the nearest one is left; answers of \`/v1/vendora\` have them with \`-requests\` behind, too. \`remaining\` is an upper bound: what is counted elsewhere at the same time is not in it.
+Responses report the limit that you are closest to in \`x-ratelimit-limit\`, \`x-ratelimit-remaining\` and \`x-ratelimit-reset\` (seconds). Responses of \`/v1/vendora\` also have them with the suffix \`-requests\`. \`remaining\` is an upper bound: requests that other servers count at the same time are not included.
 
-## Versions
+## Versioning
 
-The version of the API is in the address: \`/v1\`. Fields may be added to answers at any time, so ignore those that you do not know. What runners on GPU machines speak (\`/v1/runner\`) is not part of this API.
+The version is part of the URL: \`/v1\`. New fields can be added to responses at any time; ignore those that you do not know. The protocol of runners (\`/v1/runner\`) is not part of this API.
 `.trim();
 
 export const info: Document["info"] = {
@@ -49,30 +53,33 @@ export const info: Document["info"] = {
 };
 
 const vendora = `
-Chat completions, responses and embeddings, as the clients of OpenAI speak them. Give such a client \`/v1/vendora\` of this deployment as its base address and an access token as its key:
+Chat completions, responses and embeddings, compatible with the API of OpenAI and its clients. Use \`/v1/vendora\` of this deployment as the base URL and an access token as the API key:
 
 \`\`\`js
 import OpenAI from "openai";
 const client = new OpenAI({ baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN });
 \`\`\`
 
-Every call is a prediction. Errors have the convention's own body. Experimental: it changes as the convention does.
+Every call creates a prediction. Errors use the format of OpenAI's API. These endpoints are experimental and follow changes of that API.
 `.trim();
 
 const webhooks = `
-What becomes of predictions, posted to receivers: one that a create names in \`webhook\`, and the endpoints of an account, which are told of all its predictions. Each delivery is a [WebhookPayload](#schema-WebhookPayload): the prediction as it was when the event happened.
+Webhooks notify your server about predictions. A prediction can name a receiver in \`webhook\` when it is created. Webhook endpoints of an account receive the events of all its predictions. Each delivery is a [WebhookPayload](#schema-WebhookPayload): the prediction at the time of the event.
 
-\`webhook-id\` is the same each time an event is delivered: drop repeats by it. \`webhook.sequence\` orders the events of a prediction.
+Deliveries can be repeated. Use \`webhook-id\`, which is the same for every delivery of an event, to ignore duplicates. \`webhook.sequence\` orders the events of a prediction.
 
-Signed as in [Standard Webhooks](https://www.standardwebhooks.com) in \`webhook-signature\`, over \`webhook-id\`, \`webhook-timestamp\` and the raw body; and in \`auspex-webhook-signature: t=<unix time>,v1=<hex>\` with the HMAC-SHA-256 of \`<t>.<body>\`, whose key is the secret as it is written.
+Deliveries are signed as in [Standard Webhooks](https://www.standardwebhooks.com): \`webhook-signature\` covers \`webhook-id\`, \`webhook-timestamp\` and the raw body. \`auspex-webhook-signature: t=<unix time>,v1=<hex>\` is the HMAC-SHA-256 of \`<t>.<body>\` with the secret as its key.
 
-Any 2xx within 10 s is a delivery. Everything else, redirects too, is tried again with growing delays, 12 times in 24 h; \`Retry-After\` is honoured, and 410 ends it. An \`output\` that waits is given up for the next event, which has all that it had.
+Respond with any 2xx within 10 s. All other responses, including redirects, are retried with increasing delays, 12 times in 24 h. \`Retry-After\` is honored, and 410 stops the retries. A waiting \`output\` event is replaced by the next one, which includes its data.
 
-Only https and only public hosts.
+Receivers must use https and a public host.
 `.trim();
 
 export const tags = [
-  { name: "Predictions", description: "Runs of models: created, polled, cancelled, streamed." },
+  {
+    name: "Predictions",
+    description: "Run models: create predictions, poll, cancel and stream them.",
+  },
   { name: "Webhooks", description: webhooks },
   {
     name: "Vendora",
@@ -81,37 +88,36 @@ export const tags = [
   {
     name: "Uploads",
     description:
-      "Files of yours that come in parts, for inputs to name. For others they are not there.",
+      "Upload files in parts, to use them as inputs. Uploads are visible only to their owner.",
   },
   {
     name: "Files",
     description:
-      "What uploads have become and what models have made: read by whoever has a signed address, or as its owner.",
+      "Completed uploads and outputs of models. Read them with a signed URL, or as their owner.",
   },
   {
     name: "Models",
-    description:
-      "What users publish. For anyone but its owner a private model, and everything about it, is not there.",
+    description: "Models that users publish. Private models are visible only to their owner.",
   },
   {
     name: "Model versions",
     description:
-      "A version never changes: a container image by its digest, schemas of input and output, a configuration. Numbers rise by one per model; the highest runs when none is named.",
+      "A version is an immutable release of a model: a container image, the schemas of its input and output, and a configuration. Versions are numbered per model. Predictions run the latest version by default.",
   },
   {
     name: "Model variables",
     description:
-      "Secrets for a model's containers, as a rule: kept encrypted, found by them in their environment, shown to nobody again.",
+      "Environment variables of a model's containers, usually secrets. Values are stored encrypted and never shown again.",
   },
-  { name: "Users", description: "Those who own models, among them whoever the token stands for." },
+  { name: "Users", description: "Users, including the one of the current token." },
   {
     name: "Categories and hardware",
-    description: "What models are sorted into, and the classes of machines that they run on.",
+    description: "Categories of models, and the hardware that they run on.",
   },
   {
     name: "Operator",
     description:
-      "For whoever runs this deployment, with the secret `OPERATOR_TOKEN` as bearer token: users, tokens, hardware, categories, the fleet of runners.",
+      "For operators of this deployment, with the secret `OPERATOR_TOKEN` as bearer token: manage users, tokens, hardware, categories and runners.",
   },
 ];
 
@@ -119,11 +125,11 @@ export const securitySchemes: Components["securitySchemes"] = {
   accessToken: {
     type: "http",
     scheme: "bearer",
-    description: "An access token of a user, `aus_…`, with the scopes that the call needs.",
+    description: "An access token, `aus_…`, with the scopes that the call requires.",
   },
   operatorToken: {
     type: "http",
     scheme: "bearer",
-    description: "The secret `OPERATOR_TOKEN` of the deployment.",
+    description: "The deployment's secret `OPERATOR_TOKEN`.",
   },
 };

@@ -1,4 +1,4 @@
-/** One operation, with what the app and its middleware do for it beside its own route. */
+/** Completes the documentation of an operation with what middleware adds to its route. */
 import type { Handler } from "hono";
 import { allowAnonymous, allowSignedUrl, requireOperator } from "../middleware/authentication.ts";
 import { conditionalGet } from "../middleware/conditional.ts";
@@ -16,8 +16,8 @@ import type {
 } from "./types.ts";
 
 /**
- * Adds security, examples, and every answer that it may give.
- * @param handlers what its requests go through: read from that, the document cannot say otherwise
+ * Adds security, examples and all possible responses.
+ * @param handlers of the route. Derived from these, the document always matches the behavior
  */
 export function completeOperation(
   one: DocumentedOperation,
@@ -57,7 +57,7 @@ export function completeOperation(
   };
 }
 
-/** Undefined: an access token, as everywhere. */
+/** Undefined: an access token is required, the default. */
 function securityOf(handlers: Handler[]): Security | undefined {
   if (handlers.includes(requireOperator)) return [{ operatorToken: [] }];
   if (handlers.includes(allowAnonymous) || handlers.includes(allowSignedUrl))
@@ -71,11 +71,11 @@ function errorStatuses(
 ): string[] {
   const { requestBody, responses = {} } = operation;
   const statuses = ["401", "422", "429", "500", "503"];
-  // A public operation asks for no scope, and the operator has none. A signature may be wrong.
+  // Public operations need no scope, and the operator has none. A signature can be invalid.
   if (!security || findSignature(operation)) statuses.push("403");
-  // Only what names something can name what is not there.
+  // Only requests that refer to a resource can return 404.
   if (path.includes("{") || method === "post") statuses.push("404");
-  // Bytes are held to the length of their address, and may be called what they like.
+  // Raw bodies have a length given by their URL, and any media type.
   const isJson =
     requestBody && "content" in requestBody && "application/json" in requestBody.content;
   if (isJson) statuses.push("408", "413", "415");

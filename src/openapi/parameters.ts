@@ -1,49 +1,49 @@
-/** Parameters that have the same name and the same meaning everywhere. */
+/** Parameters with the same meaning everywhere. */
 import type { Operation, Parameter } from "./types.ts";
 
 const DESCRIPTIONS: Record<string, string> = {
-  action: "`drain`: it finishes what runs and takes no more; `resume`: it takes work again",
-  identifier: "Of the class of machines",
+  action: "`drain`: finish running predictions and accept no more. `resume`: accept work again",
+  identifier: "Identifier of the hardware",
   model_name: "Name of the model",
   model_owner: "Username of the model's owner",
-  part_number: "Number of the part, from 1",
+  part_number: "Number of the part, starting at 1",
   prediction_id: "Id of the prediction",
   runner_id: "Id of the runner",
-  slug: "Of the category",
-  sort_by: "What the list is sorted by",
-  sort_direction: "`asc`: smallest or oldest first; `desc`: largest or newest first",
-  token_id: "Id of the token, not the token itself",
+  slug: "Slug of the category",
+  sort_by: "Sort key",
+  sort_direction: "`asc`: smallest or oldest first. `desc`: largest or newest first",
+  token_id: "Id of the token (not the token itself)",
   upload_id: "Id of the upload",
-  username: "Name of the user",
-  version_number: "Number of the version",
+  username: "Username",
+  version_number: "Version number",
 };
 
-/** The parameter with a description, its own where it has one. */
+/** Adds the shared description unless the parameter has its own. */
 export const describeParameter = (parameter: Parameter): Parameter => ({
   ...parameter,
   description: parameter.description ?? DESCRIPTIONS[parameter.name],
 });
 
-/** The signature that an address must have, or may have in place of a token. */
+/** The signature parameter, if the operation accepts signed URLs. */
 export const findSignature = ({ parameters = [] }: Operation): Parameter | undefined =>
   parameters.find((one): one is Parameter => "name" in one && one.name === "signature");
 
-/** What the read of a part takes. */
+/** For operations that support ranges. */
 export const rangeHeader: Parameter = {
   name: "range",
   in: "header",
   required: false,
-  description: "One range of bytes; several, and what is none, are answered with all of it",
+  description: "A single byte range. Multiple or invalid ranges return the whole file",
   schema: { type: "string", pattern: "^bytes=\\d{0,15}-\\d{0,15}$" },
   example: "bytes=0-1023",
 };
 
-/** What a conditional read takes. */
+/** For operations that support conditional requests. */
 export const ifNoneMatchHeader: Parameter = {
   name: "if-none-match",
   in: "header",
   required: false,
-  description: "The `ETag` of an answer that you have: 304 while it is still the same",
+  description: "`ETag` of a previous response. Returns 304 if it has not changed",
   schema: { type: "string" },
   example: 'W/"5d41402abc4b2a76b9719d911017c592"',
 };

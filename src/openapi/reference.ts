@@ -1,12 +1,12 @@
-/** References to the schemas of a document. */
+/** References to component schemas. */
 import type { InlineSchema, Schema, Schemas } from "./types.ts";
 
 const PREFIX = "#/components/schemas/";
 
-/** The name of the component that a schema refers to. */
+/** The name of the referenced component. */
 export const refName = (schema: Schema): string | undefined => schema.$ref?.slice(PREFIX.length);
 
-/** The schema that is meant. @throws Error for a reference to nowhere */
+/** Follows references. @throws Error for an unknown component */
 export function resolveSchema(schema: Schema, schemas: Schemas): InlineSchema {
   if (isInline(schema)) return schema;
   const name = schema.$ref.slice(PREFIX.length);
@@ -15,7 +15,7 @@ export function resolveSchema(schema: Schema, schemas: Schemas): InlineSchema {
   return resolveSchema(found, schemas);
 }
 
-/** What is no text and has no example. */
+/** Binary content, which has no example. */
 export const isBinary = (schema: Schema): boolean => isInline(schema) && schema.format === "binary";
 
 export const isInline = (schema: Schema): schema is InlineSchema => schema.$ref === undefined;

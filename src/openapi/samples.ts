@@ -1,4 +1,4 @@
-/** What the fields of resources look like: the examples of the document are put together from these. */
+/** Sample values of fields, from which the document's examples are composed. */
 import { isInline } from "./reference.ts";
 import type { Schemas } from "./types.ts";
 
@@ -80,7 +80,7 @@ const SAMPLES: Record<string, Record<string, unknown>> = {
   },
 };
 
-/** The schemas, with these examples in their fields. */
+/** Adds the samples to the schemas' fields. */
 export const addSamples = (schemas: Schemas): Schemas =>
   Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {

@@ -1,4 +1,4 @@
-/** The parts of an OpenAPI 3.1 document, as @hono/zod-openapi has them. */
+/** Types of the parts of an OpenAPI 3.1 document, from @hono/zod-openapi. */
 import type { OpenAPIHono } from "@hono/zod-openapi";
 
 type Inline<T> = Exclude<T, { $ref: string }>;

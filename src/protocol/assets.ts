@@ -1,14 +1,14 @@
-/** The list of what is built beside the Worker, as src/dev/assets.ts leaves it for the Worker. */
+/** The manifest of static assets, which src/dev/assets.ts writes for the Worker. */
 import { z } from "zod";
 
 export const manifest = z.object({
-  /** Addresses by name: `page` (a script), `style.css`. */
+  /** Paths by name: `page` (a script), `style.css`. */
   files: z.record(z.string(), z.string()),
   /** The runner's package, at /auspex-runner.tgz. */
   runner: z.object({
     version: z.string(),
     bytes: z.number(),
-    /** Of the package, hex. */
+    /** Hex, of the package. */
     sha256: z.string(),
   }),
 });

@@ -1,4 +1,4 @@
-/** Categories of models on the wire. */
+/** Categories of models. */
 import { z } from "zod";
 import { slug } from "./common.ts";
 
@@ -12,7 +12,7 @@ export const category = categorySummary
   .meta({ id: "Category" });
 export type Category = z.infer<typeof category>;
 
-/** What the operator says of a category; its slug is in the address. */
+/** The body of PUT /operator/categories/{slug}. */
 export const putCategory = z
   .object({ name: z.string().min(1).max(100), description: z.string().max(1_000).default("") })
   .meta({ id: "PutCategory", example: { name: "Weather", description: "Forecasts" } });

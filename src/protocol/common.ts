@@ -1,24 +1,24 @@
-/** Shapes that every part of the API shares: identifiers, times, pages, errors. */
+/** Shapes shared by the whole API: identifiers, timestamps, pages, errors. */
 import { z } from "zod";
 import type { Json } from "../lib/json.ts";
 
 export const uuid = z.uuid();
 export const timestamp = z.iso.datetime();
 
-/** A web address. That it is one the document says with a pattern: `format` allows any scheme. */
+/** An http(s) URL. The document states this as a pattern, since `format: uri` allows any scheme. */
 export const link = z
   .url({ protocol: /^https?$/ })
   .max(2_048)
   .meta({ pattern: "^https?:" });
 
-/** A named schema, or null: a union, since `nullable` of a `$ref` says neither in OpenAPI. */
+/** A named schema or null. A union, since OpenAPI cannot make a `$ref` nullable. */
 export const orNull = <T extends z.ZodType>(schema: T) => z.union([schema, z.null()]);
 
 export type { Json };
 
 /**
- * Any JSON value: what a model takes and gives. All bodies come from JSON.parse, so that only
- * absence can be wrong: walking 16 MB of output to learn that it is JSON would be work for nothing.
+ * Any JSON value: a model's input or output. Bodies come from JSON.parse, so the only possible error is
+ * a missing value: walking 16 MB of output to confirm that it is JSON would be wasted work.
  */
 export const json = z
   .custom<Json>((value) => value !== undefined, "required")
@@ -26,12 +26,12 @@ export const json = z
     id: "Json",
     description: "Any JSON value",
     type: ["string", "number", "boolean", "null", "array", "object"],
-    // Without these, generators of clients take it for an empty list and an empty object.
+    // Without these, client generators read it as an empty list and an empty object.
     items: {},
     additionalProperties: {},
   });
 
-/** A record of such values, as it came: `z.record` leaves out a property named `__proto__`. */
+/** An object of JSON values, unchanged: `z.record` drops a property named `__proto__`. */
 export const jsonObject = z
   .custom<{ [name: string]: Json }>()
   .check(({ value, issues }) => {
@@ -40,7 +40,7 @@ export const jsonObject = z
   })
   .meta({ type: "object", additionalProperties: { $ref: "#/components/schemas/Json" } });
 
-/** A slug: usernames and model names. As a repository's path has it, since images lie below them. */
+/** Usernames and model names. They follow the rules of registry paths, since images are stored below them. */
 export const slug = z
   .string()
   .min(1)
@@ -50,7 +50,7 @@ export const slug = z
     "lower-case letters and digits, with '.', '_' or '-' between them",
   );
 
-/** `owner/name` or `owner/name:number`, as the `model` field of POST /predictions has it. */
+/** `owner/name` or `owner/name:number`, as in the `model` field of POST /predictions. */
 export const modelReference = z
   .string()
   .regex(
@@ -58,7 +58,7 @@ export const modelReference = z
     "<model_owner>/<model_name> or <model_owner>/<model_name>:<version_number>",
   );
 
-/** A repository of images: a registry and a path, without tag and digest. */
+/** An image repository: a registry and a path, without tag or digest. */
 export const repository = z
   .string()
   .max(255)
@@ -67,43 +67,43 @@ export const repository = z
     "a repository without a tag, as in ghcr.io/ada/story",
   );
 
-/** The digest of a container image, or of a model folder (process engine). */
+/** The digest of a container image, or of a model folder for the process engine. */
 export const digest = z.string().regex(/^sha256:[a-f0-9]{64}$/, "sha256: and 64 hex digits");
 
-/** A whole number in an address: digits and nothing else, which coercion is too kind for. */
+/** An integer in a URL. Only digits: coercion would accept more. */
 export const integerText = (min: number, max: number) =>
   z.preprocess(
     (value) => (typeof value === "string" && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
     z.int().min(min).max(max),
   );
 
-/** A query parameter that may be given several times. */
+/** A query parameter that can be repeated. */
 export const repeated = <T extends z.ZodType>(item: T, max: number) =>
   z
     .preprocess((value) => (typeof value === "string" ? [value] : value), z.array(item).max(max))
     .default([]);
 
-/** The query parameters of every list. Without a filter that is misspelt it would be a list of all. */
+/** The query parameters of every list. Strict: ignoring a misspelt filter would return everything. */
 export const pageQuery = (max = 50) =>
   z.strictObject({
     cursor: z.string().max(1_000).optional().meta({
-      description: "`next_cursor` or `previous_cursor` of a page, unchanged",
+      description: "The `next_cursor` or `previous_cursor` of another page",
     }),
-    page_size: integerText(5, max).default(25).meta({ description: "Items on a page" }),
+    page_size: integerText(5, max).default(25).meta({ description: "Number of items per page" }),
   });
 
 export const sortDirection = z.enum(["asc", "desc"]).default("asc");
 
-/** What is searched for. */
+/** The query parameters of a search. */
 export const searchQuery = pageQuery().extend({
   q: z
     .string()
     .min(1)
     .max(50)
-    .meta({ description: "Words, or beginnings of words", example: "whisper" }),
+    .meta({ description: "Words or prefixes of words", example: "whisper" }),
 });
 
-/** The body of an answer that has nothing to say. */
+/** An empty response body. */
 export const nothing = z.object({}).meta({ id: "Nothing", description: "An empty object" });
 
 /** The envelope of every list. */
@@ -111,44 +111,47 @@ export const pageOf = <T extends z.ZodType>(item: T) =>
   z.object({
     items: z.array(item),
     next_cursor: z.string().nullable().meta({
-      description: "Asks for the page after this one; null at the end of the list",
+      description: "Cursor for the next page; null at the end of the list",
       example: "MDE5ODBjM2U",
     }),
     previous_cursor: z.string().nullable().meta({
-      description: "Asks for the page before this one; null at the beginning",
+      description: "Cursor for the previous page; null at the beginning of the list",
       example: null,
     }),
     next_url: z.url().nullable().meta({
-      description: "The whole address of the page after this one",
+      description: "URL of the next page",
       example: "https://auspex.example.com/v1/models?cursor=MDE5ODBjM2U",
     }),
     previous_url: z.url().nullable().meta({
-      description: "The whole address of the page before this one",
+      description: "URL of the previous page",
       example: null,
     }),
   });
 
-/** RFC 9457, the body of every error but 422. */
+/** The body of every error except 422 (RFC 9457). */
 export const problem = z
   .object({
-    type: z.string().meta({ description: "Names the kind of problem, for programs" }),
-    title: z.string().meta({ description: "The kind of problem, for people" }),
-    status: z.int().meta({ description: "The HTTP status" }),
-    detail: z.string().meta({ description: "What is wrong, and what to do" }),
-    request_id: z.string().meta({ description: "As in the header `x-request-id`" }),
+    type: z.string().meta({ description: "Identifies the kind of problem" }),
+    title: z.string().meta({ description: "Summary of the kind of problem" }),
+    status: z.int().meta({ description: "HTTP status code" }),
+    detail: z.string().meta({ description: "What went wrong in this case and how to fix it" }),
+    request_id: z.string().meta({ description: "The same as the `x-request-id` header" }),
   })
-  .meta({ id: "Problem", description: "Every error but a 422 (RFC 9457)" });
+  .meta({ id: "Problem", description: "The body of every error except 422 (RFC 9457)" });
 export type Problem = z.infer<typeof problem>;
 
 export const validationIssue = z
   .object({
     loc: z.array(z.string()).meta({
-      description: "Where: `body`, `query`, `path` or `header`, then the way to the value",
+      description: "Location: `body`, `query`, `path` or `header`, then the path to the value",
     }),
-    msg: z.string().meta({ description: "What is wrong, for people" }),
-    type: z.string().meta({ description: "What is wrong, for programs" }),
-    input: z.unknown().optional().meta({ description: "The value, where it is small" }),
-    ctx: z.record(z.string(), z.unknown()).optional().meta({ description: "The limits it broke" }),
+    msg: z.string().meta({ description: "Human-readable message" }),
+    type: z.string().meta({ description: "Machine-readable kind of error" }),
+    input: z.unknown().optional().meta({ description: "The invalid value, if it is small" }),
+    ctx: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: "Values used in the message, such as the violated limit" }),
   })
   .meta({ id: "ValidationIssue" });
 export type ValidationIssue = z.infer<typeof validationIssue>;
@@ -156,4 +159,4 @@ export type ValidationIssue = z.infer<typeof validationIssue>;
 /** The body of a 422. */
 export const validationError = z
   .object({ detail: z.array(validationIssue) })
-  .meta({ id: "ValidationError", description: "What is wrong with a request, all of it" });
+  .meta({ id: "ValidationError", description: "All validation errors of a request" });

@@ -5,13 +5,13 @@
 import { z } from "zod";
 import type { Json } from "./common.ts";
 
-/** How far a runner is with the container, before the model runs. */
+/** Progress of starting the container, before the model runs. */
 export const setupProgress = z.object({
   phase: z.enum(["pulling", "starting", "ready"]),
   message: z.string().max(2_000).optional(),
   /** 0 to 1, where it is known. */
   progress: z.number().min(0).max(1).optional(),
-  /** What the container has printed since the last setup event. */
+  /** Container output since the last setup event. */
   logs: z.string().optional(),
 });
 export type SetupProgress = z.infer<typeof setupProgress>;
@@ -19,7 +19,7 @@ export type SetupProgress = z.infer<typeof setupProgress>;
 export const metrics = z.record(z.string().max(100), z.number());
 export type Metrics = z.infer<typeof metrics>;
 
-/** An output whose value is too large for the log: POST /v1/runner/values has given it a name. */
+/** An output value that is too large for the log, stored with POST /v1/runner/values. */
 export const storedValue = z.object({
   name: z.string().regex(/^[\w-]{1,64}$/),
   /** Bytes of its JSON text. */
@@ -27,24 +27,24 @@ export const storedValue = z.object({
 });
 export type StoredValue = z.infer<typeof storedValue>;
 
-/** The longest JSON text, in bytes, of an output that travels in a frame. */
+/** The longest JSON text of an output inside a frame, in bytes. */
 export const MAX_INLINE_OUTPUT = 256 * 1024;
 
 /**
- * Outputs of one run, those included that are stored. Whoever reads the prediction is given all of
- * them, which are put together from the log each time: so many in 0.1 s.
+ * Outputs of one run, including stored ones. Reading a prediction assembles all of them from the log,
+ * which takes 0.1 s for this many.
  */
 export const MAX_OUTPUTS = 200_000;
 
 /**
- * What else a run may report: logs, metrics, progress. Beyond that its log is cut. A container of Cog
- * that prints all day comes to 172,800, and as many rows are gone through by each reading.
+ * Other events of one run: logs, metrics, progress. Beyond this limit the log is cut. A Cog container
+ * that prints all day produces 172,800, and each reader goes through as many rows.
  */
 export const MAX_NOTES = 250_000;
 
 /**
- * What a runner may report. `output` is one value: an item of a list, or the whole of it. So is
- * `stored`, which readers see as the `output` that it stands for.
+ * Events that runners report. `output` is one value: an item of a list, or the whole output. `stored`
+ * refers to a stored value, which readers see as an `output`.
  */
 export type ReportedEvent =
   | { event: "setup"; data: SetupProgress }
@@ -56,12 +56,12 @@ export type ReportedEvent =
 const MAX_EVENTS = 10_000;
 
 /**
- * The events of a frame, checked by hand: where code generation is forbidden, as in Workers, zod
- * takes longer for a frame of short outputs than everything else that is done with it.
+ * The events of a frame, validated by hand: Workers forbid code generation, and without it zod takes
+ * longer for a frame of short outputs than all other processing.
  */
 export const reportedEvents = z.custom<ReportedEvent[]>(
   (value) => Array.isArray(value) && value.length <= MAX_EVENTS && value.every(isReportedEvent),
-  `at most ${MAX_EVENTS} events, each setup, output, stored, logs or metrics with its data`,
+  `at most ${MAX_EVENTS} events, each of type setup, output, stored, logs or metrics with its data`,
 );
 
 function isReportedEvent(value: unknown): value is ReportedEvent {
@@ -86,16 +86,16 @@ function isReportedEvent(value: unknown): value is ReportedEvent {
 
 export interface StatusChange {
   status: string;
-  /** The number of the attempt that has begun. */
+  /** The number of the attempt that began. */
   attempt?: number;
-  /** The number of one that had begun: its runner was lost, or has handed it back; another is waited for. */
+  /** The number of an attempt whose runner was lost or returned the job. The prediction waits for another. */
   lost?: number;
   returned?: number;
   /** In the first event. */
   prediction?: object;
 }
 
-/** What the prediction itself adds. */
+/** Events that the prediction adds itself. */
 export type OwnEvent =
   | { event: "status"; data: StatusChange }
   | { event: "error"; data: object }

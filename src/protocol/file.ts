@@ -1,27 +1,27 @@
-/** Files: what an upload has become, and what models make. */
+/** Files: completed uploads and outputs of models. */
 import { z } from "zod";
 import { integerText, timestamp, uuid } from "./common.ts";
 
-/** What a signed address has in its query. */
+/** The query parameters of a signed URL. */
 export const signedQuery = z.object({
   expires: integerText(0, 99_999_999_999).meta({
-    description: "When the address ends, Unix seconds",
+    description: "When the URL expires, in Unix seconds",
     example: 1_795_310_130,
   }),
   signature: z
     .string()
-    .regex(/^[\w-]{43}$/, "the address is not as it was given: use it unchanged")
+    .regex(/^[\w-]{43}$/, "the URL was modified: use it unchanged")
     .meta({
-      description: "Holds for everything in the address: use it unchanged",
+      description: "Signature of the whole URL: use the URL unchanged",
       example: "Jv3c0yWm1xPq8sT5uZ7aB9dE2fG4hK6nL-oR_iQwXkY",
     }),
 });
 export type SignedQuery = z.infer<typeof signedQuery>;
 
-/** The place of a file: the upload or the prediction that it belongs to, and its name there. */
+/** Identifies a file by its upload or prediction, and its name. */
 export const oneFile = z.object({
   source_id: uuid.meta({
-    description: "The upload or the prediction that it belongs to",
+    description: "Id of the upload or prediction that the file belongs to",
     example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   }),
   file_name: z
@@ -29,13 +29,13 @@ export const oneFile = z.object({
     .max(150)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "letters, digits, '.', '_' and '-'")
     .meta({
-      description: "The file's name in its address",
+      description: "Name of the file",
       example: "x7Kd02ab-out.png",
     }),
 });
 export type OneFile = z.infer<typeof oneFile>;
 
-/** The longest that an address for somebody else may be good for: a week. */
+/** The longest lifetime of a shared URL: a week. */
 export const MAX_ADDRESS_SECONDS = 7 * 86_400;
 
 /** The body of POST /files/{source_id}/{file_name}/addresses. */
@@ -46,15 +46,17 @@ export const createAddress = z
       .min(1)
       .max(MAX_ADDRESS_SECONDS)
       .default(3_600)
-      .meta({ description: "Seconds that it is to be good for" }),
+      .meta({ description: "Lifetime of the URL in seconds" }),
   })
-  .meta({ id: "CreateAddress", description: "How long an address is to be good for" });
+  .meta({ id: "CreateAddress", description: "Lifetime of a signed URL" });
 
-/** The answer: where the file can be read without a token. */
+/** The response: a URL that needs no token. */
 export const fileAddress = z
   .object({
-    url: z.url().meta({ description: "Needs no token: whoever has it can read the file" }),
-    expires_at: timestamp.meta({ description: "When the address ends" }),
+    url: z
+      .url()
+      .meta({ description: "Signed URL: anyone who has it can read the file, without a token" }),
+    expires_at: timestamp.meta({ description: "When the URL expires" }),
   })
-  .meta({ id: "FileAddress", description: "A signed address of a file" });
+  .meta({ id: "FileAddress", description: "A signed URL of a file" });
 export type FileAddress = z.infer<typeof fileAddress>;

@@ -1,4 +1,4 @@
-/** Classes of machines on the wire. */
+/** Hardware classes. */
 import { z } from "zod";
 import { slug, timestamp } from "./common.ts";
 
@@ -12,11 +12,11 @@ const machine = z.object({
     .number()
     .min(0)
     .nullable()
-    .meta({ description: "In the operator's currency; null: not said" }),
+    .meta({ description: "In the operator's currency; null if not set" }),
 });
 const { gpus, cpus, ram_per_gpu_gb, ram_gb, price_per_hour } = machine.shape;
 
-/** Of versions and models that name none. */
+/** For models and versions that do not set it. */
 export const DEFAULT_HARDWARE = "cpu";
 
 export const hardware = machine
@@ -24,7 +24,7 @@ export const hardware = machine
   .meta({ id: "Hardware" });
 export type Hardware = z.infer<typeof hardware>;
 
-/** What the operator says of a class of machines; its identifier is in the address. */
+/** The body of PUT /operator/hardware/{identifier}. */
 export const putHardware = machine
   .extend({
     gpus: gpus.default(0),
@@ -46,7 +46,7 @@ export const putHardware = machine
   });
 export type PutHardware = z.infer<typeof putHardware>;
 
-/** As a model names what it runs on. */
+/** The hardware of a model. */
 export const hardwareSummary = z
   .object({ identifier: z.string(), name: z.string() })
   .meta({ id: "HardwareSummary" });

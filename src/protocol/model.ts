@@ -1,4 +1,4 @@
-/** Models and their versions on the wire. */
+/** Models and their versions. */
 import { z } from "zod";
 import { categorySlugs, categorySummary, MAX_CATEGORIES } from "./category.ts";
 import {
@@ -24,11 +24,11 @@ import { variableName } from "./variable.ts";
 export const visibility = z.enum(["private", "public", "restricted"]).meta({
   id: "ModelVisibility",
   description:
-    "`private`: there for its owner alone. `public`: seen, used and downloaded by everybody. `restricted`: seen and used by everybody, downloaded by its owner alone.",
+    "`private`: visible to and usable by its owner only. `public`: anyone can see, run and download it. `restricted`: anyone can see and run it, only its owner can download it.",
 });
 export type Visibility = z.infer<typeof visibility>;
 
-/** A field that is misspelt is refused: it might have been `visibility`. */
+/** Strict: a misspelt field could have been `visibility`. */
 const settable = z.strictObject({
   name: slug,
   visibility,
@@ -43,7 +43,7 @@ const settable = z.strictObject({
     .string()
     .max(63)
     .nullable()
-    .meta({ description: "What versions run on that do not say" }),
+    .meta({ description: "Hardware for versions that do not set their own" }),
 });
 
 export const createModel = settable
@@ -56,7 +56,7 @@ export const createModel = settable
   });
 export type CreateModel = z.infer<typeof createModel>;
 
-/** The body of PATCH: only what is sent changes, null clears. */
+/** The body of PATCH: only fields that are sent change; null clears one. */
 export const updateModel = settable
   .partial()
   .meta({ id: "UpdateModel", example: { visibility: "restricted", paper_url: null } });
@@ -69,7 +69,7 @@ export type ModelSort = z.infer<typeof modelSort>;
 export const modelsQuery = (maxPage: number) =>
   pageQuery(maxPage).extend({
     sort_by: modelSort.default("created_at").meta({
-      description: "`predictions_count` lists only models that were run at least once",
+      description: "`predictions_count` lists only models with at least one prediction",
     }),
     sort_direction: sortDirection,
     category_slugs: repeated(slug, MAX_CATEGORIES).meta({
@@ -83,7 +83,7 @@ export const jsonSchema = z.record(z.string(), json);
 const components = z.object({ schemas: z.record(z.string(), jsonSchema) }).meta({
   id: "SchemaComponents",
   description:
-    "What input and output refer to by `#/components/schemas/{name}`, as an OpenAPI document has it: that of a Cog image, at its `/openapi.json`, may be sent as it is.",
+    "Shared schemas, which `input` and `output` reference as `#/components/schemas/{name}`. You can pass the `components` of a Cog image's `/openapi.json` unchanged.",
 });
 
 const schemasWith = <Flag extends z.ZodType<boolean>>(stream_output: Flag) =>
@@ -92,7 +92,9 @@ const schemasWith = <Flag extends z.ZodType<boolean>>(stream_output: Flag) =>
     components: components.optional(),
   });
 
-const streamOutput = z.boolean().meta({ description: "Whether output comes in parts" });
+const streamOutput = z
+  .boolean()
+  .meta({ description: "Whether the model streams its output in parts" });
 
 export const schemas = schemasWith(streamOutput).meta({
   id: "Schemas",
@@ -100,7 +102,7 @@ export const schemas = schemasWith(streamOutput).meta({
 });
 export type Schemas = z.infer<typeof schemas>;
 
-/** As whoever publishes a version says them. */
+/** The schemas of a new version. */
 export const newSchemas = schemasWith(streamOutput.default(false)).meta({ id: "NewSchemas" });
 
 const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
@@ -115,7 +117,7 @@ const compatibilitiesWith = <Flag extends z.ZodType<boolean>>(flag: Flag) =>
 export const compatibilities = compatibilitiesWith(z.boolean()).meta({
   id: "Compatibilities",
   description:
-    "Which conventions of other vendors it can be called by. `vendora` is that of OpenAI: see the group Vendora. For image generations and for messages there are no calls yet; the flags are kept as they were set.",
+    "Which third-party APIs the version is compatible with. `vendora` stands for OpenAI's API: see the Vendora endpoints. `vendora_images_generations` and `vendorb_messages` are stored, but there are no endpoints for them yet.",
 });
 export type Compatibilities = z.infer<typeof compatibilities>;
 
@@ -126,50 +128,51 @@ const newCompatibilities = compatibilitiesWith(z.boolean().default(false))
 export const isolation = z.enum(["model", "account", "prediction"]).meta({
   id: "Isolation",
   description:
-    "Whose runs share a container. `model`: those of everybody who runs this version. `account`: those of one account; the first run of each waits for a container of its own. `prediction`: none; each run has a new container, which is removed after it.",
+    "Which predictions share a container. `model`: all predictions of this version. `account`: those of one account; the first one of each account waits for a new container. `prediction`: none; each prediction gets a new container, which is removed afterwards.",
 });
 export type Isolation = z.infer<typeof isolation>;
 
-/** Of a version that does not say. */
+/** For versions that do not set it. */
 export const DEFAULT_ISOLATION: Isolation = "model";
 
-/** A field that is misspelt is refused: it might have been `egress`. */
+/** Strict: a misspelt field could have been `egress`. */
 export const configuration = z
   .strictObject({
     hardware_identifier: z.string().max(63).optional(),
     variable_names: z.array(variableName).max(100).optional().meta({
-      description: "The model's variables that its containers get; without those that are not set",
+      description:
+        "Names of the model's variables to set in its containers. Variables without a value are skipped",
     }),
     image: repository.optional().meta({
-      description: "A repository, when the image is not in the deployment's own registry",
+      description: "Image repository, if the image is not in the deployment's own registry",
     }),
     interface: containerInterface.optional().meta({
       description:
-        "What the container speaks. `cog`, by default: the HTTP interface of Cog. `vendora`: that of OpenAI, as vLLM and llama.cpp server do",
+        "The container's HTTP interface. `cog` (default): that of Cog. `vendora`: that of OpenAI's API, as in vLLM and llama.cpp server",
     }),
     timeout_seconds: z.number().positive().max(86_400).optional().meta({
-      description: "Of a run, from the container being ready; 1,800 by default",
+      description: "Maximum duration of a prediction once its container is ready; 1,800 by default",
     }),
     max_concurrency: z.int().min(1).max(1_000).optional().meta({
-      description: "Runs at a time in one container; 1 by default, 32 for vendora",
+      description: "Concurrent predictions per container; 1 by default, 32 for `vendora`",
     }),
     isolation: isolation.optional(),
     egress: egress.optional(),
     idle_seconds: z.number().min(0).max(86_400).optional().meta({
-      description: "How long a container without work is kept; 300 by default",
+      description: "How long an idle container is kept; 300 by default",
     }),
   })
   .meta({ id: "Configuration" });
 export type Configuration = z.infer<typeof configuration>;
 
-/** It never changes: what is misspelt is refused while it can still be said otherwise. */
+/** Strict, since a version can never be changed. */
 export const createVersion = z
   .strictObject({
     release_notes: z.string().max(255),
     schemas: newSchemas,
     container_image_digest: digest,
     compatibilities: newCompatibilities.prefault({}),
-    /** Omitted: inherited from the version before. */
+    /** Omitted: inherited from the previous version. */
     configuration: configuration.optional(),
   })
   .meta({
@@ -207,13 +210,16 @@ export const version = versionSummary
     compatibilities,
     size: z
       .int()
-      .meta({ description: "Bytes of the image, unpacked; 0 until its first run has ended" }),
+      .meta({
+        description:
+          "Size of the unpacked image in bytes; 0 until its first prediction has finished",
+      }),
     configuration,
   })
   .meta({ id: "Version" });
 export type Version = z.infer<typeof version>;
 
-/** As lists have it. */
+/** A model in a list. */
 export const modelItem = z
   .object({
     id: uuid,
@@ -230,7 +236,7 @@ export const modelItem = z
   .meta({ id: "ModelItem" });
 export type ModelItem = z.infer<typeof modelItem>;
 
-/** As a search finds it. */
+/** A model in search results. */
 export const foundModel = modelItem
   .extend({
     source_url: link.nullable(),
@@ -240,12 +246,12 @@ export const foundModel = modelItem
   .meta({ id: "FoundModel" });
 export type FoundModel = z.infer<typeof foundModel>;
 
-/** The detailed form. */
+/** A model in full. */
 export const model = foundModel
   .extend({
     overview: z.string(),
     hardware: orNull(hardwareSummary).meta({
-      description: "What it runs on; that of its latest version, where the model itself names none",
+      description: "The model's hardware, or that of its latest version if the model sets none",
     }),
     latest_version: orNull(version),
   })

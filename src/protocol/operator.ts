@@ -1,6 +1,6 @@
 /**
- * What the operator may do over HTTP, with the OPERATOR_TOKEN secret as bearer: everything that
- * setting up a deployment takes, and its fleet.
+ * The operator's API, authenticated with the OPERATOR_TOKEN secret: setting up a deployment, and
+ * managing its fleet.
  */
 import { z } from "zod";
 import { orNull, slug, timestamp, uuid } from "./common.ts";
@@ -8,7 +8,8 @@ import { load, machine } from "./runner.ts";
 
 export const scope = z.enum(["read", "write", "predict"]).meta({
   id: "Scope",
-  description: "`read`: own and public things. `write`: profile, models, versions. `predict`: run.",
+  description:
+    "`read`: read your own and public resources. `write`: change your profile, models and versions. `predict`: run models.",
 });
 export type Scope = z.infer<typeof scope>;
 
@@ -19,19 +20,22 @@ export const createUser = z
 const tokenName = z.string().min(1).max(100);
 
 const modelName = z.string().regex(/^[a-z0-9._-]{1,63}\/[a-z0-9._-]{1,63}$/, {
-  error: ({ input }) => `'${String(input).slice(0, 130)}' is no <model_owner>/<model_name>`,
+  error: ({ input }) =>
+    `'${String(input).slice(0, 130)}' is not a valid <model_owner>/<model_name>`,
 });
 
-/** A field that is misspelt is refused: without it the token might be for everything, and for ever. */
+/** Strict: ignoring a misspelt field could create a token for everything that never expires. */
 export const createToken = z
   .strictObject({
     name: tokenName,
     scopes: z.array(scope).min(1).max(3).default(["read", "write", "predict"]),
     models: z.array(modelName).min(1).max(50).nullish().meta({
       description:
-        "The models that it is for, as `owner/name`; they stay the same ones when they are renamed. It runs these, reads and cancels what was run of them, and reads what it has uploaded itself; of the account it has no more. Absent or null: all",
+        "Limits the token to these models, given as `owner/name`; renaming a model does not affect this. The token can run them, read and cancel their predictions, and read its own uploads, but nothing else of the account. Absent or null: all models",
     }),
-    expires_at: timestamp.nullish().meta({ description: "Absent or null: never" }),
+    expires_at: timestamp
+      .nullish()
+      .meta({ description: "Absent or null: the token never expires" }),
   })
   .meta({ id: "CreateToken", example: { name: "laptop", scopes: ["read", "predict"] } });
 export type CreateToken = z.infer<typeof createToken>;
@@ -40,7 +44,7 @@ const hardwareList = z
   .array(z.string().min(1).max(63))
   .min(1)
   .max(50)
-  .meta({ description: "The hardware that its runners may serve" });
+  .meta({ description: "Hardware that its runners can serve" });
 
 export const createRunnerToken = z
   .strictObject({ name: tokenName, hardware: hardwareList })
@@ -48,14 +52,16 @@ export const createRunnerToken = z
 
 export const newToken = z
   .object({ id: uuid, token: z.string() })
-  .meta({ id: "NewToken", description: "The only answer that ever shows the token" });
+  .meta({ id: "NewToken", description: "A new token. It is shown only in this response" });
 
 const tokenRow = {
   id: uuid,
   name: z.string(),
-  prefix: z.string().meta({ description: "How it begins, to tell one from another" }),
+  prefix: z.string().meta({ description: "The first characters, to tell tokens apart" }),
   created_at: timestamp,
-  last_used_at: timestamp.nullable().meta({ description: "Within some minutes; null: never" }),
+  last_used_at: timestamp
+    .nullable()
+    .meta({ description: "Accurate to a few minutes; null: never" }),
 };
 
 export const token = z
@@ -64,7 +70,7 @@ export const token = z
     scopes: z.array(scope),
     models: z.array(z.string()).nullable().meta({
       description:
-        "The models that it is for, as they are called now: without those that are gone, and none when all are. Null: all",
+        "Current names of the models that the token is limited to, without deleted ones. Null: all models",
     }),
     expires_at: timestamp.nullable(),
   })
@@ -78,7 +84,7 @@ export type RunnerToken = z.infer<typeof runnerToken>;
 
 const presence = z.enum(["ready", "draining", "stopped", "offline", "unknown"]).meta({
   description:
-    "`offline`: nothing was heard of it for three reports. `unknown`: what is known of it could not be read in time",
+    "`offline`: the runner missed three reports. `unknown`: its state could not be read in time",
 });
 
 export const runnerState = z
@@ -88,42 +94,46 @@ export const runnerState = z
     hardware: z.string(),
     version: z.string(),
     latest_version: z.string().meta({
-      description: "Of the runner that this deployment serves, at `/auspex-runner.tgz`",
+      description:
+        "Version of the runner package that this deployment serves at `/auspex-runner.tgz`",
     }),
-    outdated: z.boolean().meta({ description: "Whether it is another version than that" }),
+    outdated: z
+      .boolean()
+      .meta({ description: "Whether its version differs from `latest_version`" }),
     engine: z.string(),
     state: presence,
-    draining: z.boolean().meta({ description: "Whether it was told to take no more work" }),
+    draining: z.boolean().meta({ description: "Whether an operator is draining it" }),
     set_aside_until: timestamp.nullable().meta({
       description:
-        "It has taken jobs and was never heard of them, and is handed nothing until then; null: it is not set aside",
+        "The runner accepted jobs without starting them, and gets no work until this time; null otherwise",
     }),
-    started_at: timestamp.nullable().meta({ description: "When its process began" }),
+    started_at: timestamp.nullable().meta({ description: "When its process started" }),
     last_seen_at: timestamp.nullable(),
     machine: orNull(machine),
-    load: orNull(load).meta({ description: "Of its last report" }),
+    load: orNull(load).meta({ description: "Load in its last report" }),
     slots: z.int(),
-    running: z.array(uuid).meta({ description: "The predictions that it works on" }),
+    running: z.array(uuid).meta({ description: "Ids of the predictions that it is running" }),
     warm: z.array(z.string()).meta({
-      description: "Versions with a container up that has room, 50 at most",
+      description: "Versions with a running container that has free capacity, at most 50",
       example: ["ada/story:3"],
     }),
   })
   .meta({ id: "Runner" });
 export type RunnerState = z.infer<typeof runnerState>;
 
-/** Numbers are null when the pool did not answer in time. */
+/** Numbers are null if the pool did not respond in time. */
 export const queueState = z
   .object({
     hardware: z.string(),
-    waiting: z.int().nullable().meta({ description: "Predictions that wait for a runner" }),
-    free: z.int().nullable().meta({ description: "Slots of the runners that wait for work" }),
+    waiting: z.int().nullable().meta({ description: "Predictions waiting for a runner" }),
+    free: z.int().nullable().meta({ description: "Free slots of runners waiting for work" }),
     oldest_wait_ms: z.int().nullable().meta({
-      description: "How long the first of them has waited; null: none waits",
+      description: "How long the oldest of them has waited; null if none is waiting",
     }),
     median_wait_ms: z.int().nullable().meta({
-      description: "Of the last 100 that had to wait and went to a runner; null: none has lately",
+      description:
+        "Median of the last 100 predictions that had to wait for a runner; null if there are none",
     }),
   })
-  .meta({ id: "Queue", description: "What waits for a class of machines" });
+  .meta({ id: "Queue", description: "The queue of a hardware class" });
 export type QueueState = z.infer<typeof queueState>;

@@ -1,4 +1,4 @@
-/** Predictions on the wire: the resource, its list, what creates one. */
+/** Predictions: the resource, its list, and the request that creates one. */
 import { z } from "zod";
 import {
   json,
@@ -15,7 +15,7 @@ import { webhook } from "./webhook.ts";
 export const taskStatus = z.enum(["pending", "started", "succeeded", "failed", "canceled"]).meta({
   id: "TaskStatus",
   description:
-    "`pending`: waits for a runner. `started`: a runner has it. `succeeded`, `failed`, `canceled`: it has ended, and stays so.",
+    "`pending`: waiting for a runner. `started`: assigned to a runner. `succeeded`, `failed` and `canceled` are final.",
   example: "succeeded",
 });
 export type TaskStatus = z.infer<typeof taskStatus>;
@@ -23,13 +23,14 @@ export type TaskStatus = z.infer<typeof taskStatus>;
 export const predictionError = z
   .object({
     source: z.enum(["internal", "external"]).meta({
-      description: "`external`: the model or its container. `internal`: the service, a lost runner",
+      description:
+        "`external`: the model or its container. `internal`: the service or a lost runner",
       example: "external",
     }),
     message: z.string().meta({ example: "The model ran out of memory." }),
-    detail: json.meta({ description: "Whatever else is known, or null", example: null }),
+    detail: json.meta({ description: "Additional information, or null", example: null }),
   })
-  .meta({ id: "PredictionError", description: "Why it failed" });
+  .meta({ id: "PredictionError", description: "Why the prediction failed" });
 export type PredictionError = z.infer<typeof predictionError>;
 
 const metrics = z
@@ -37,7 +38,7 @@ const metrics = z
   .catchall(z.number())
   .meta({
     id: "Metrics",
-    description: "What the model counts: tokens, where it has them, and whatever else it reports",
+    description: "Metrics reported by the model: token counts, if available, and any others",
     example: { input_tokens: 12, output_tokens: 180 },
   });
 
@@ -46,7 +47,7 @@ const secondsText = z
   .regex(/^\d+\.\d{3}$/)
   .nullable();
 
-/** A prediction as lists have it: without input and output. */
+/** A prediction in a list, without input and output. */
 export const prediction = z
   .object({
     id: uuid,
@@ -59,67 +60,71 @@ export const prediction = z
     updated_at: timestamp,
     status: taskStatus,
     setup_time: secondsText.meta({
-      description: "Decimal seconds from a runner having it to the container being ready",
+      description: "Decimal seconds from the assignment to a runner until the container was ready",
       example: "1.204",
     }),
     execution_time: secondsText.meta({
       description: "Decimal seconds that the model ran",
       example: "0.412",
     }),
-    error: orNull(predictionError).meta({ description: "Null unless it failed", example: null }),
-    metrics: orNull(metrics).meta({ description: "Null until the model reports any" }),
+    error: orNull(predictionError).meta({
+      description: "Null unless the prediction failed",
+      example: null,
+    }),
+    metrics: orNull(metrics).meta({ description: "Null until the model reports metrics" }),
     url: z.url().meta({
-      description: "Its own address",
+      description: "URL of the prediction",
       example: "https://auspex.example.com/v1/predictions/01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
     }),
     stream: z
       .boolean()
-      .meta({ description: "Whether it was created with `stream`", example: false }),
+      .meta({ description: "Whether the prediction was created with `stream`", example: false }),
   })
   .meta({ id: "Prediction", description: "A prediction without its input and output" });
 export type Prediction = z.infer<typeof prediction>;
 
-/** The full form, as create and get answer it. */
+/** A prediction in full. */
 export const predictionWithIO = prediction
   .extend({
     input: json.meta({
-      description: "As it was given, or null once its data is removed",
+      description: "The input, or null once the data has been removed",
       example: { prompt: "The Queen" },
     }),
     output: json.meta({
       description:
-        "What the model made: null until there is any; a list when it came in parts, of which there are 200,000 at most",
+        "The model's output; null until there is any. A list if it was streamed in parts, with at most 200,000 items",
       example: ["The Queen", " sighed."],
     }),
     data_removed: z.boolean().meta({
-      description: "True once retention has taken input, output and events",
+      description:
+        "True once input, output and events have been removed after the retention period",
       example: false,
     }),
   })
   .meta({ id: "PredictionWithIO", description: "A prediction in full" });
 export type PredictionWithIO = z.infer<typeof predictionWithIO>;
 
-/** So long at least whoever waits for the end can read what came of it. */
+/** Long enough for a client that waits for the end to read the result. */
 export const MIN_RETENTION_SECONDS = 60;
 
 const createOptions = {
   input: jsonObject.meta({
-    description: "What the model takes: see `schemas` of its version",
+    description: "Input of the model, as described by the `schemas` of its version",
     example: { prompt: "The Queen" },
   }),
   stream: z
     .boolean()
     .default(false)
-    .meta({ description: "Answer with the event stream itself, and ask the model for parts" }),
+    .meta({ description: "Respond with the event stream, and ask the model to stream its output" }),
   webhook: orNull(webhook).optional(),
   retention_seconds: z.int().min(MIN_RETENTION_SECONDS).optional().meta({
     description:
-      "How long input, output, events and files are kept once it has ended: at most, and by default, as long as the deployment keeps them (30 days)",
+      "How long to keep input, output, events and files after the prediction has finished. The deployment's retention period (30 days) is the default and the maximum",
     example: 3_600,
   }),
 };
 
-/** The body of POST /models/{owner}/{name}/…/predictions. What is misspelt might be how long it is kept. */
+/** The body of POST /models/{owner}/{name}/…/predictions. Strict: a misspelt field could be `retention_seconds`. */
 export const createPredictionOfVersion = z
   .strictObject(createOptions)
   .meta({ id: "CreatePredictionOfVersion", example: { input: { prompt: "The Queen" } } });
@@ -129,7 +134,7 @@ export type CreatePredictionOfVersion = z.infer<typeof createPredictionOfVersion
 export const createPrediction = z
   .strictObject({
     model: modelReference.meta({
-      description: "`owner/name` runs the latest version, `owner/name:3` that one",
+      description: "`owner/name` for the latest version, or `owner/name:3` for version 3",
     }),
     ...createOptions,
   })
@@ -138,7 +143,7 @@ export const createPrediction = z
     example: { model: "demo/story", input: { prompt: "The Queen" } },
   });
 
-/** What an address of a prediction says. */
+/** The path parameters of a prediction. */
 export const onePrediction = z.object({
   prediction_id: uuid.meta({ example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e" }),
 });
@@ -148,7 +153,7 @@ const MAX_STATUSES = 5;
 /** The query of the list. */
 export const predictionQuery = pageQuery().extend({
   statuses: repeated(taskStatus, MAX_STATUSES).meta({
-    description: "Predictions in any of these states; repeat it for several",
+    description: "Predictions with any of these statuses. Repeat the parameter for several",
     example: ["pending", "started"],
   }),
   model: z
@@ -157,7 +162,7 @@ export const predictionQuery = pageQuery().extend({
     .optional()
     .meta({
       description:
-        "Predictions of the model that has this name now, whatever the version; when none has it, those whose model was called so when they ran",
+        "Predictions of any version of this model. If no model has this name, predictions whose model had it when they ran",
       example: "demo/story",
     }),
 });

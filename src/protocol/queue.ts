@@ -1,10 +1,10 @@
-/** The messages of the two queues. */
+/** Messages of the two queues. */
 import { z } from "zod";
 import { uuid } from "./common.ts";
 import { metrics } from "./event.ts";
 import { predictionError, taskStatus } from "./prediction.ts";
 
-/** A job that waits for a runner: what the pool must know of it to place it. */
+/** A job that waits for a runner: what the pool needs to place it. */
 export const waitingJob = z.object({
   /** The id of the prediction's object. */
   object_id: z.string(),
@@ -12,7 +12,7 @@ export const waitingJob = z.object({
   hardware: z.string(),
   /** `repository@digest`. */
   image: z.string(),
-  /** Of the container that it may run in. */
+  /** Identifies containers that the job may share. */
   container_key: z.string(),
 });
 export type WaitingJob = z.infer<typeof waitingJob>;
@@ -20,7 +20,7 @@ export type WaitingJob = z.infer<typeof waitingJob>;
 /** Queue `dispatch`. */
 export const dispatchMessage = waitingJob;
 
-/** Queue `projection`: the row of a prediction as it should be. Rows with a later `revision` stand. */
+/** Queue `projection`: the current row of a prediction. A row with a higher `revision` is not overwritten. */
 export const projectionMessage = z.object({
   id: uuid,
   object_id: z.string(),
@@ -31,7 +31,7 @@ export const projectionMessage = z.object({
   version_number: z.number().int(),
   stream: z.boolean(),
   status: taskStatus,
-  /** Unix times, ms. */
+  /** Unix ms. */
   created_at: z.number().int(),
   updated_at: z.number().int(),
   setup_time: z.number().nullable(),
@@ -39,9 +39,9 @@ export const projectionMessage = z.object({
   error: predictionError.nullable(),
   metrics: metrics.nullable(),
   data_removed: z.boolean(),
-  /** Of its version's image, when it is the first to know. */
+  /** Size of the version's image, from the first prediction that measured it. */
   image_bytes: z.number().int().nullable(),
-  /** The id of the last event: rises with every change. */
+  /** The id of the last event, which increases with every change. */
   revision: z.number().int(),
 });
 export type ProjectionMessage = z.infer<typeof projectionMessage>;

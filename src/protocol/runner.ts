@@ -1,36 +1,36 @@
 /**
- * What a runner calls, in the order in which it does. All of it is authenticated by a runner
- * token (`Authorization: Bearer ausr_…`); the runner only ever calls out.
+ * The API that runners call, in this order. Every call is authenticated with a runner token
+ * (`Authorization: Bearer ausr_…`). Runners only make outgoing connections.
  *
- * 1. POST /v1/runner/sessions: says who and what it is, once per start.
+ * 1. POST /v1/runner/sessions: registers the runner, once per start.
  * 2. POST /v1/runner/jobs/claim: long poll with the number of free slots.
- * 3. GET /v1/runner/channel, once per job (see channel.ts); for a run that has ended before a
- *    channel was worth opening, POST /v1/runner/report with its only frame, answered as on the
- *    channel. GET /v1/runner/input when the job carries no input.
- *    Files, each by the lease of the job: GET /v1/runner/files/{key} reads one of its inputs.
- *    POST /v1/runner/files?name= stores an output of up to MAX_WHOLE_FILE bytes, the body
- *    of the request, under its media type; POST /v1/runner/uploads and …/uploads/{id}/complete a
- *    larger one, in parts, as upload.ts has it. Both answer with the file's address.
+ * 3. GET /v1/runner/channel: one WebSocket per job (see channel.ts). A run that ends before its channel
+ *    is opened sends its only frame to POST /v1/runner/report instead, with the same replies.
+ *    GET /v1/runner/input returns the input if the job does not contain it.
+ *    Files are authorized by the job's lease. GET /v1/runner/files/{key} reads an input file.
+ *    POST /v1/runner/files?name= stores an output of up to MAX_WHOLE_FILE bytes: the request body, with
+ *    its media type. Larger outputs are sent in parts with POST /v1/runner/uploads and
+ *    …/uploads/{id}/complete (see upload.ts). Both return the file's URL.
  *    POST /v1/runner/values stores a value that is too large for the log, as JSON text.
- * 4. POST /v1/runner/telemetry: every `telemetry_seconds`; the answer says whether to drain.
+ * 4. POST /v1/runner/telemetry: every `telemetry_seconds`. The response says whether to drain.
  *
- * `auspex-runner check` calls GET /v1/runner/hardware/{identifier}: what the class of machines has
- * that the box is to serve, 403 when the token does not serve it.
+ * `auspex-runner check` calls GET /v1/runner/hardware/{identifier}, which describes the hardware class
+ * that the machine should match, or returns 403 if the token does not allow it.
  */
 import { z } from "zod";
 import { digest, jsonObject, uuid } from "./common.ts";
 import { egress } from "./egress.ts";
 
-/** Rises when a change breaks older runners. */
+/** Increased by changes that break older runners. */
 export const RUNNER_PROTOCOL = 1;
 
-/** The header that carries the lease of a job on channel and input requests. */
+/** The header with the lease of a job. */
 export const LEASE_HEADER = "x-auspex-lease";
 
 export const containerInterface = z.enum(["cog", "vendora"]);
 export type ContainerInterface = z.infer<typeof containerInterface>;
 
-/** What a prediction was asked by, of the vendora convention: its input is that call's body. */
+/** The call of the vendora convention that created a prediction. Its input is the body of that call. */
 export const vendoraCall = z.enum(["chat_completions", "responses", "embeddings"]);
 export type VendoraCall = z.infer<typeof vendoraCall>;
 
@@ -48,7 +48,7 @@ export type Machine = z.infer<typeof machine>;
 
 export const sessionRequest = z.object({
   protocol: z.number().int(),
-  /** Unique within the runner token; the host name by default. */
+  /** Unique per runner token; the host name by default. */
   name: z.string().min(1).max(100),
   hardware: z.string().min(1).max(63),
   version: z.string().max(50),
@@ -60,9 +60,9 @@ export type SessionRequest = z.infer<typeof sessionRequest>;
 
 export const sessionResponse = z.object({
   runner_id: uuid,
-  /** A UUIDv7: of two sessions of one runner, the later one sorts higher and wins. */
+  /** A UUIDv7: of two sessions of one runner, the later one sorts higher and replaces the other. */
   session: uuid,
-  /** Of the runner's package that the deployment serves. */
+  /** Version of the runner package that the deployment serves. */
   latest_version: z.string().optional(),
   settings: z.object({
     poll_seconds: z.number(),
@@ -76,10 +76,10 @@ export const sessionResponse = z.object({
 export type SessionResponse = z.infer<typeof sessionResponse>;
 export type RunnerSettings = SessionResponse["settings"];
 
-/** `repository@sha256:…`: what identifies an image, on the wire and on the box. */
+/** `repository@sha256:…`, which identifies an image. */
 const imageReference = z.string().max(400);
 
-/** Opaque: what has different keys shares nothing (domain/scheduling/isolation.ts). */
+/** Opaque: jobs with different keys share nothing (domain/scheduling/isolation.ts). */
 const key = z.string().min(1).max(64);
 
 export const claimRequest = z.object({
@@ -87,11 +87,11 @@ export const claimRequest = z.object({
   session: uuid,
   hardware: z.string().min(1).max(63),
   free: z.number().int().min(1).max(1_000),
-  /** Keys of the containers that are up and have room. */
+  /** Keys of running containers with free capacity. */
   warm: z.array(key).max(200),
-  /** Images on the box. */
+  /** Images on the machine. */
   images: z.array(imageReference).max(500),
-  /** Receipts since the last claim (channel.ts): who is not heard of its jobs gets no more. */
+  /** Receipts since the last claim (channel.ts): a runner that does not report on its jobs gets no more. */
   heard: z.array(z.string().max(64)).max(1_000),
 });
 export type ClaimRequest = z.infer<typeof claimRequest>;
@@ -99,36 +99,36 @@ export type ClaimRequest = z.infer<typeof claimRequest>;
 export const image = z.object({ repository: z.string().max(300), digest });
 export type Image = z.infer<typeof image>;
 
-/** What jobs may share on a box: only what has the same key. */
+/** Jobs with the same key can share a resource of the machine. */
 export const keys = z.object({
-  /** Of the container, in which nothing of another run may be seen by one with another key. */
+  /** For containers: jobs with different keys must not see each other's data. */
   container: key,
-  /** Of the files that are kept for later runs: whoever asks twice may notice that one is there. */
+  /** For cached files: a job can notice that a file is already cached. */
   files: key,
 });
 export type Keys = z.infer<typeof keys>;
 
-/** What the runner holds to. Deadlines are not among them: the prediction keeps those and cancels. */
+/** Limits that the runner enforces. Deadlines are enforced by the prediction, which cancels. */
 export const limits = z.object({
-  /** How long a container may stand idle before the runner stops it. */
+  /** How long an idle container is kept. */
   idle_seconds: z.number().nonnegative(),
-  /** How many predictions one container runs at a time. */
+  /** Concurrent predictions per container. */
   max_concurrency: z.number().int().positive(),
-  /** Bytes of JSON in all `output` events together, those of stored values included. */
+  /** Total JSON bytes of all outputs, including stored values. */
   output_bytes: z.number().int().positive(),
-  /** Bytes of all `logs` events together; what is beyond is cut, and the log says so. */
+  /** Total bytes of all `logs` events. The rest is cut, which the log mentions. */
   logs_bytes: z.number().int().positive(),
 });
 export type Limits = z.infer<typeof limits>;
 
-/** A string of the input that stands for a file. */
+/** A string in the input that refers to a file. */
 export const inputFile = z.object({
-  /** The way to it: names of properties, indices of items. */
+  /** The path to it: property names and indices. */
   at: z.array(z.union([z.string(), z.number().int()])),
-  /** A file of the service: GET /v1/runner/files/{key}. Absent: an address in the web. */
+  /** A file of the service: GET /v1/runner/files/{key}. Absent: an external URL. */
   stored: z
     .object({
-      /** Never the key of other bytes. */
+      /** A key always identifies the same bytes. */
       key: z.string(),
       name: z.string(),
       mime_type: z.string(),
@@ -141,24 +141,24 @@ export type InputFile = z.infer<typeof inputFile>;
 export const job = z.object({
   prediction_id: uuid,
   attempt: z.number().int().min(1),
-  /** Opaque; proves that this attempt was handed to this runner. */
+  /** Opaque proof that this attempt was assigned to this runner. */
   lease: z.string(),
   model: z.object({ owner: z.string(), name: z.string(), version_number: z.number().int() }),
   image,
   keys,
   interface: containerInterface,
   egress,
-  /** Null: the input is the model's own, and nobody else's convention. */
+  /** Null: the input follows the model's own schema. */
   call: vendoraCall.nullable(),
   variables: z.record(z.string(), z.string()),
-  /** Whether it is the model's owner who reads what the container prints while it starts. */
+  /** Whether to report container output during setup: only to the model's owner. */
   setup_logs: z.boolean(),
-  /** Whether the finish is to tell the size of the image: nobody has told it yet. */
+  /** Whether to report the size of the image, which is not known yet. */
   measure: z.boolean(),
   limits,
-  /** Absent when it is larger than 1 MiB: then GET /v1/runner/input has it. */
+  /** Absent if larger than 1 MiB: then it is at GET /v1/runner/input. */
   input: jsonObject.optional(),
-  /** Addresses and uploads in it. */
+  /** Files in the input. */
   files: z.array(inputFile),
 });
 export type Job = z.infer<typeof job>;
@@ -166,32 +166,35 @@ export type Job = z.infer<typeof job>;
 export const claimResponse = z.object({ jobs: z.array(job) });
 export type ClaimResponse = z.infer<typeof claimResponse>;
 
-/** What is larger is sent in parts. */
+/** Larger files are sent in parts. */
 export const MAX_WHOLE_FILE = 8 * 1024 * 1024;
 
-/** The answer to a file that is stored. */
+/** The response to a stored file. */
 export const storedFile = z.object({ url: z.url() });
 
-/** The answer to POST /v1/runner/uploads. */
+/** The response of POST /v1/runner/uploads. */
 export const runnerUpload = z.object({
   id: uuid,
   part_size: z.number().int().positive(),
   urls: z.array(z.url()),
 });
 
-/** The answer to POST /v1/runner/values: what a `stored` event names. */
+/** The response of POST /v1/runner/values: the name for a `stored` event. */
 export const storedName = z.object({ name: z.string() });
 
 export const inputResponse = z.object({ input: jsonObject });
 
 export const load = z
   .object({
-    cpu: z.number().nonnegative().meta({ description: "Load average of one minute" }),
+    cpu: z.number().nonnegative().meta({ description: "Load average over one minute" }),
     memory_used_gb: z.number().nonnegative(),
     gpus: z
       .array(z.object({ used: z.number(), memory_used_gb: z.number() }))
       .optional()
-      .meta({ description: "In the order of the machine's; `used` is a share, from 0 to 1" }),
+      .meta({
+        description:
+          "In the same order as the machine's GPUs; `used` is the utilization from 0 to 1",
+      }),
   })
   .meta({
     id: "RunnerLoad",
@@ -205,7 +208,7 @@ export const telemetryRequest = z.object({
   state: z.enum(["ready", "draining", "stopped"]),
   slots: z.number().int().nonnegative(),
   running: z.array(uuid).max(1_000),
-  /** Models with a container up that has room, as `owner/name:version`: for people to read. */
+  /** Versions with a running container that has free capacity, as `owner/name:version`, for display. */
   warm: z.array(z.string().max(200)).max(200),
   load,
 });

@@ -1,4 +1,4 @@
-/** What the forms of the dashboard take that let somebody in. */
+/** Forms for signing in and signing up. */
 import { z } from "zod";
 import { slug } from "./common.ts";
 
@@ -6,7 +6,7 @@ export const MIN_PASSWORD = 10;
 export const MAX_PASSWORD = 128;
 
 const email = z
-  .email("Write an e-mail address, as in ada@example.com")
+  .email("Enter an email address, as in ada@example.com")
   .max(254)
   .transform((text) => text.toLowerCase());
 
@@ -15,8 +15,8 @@ export const newPassword = z
   .min(MIN_PASSWORD, `At least ${MIN_PASSWORD} characters`)
   .max(MAX_PASSWORD, `At most ${MAX_PASSWORD} characters`);
 
-/** One that is compared, not chosen: its form is nobody's business. */
-const anyPassword = z.string().min(1, "Write the password").max(1_000);
+/** An existing password, which need not follow the current rules. */
+const anyPassword = z.string().min(1, "Enter a password").max(1_000);
 
 export const signIn = z.object({ email, password: anyPassword });
 
@@ -28,10 +28,10 @@ export const signUp = z.object({
 });
 export type SignUp = z.infer<typeof signUp>;
 
-/** Of somebody who has lost the password, and was given an invitation for a new one. */
+/** Setting a new password with an invitation. */
 export const recovery = signUp.pick({ password: true });
 
-/** Of somebody who is signed in with GitHub, and has no user yet. */
+/** Completing a sign-up with GitHub. */
 export const welcome = signUp.pick({ username: true, name: true });
 export type Welcome = z.infer<typeof welcome>;
 
@@ -39,14 +39,14 @@ export const operatorProof = z.object({ operator_token: z.string().min(1, "Paste
 
 export const changePassword = z.object({ current: anyPassword, password: newPassword });
 
-/** Unix ms: recoveries that came later than what the page could show stay unread. */
+/** Unix ms: later recoveries, which the page did not show, stay unread. */
 export const recoveriesRead = z.object({ until: z.coerce.number().int() });
 
 export const suspension = z.object({ username: slug });
 
 export const createInvitation = z.object({
-  note: z.string().trim().min(1, "Say whom it is for").max(100),
-  /** The user that whoever accepts it becomes, or signs in as anew: empty for a new one. */
+  note: z.string().trim().min(1, "Enter who it is for").max(100),
+  /** The existing user that the invitation is for; empty for a new user. */
   username: z.union([z.literal("").transform(() => undefined), slug]),
 });
 export type CreateInvitation = z.infer<typeof createInvitation>;

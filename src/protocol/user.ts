@@ -1,11 +1,11 @@
-/** Users on the wire, in the two shapes that a deployment may serve (`RESOURCE_SHAPE`). */
+/** Users, in the two shapes that a deployment can serve (`RESOURCE_SHAPE`). */
 import { z } from "zod";
 import { link, slug, timestamp, uuid } from "./common.ts";
 
 export const resourceShape = z.enum(["A", "B"]);
 export type ResourceShape = z.infer<typeof resourceShape>;
 
-const avatarUrl = z.string().meta({ description: "Empty when there is none" });
+const avatarUrl = z.string().meta({ description: "Empty if the user has no avatar" });
 
 export const ownerA = z
   .object({ id: uuid, username: z.string(), avatar_url: avatarUrl })
@@ -40,7 +40,7 @@ export const userA = z
 export const userB = z
   .object({
     account_id: uuid,
-    name: z.string().meta({ description: "The handle" }),
+    name: z.string().meta({ description: "Username" }),
     display_name: z.string(),
     ...profile,
   })
@@ -57,7 +57,7 @@ const clearable = (max: number) =>
     .nullable()
     .transform((text) => text ?? "");
 
-/** The body of PATCH /user: only what is sent changes. */
+/** The body of PATCH /user: only fields that are sent change. */
 export const updateUser = z
   .strictObject({
     username: slug,

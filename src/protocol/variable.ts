@@ -1,35 +1,41 @@
-/** Variables of models: what their containers find in their environment. Names are shown, values never. */
+/** Variables of models: environment variables of their containers. Values are never shown. */
 import { z } from "zod";
 import { timestamp } from "./common.ts";
 
 export const variableName = z
   .string()
-  .regex(/^[A-Z_][A-Z0-9_]{0,99}$/, "capitals, digits and '_', no digit first, 100 at most");
+  .regex(
+    /^[A-Z_][A-Z0-9_]{0,99}$/,
+    "upper-case letters, digits and '_', not starting with a digit, at most 100 characters",
+  );
 
-/** The runner sets these itself, or they say where the container's own parts are. */
-const RUNNERS =
+/** Set by the runner, or needed by the container itself. */
+const RESERVED =
   /^(?:AUSPEX_.*|COG_MAX_CONCURRENCY|COG_THROTTLE_RESPONSE_INTERVAL|HOME|HOST|LLAMA_ARG_HOST|LLAMA_ARG_PORT|PATH|PORT|TMPDIR|WEBHOOK_AUTH_TOKEN)$/;
 
 /**
- * These make a program load other code, or give a container other GPUs. An image can bring them
- * along; but a runner without Docker starts folders that its operator has looked at, and whoever
- * publishes one as a version is not to decide what else runs in it.
+ * Variables that make programs load other code, or give a container other GPUs. Images can set them
+ * themselves. But with the process engine, the operator has reviewed the model folder, and whoever
+ * publishes it as a version must not decide what else runs in it.
  */
 const LOADERS =
   /^(?:(?:DYLD|LD|NODE|NPM_CONFIG|NVIDIA)_.*|(?:PERL5|PYTHON|RUBY).*|BASH_ENV|ENV|GCONV_PATH|GLIBC_TUNABLES|IFS|JAVA_TOOL_OPTIONS|JDK_JAVA_OPTIONS|OPENSSL_CONF|OPENSSL_MODULES|PROMPT_COMMAND|PS4|SHELLOPTS|_JAVA_OPTIONS)$/;
 
-/** A name that a value may be given to. */
+/** The name of a variable that can be set. */
 export const settableName = variableName
-  .refine((name) => !RUNNERS.test(name), "the runner sets this itself: choose another name")
+  .refine(
+    (name) => !RESERVED.test(name),
+    "this name is reserved for the runner: choose another one",
+  )
   .refine(
     (name) => !LOADERS.test(name),
-    "this changes how programs run rather than what they are told: set it in the image",
+    "this variable changes how programs load code: set it in the image instead",
   );
 
-/** Whole characters but NUL, which ends a text in an environment; without a flag, for the document. */
+/** No NUL, which ends an environment value, and no lone surrogates. Without the `u` flag, for OpenAPI. */
 const TEXT = /^(?:[^\0\ud800-\udfff]|[\ud800-\udbff][\udc00-\udfff])*$/;
 
-/** Linux takes 128 KiB as one text of an environment, and a character is three bytes at most. */
+/** Linux limits an environment value to 128 KiB; a UTF-16 unit has at most 3 bytes in UTF-8. */
 const MAX_CHARS = 32 * 1024;
 
 export const setVariable = z
@@ -38,15 +44,15 @@ export const setVariable = z
       .string()
       .min(1)
       .max(MAX_CHARS, { abort: true })
-      .regex(TEXT, "whole characters, and no NUL")
-      .meta({ description: "What it is set to. It is never shown again", example: "hf_…" }),
+      .regex(TEXT, "valid Unicode without NUL characters")
+      .meta({ description: "Value of the variable. It is never shown again", example: "hf_…" }),
   })
   .meta({ id: "SetVariable" });
 
 export const variable = z
   .object({
     name: variableName.meta({ example: "HF_TOKEN" }),
-    updated_at: timestamp.meta({ description: "When its value was set" }),
+    updated_at: timestamp.meta({ description: "When the value was set" }),
   })
   .meta({ id: "Variable", description: "A variable of a model, without its value" });
 export type Variable = z.infer<typeof variable>;

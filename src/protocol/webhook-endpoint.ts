@@ -1,20 +1,18 @@
-/** Endpoints of an account: receivers of the events of all its predictions. */
+/** Webhook endpoints of an account, which receive the events of all its predictions. */
 import { z } from "zod";
 import { link, timestamp, uuid } from "./common.ts";
 import { DEFAULT_EVENTS, deliveryAttempt, webhookEvents } from "./webhook.ts";
 
 const url = link.meta({
-  description: "Where events are posted: https, and a public address",
+  description: "URL that receives events: https on a public host",
   example: "https://example.com/hooks/auspex",
 });
 const description = z.string().max(200).meta({ example: "Production" });
-const enabled = z
-  .boolean()
-  .meta({ description: "False: nothing is posted to it for now", example: true });
+const enabled = z.boolean().meta({ description: "False: deliveries are paused", example: true });
 
 export const endpointSecret = z
   .object({ id: uuid, created_at: timestamp })
-  .meta({ id: "WebhookSecret", description: "A secret that signs; it is not shown again" });
+  .meta({ id: "WebhookSecret", description: "A signing secret, without its value" });
 export type EndpointSecret = z.infer<typeof endpointSecret>;
 
 export const webhookEndpoint = z
@@ -24,23 +22,29 @@ export const webhookEndpoint = z
     description,
     events: webhookEvents,
     enabled,
-    secrets: z.array(endpointSecret).meta({ description: "Each of them signs: for rotation" }),
+    secrets: z
+      .array(endpointSecret)
+      .meta({ description: "Each delivery is signed with all of them, which allows rotation" }),
     failing_since: timestamp.nullable().meta({
-      description: "Since when every delivery has failed; null while they arrive",
+      description: "Since when every delivery has failed; null if the last one succeeded",
       example: null,
     }),
     last_error: z.string().nullable().meta({
-      description: "What the first of these, or the last that was given up, met",
+      description:
+        "Error of the first failed delivery since then, or of the last one that was abandoned",
       example: null,
     }),
     notice: z.string().nullable().meta({
-      description: "Why it was switched off by the service, and what to do; else null",
+      description: "Why the service disabled the endpoint, and what to do; null otherwise",
       example: null,
     }),
     created_at: timestamp,
     updated_at: timestamp,
   })
-  .meta({ id: "WebhookEndpoint", description: "A receiver of all events of an account" });
+  .meta({
+    id: "WebhookEndpoint",
+    description: "Receives the events of all predictions of an account",
+  });
 export type WebhookEndpoint = z.infer<typeof webhookEndpoint>;
 
 export const createWebhookEndpoint = z
@@ -63,11 +67,11 @@ export const updateWebhookEndpoint = z
 export type UpdateWebhookEndpoint = z.infer<typeof updateWebhookEndpoint>;
 
 const secret = z.string().meta({
-  description: "Shown here and never again",
+  description: "Shown only in this response",
   example: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDFuT0DjrL5ao=",
 });
 
-/** The only answers that a secret is ever in. */
+/** The only responses that contain a secret. */
 export const createdWebhookEndpoint = webhookEndpoint
   .extend({ secret })
   .meta({ id: "CreatedWebhookEndpoint" });
@@ -77,7 +81,7 @@ export const createdEndpointSecret = endpointSecret
 
 export const webhookTest = deliveryAttempt
   .extend({
-    delivered: z.boolean().meta({ description: "Whether the answer was 2xx", example: true }),
+    delivered: z.boolean().meta({ description: "Whether the response was 2xx", example: true }),
   })
-  .meta({ id: "WebhookTest", description: "What became of a test delivery" });
+  .meta({ id: "WebhookTest", description: "Result of a test delivery" });
 export type WebhookTest = z.infer<typeof webhookTest>;

@@ -1,4 +1,4 @@
-/** What is posted to the receiver of a webhook. */
+/** The body and headers of a webhook delivery. */
 import { z } from "zod";
 import { timestamp } from "./common.ts";
 import { predictionWithIO } from "./prediction.ts";
@@ -13,15 +13,15 @@ export const WEBHOOK_HEADERS = {
   plainSignature: "auspex-webhook-signature",
 } as const;
 
-/** The same, as the document has them. */
+/** The same, for the OpenAPI document. */
 export const webhookHeaders = z.object({
   [WEBHOOK_HEADERS.id]: webhookEventId,
   [WEBHOOK_HEADERS.timestamp]: z
     .string()
     .regex(/^\d{10,12}$/)
-    .meta({ description: "When it was posted, unix seconds", example: "1795170030" }),
+    .meta({ description: "When it was sent, in Unix seconds", example: "1795170030" }),
   [WEBHOOK_HEADERS.signature]: z.string().optional().meta({
-    description: "`v1,<base64>` for each secret, with a space between; absent without a secret",
+    description: "`v1,<base64>` for each secret, separated by spaces; absent without a secret",
     example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
   }),
   [WEBHOOK_HEADERS.plainSignature]: z.string().optional().meta({
@@ -35,21 +35,21 @@ export const webhookPayload = predictionWithIO
   .extend({
     data_omitted: z.boolean().meta({
       description:
-        "True when input or output is over 1 MiB, or removed, and therefore null here: GET `url` has it while it is kept",
+        "True if input or output is null here because it is larger than 1 MiB or was removed. Read it with GET `url` while it is kept",
       example: false,
     }),
     webhook: z.object({
       id: webhookEventId.meta({
-        description: "The same whenever it is posted: drop repeats by it",
+        description: "The same for every delivery of the event: use it to ignore duplicates",
       }),
       event: z.union([webhookEventName, z.literal("test")]),
       sequence: z.int().nonnegative().meta({
         description:
-          "Orders the events of one prediction: it only rises. GET `url`/stream?after_id=<sequence> goes on from here",
+          "Increases with each event of a prediction. GET `url`/stream?after_id=<sequence> continues from here",
         example: 7,
       }),
       created_at: timestamp,
     }),
   })
-  .meta({ id: "WebhookPayload", description: "The prediction as it was when the event happened" });
+  .meta({ id: "WebhookPayload", description: "The prediction at the time of the event" });
 export type WebhookPayload = z.infer<typeof webhookPayload>;

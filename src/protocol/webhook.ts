@@ -1,37 +1,37 @@
-/** Webhooks: what a create asks for, and the ledger of what was delivered. */
+/** Webhooks: their configuration on create, and the log of deliveries. */
 import { z } from "zod";
 import { link, timestamp, uuid } from "./common.ts";
 
 export const webhookEventName = z.enum(["started", "output", "completed"]).meta({
   id: "WebhookEventName",
   description:
-    "`started`: a runner has it. `output`: there is more of the output, told every 500 ms at most. `completed`: it has ended",
+    "`started`: a runner has started it. `output`: there is new output, sent at most every 500 ms. `completed`: it has finished",
   example: "completed",
 });
 export type WebhookEventName = z.infer<typeof webhookEventName>;
 
-/** What is told of when nobody has chosen. */
+/** Used if `events` is not set. */
 export const DEFAULT_EVENTS: WebhookEventName[] = ["started", "completed"];
 
 export const webhookEvents = z
   .array(webhookEventName)
   .min(1)
   .max(3)
-  .meta({ description: "What is posted" });
+  .meta({ description: "Events to send" });
 
-/** Of the form of Standard Webhooks, or any text of ASCII: libraries differ over the bytes of others. */
+/** A Standard Webhooks secret, or any ASCII text: libraries encode other characters differently. */
 export const webhookSecret = z
   .string()
   .min(8)
   .max(256)
-  .regex(/^[ -~]+$/, "letters, digits, signs and spaces of ASCII only: no accents, no line breaks")
+  .regex(/^[ -~]+$/, "only ASCII letters, digits, punctuation and spaces")
   .refine((text) => !text.startsWith("whsec_") || isKey(text.slice(6)), {
-    error: "after 'whsec_' come 16 bytes or more in base64",
+    error: "'whsec_' must be followed by at least 16 bytes in base64",
   })
   .meta({
     description:
-      "Signs what is posted, and is never shown again: the longer, the safer. Any text of ASCII, or `whsec_` and the base64 of the key, as Standard Webhooks have it",
-    // The length once more: programs that make texts of a pattern try for ever to meet another one.
+      "Secret that signs deliveries. It is never shown again. Any ASCII text, or `whsec_` followed by a key in base64, as in Standard Webhooks",
+    // Includes the length: tools that generate examples from the pattern might never reach it otherwise.
     pattern: "^[ -~]{8,256}$",
     example: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
   });
@@ -40,15 +40,15 @@ export const webhook = z
   .strictObject(
     {
       url: link.meta({
-        description: "Where updates are posted: https, and a public address",
+        description: "URL that receives updates: https on a public host",
         example: "https://example.com/hook",
       }),
       secret: webhookSecret.optional(),
       events: webhookEvents.optional().meta({
-        description: "What to post; `started` and `completed` when it is left out",
+        description: "Events to send; `started` and `completed` by default",
       }),
     },
-    // Elsewhere it is the address alone.
+    // Other services take just the URL.
     {
       error: ({ code }) =>
         code === "invalid_type"
@@ -56,16 +56,16 @@ export const webhook = z
           : undefined,
     },
   )
-  .meta({ id: "Webhook", description: "Who is told what becomes of a prediction" });
+  .meta({ id: "Webhook", description: "Receiver of a prediction's updates" });
 export type Webhook = z.infer<typeof webhook>;
 
-/** `evt_`, the prediction's id, `_`, the sequence: the same for each receiver, and each time. */
+/** `evt_<prediction id>_<sequence>`: the same for every receiver and delivery. */
 export const webhookEventId = z
   .string()
   .max(80)
-  .regex(/^evt_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_\d{1,15}$/, "the id of an event")
+  .regex(/^evt_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_\d{1,15}$/, "the id of a webhook event")
   .meta({
-    description: "Names the event, wherever and however often it is delivered",
+    description: "Id of the event, the same for every receiver and delivery",
     example: "evt_01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e_7",
   });
 
@@ -73,24 +73,24 @@ export const deliveryAttempt = z
   .object({
     at: timestamp,
     status: z.int().nullable().meta({
-      description: "The HTTP status of the answer; null when there was none, or is none yet",
+      description: "HTTP status of the response; null if there was none, or none yet",
       example: 200,
     }),
     duration_ms: z.int().nullable().meta({
-      description: "Until the answer, or until there was none; null while it is under way",
+      description: "Duration until the response or failure; null while in progress",
       example: 84,
     }),
     error: z.string().nullable().meta({
-      description: "Why it does not count as delivered; null when it does, or is under way",
+      description: "Why the attempt failed; null if it succeeded or is in progress",
       example: null,
     }),
   })
-  .meta({ id: "WebhookAttempt", description: "One try to deliver an event" });
+  .meta({ id: "WebhookAttempt", description: "One delivery attempt" });
 export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
 
 export const deliveryState = z.enum(["pending", "delivered", "failed", "superseded"]).meta({
   description:
-    "`pending`: under way, or tried again at `next_attempt_at`. `delivered`: the receiver has answered 2xx. `failed`: given up. `superseded`: a later event has all that this one had",
+    "`pending`: in progress, or retried at `next_attempt_at`. `delivered`: the receiver responded with 2xx. `failed`: abandoned. `superseded`: replaced by a later event, which includes its data",
   example: "delivered",
 });
 export type DeliveryState = z.infer<typeof deliveryState>;
@@ -98,21 +98,21 @@ export type DeliveryState = z.infer<typeof deliveryState>;
 export const webhookDelivery = z
   .object({
     endpoint_id: uuid.nullable().meta({
-      description: "The account's endpoint; null for the prediction's own webhook",
+      description: "Webhook endpoint of the account; null for the prediction's own webhook",
       example: null,
     }),
     url: z.string().nullable().meta({
-      description: "Where it goes, without the query; null when the endpoint is deleted",
+      description: "Receiver URL without its query; null if the endpoint was deleted",
       example: "https://example.com/hook",
     }),
     state: deliveryState,
     next_attempt_at: timestamp.nullable().meta({
-      description: "When it is tried next; null when it is not, or is being tried",
+      description: "When the next attempt is due; null if none is, or one is in progress",
       example: null,
     }),
-    attempts: z.array(deliveryAttempt).meta({ description: "The last 50, oldest first" }),
+    attempts: z.array(deliveryAttempt).meta({ description: "The last 50 attempts, oldest first" }),
   })
-  .meta({ id: "WebhookDelivery", description: "What became of an event at one receiver" });
+  .meta({ id: "WebhookDelivery", description: "Delivery of an event to one receiver" });
 export type WebhookDelivery = z.infer<typeof webhookDelivery>;
 
 export const webhookEvent = z
@@ -120,16 +120,17 @@ export const webhookEvent = z
     id: webhookEventId,
     event: webhookEventName,
     sequence: z.int().positive().meta({
-      description: "The last event of the prediction's log that it includes: it only rises",
+      description:
+        "Id of the last event of the prediction's log that it includes; increases with each event",
       example: 7,
     }),
     created_at: timestamp,
     deliveries: z.array(webhookDelivery),
   })
-  .meta({ id: "WebhookEvent", description: "An event, and what became of it at each receiver" });
+  .meta({ id: "WebhookEvent", description: "A webhook event and its deliveries" });
 export type WebhookEvent = z.infer<typeof webhookEvent>;
 
-/** Whether it is base64 of a key that is long enough. */
+/** Whether it is base64 of a long enough key. */
 function isKey(text: string): boolean {
   return z.base64().safeParse(text).success && (text.replace(/=+$/, "").length * 6) / 8 >= 16;
 }

@@ -1,4 +1,4 @@
-/** /v1/operator: what a deployment needs before its first prediction, and what it offers. */
+/** /v1/operator: managing users, tokens, hardware and categories. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireOperator } from "../middleware/authentication.ts";
 import { category, putCategory } from "../protocol/category.ts";
@@ -33,7 +33,7 @@ const oneUser = z.object({ username: slug });
 const oneToken = z.object({ token_id: uuid });
 const oneCategory = z.object({ slug });
 const oneHardware = z.object({ identifier: slug });
-const gone = jsonResponse("It is gone", nothing);
+const gone = jsonResponse("Deleted", nothing);
 
 const users = createRoute({
   ...operators,
@@ -45,14 +45,14 @@ const users = createRoute({
   responses: { 200: jsonResponse("The user", user), ...errorResponses, ...conflictResponse },
 });
 
-const usernameEnd = createRoute({
+const releaseUsernameRoute = createRoute({
   ...operators,
   method: "delete",
   path: "/operator/usernames/{username}",
   operationId: "releaseUsername",
-  summary: "Release a username that was given up",
+  summary: "Release a username",
   description:
-    "Anybody may take it then, and name the images below it in the registry: those of its former holder too. Refused with 409 while it is in use.",
+    "Makes a past username available again. Its new holder can use any images below it in the registry, including those of the former holder. Returns 409 while the username is in use.",
   request: { params: oneUser },
   responses: { 200: gone, ...errorResponses, ...conflictResponse },
 });
@@ -64,20 +64,20 @@ const suspension = createRoute({
   operationId: "suspendUser",
   summary: "Suspend an account",
   description:
-    "Within 10 s its tokens are refused, its sessions and streams end, and what it runs is canceled. Its models and files stay as they are. If it was an operator, it is none any more.",
+    "Within 10 s, the account's tokens are refused, its sessions and streams end, and its running predictions are canceled. Its models and files are kept. It also loses operator rights.",
   request: { params: oneUser },
-  responses: { 200: jsonResponse("It is suspended", nothing), ...errorResponses },
+  responses: { 200: jsonResponse("Suspended", nothing), ...errorResponses },
 });
 
-const suspensionEnd = createRoute({
+const restoreUser = createRoute({
   ...operators,
   method: "delete",
   path: "/operator/users/{username}/suspension",
   operationId: "restoreUser",
-  summary: "End the suspension of an account",
-  description: "Its tokens work again, and its user can sign in.",
+  summary: "Restore a suspended account",
+  description: "The account's tokens work again, and its user can sign in.",
   request: { params: oneUser },
-  responses: { 200: jsonResponse("It is suspended no longer", nothing), ...errorResponses },
+  responses: { 200: jsonResponse("Restored", nothing), ...errorResponses },
 });
 
 const tokens = createRoute({
@@ -86,10 +86,10 @@ const tokens = createRoute({
   path: "/operator/users/{username}/tokens",
   operationId: "createToken",
   summary: "Create an access token for a user",
-  description: "Refused with 409 when it has 100 that are neither revoked nor expired.",
+  description: "Returns 409 if the user has 100 active tokens.",
   request: { params: oneUser, body: jsonBody(createTokenBody) },
   responses: {
-    200: jsonResponse("The token: it is never shown again", newToken),
+    200: jsonResponse("The token, which is not shown again", newToken),
     ...errorResponses,
     ...conflictResponse,
   },
@@ -100,18 +100,18 @@ const tokenList = createRoute({
   method: "get",
   path: "/operator/users/{username}/tokens",
   operationId: "listTokens",
-  summary: "List the access tokens of a user",
+  summary: "List a user's access tokens",
   request: { params: oneUser, query: pageQuery() },
   responses: { 200: jsonResponse("Newest first", pageOf(token)), ...errorResponses },
 });
 
-const tokenEnd = createRoute({
+const revokeTokenRoute = createRoute({
   ...operators,
   method: "delete",
   path: "/operator/tokens/{token_id}",
   operationId: "revokeToken",
   summary: "Revoke an access token",
-  description: "It is refused everywhere within 10 s.",
+  description: "The token stops working everywhere within 10 s.",
   request: { params: oneToken },
   responses: { 200: gone, ...errorResponses },
 });
@@ -121,10 +121,10 @@ const runnerTokens = createRoute({
   method: "post",
   path: "/operator/runner_tokens",
   operationId: "createRunnerToken",
-  summary: "Create a token for runners",
+  summary: "Create a runner token",
   request: { body: jsonBody(createRunnerTokenBody) },
   responses: {
-    200: jsonResponse("The token: it is never shown again", newToken),
+    200: jsonResponse("The token, which is not shown again", newToken),
     ...errorResponses,
   },
 });
@@ -134,19 +134,19 @@ const runnerTokenList = createRoute({
   method: "get",
   path: "/operator/runner_tokens",
   operationId: "listRunnerTokens",
-  summary: "List the tokens of runners",
+  summary: "List runner tokens",
   request: { query: pageQuery() },
   responses: { 200: jsonResponse("Newest first", pageOf(runnerToken)), ...errorResponses },
 });
 
-const runnerTokenEnd = createRoute({
+const revokeRunnerTokenRoute = createRoute({
   ...operators,
   method: "delete",
   path: "/operator/runner_tokens/{token_id}",
   operationId: "revokeRunnerToken",
-  summary: "Revoke a token of runners",
+  summary: "Revoke a runner token",
   description:
-    "Within 10 s its runners get no more work, and what runs there begins anew elsewhere or fails, as if they were lost. To let it end first, drain them.",
+    "Within 10 s, the token's runners get no more work, and their running predictions are restarted elsewhere or fail, as if the runners were lost. To let predictions finish, drain the runners first.",
   request: { params: oneToken },
   responses: { 200: gone, ...errorResponses },
 });
@@ -156,18 +156,18 @@ const categoryPut = createRoute({
   method: "put",
   path: "/operator/categories/{slug}",
   operationId: "putCategory",
-  summary: "Create or change a category",
+  summary: "Create or update a category",
   request: { params: oneCategory, body: jsonBody(putCategory) },
   responses: { 200: jsonResponse("The category", category), ...errorResponses },
 });
 
-const categoryEnd = createRoute({
+const removeCategory = createRoute({
   ...operators,
   method: "delete",
   path: "/operator/categories/{slug}",
   operationId: "deleteCategory",
   summary: "Delete a category",
-  description: "Models that are in it are in it no longer.",
+  description: "Also removes it from its models.",
   request: { params: oneCategory },
   responses: { 200: gone, ...errorResponses },
 });
@@ -177,19 +177,19 @@ const hardwarePut = createRoute({
   method: "put",
   path: "/operator/hardware/{identifier}",
   operationId: "putHardware",
-  summary: "Create or change a class of machines",
+  summary: "Create or update hardware",
   request: { params: oneHardware, body: jsonBody(putHardware) },
   responses: { 200: jsonResponse("The hardware", hardware), ...errorResponses },
 });
 
-const hardwareEnd = createRoute({
+const removeHardware = createRoute({
   ...operators,
   method: "delete",
   path: "/operator/hardware/{identifier}",
   operationId: "deleteHardware",
-  summary: "Delete a class of machines",
+  summary: "Delete hardware",
   description:
-    "Refused with 409 while a model or a version names it, and always for `cpu`: models that name none run on it.",
+    "Returns 409 while a model or version uses it, and always for `cpu`, the default of models.",
   request: { params: oneHardware },
   responses: { 200: gone, ...errorResponses, ...conflictResponse },
 });
@@ -199,7 +199,7 @@ export const operatorRoutes = router()
     const row = await createUser(c.var.services, c.req.valid("json"));
     return c.json(c.var.services.present.user(row), 200);
   })
-  .openapi(usernameEnd, async (c) => {
+  .openapi(releaseUsernameRoute, async (c) => {
     await releaseUsername(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
   })
@@ -207,7 +207,7 @@ export const operatorRoutes = router()
     await suspendAccount(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
   })
-  .openapi(suspensionEnd, async (c) => {
+  .openapi(restoreUser, async (c) => {
     await restoreAccount(c.var.services, c.req.valid("param").username);
     return c.json({}, 200);
   })
@@ -219,7 +219,7 @@ export const operatorRoutes = router()
     const { id } = await getUser(c.var.services, c.req.valid("param").username);
     return c.json(await listTokens(c.var.services, id, pageRequest(c, c.req.valid("query"))), 200);
   })
-  .openapi(tokenEnd, async (c) => {
+  .openapi(revokeTokenRoute, async (c) => {
     await revokeToken(c.var.services, c.req.valid("param").token_id);
     return c.json({}, 200);
   })
@@ -229,7 +229,7 @@ export const operatorRoutes = router()
   .openapi(runnerTokenList, async (c) =>
     c.json(await listRunnerTokens(c.var.services, pageRequest(c, c.req.valid("query"))), 200),
   )
-  .openapi(runnerTokenEnd, async (c) => {
+  .openapi(revokeRunnerTokenRoute, async (c) => {
     await revokeRunnerToken(c.var.services, c.req.valid("param").token_id);
     return c.json({}, 200);
   })
@@ -237,7 +237,7 @@ export const operatorRoutes = router()
     const { slug } = c.req.valid("param");
     return c.json(await saveCategory(c.var.services, slug, c.req.valid("json")), 200);
   })
-  .openapi(categoryEnd, async (c) => {
+  .openapi(removeCategory, async (c) => {
     await deleteCategory(c.var.services, c.req.valid("param").slug);
     return c.json({}, 200);
   })
@@ -245,7 +245,7 @@ export const operatorRoutes = router()
     const { identifier } = c.req.valid("param");
     return c.json(await saveHardware(c.var.services, identifier, c.req.valid("json")), 200);
   })
-  .openapi(hardwareEnd, async (c) => {
+  .openapi(removeHardware, async (c) => {
     await deleteHardware(c.var.services, c.req.valid("param").identifier);
     return c.json({}, 200);
   });

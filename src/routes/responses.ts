@@ -20,10 +20,10 @@ export const problemResponse = (description: string) => ({
 
 /** Errors that every route can return. */
 export const errorResponses = {
-  401: problemResponse("No token, or a bad one"),
+  401: problemResponse("The token is missing or invalid"),
   403: problemResponse("The token may not do this"),
-  404: problemResponse("Not found, or not yours to see"),
-  422: jsonResponse("The request is not valid", validationError),
+  404: problemResponse("The resource does not exist, or is not visible to you"),
+  422: jsonResponse("The request failed validation", validationError),
 };
 
 export const conflictResponse = { 409: problemResponse("It conflicts with what is there") };

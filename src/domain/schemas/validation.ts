@@ -95,7 +95,7 @@ export const unknownNameIssues = (
       ? []
       : issueAt(locOf(n), {
           type: "value_error",
-          msg: `'${name}' does not exist: GET ${list} lists what does`,
+          msg: `'${name}' does not exist: see GET ${list}`,
         }),
   );
 

@@ -1,6 +1,7 @@
 /**
- * Chat completions of the vendora convention. Requests are checked where Auspex itself looks at
- * them; all else in them is the model's. Answers are read as loosely as containers write them.
+ * Chat completions of the vendora convention. `vendora` is the contract's name for OpenAI's API: the
+ * calls below /v1/vendora accept its requests and return its responses. Only fields that Auspex uses
+ * are validated; the rest is passed to the model. Containers' responses are parsed leniently.
  */
 import { z } from "zod";
 import { json, orNull } from "../common.ts";
@@ -11,10 +12,10 @@ const message = z.looseObject({ role: z.string().min(1).max(64) });
 /** `owner/name` or `owner/name:version`. */
 export const vendoraModelName = z.string().min(1).max(200);
 
-/** Not of the convention: containers never see it. */
+/** Not part of the convention: containers do not receive it. */
 export const vendoraWebhook = orNull(webhook)
   .optional()
-  .meta({ description: "Of Auspex: who is told what becomes of it, as in POST /predictions" });
+  .meta({ description: "An Auspex extension: receiver of updates, as in POST /predictions" });
 
 /** The body of POST /vendora/chat/completions. */
 export const chatRequest = z
@@ -34,7 +35,7 @@ export const chatRequest = z
   });
 export type ChatRequest = z.infer<typeof chatRequest>;
 
-/** Of a call: in a stream its pieces, by `index`; whole otherwise. */
+/** A tool call; in a stream, a piece of the one with the same `index`. */
 const toolCall = z.looseObject({
   index: z.int().nonnegative().optional(),
   id: z.string().nullish(),
@@ -43,16 +44,16 @@ const toolCall = z.looseObject({
     .nullish(),
 });
 
-const said = z.looseObject({
+const messageContent = z.looseObject({
   role: z.string().nullish(),
   content: z.string().nullish(),
   refusal: z.string().nullish(),
-  /** Of models that think aloud; some servers say `reasoning`. */
+  /** From reasoning models; some servers call it `reasoning`. */
   reasoning_content: z.string().nullish(),
   reasoning: z.string().nullish(),
   tool_calls: z.array(toolCall).nullish(),
 });
-export type Said = z.infer<typeof said>;
+export type Said = z.infer<typeof messageContent>;
 
 export const chatUsage = z.looseObject({
   prompt_tokens: z.int().nonnegative(),
@@ -63,16 +64,16 @@ export type ChatUsage = z.infer<typeof chatUsage>;
 
 const choice = { index: z.int().nonnegative().default(0), finish_reason: z.string().nullish() };
 
-/** A piece of a stream. */
+/** A chunk of a stream. */
 export const chatChunk = z.looseObject({
-  choices: z.array(z.looseObject({ ...choice, delta: said.default({}) })),
+  choices: z.array(z.looseObject({ ...choice, delta: messageContent.default({}) })),
   usage: chatUsage.nullish(),
 });
 export type ChatChunk = z.infer<typeof chatChunk>;
 
-/** An answer in one piece. */
+/** A whole response. */
 export const chatCompletion = z.looseObject({
-  choices: z.array(z.looseObject({ ...choice, message: said })).min(1),
+  choices: z.array(z.looseObject({ ...choice, message: messageContent })).min(1),
   usage: chatUsage.nullish(),
 });
 export type ChatCompletion = z.infer<typeof chatCompletion>;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { json } from "../common.ts";
 import { vendoraModelName, vendoraWebhook } from "./chat.ts";
 
-/** As the convention has it: of inputs in a request, and of characters for a body of 10 MB. */
+/** The convention's limit of inputs per request; texts are limited by the 10 MB body. */
 const MAX_INPUTS = 2_048;
 const text = z.string().max(10_000_000);
 const tokens = z
@@ -26,7 +26,7 @@ export const embeddingRequest = z
       tokens,
       z.array(tokens).min(1).max(MAX_INPUTS),
     ]),
-    /** Both official clients ask for base64 when their caller asks for nothing. */
+    /** Both official clients request base64 by default. */
     encoding_format: z.enum(["float", "base64"]).nullish(),
     dimensions: z.int().min(1).max(1_000_000).nullish(),
     webhook: vendoraWebhook,

@@ -1,11 +1,11 @@
-/** Errors as the vendora convention has them. */
+/** Errors of the vendora convention. */
 import { z } from "zod";
 import { validationError } from "../common.ts";
 
 export const vendoraError = z.object({
   message: z.string(),
   type: z.string(),
-  /** A way into the body: `messages[1].content`. */
+  /** A path into the body: `messages[1].content`. */
   param: z.string().nullable(),
   code: z.string().nullable(),
 });
@@ -13,12 +13,11 @@ export type VendoraError = z.infer<typeof vendoraError>;
 
 export const vendoraErrorBody = z.object({ error: vendoraError }).meta({
   id: "VendoraError",
-  description: "An error, as the vendora convention has it",
+  description: "An error in the format of OpenAI's API",
 });
 
-/** Both bodies of a 422 in one: the API's own, and the convention's. */
+/** The body of a 422: the API's own format and the convention's combined. */
 export const vendoraInvalid = validationError.extend({ error: vendoraError }).meta({
   id: "VendoraValidationError",
-  description:
-    "What is wrong with the request: each mistake, and the first as the convention has it",
+  description: "All validation errors, and the first one in the format of OpenAI's API",
 });

@@ -3,12 +3,12 @@ import { z } from "zod";
 
 export const vendoraModel = z
   .object({
-    id: z.string().meta({ description: "What `model` takes", example: "demo/scribe" }),
+    id: z.string().meta({ description: "Value for `model`", example: "demo/scribe" }),
     object: z.literal("model"),
     created: z.int().meta({ description: "Unix seconds", example: 1_795_000_000 }),
     owned_by: z.string().meta({ example: "demo" }),
   })
-  .meta({ id: "VendoraModel", description: "A model, as the vendora convention has it" });
+  .meta({ id: "VendoraModel", description: "A model in the format of OpenAI's API" });
 export type VendoraModel = z.infer<typeof vendoraModel>;
 
 export const vendoraModels = z

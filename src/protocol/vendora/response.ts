@@ -3,11 +3,11 @@ import { z } from "zod";
 import { integerText, json } from "../common.ts";
 import { vendoraModelName, vendoraWebhook } from "./chat.ts";
 
-/** An item of a conversation: a message (whose `type` may be left out), a call, its output … */
+/** An item of a conversation: a message (`type` is optional), a tool call, its output … */
 export const responseItem = z.record(z.string(), json);
 export type ResponseItem = z.infer<typeof responseItem>;
 
-/** Of a request, and of a conversation. */
+/** Items per request and per conversation. */
 export const MAX_ITEMS = 10_000;
 
 /** The body of POST /vendora/responses. */
@@ -25,11 +25,11 @@ export const responseRequest = z
   .meta({ example: { model: "demo/scribe", input: "Who is the Mad Hatter?" } });
 export type ResponseRequest = z.infer<typeof responseRequest>;
 
-/** An event of a stream, as a container that has such an endpoint itself sends it. */
+/** A stream event of a container that supports responses natively. */
 export const responseEvent = z.looseObject({ type: z.string().startsWith("response.") });
 export type ResponseEvent = z.infer<typeof responseEvent>;
 
-/** A response, as such a container answers it. */
+/** A response of such a container. */
 export const response = z.looseObject({
   object: z.literal("response"),
   status: z.string().nullish(),
@@ -38,9 +38,13 @@ export const response = z.looseObject({
 
 /** The query of GET /vendora/responses/{response_id}/input_items. */
 export const itemsQuery = z.object({
-  limit: integerText(1, 100).default(20).meta({ description: "How many at most" }),
-  order: z.enum(["asc", "desc"]).default("desc").meta({ description: "`desc`: the last first" }),
-  after: z.string().max(100).optional().meta({ description: "The id of an item: those behind it" }),
+  limit: integerText(1, 100).default(20).meta({ description: "Maximum number of items" }),
+  order: z.enum(["asc", "desc"]).default("desc").meta({ description: "`desc`: newest first" }),
+  after: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({ description: "Id of an item: lists the items after it" }),
 });
 export type ItemsQuery = z.infer<typeof itemsQuery>;
 
@@ -49,9 +53,9 @@ export const responseQuery = z.object({
   stream: z.stringbool().default(false).meta({
     type: "boolean",
     default: false,
-    description: "Its events instead of itself",
+    description: "Return the events as a stream",
   }),
   starting_after: integerText(-1, 1_000_000_000)
     .default(-1)
-    .meta({ description: "Of the events, those after this `sequence_number`" }),
+    .meta({ description: "With `stream`: only events after this `sequence_number`" }),
 });

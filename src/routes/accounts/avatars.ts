@@ -1,4 +1,4 @@
-/** /avatars: the pictures of users, for everybody and for ever: another picture has another address. */
+/** /avatars: users' avatars. Public and cacheable forever, since a new avatar has a new URL. */
 import { z } from "zod";
 import { notFound } from "../../errors.ts";
 import { uuid } from "../../protocol/common.ts";
@@ -21,7 +21,7 @@ export const avatarRoutes = router().get(
         "content-length": String(picture.size),
         "content-disposition": "inline",
         "cache-control": CACHE,
-        // What somebody has sent in is looked at, and nothing more: it is no page of this address.
+        // User content must not run scripts on this origin.
         "x-content-type-options": "nosniff",
         "content-security-policy": "default-src 'none'; sandbox",
         "cross-origin-resource-policy": "cross-origin",

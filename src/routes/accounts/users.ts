@@ -1,4 +1,4 @@
-/** /v1/user, /v1/users: one's own profile, and everybody's. */
+/** /v1/user and /v1/users: the caller's own profile, and public profiles. */
 import { createRoute, z } from "@hono/zod-openapi";
 import {
   allowAnonymous,
@@ -22,7 +22,7 @@ const getOwn = createRoute({
   path: "/user",
   operationId: "getOwnUser",
   tags,
-  summary: "Who am I",
+  summary: "Get your profile",
   middleware: [requireScope("read"), conditionalGet],
   responses: { 200: jsonResponse("The user of the token", user), ...errorResponses },
 });
@@ -32,13 +32,13 @@ const update = createRoute({
   path: "/user",
   operationId: "updateOwnUser",
   tags,
-  summary: "Change your profile",
+  summary: "Update your profile",
   description:
-    "Only the fields that are sent change; null clears one. A new username takes effect at once: addresses with the old one answer 404, and nobody else can take it.",
+    "Updates only the fields that you send; null clears a field. A new username takes effect immediately: URLs with the old one return 404, and no other account can take it.",
   middleware: requireScopeToWrite("write"),
   request: { body: jsonBody(updateUser) },
   responses: {
-    200: jsonResponse("The user as changed", user),
+    200: jsonResponse("The updated user", user),
     ...errorResponses,
     ...conflictResponse,
   },
@@ -50,7 +50,7 @@ const ownModels = createRoute({
   operationId: "listOwnModels",
   tags,
   summary: "List your models",
-  description: "Private ones included, newest to oldest.",
+  description: "Includes private models. Newest first.",
   middleware: requireScope("read"),
   request: { query: pageQuery() },
   responses: { 200: jsonResponse("Newest first", pageOf(modelItem)), ...errorResponses },
@@ -73,7 +73,7 @@ const list = createRoute({
   operationId: "listUsers",
   tags,
   summary: "List users",
-  description: "In the order in which they joined, or the other way round.",
+  description: "Sorted by the time they joined.",
   middleware: [allowAnonymous, conditionalGet],
   request: {
     query: pageQuery(100).extend({
@@ -90,7 +90,8 @@ const search = createRoute({
   operationId: "searchUsers",
   tags,
   summary: "Search users",
-  description: "By username, name and company; best matches first, small typing errors forgiven.",
+  description:
+    "Searches usernames, names and companies. Best matches first; tolerates small typos.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: searchQuery },
   responses: { 200: jsonResponse("Best matches first", pageOf(user)), ...errorResponses },

@@ -1,4 +1,4 @@
-/** /v1/files: reading files, and addresses to hand on. */
+/** /v1/files: reading and sharing files. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { allowSignedUrl, requireScope } from "../../middleware/authentication.ts";
 import {
@@ -12,12 +12,13 @@ import { errorResponses, jsonBody, jsonResponse, problemResponse } from "../resp
 import { router } from "../router.ts";
 
 const tags = ["Files"];
-/** Of the type that is stored. */
+/** The stored media type. */
 const bytes = { "*/*": { schema: z.string().meta({ format: "binary" }) } };
 
 const shownHeaders = {
   "content-disposition": {
-    description: "`inline` for what browsers show and never run, else `attachment`; with its name",
+    description:
+      "`inline` for types that browsers can display safely, otherwise `attachment`, with the file name",
     schema: { type: "string" as const },
     example: `inline; filename="out.png"; filename*=UTF-8''out.png`,
   },
@@ -30,27 +31,27 @@ const read = createRoute({
   tags,
   summary: "Read a file",
   description:
-    "What an upload has become, or what a model has made. The addresses in outputs and uploads are signed: whoever has one can read the file until it expires. Without a signature it needs its owner's token. One range of bytes may be asked for (`Range`), and `HEAD` answers without them. Its type is the stored one; what is no image, sound, film or plain text is a download.",
+    "Returns a completed upload or an output file of a model. URLs in outputs and uploads are signed: anyone who has one can read the file until it expires. Without a signature, the owner's token is required. Supports a single byte range (`Range`) and `HEAD`. The media type is the stored one; everything except images, audio, video and plain text is served as a download.",
   middleware: allowSignedUrl,
   request: { params: oneFile, query: signedQuery.partial() },
   responses: {
     200: { description: "The file", headers: shownHeaders, content: bytes },
     206: {
-      description: "The range that was asked for",
+      description: "The requested range",
       headers: {
         ...shownHeaders,
         "content-range": {
-          description: "Which bytes these are, and of how many",
+          description: "Range of the bytes, and size of the file",
           schema: { type: "string" as const },
           example: "bytes 0-1023/20000000",
         },
       },
       content: bytes,
     },
-    304: { description: "It is the one that you have" },
+    304: { description: "Not modified" },
     ...errorResponses,
-    403: problemResponse("The address has expired, or is not as it was given"),
-    416: problemResponse("The range begins behind the end of the file"),
+    403: problemResponse("The URL has expired or was modified"),
+    416: problemResponse("The range starts after the end of the file"),
   },
 });
 
@@ -59,12 +60,12 @@ const share = createRoute({
   path: "/files/{source_id}/{file_name}/addresses",
   operationId: "createFileAddress",
   tags,
-  summary: "Make a new address of a file",
+  summary: "Create a signed URL for a file",
   description:
-    "For somebody who has no token. It ends with `expires_in`, or with the file. Needs the scope `read` or `predict`.",
+    "Creates a URL that you can share with someone without a token. It is valid for `expires_in` seconds, as long as the file exists. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneFile, body: jsonBody(createBody) },
-  responses: { 200: jsonResponse("The address", fileAddress), ...errorResponses },
+  responses: { 200: jsonResponse("The signed URL", fileAddress), ...errorResponses },
 });
 
 export const fileRoutes = router()

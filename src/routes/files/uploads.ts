@@ -1,4 +1,4 @@
-/** /v1/uploads: files in parts. */
+/** /v1/uploads: uploading files in parts. */
 import { createRoute, z } from "@hono/zod-openapi";
 import {
   allowSignedUrl,
@@ -57,15 +57,15 @@ const create = createRoute({
   path: "/uploads",
   operationId: "createUpload",
   tags,
-  summary: "Begin an upload",
+  summary: "Create an upload",
   description:
-    "Then split the file into parts of `part_size` bytes, PUT each to its address in `urls`, and complete the upload with the `ETag` of each answer. Parts may be sent at the same time, and again. Needs the scope `predict`.",
+    "Then split the file into parts of `part_size` bytes, PUT each part to its URL in `urls`, and complete the upload with the `ETag` of each response. You can send parts in parallel, and send a part again. Requires the scope `predict`.",
   middleware: requireScopeToWrite("predict"),
   request: { body: jsonBody(createBody) },
   responses: {
     200: jsonResponse("The upload", upload),
     ...errorResponses,
-    429: problemResponse("Too many requests, or too many uploads of yours are not completed"),
+    429: problemResponse("Too many requests, or too many pending uploads"),
   },
 });
 
@@ -76,7 +76,7 @@ const get = createRoute({
   tags,
   summary: "Get an upload",
   description:
-    "While it is pending: which parts have arrived and, with the scope `predict`, where to send the others. Once it is completed: where the file can be read. Needs the scope `read` or `predict`.",
+    "For a pending upload, returns the received parts and, with the scope `predict`, the URLs to send parts to. For a completed one, returns the URL of the file. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneUpload },
   responses: { 200: jsonResponse("The upload", upload), ...errorResponses },
@@ -87,19 +87,19 @@ const put = createRoute({
   path: "/uploads/{upload_id}/parts/{part_number}",
   operationId: "putUploadPart",
   tags,
-  summary: "Send a part of a file",
+  summary: "Upload a part",
   description:
-    "The addresses are those in `urls` of the upload: signed, so that they need no token, and good for one part of exactly that many bytes, as long as the token that they were given to is. The body is the bytes of the part, with its `Content-Length`. A part may be sent again: the last one counts.",
+    "Use the URLs in `urls` of the upload. They are signed and need no token. Each is valid for one part of an exact size, as long as the token that it was issued to is valid. The body is the raw bytes of the part, with a `Content-Length`. If a part is sent again, the last one counts.",
   middleware: allowSignedUrl,
   request: {
     params: oneUpload.extend({ part_number: integerText(1, MAX_PARTS) }),
     query: signedQuery.extend({
       size: integerText(1, 999_999_999_999_999).meta({
-        description: "Bytes in the part",
+        description: "Size of the part in bytes",
         example: 16_777_216,
       }),
       holder: z.string().max(64).optional().meta({
-        description: "Id of the token, or the session, that the address was given to",
+        description: "Id of the token or session that the URL was issued to",
         example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d60",
       }),
     }),
@@ -110,10 +110,10 @@ const put = createRoute({
   },
   responses: {
     200: {
-      description: "The part has arrived",
+      description: "The part was received",
       headers: {
         etag: {
-          description: "What completion wants to have",
+          description: "Needed to complete the upload",
           schema: { type: "string" as const },
           example: '"9b2cf535f27731c974343645a3985328"',
         },
@@ -121,11 +121,11 @@ const put = createRoute({
       content: { "application/json": { schema: nothing } },
     },
     ...errorResponses,
-    400: problemResponse("The body has not the length that the address is for"),
+    400: problemResponse("The body does not have the size in the URL"),
     403: problemResponse(
-      "The address has expired, or is not as it was given, or whoever it was given to may send nothing any more",
+      "The URL has expired or was modified, or the token that it was issued to is no longer valid",
     ),
-    409: problemResponse("The upload is completed or deleted"),
+    409: problemResponse("The upload was completed or deleted"),
   },
 });
 
@@ -136,16 +136,16 @@ const complete = createRoute({
   tags,
   summary: "Complete an upload",
   description:
-    "With the `ETag` of each part, in order. Repeated, it answers the same. Needs the scope `predict`.",
+    "Assembles the file from its parts. Send the `ETag` of each part in order. Idempotent. Requires the scope `predict`.",
   middleware: requireScopeToWrite("predict"),
   request: { params: oneUpload, body: jsonBody(completeBody) },
   responses: {
     200: {
-      description: "The upload, completed",
+      description: "The completed upload",
       content: { "application/json": { schema: upload, example: COMPLETED } },
     },
     ...errorResponses,
-    409: problemResponse("Parts have not arrived, or the upload was deleted meanwhile"),
+    409: problemResponse("Parts are missing, or the upload was deleted"),
   },
 });
 
@@ -156,10 +156,10 @@ const remove = createRoute({
   tags,
   summary: "Delete an upload",
   description:
-    "One that is pending is given up; of one that is completed the file is removed. Predictions that have not read it yet will fail. Needs the scope `predict`.",
+    "Cancels a pending upload, or deletes the file of a completed one. Predictions that have not read the file yet will fail. Requires the scope `predict`.",
   middleware: requireScopeToWrite("predict"),
   request: { params: oneUpload },
-  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
 });
 
 export const uploadRoutes = router()
@@ -176,8 +176,8 @@ export const uploadRoutes = router()
   .openapi(put, async (c) => {
     const { upload_id: id, part_number: number } = c.req.valid("param");
     const { size: length, holder = null, ...query } = c.req.valid("query");
-    const said = c.req.header("content-length");
-    const sent = said === undefined ? undefined : Number(said);
+    const contentLength = c.req.header("content-length");
+    const sent = contentLength === undefined ? undefined : Number(contentLength);
     const body = c.req.raw.body;
     const part = { id, number, length, holder };
     const etag = await receivePart(c.var.services, part, query, { body, sent });

@@ -1,4 +1,4 @@
-/** /v1/model_categories and /v1/hardware: what models can be sorted into and run on. */
+/** /v1/model_categories and /v1/hardware. */
 import { createRoute } from "@hono/zod-openapi";
 import { allowAnonymous } from "../../middleware/authentication.ts";
 import { conditionalGet, markPublic } from "../../middleware/conditional.ts";
@@ -17,10 +17,10 @@ const categories = createRoute({
   path: "/model_categories",
   operationId: "listModelCategories",
   tags,
-  summary: "List the categories of models",
+  summary: "List model categories",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: pageQuery() },
-  responses: { 200: jsonResponse("By slug", pageOf(category)), ...errorResponses },
+  responses: { 200: jsonResponse("Sorted by slug", pageOf(category)), ...errorResponses },
 });
 
 const machines = createRoute({
@@ -28,10 +28,10 @@ const machines = createRoute({
   path: "/hardware",
   operationId: "listHardware",
   tags,
-  summary: "List the classes of machines",
+  summary: "List hardware",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: pageQuery() },
-  responses: { 200: jsonResponse("By identifier", pageOf(hardware)), ...errorResponses },
+  responses: { 200: jsonResponse("Sorted by identifier", pageOf(hardware)), ...errorResponses },
 });
 
 export const catalogueRoutes = router()

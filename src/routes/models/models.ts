@@ -31,7 +31,7 @@ const create = createRoute({
   operationId: "createModel",
   tags,
   summary: "Create a model",
-  description: "Private unless it says otherwise. Publish a version next: that is what runs.",
+  description: "Creates a model, private by default. Publish a version next to make it runnable.",
   middleware: requireScopeToWrite("write"),
   request: { body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The model", model), ...errorResponses, ...conflictResponse },
@@ -44,7 +44,7 @@ const list = createRoute({
   tags,
   summary: "List models",
   description:
-    "Everybody's models that are not private, in the order in which they were created. Sorted by `predictions_count` the order follows the counts once a second.",
+    "Lists public and restricted models, oldest first by default. The order by `predictions_count` is updated once a second.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: modelsQuery(100) },
   responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
@@ -55,8 +55,9 @@ const listOfOwner = createRoute({
   path: "/models/{model_owner}",
   operationId: "listModelsOfOwner",
   tags,
-  summary: "List the models of a user",
-  description: "Those that are not private: GET /user/models has yours, all of them.",
+  summary: "List a user's models",
+  description:
+    "Lists a user's public and restricted models. For all of your own models, use GET /user/models.",
   middleware: [allowAnonymous, conditionalGet],
   request: { params: oneModel.pick({ model_owner: true }), query: modelsQuery(50) },
   responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
@@ -78,13 +79,13 @@ const update = createRoute({
   path: "/models/{model_owner}/{model_name}",
   operationId: "updateModel",
   tags,
-  summary: "Change a model",
+  summary: "Update a model",
   description:
-    "Only the fields that are sent change; null clears one. After a rename the old address answers 404, and what runs goes on.",
+    "Updates only the fields that you send; null clears a field. After a rename, URLs with the old name return 404; running predictions continue.",
   middleware: requireScopeToWrite("write"),
   request: { params: oneModel, body: jsonBody(updateBody) },
   responses: {
-    200: jsonResponse("The model as changed", model),
+    200: jsonResponse("The updated model", model),
     ...errorResponses,
     ...conflictResponse,
   },
@@ -97,10 +98,10 @@ const remove = createRoute({
   tags,
   summary: "Delete a model",
   description:
-    "With all its versions. Its predictions stay. Refused with 409 while one of them is under way.",
+    "Deletes a model and all its versions. Its predictions are kept. Returns 409 while a prediction of it is running.",
   middleware: requireScopeToWrite("write"),
   request: { params: oneModel },
-  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
 });
 
 const search = createRoute({
@@ -110,7 +111,7 @@ const search = createRoute({
   tags,
   summary: "Search models",
   description:
-    "By name, owner, description and overview; best matches first, small typing errors forgiven. With a token that is for all models your private ones are found too.",
+    "Searches names, owners, descriptions and overviews. Best matches first; tolerates small typos. With a token for all models, results include your private models.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: searchQuery },
   responses: { 200: jsonResponse("Best matches first", pageOf(foundModel)), ...errorResponses },

@@ -1,4 +1,4 @@
-/** /v1/models/{owner}/{name}/variables: what a model's containers find in their environment. */
+/** /v1/models/{owner}/{name}/variables: environment variables of a model's containers. */
 import { createRoute } from "@hono/zod-openapi";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../../context.ts";
@@ -19,8 +19,8 @@ import { pageRequest, router } from "../router.ts";
 const tags = ["Model variables"];
 const PATH = "/models/{model_owner}/{model_name}/variables";
 
-/** A 422 repeats what was wrong with a body, and here that is a secret, whatever it was called. */
-const unrepeated = createMiddleware<AppEnv>(async (c, next) => {
+/** Removes invalid values from a 422: here they are secrets, whatever the field was called. */
+const hideInputs = createMiddleware<AppEnv>(async (c, next) => {
   await next();
   if (c.res.status !== 422) return;
   const issues = c.error instanceof ValidationFailure ? c.error.issues : undefined;
@@ -28,7 +28,7 @@ const unrepeated = createMiddleware<AppEnv>(async (c, next) => {
   c.res = Response.json({ detail }, { status: 422 });
 });
 
-/** Without the words of the parser, which quotes what it stumbled over. */
+/** Without the parser's message, which quotes the text. */
 const NOT_JSON = { loc: ["body"], type: "json_invalid", msg: "The body is not valid JSON" };
 
 const list = createRoute({
@@ -36,12 +36,12 @@ const list = createRoute({
   path: PATH,
   operationId: "listVariables",
   tags,
-  summary: "List the variables of a model",
+  summary: "List a model's variables",
   description:
-    "Their names, and when they were set; values are shown to nobody. For the model's owner alone. Needs the scope `read` or `write`.",
+    "Lists names and when they were set; values are never shown. For the model's owner only. Requires the scope `read` or `write`.",
   middleware: requireScope("read", "write"),
   request: { params: oneModel, query: pageQuery() },
-  responses: { 200: jsonResponse("By name", pageOf(variable)), ...errorResponses },
+  responses: { 200: jsonResponse("Sorted by name", pageOf(variable)), ...errorResponses },
 });
 
 const set = createRoute({
@@ -49,15 +49,15 @@ const set = createRoute({
   path: `${PATH}/{variable_name}`,
   operationId: "setVariable",
   tags,
-  summary: "Set a variable of a model",
+  summary: "Set a variable",
   description:
-    "Containers of those versions have it whose `configuration.variable_names` names it, in predictions created from then on: this, and each later change, takes up to 10 s to be known everywhere, and begins another container. The value is kept encrypted, and shown to nobody again. A model may have 100 variables of 32,768 characters, and about 90 KB in all of them together. Names that the runner sets itself, and those that load other code into programs, are refused.",
-  middleware: [requireScopeToWrite("write"), unrepeated] as const,
+    "Sets an environment variable for containers of versions whose `configuration.variable_names` includes it. It applies to predictions created afterwards, everywhere within 10 s, and starts new containers. The value is stored encrypted and never shown again. A model can have 100 variables of up to 32,768 characters, and about 90 KB in total. Names that are reserved for the runner, or that make programs load other code, are rejected.",
+  middleware: [requireScopeToWrite("write"), hideInputs] as const,
   request: { params: oneModel.extend(oneSettable.shape), body: jsonBody(setBody) },
   responses: {
-    200: jsonResponse("It is set", variable),
+    200: jsonResponse("The variable", variable),
     ...errorResponses,
-    409: problemResponse("There is no room for more"),
+    409: problemResponse("The limit of variables is reached"),
   },
 });
 
@@ -66,12 +66,12 @@ const remove = createRoute({
   path: `${PATH}/{variable_name}`,
   operationId: "deleteVariable",
   tags,
-  summary: "Delete a variable of a model",
+  summary: "Delete a variable",
   description:
-    "Versions that want it run without it, in predictions created from then on; known everywhere within 10 s.",
+    "Versions that use the variable run without it, in predictions created afterwards. Applies everywhere within 10 s.",
   middleware: requireScopeToWrite("write"),
   request: { params: oneModel.extend(oneVariable.shape) },
-  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
 });
 
 export const variableRoutes = router()

@@ -27,7 +27,7 @@ const list = createRoute({
   path: PATH,
   operationId: "listVersions",
   tags,
-  summary: "List the versions of a model",
+  summary: "List a model's versions",
   middleware: [allowAnonymous, conditionalGet],
   request: { params: oneModel, query: pageQuery() },
   responses: { 200: jsonResponse("Newest first", pageOf(versionSummary)), ...errorResponses },
@@ -40,7 +40,7 @@ const create = createRoute({
   tags,
   summary: "Publish a version",
   description:
-    "Its number is one more than the last one given. A version never changes. Without `configuration` it inherits that of the latest version. One that is sent replaces all of it: isolation and egress that it does not name are the defaults again.",
+    "Publishes a version with the next number. Versions are immutable. Without `configuration`, the version inherits that of the latest one. If you send one, it replaces the inherited configuration completely: `isolation` and `egress` return to their defaults unless you set them.",
   middleware: requireScopeToWrite("write"),
   request: { params: oneModel, body: jsonBody(createBody) },
   responses: { 200: jsonResponse("The version", version), ...errorResponses, ...conflictResponse },
@@ -64,10 +64,10 @@ const remove = createRoute({
   tags,
   summary: "Delete a version",
   description:
-    "Its number is not given again. Refused with 409 while a prediction of it is under way.",
+    "Deletes a version. Its number is not reused. Returns 409 while a prediction of it is running.",
   middleware: requireScopeToWrite("write"),
   request: { params: oneVersion },
-  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
 });
 
 export const versionRoutes = router()

@@ -80,7 +80,7 @@ export const createAnswers = {
   },
   ...errorResponses,
   409: problemResponse(
-    "The `Idempotency-Key` was used for another request, or the account has no room for more rows: `detail` says what to do",
+    "The `Idempotency-Key` was used for a different request, or the account has no room for more rows: `detail` says what to do",
   ),
   429: problemResponse(
     "Too many requests, too many predictions of yours wait for this hardware, or too many answers are waited for",

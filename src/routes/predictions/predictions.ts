@@ -160,7 +160,7 @@ const stream = createRoute({
     query: z.object({
       after_id: z
         .string()
-        .regex(/^\d{1,15}$/, "the id of an event")
+        .regex(/^\d{1,15}$/, "the id of a webhook event")
         .optional()
         .meta({
           description: "The id of an event: those after it follow. Left out: from the beginning",

@@ -1,4 +1,4 @@
-/** /v1/operator/runners, /v1/operator/queues: the fleet, as its operator sees it. */
+/** /v1/operator/runners and /v1/operator/queues: the fleet. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireOperator } from "../../middleware/authentication.ts";
 import { nothing, pageOf, pageQuery, uuid } from "../../protocol/common.ts";
@@ -20,7 +20,7 @@ const list = createRoute({
   method: "get",
   path: "/operator/runners",
   operationId: "listRunners",
-  summary: "List the runners",
+  summary: "List runners",
   request: { query: pageQuery() },
   responses: { 200: jsonResponse("Newest first", pageOf(runnerState)), ...errorResponses },
 });
@@ -30,9 +30,9 @@ const drain = createRoute({
   method: "post",
   path: "/operator/runners/{runner_id}/{action}",
   operationId: "drainRunner",
-  summary: "Drain a runner, or let it take work again",
+  summary: "Drain or resume a runner",
   description:
-    "While it drains, what runs goes on and nothing new begins. To resume one that is set aside ends that too.",
+    "A draining runner finishes its running predictions and accepts no new ones. Resuming also ends a penalty (`set_aside_until`).",
   request: {
     params: z.object({ runner_id, action: z.enum(["drain", "resume"]) }),
   },
@@ -46,9 +46,9 @@ const remove = createRoute({
   operationId: "removeRunner",
   summary: "Remove a runner",
   description:
-    "One that comes back registers as a new one. Refused with 409 unless it is offline or stopped: drain it, and stop its process.",
+    "Removes a runner. If it comes back, it registers as a new one. Returns 409 unless the runner is offline or stopped: drain it, and stop its process first.",
   request: { params: z.object({ runner_id }) },
-  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
 });
 
 const queues = createRoute({
@@ -56,9 +56,12 @@ const queues = createRoute({
   method: "get",
   path: "/operator/queues",
   operationId: "listQueues",
-  summary: "List what waits, for each class of machines",
+  summary: "List queues",
   request: { query: pageQuery() },
-  responses: { 200: jsonResponse("By their identifiers", pageOf(queueState)), ...errorResponses },
+  responses: {
+    200: jsonResponse("Sorted by hardware identifier", pageOf(queueState)),
+    ...errorResponses,
+  },
 });
 
 export const fleetRoutes = router()

@@ -1,4 +1,4 @@
-/** /v1/runner: what runners call (see protocol/runner.ts). */
+/** /v1/runner: the API for runners (see protocol/runner.ts). */
 import { type Context, Hono } from "hono";
 import type { AppEnv } from "../../context.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
@@ -49,7 +49,7 @@ export const runnerRoutes = new Hono<AppEnv>()
   )
   .get("/channel", (c) => {
     if (c.req.header("upgrade")?.toLowerCase() !== "websocket") {
-      throw new ProblemError("bad_request", "The channel is a WebSocket.");
+      throw new ProblemError("bad_request", "The channel requires a WebSocket upgrade.");
     }
     return openJobChannel(c.var.services, holderOf(c));
   })
@@ -66,11 +66,11 @@ export const runnerRoutes = new Hono<AppEnv>()
     return readInputFile(c.var.services, holderOf(c), key, c.req.raw);
   })
   .post("/files", async (c) => {
-    const said = { mime_type: c.req.header("content-type"), name: c.req.query("name") };
-    const { name = "file", mime_type } = parse(wholeFile, said, "query");
+    const facts = { mime_type: c.req.header("content-type"), name: c.req.query("name") };
+    const { name = "file", mime_type } = parse(wholeFile, facts, "query");
     const length = Number(c.req.header("content-length"));
     if (length > MAX_BODY_BYTES)
-      throw new ProblemError("too_large", "Send a file of more than 10 MB in parts.");
+      throw new ProblemError("too_large", "Send files larger than 10 MB in parts.");
     const body = length === 0 ? "" : streamOf(c);
     return c.json({ url: await storeFile(c.var.services, holderOf(c), { mime_type, name }, body) });
   })
@@ -100,8 +100,8 @@ function holderOf(c: Context<AppEnv>): LeaseHolder {
   return { lease: c.req.header(LEASE_HEADER) ?? "", token_id, token_known_at };
 }
 
-/** R2 wants to know how long it is. @throws ProblemError bad_request */
+/** R2 requires the length of a stream. @throws ProblemError bad_request */
 function streamOf({ req }: Context<AppEnv>): ReadableStream {
   if (req.raw.body && req.header("content-length") !== undefined) return req.raw.body;
-  throw new ProblemError("bad_request", "This takes a body that says how long it is.");
+  throw new ProblemError("bad_request", "A body with a Content-Length is required.");
 }

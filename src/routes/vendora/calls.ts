@@ -1,4 +1,7 @@
-/** POST /v1/vendora/chat/completions and /v1/vendora/embeddings. */
+/**
+ * POST /v1/vendora/chat/completions and /v1/vendora/embeddings. `vendora` is the contract's name for
+ * OpenAI's API, whose requests and responses these calls use.
+ */
 import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
@@ -29,11 +32,11 @@ import {
 const answers = {
   ...callErrors,
   400: vendoraErrorResponse(
-    "The version has no such compatibility, or its container refuses the request",
+    "The version is not compatible with this call, or its container rejected the request",
   ),
 };
 
-const completion = body("ChatCompletion", "A completion, as the vendora convention has it");
+const completion = body("ChatCompletion", "A chat completion in the format of OpenAI's API");
 
 const COMPLETION = {
   id: "chatcmpl-01980c3e7b0a7c5e9d523f6a1b2c4d5e",
@@ -62,9 +65,9 @@ const complete = createRoute({
   path: "/vendora/chat/completions",
   operationId: "createChatCompletion",
   tags,
-  summary: "Complete a chat, by the vendora convention",
+  summary: "Create a chat completion",
   description:
-    "For versions with `vendora_chat_completions`. All fields of the convention reach the container. Leaving a request cancels it. Needs the scope `predict`.",
+    "Creates a chat completion in the format of OpenAI's API, with a version that has the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
     requireScopeToPredict,
     addPredictionHeaders,
@@ -72,12 +75,12 @@ const complete = createRoute({
   ] as const,
   request: { headers: callHeaders, body: jsonBody(chatRequest) },
   responses: {
-    200: callResponse("The completion, or its chunks", completion, COMPLETION, CHUNKS),
+    200: callResponse("The completion, or a stream of chunks", completion, COMPLETION, CHUNKS),
     ...answers,
   },
 });
 
-const embeddings = body("EmbeddingList", "Embeddings, as the vendora convention has them");
+const embeddings = body("EmbeddingList", "Embeddings in the format of OpenAI's API");
 
 const EMBEDDINGS = {
   object: "list",
@@ -91,14 +94,14 @@ const embed = createRoute({
   path: "/vendora/embeddings",
   operationId: "createEmbeddings",
   tags,
-  summary: "Make embeddings, by the vendora convention",
+  summary: "Create embeddings",
   description:
-    "For versions with `vendora_embeddings`. `encoding_format: base64` is float32, little-endian, whatever the container makes. Leaving a request cancels it. Needs the scope `predict`.",
+    "Creates embeddings in the format of OpenAI's API, with a version that has the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [requireScopeToPredict, addPredictionHeaders, resolveTarget("embeddings")] as const,
   request: { headers: callHeaders, body: jsonBody(embeddingRequest) },
   responses: {
     200: {
-      ...bodyResponse("One embedding for each input", embeddings, EMBEDDINGS),
+      ...bodyResponse("One embedding per input", embeddings, EMBEDDINGS),
       headers: predictionHeaders,
     },
     ...answers,

@@ -1,4 +1,4 @@
-/** What the routes of the vendora convention say of themselves alike. */
+/** Documentation and responses that the routes of the vendora convention share. */
 import { z } from "@hono/zod-openapi";
 import type { TypedResponse } from "hono";
 import { type Json, json } from "../../protocol/common.ts";
@@ -13,7 +13,7 @@ export const callHeaders = createHeaders.pick({ "idempotency-key": true });
 
 export const predictionHeaders = {
   "auspex-prediction-id": {
-    description: "The prediction that the call is: GET /predictions/{prediction_id} has it",
+    description: "Id of the call's prediction, for GET /predictions/{prediction_id}",
     schema: { type: "string" as const, format: "uuid" },
     example: "01980c3e-7b0a-7c5e-9d52-3f6a1b2c4d5e",
   },
@@ -22,46 +22,46 @@ export const predictionHeaders = {
 export const responseHeaders = {
   ...predictionHeaders,
   "auspex-tools-left-out": {
-    description: "Types of tools that the model was not given, for its container has none such",
+    description: "Types of tools in the request that the model does not support",
     schema: { type: "string" as const },
     example: "web_search, image_generation",
   },
 };
 
-/** An error that a route explains in particular. */
+/** An error with a description specific to its route. */
 export const vendoraErrorResponse = (description: string) =>
   jsonResponse(description, vendoraErrorBody);
 
-/** The answers that every route may give beside its own. */
+/** Errors that every route can return. */
 export const vendoraErrors = {
-  401: vendoraErrorResponse("No token, or a bad one"),
-  403: vendoraErrorResponse("The token may not do this"),
-  404: vendoraErrorResponse("Not found, or not yours to see"),
-  422: jsonResponse("The request is not valid", vendoraInvalid),
+  401: vendoraErrorResponse("The token is missing or invalid"),
+  403: vendoraErrorResponse("The token is not allowed to do this"),
+  404: vendoraErrorResponse("The resource does not exist, or is not visible to you"),
+  422: jsonResponse("The request failed validation", vendoraInvalid),
 };
 
-/** Those of a call that is waited for. */
+/** Errors of calls that create a prediction. */
 export const callErrors = {
   ...vendoraErrors,
-  409: vendoraErrorResponse("The `Idempotency-Key` was used for another request"),
-  502: vendoraErrorResponse("The model has failed: the same call would fail again"),
-  504: vendoraErrorResponse("It did not finish in time, and is canceled"),
+  409: vendoraErrorResponse("The `Idempotency-Key` was used for a different request"),
+  502: vendoraErrorResponse("The model failed; retrying the same call will not help"),
+  504: vendoraErrorResponse("The model did not finish in time, and the prediction was canceled"),
 };
 
-/** A body of the convention: its own documentation tells all of it. */
+/** A body of the convention, which OpenAI's documentation describes in full. */
 export const body = (id: string, description: string) =>
   z.record(z.string(), json).meta({ id, description });
 
 type Example = Record<string, unknown>;
 
-/** Beside the schema: in it, its `id` would be taken for that of the schema. */
+/** The example stands beside the schema: inside, its `id` would be read as the schema's id. */
 export const bodyResponse = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,
   example: Example,
 ) => ({ description, content: { "application/json": { schema, example } } });
 
-/** The answer of a call that is whole, or a stream of its events. */
+/** A whole response, or a stream of its events. */
 export const callResponse = <Schema extends z.ZodType>(
   description: string,
   schema: Schema,

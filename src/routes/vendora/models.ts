@@ -13,9 +13,9 @@ const list = createRoute({
   path: "/vendora/models",
   operationId: "listVendoraModels",
   tags,
-  summary: "List models that can be called by the vendora convention",
+  summary: "List compatible models",
   description:
-    "Yours and everybody's, newest first, 1,000 at most: those whose latest version has such a compatibility, and of them what the token may run. Needs the scope `read` or `predict`.",
+    "Lists your own and public models whose latest version is compatible with these endpoints and which the token can run. Newest first, at most 1,000. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   responses: { 200: jsonResponse("Models", vendoraModels), ...vendoraErrors },
 });
@@ -25,8 +25,8 @@ const get = createRoute({
   path: "/vendora/models/{model_owner}/{model_name}",
   operationId: "getVendoraModel",
   tags,
-  summary: "Get a model, as the vendora convention has it",
-  description: "Needs the scope `read` or `predict`.",
+  summary: "Get a compatible model",
+  description: "Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneModel },
   responses: { 200: jsonResponse("The model", vendoraModel), ...vendoraErrors },
@@ -37,14 +37,14 @@ const getEncoded = createRoute({
   path: "/vendora/models/{model}",
   operationId: "getVendoraModelByReference",
   tags,
-  summary: "Get a model, its name in one piece",
+  summary: "Get a compatible model by reference",
   description:
-    "As the official clients ask for it: `owner%2Fname`. Needs the scope `read` or `predict`.",
+    "For official clients, which encode the name as `owner%2Fname`. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: {
     params: z.object({
       model: z.string().max(200).meta({
-        description: "`owner/name`, or `owner/name:version`, with `/` as `%2F`",
+        description: "`owner/name` or `owner/name:version`, with `/` encoded as `%2F`",
         example: "demo/scribe",
       }),
     }),

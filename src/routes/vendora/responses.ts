@@ -57,8 +57,8 @@ const RESPONSE = {
 
 const QUEUED = { ...RESPONSE, status: "queued", output: [] };
 
-const response = body("Response", "A response, as the vendora convention has it");
-const items = body("ResponseItems", "Items of a conversation, as the vendora convention has them");
+const response = body("Response", "A response in the format of OpenAI's API");
+const items = body("ResponseItems", "Items of a conversation in the format of OpenAI's API");
 
 const ITEMS = {
   object: "list",
@@ -88,7 +88,7 @@ const oneResponse = z.object({
   response_id: z
     .string()
     .max(100)
-    .meta({ description: "As it was created: `resp_…`", example: RESPONSE.id }),
+    .meta({ description: "Id of the response, `resp_…`", example: RESPONSE.id }),
 });
 
 const badRequest = (description: string) => ({ 400: vendoraErrorResponse(description) });
@@ -98,19 +98,25 @@ const create = createRoute({
   path: "/vendora/responses",
   operationId: "createResponse",
   tags,
-  summary: "Create a response, by the vendora convention",
+  summary: "Create a response",
   description:
-    "For versions with `vendora_responses`; for containers that know only chats it is translated. Tools reach the container as functions, namespaces and custom tools too, and calls come back as what they were asked as; tools of other types are left out, unless the version's input schema names them or `tool_choice` demands one. With `background` it answers at once with 202 and goes on whatever becomes of the connection: poll it, or stream it later. Leaving any other cancels it. Needs the scope `predict`.",
+    "Creates a response in the format of OpenAI's API, with a version that has the compatibility `vendora_responses`. For containers that support only chat completions, the request is translated. Functions, namespaces and custom tools are passed to the container as functions, and their calls are returned in the original form. Other tools are left out, unless the version's input schema includes them or `tool_choice` requires one. With `background`, the call returns 202 immediately, and the response continues independently of the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
   middleware: [requireScopeToPredict, addPredictionHeaders, resolveTarget("responses")] as const,
   request: { headers: callHeaders, body: jsonBody(responseRequest) },
   responses: {
-    200: callResponse("The response, or its events", response, RESPONSE, EVENTS, responseHeaders),
+    200: callResponse(
+      "The response, or a stream of its events",
+      response,
+      RESPONSE,
+      EVENTS,
+      responseHeaders,
+    ),
     202: {
-      ...bodyResponse("It goes on in the background", response, QUEUED),
+      ...bodyResponse("The response continues in the background", response, QUEUED),
       headers: responseHeaders,
     },
     ...callErrors,
-    ...badRequest("A parameter is not supported, or the response that came before is not there"),
+    ...badRequest("A parameter is not supported, or the previous response does not exist"),
   },
 });
 
@@ -121,11 +127,11 @@ const get = createRoute({
   tags,
   summary: "Get a response",
   description:
-    "As it is now. With `stream` its events, all or those after `starting_after`, and then whatever follows. Needs the scope `read` or `predict`.",
+    "Returns the current state of a response. With `stream`, returns its events after `starting_after` and continues with new ones. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneResponse, query: responseQuery },
   responses: {
-    200: callResponse("The response, or its events", response, RESPONSE, EVENTS),
+    200: callResponse("The response, or a stream of its events", response, RESPONSE, EVENTS),
     ...vendoraErrors,
   },
 });
@@ -135,15 +141,15 @@ const inputItems = createRoute({
   path: "/vendora/responses/{response_id}/input_items",
   operationId: "listResponseInputItems",
   tags,
-  summary: "List the input items of a response",
+  summary: "List a response's input items",
   description:
-    "All that the model was given: of a response that goes on from another, the whole conversation. Needs the scope `read` or `predict`.",
+    "Lists all input of the model: for a response that continues another one, the whole conversation. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: oneResponse, query: itemsQuery },
   responses: {
-    200: bodyResponse("Its input items", items, ITEMS),
+    200: bodyResponse("The input items", items, ITEMS),
     ...vendoraErrors,
-    ...badRequest("There is no item that `after` names"),
+    ...badRequest("The item in `after` does not exist"),
   },
 });
 
@@ -152,14 +158,14 @@ const cancel = createRoute({
   path: "/vendora/responses/{response_id}/cancel",
   operationId: "cancelResponse",
   tags,
-  summary: "Cancel a response in the background",
-  description: "Asked again it answers the same. Needs the scope `predict`.",
+  summary: "Cancel a background response",
+  description: "Idempotent. Requires the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: oneResponse },
   responses: {
     200: bodyResponse("The response", response, RESPONSE),
     ...vendoraErrors,
-    ...badRequest("It is not in the background, or has ended"),
+    ...badRequest("The response is not in the background, or has ended"),
   },
 });
 
@@ -170,17 +176,17 @@ const remove = createRoute({
   tags,
   summary: "Delete a response",
   description:
-    "With its events and its input; the prediction stays, with `data_removed`. Needs the scope `predict`.",
+    "Deletes a response with its events and input. The prediction is kept, with `data_removed`. Requires the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: oneResponse },
   responses: {
-    200: bodyResponse("It is deleted", deleted, {
+    200: bodyResponse("Deleted", deleted, {
       id: RESPONSE.id,
       object: "response",
       deleted: true,
     }),
     ...vendoraErrors,
-    ...badRequest("It has not ended: cancel it first"),
+    ...badRequest("The response has not ended: cancel it first"),
   },
 });
 

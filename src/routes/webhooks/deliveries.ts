@@ -1,4 +1,4 @@
-/** /v1/predictions/{id}/webhooks: what was delivered, and delivering it again. */
+/** /v1/predictions/{id}/webhooks: webhook deliveries, and redelivering events. */
 import { createRoute, z } from "@hono/zod-openapi";
 import { requireScope, requireScopeToPredict } from "../../middleware/authentication.ts";
 import { pageOf } from "../../protocol/common.ts";
@@ -11,7 +11,7 @@ import { router } from "../router.ts";
 
 const tags = ["Webhooks"];
 
-/** Instead of an endpoint's id: the webhook of the prediction itself. */
+/** Stands for the prediction's own webhook, in place of an endpoint's id. */
 export const OWN_WEBHOOK = "prediction";
 
 const list = createRoute({
@@ -19,9 +19,9 @@ const list = createRoute({
   path: "/predictions/{prediction_id}/webhooks",
   operationId: "listWebhooks",
   tags,
-  summary: "List the webhook events of a prediction",
+  summary: "List a prediction's webhook events",
   description:
-    "The ledger: each event, oldest first, and each try to deliver it to each receiver. `started`, `completed` and the last 100 of `output`, for as long as the data of the prediction is kept. One page has all of it. Needs the scope `read` or `predict`.",
+    "Lists webhook events, oldest first, with all delivery attempts to each receiver: `started`, `completed` and the last 100 `output` events, as long as the prediction's data is kept. All events are on one page. Requires the scope `read` or `predict`.",
   middleware: requireScope("read", "predict"),
   request: { params: onePrediction },
   responses: { 200: jsonResponse("The events", pageOf(webhookEvent)), ...errorResponses },
@@ -32,9 +32,9 @@ const again = createRoute({
   path: "/predictions/{prediction_id}/webhooks/{event_id}/redeliver",
   operationId: "redeliverWebhook",
   tags,
-  summary: "Deliver a webhook event once more",
+  summary: "Redeliver a webhook event",
   description:
-    "At once, and with all its tries, whatever became of it before. It has the same `webhook-id`, so that a receiver that has seen it can drop it. Counts as creating a prediction. Needs the scope `predict`.",
+    "Delivers an event again immediately, with all retries, regardless of earlier attempts. It has the same `webhook-id`, so that receivers can ignore duplicates. Counts toward the rate limit for creating predictions. Requires the scope `predict`.",
   middleware: requireScopeToPredict,
   request: {
     params: onePrediction.extend({ event_id: webhookEventId }),
@@ -47,12 +47,15 @@ const again = createRoute({
         .optional()
         .meta({
           description:
-            "Only to this one: the id of an endpoint, or `prediction` for the prediction's own webhook. Left out: to all that the event is for",
+            "Limits the delivery to one receiver: the id of an endpoint, or `prediction` for the prediction's own webhook. By default, all receivers of the event",
           example: OWN_WEBHOOK,
         }),
     }),
   },
-  responses: { 202: jsonResponse("It is on its way", webhookEvent), ...errorResponses },
+  responses: {
+    202: jsonResponse("The event, which is being delivered", webhookEvent),
+    ...errorResponses,
+  },
 });
 
 export const webhookRoutes = router();
@@ -62,13 +65,13 @@ webhookRoutes.openAPIRegistry.registerWebhook({
   path: "prediction",
   operationId: "predictionWebhook",
   tags,
-  summary: "What is posted to the receiver of a webhook",
+  summary: "Webhook delivery",
   description:
-    "When a prediction has started, has more output, or has ended. Any 2xx within 10 s is a delivery; 410 ends them; everything else is tried again.",
+    "Sent when a prediction has started, has new output, or has finished. Respond with any 2xx within 10 s; 410 stops deliveries; all other responses are retried.",
   request: { headers: webhookHeaders, body: jsonBody(webhookPayload) },
   responses: {
-    "2XX": { description: "It is delivered" },
-    410: { description: "The receiver wants no more" },
+    "2XX": { description: "Delivered" },
+    410: { description: "Stops deliveries" },
   },
 });
 

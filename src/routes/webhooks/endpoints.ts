@@ -1,4 +1,4 @@
-/** /v1/webhook-endpoints: receivers of the events of all predictions of an account. */
+/** /v1/webhook-endpoints: receivers of the events of all an account's predictions. */
 import { createRoute, z } from "@hono/zod-openapi";
 import {
   requireAllScopesToWrite,
@@ -36,7 +36,7 @@ import { pageRequest, router } from "../router.ts";
 
 const tags = ["Webhooks"];
 
-/** An endpoint hands on what `read` shows: whoever may not see that may not have it sent to them. */
+/** Deliveries contain what `read` allows to see, so changing an endpoint requires both scopes. */
 const changing = requireAllScopesToWrite("write", "read");
 
 const oneEndpoint = z.object({
@@ -47,7 +47,7 @@ const oneEndpoint = z.object({
 });
 const oneSecret = oneEndpoint.extend({
   secret_id: uuid.meta({
-    description: "Id of the secret, not the secret itself",
+    description: "Id of the secret (not the secret itself)",
     example: "01980c3e-8d1f-7a02-8c3b-5e0f9a7b6c4d",
   }),
 });
@@ -59,13 +59,13 @@ const create = createRoute({
   tags,
   summary: "Create a webhook endpoint",
   description:
-    "From then on each prediction that you create posts its events there, beside what its own `webhook` asks for; this, and each later change, takes up to 10 s to be known everywhere. A name that does not exist is refused. The `secret` in the answer signs them, and is not shown again. An account may have four endpoints, also with one address. Needs the scopes `write` and `read`.",
+    "Creates an endpoint that receives the events of all predictions you create from now on, in addition to their own `webhook`. This and every later change takes up to 10 s to apply everywhere. The host name must exist. The `secret` in the response signs deliveries and is not shown again. An account can have four endpoints, which may share a URL. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { body: jsonBody(createBody) },
   responses: {
     200: jsonResponse("The endpoint, with its secret", createdWebhookEndpoint),
     ...errorResponses,
-    409: problemResponse("You have four already"),
+    409: problemResponse("The account already has four endpoints"),
   },
 });
 
@@ -76,7 +76,7 @@ const list = createRoute({
   tags,
   summary: "List your webhook endpoints",
   description:
-    "Newest first, as they are now: predictions and deliveries take up to 10 s to know of a change. Needs the scope `read`.",
+    "Newest first. Changes take up to 10 s to apply to predictions and deliveries. Requires the scope `read`.",
   middleware: requireScope("read"),
   request: { query: pageQuery() },
   responses: { 200: jsonResponse("Endpoints", pageOf(webhookEndpoint)), ...errorResponses },
@@ -89,7 +89,7 @@ const get = createRoute({
   tags,
   summary: "Get a webhook endpoint",
   description:
-    "Whether deliveries arrive: `failing_since` and `last_error` while they do not, and a `notice` when the service has switched it off: after days in which none has arrived, or at an answer with status 410. A change takes up to 10 s to be known everywhere. Needs the scope `read`.",
+    "Includes the state of deliveries: `failing_since` and `last_error` while they fail, and a `notice` if the service has disabled the endpoint, after days without a successful delivery or a response with status 410. Changes take up to 10 s to apply everywhere. Requires the scope `read`.",
   middleware: [requireScope("read"), conditionalGet],
   request: { params: oneEndpoint },
   responses: { 200: jsonResponse("The endpoint", webhookEndpoint), ...errorResponses },
@@ -100,9 +100,9 @@ const update = createRoute({
   path: "/webhook-endpoints/{endpoint_id}",
   operationId: "updateWebhookEndpoint",
   tags,
-  summary: "Change a webhook endpoint",
+  summary: "Update a webhook endpoint",
   description:
-    'Only the fields sent change, within 10 s. While it is off, nothing is posted to it: deliveries that wait are tried again when their time comes, and predictions created meanwhile never tell it. `"enabled": true` also takes back what the service has held against it. Needs the scopes `write` and `read`.',
+    'Updates only the fields that you send, within 10 s. While an endpoint is disabled, nothing is sent to it: waiting deliveries are retried when they are due, and predictions created in that time never notify it. `"enabled": true` also clears its failures. Requires the scopes `write` and `read`.',
   middleware: changing,
   request: { params: oneEndpoint, body: jsonBody(updateBody) },
   responses: { 200: jsonResponse("The endpoint", webhookEndpoint), ...errorResponses },
@@ -115,10 +115,10 @@ const remove = createRoute({
   tags,
   summary: "Delete a webhook endpoint",
   description:
-    "Deliveries that still wait for it are given up. To stop it for a while, change it to be off. Needs the scopes `write` and `read`.",
+    "Deletes an endpoint and abandons its waiting deliveries. To pause it, disable it instead. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneEndpoint },
-  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses },
 });
 
 const addSecret = createRoute({
@@ -126,15 +126,15 @@ const addSecret = createRoute({
   path: "/webhook-endpoints/{endpoint_id}/secrets",
   operationId: "createWebhookSecret",
   tags,
-  summary: "Make another secret",
+  summary: "Create a secret",
   description:
-    "To change the secret of a receiver that goes on working: make another one here, give it to the receiver, then delete the old one. Until then each delivery is signed with both. An endpoint may have three. Needs the scopes `write` and `read`.",
+    "Adds a secret. To rotate secrets without downtime, create a new one, configure it at the receiver, then delete the old one. Until then, each delivery is signed with both. An endpoint can have three secrets. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneEndpoint },
   responses: {
     200: jsonResponse("The secret, which is not shown again", createdEndpointSecret),
     ...errorResponses,
-    409: problemResponse("It has three already"),
+    409: problemResponse("The endpoint already has three secrets"),
   },
 });
 
@@ -145,10 +145,10 @@ const removeSecret = createRoute({
   tags,
   summary: "Delete a secret",
   description:
-    "Within 10 s nothing is signed with it any more. The only one cannot be deleted. Needs the scopes `write` and `read`.",
+    "Within 10 s, deliveries are no longer signed with it. The only secret cannot be deleted. Requires the scopes `write` and `read`.",
   middleware: changing,
   request: { params: oneSecret },
-  responses: { 200: jsonResponse("It is gone", nothing), ...errorResponses, ...conflictResponse },
+  responses: { 200: jsonResponse("Deleted", nothing), ...errorResponses, ...conflictResponse },
 });
 
 const test = createRoute({
@@ -158,10 +158,10 @@ const test = createRoute({
   tags,
   summary: "Test a webhook endpoint",
   description:
-    "Posts an event `test` now, once, signed as all others, with a prediction that is made up; also to an endpoint that is off. The answer says what became of it. Counts as creating a prediction. Needs the scopes `write` and `read`.",
+    "Sends a signed `test` event with a made-up prediction once, also to a disabled endpoint, and returns the result. Counts toward the rate limit for creating predictions. Requires the scopes `write` and `read`.",
   middleware: requireScopesToTest,
   request: { params: oneEndpoint },
-  responses: { 200: jsonResponse("What became of it", webhookTest), ...errorResponses },
+  responses: { 200: jsonResponse("The result", webhookTest), ...errorResponses },
 });
 
 export const webhookEndpointRoutes = router()

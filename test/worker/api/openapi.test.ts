@@ -77,7 +77,7 @@ test("no field of a body has a default: generated clients would have to send it"
   expect(fields.filter(([, value]) => "default" in value)).toEqual([]);
   const { properties } = schemaNamed(document, "CreatePrediction");
   expect(properties?.stream).toMatchObject({
-    description: expect.stringMatching(/; `false` when it is left out$/),
+    description: expect.stringMatching(/; `false` by default$/),
   });
 });
 

@@ -94,7 +94,7 @@ describe.each(Object.entries(ENDPOINTS))("%s", (name, endpoint) => {
     for (const [field, expected] of Object.entries(body.fields)) {
       const { default: preset, ...limits } = expected;
       // Said in words: `default` makes a field required for generators of clients.
-      const said = `\`${JSON.stringify(preset)}\` when it is left out`;
+      const said = `\`${JSON.stringify(preset)}\` by default`;
       const description = expect.stringContaining(said);
       const wanted = preset === undefined ? limits : { ...limits, description };
       expect([field, properties[field]]).toEqual([field, expect.objectContaining(wanted)]);

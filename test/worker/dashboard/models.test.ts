@@ -102,7 +102,7 @@ describe("a model", () => {
       ...NEW_MODEL,
       hardware_identifier: "abacus",
     });
-    expect(issueOf(unknown.html, "hardware_identifier")).toContain("there is no 'abacus'");
+    expect(issueOf(unknown.html, "hardware_identifier")).toContain("'abacus' does not exist");
   });
 
   it("has a name of its own", async () => {
@@ -375,7 +375,7 @@ describe("a version", () => {
     ["max_concurrency", "0", "greater than or equal to 1"],
     ["variable_names", "HF_TOKEN lower case", "'lower': capitals"],
     ["image", "elsewhere.example.com/story", "is not below"],
-    ["hardware_identifier", "abacus", "there is no 'abacus'"],
+    ["hardware_identifier", "abacus", "'abacus' does not exist"],
   ])("is not published with a wrong %s: %s", async (field, value, words) => {
     const { visitor, path } = await owner();
     const { status, html } = await visitor.send(`${path}/versions/new`, {

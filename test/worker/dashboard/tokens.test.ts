@@ -116,7 +116,7 @@ describe("making a token", () => {
       { models_for: "some", models: "story" },
       "&#39;story&#39; is no &lt;model_owner&gt;/&lt;model_name&gt;",
     ],
-    [{ models_for: "some", models: "nobody/nothing" }, "there is no &#39;nobody/nothing&#39;"],
+    [{ models_for: "some", models: "nobody/nothing" }, "&#39;nobody/nothing&#39; does not exist"],
   ])("not from %j", async (wrong, words) => {
     const before = await rowsOf(username);
     const { status, html } = await visitor.send("/tokens", { ...USUAL, name: "kept", ...wrong });

@@ -137,7 +137,7 @@ describe("the form", () => {
 
   it.each<[Record<string, string>, string]>([
     [{ variable_name: "hf_token", value: SECRET }, "capitals, digits"],
-    [{ variable_name: "PORT", value: SECRET }, "the runner sets this itself"],
+    [{ variable_name: "PORT", value: SECRET }, "this name is reserved for the runner"],
     [{ variable_name: "LD_PRELOAD", value: SECRET }, "set it in the image"],
     [{ variable_name: "", value: SECRET }, "capitals, digits"],
     [{ variable_name: "HF_TOKEN", value: "" }, "at least 1 character"],
