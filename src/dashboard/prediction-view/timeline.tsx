@@ -4,7 +4,7 @@ import type { TaskStatus } from "../../protocol/prediction.ts";
 import { Time } from "../ui/parts.tsx";
 import { duration } from "./duration.ts";
 
-const NAMES: Record<Exclude<Step["what"], "gone">, string> = {
+const NAMES: Record<Exclude<Step["kind"], "failed">, string> = {
   created: "Created",
   queued: "Queued",
   setup: "Setup",
@@ -44,7 +44,7 @@ export const Timeline = ({ steps, status }: { steps: Step[]; status: TaskStatus 
 const WAITING_NOTE_MS = 20_000;
 
 function WaitingNote({ steps }: { steps: Step[] }) {
-  const queued = steps.find(({ what, state }) => what === "queued" && state === "current");
+  const queued = steps.find(({ kind, state }) => kind === "queued" && state === "current");
   if (!queued) return null;
   const isLate = Date.now() - (queued.at ?? 0) > WAITING_NOTE_MS;
   return (
@@ -56,30 +56,30 @@ function WaitingNote({ steps }: { steps: Step[] }) {
 }
 
 const EndedAttempt = ({
-  attempt: { number, why },
+  attempt: { number, reason },
   next,
 }: {
   attempt: AttemptEnd;
   next: Step | undefined;
 }) => (
   <p class="hint">
-    {`The runner of attempt ${number} ${END_TEXT[why]}`}
+    {`The runner of attempt ${number} ${END_TEXT[reason]}`}
     {next?.state === "current" ? `. Attempt ${number + 1} is waiting for another.` : "."}
   </p>
 );
 
-function nameOf({ what, attempt }: Step, status: TaskStatus): string {
-  if (what === "gone") return `Attempt ${attempt?.number} (${attempt?.why})`;
-  return (what === "done" && ENDS[status]) || NAMES[what];
+function nameOf({ kind, attempt }: Step, status: TaskStatus): string {
+  if (kind === "failed") return `Attempt ${attempt?.number} (${attempt?.reason})`;
+  return (kind === "done" && ENDS[status]) || NAMES[kind];
 }
 
-function StepTime({ step: { what, state, at, seconds } }: { step: Step }) {
-  if (what === "created") return at === null ? <>–</> : <Time at={at} />;
+function StepTime({ step: { kind, state, at, seconds } }: { step: Step }) {
+  if (kind === "created") return at === null ? <>–</> : <Time at={at} />;
   if (state === "ahead") return <>–</>;
   if (state === "current") return <span data-since={at}>…</span>;
   if (seconds === null) return <>–</>;
-  if (what === "output") return <>{`after ${duration(seconds)}`}</>;
-  return <>{what === "done" ? `${duration(seconds)} in total` : duration(seconds)}</>;
+  if (kind === "output") return <>{`after ${duration(seconds)}`}</>;
+  return <>{kind === "done" ? `${duration(seconds)} in total` : duration(seconds)}</>;
 }
 
 const Phases = ({ step: { phases = [] } }: { step: Step }) =>
@@ -93,29 +93,29 @@ const Phases = ({ step: { phases = [] } }: { step: Step }) =>
 
 type AttemptEnd = NonNullable<Step["attempt"]>;
 
-const END_TEXT: Record<AttemptEnd["why"], string> = {
+const END_TEXT: Record<AttemptEnd["reason"], string> = {
   lost: "was lost",
   returned: "returned the prediction",
 };
 
-const BAR = new Set<Step["what"]>(["gone", "queued", "setup", "started"]);
+const BAR = new Set<Step["kind"]>(["failed", "queued", "setup", "started"]);
 
 /** How the time of a finished prediction is divided. */
 function Bar({ steps }: { steps: Step[] }) {
-  const total = steps.find(({ what }) => what === "done")?.seconds ?? 0;
+  const total = steps.find(({ kind }) => kind === "done")?.seconds ?? 0;
   if (total === 0) return null;
   let x = 0;
   const parts = steps
-    .filter(({ what }) => BAR.has(what))
-    .map(({ what, seconds }) => {
+    .filter(({ kind }) => BAR.has(kind))
+    .map(({ kind, seconds }) => {
       const width = Math.min(((seconds ?? 0) / total) * 1000, 1000 - x);
       x += width;
-      return { what, x: x - width, width };
+      return { kind, x: x - width, width };
     });
   return (
     <svg class="prediction-bar" viewBox="0 0 1000 6" preserveAspectRatio="none" aria-hidden="true">
-      {parts.map(({ what, x, width }) => (
-        <rect class={what} x={x.toFixed(1)} y="0" width={width.toFixed(1)} height="6" />
+      {parts.map(({ kind, x, width }) => (
+        <rect class={kind} x={x.toFixed(1)} y="0" width={width.toFixed(1)} height="6" />
       ))}
     </svg>
   );

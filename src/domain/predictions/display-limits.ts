@@ -1,10 +1,10 @@
-/** How much of a prediction a page holds: all of it is there to be opened. */
+/** How much of a prediction a page shows; all of it can be opened as JSON. */
 
-/** Lines of the log, the last ones. */
+/** The last lines of the log. */
 export const MAX_LOG_LINES = 2_000;
-/** Characters: of the log, of the input and of the output each. */
+/** Characters of the log, the input and the output each. */
 export const MAX_CHARS = 256 * 1024;
 /** Characters of one branch of a tree that is folded: two embeddings of 768 numbers. */
 export const MAX_FOLDED_CHARS = 32 * 1024;
-/** Of a value that alone is more than that: bytes, or characters, of its beginning. */
+/** Of a value that is larger on its own: bytes, or characters, of its beginning. */
 export const BEGINNING = 32 * 1024;

@@ -1,7 +1,7 @@
 /**
- * The lease token of an attempt: `<attempt>.<object id>.<runner id>.<proof>`. Opaque to runners.
- * The pool makes it when it hands a job out; the proof is worth something only to that runner, and
- * only together with the token that it asked with.
+ * The lease token of an attempt: `<attempt>.<object id>.<runner id>.<proof>`, opaque to runners.
+ * The pool makes it when it hands out a job. The proof is valid only for that runner, together with
+ * the token that it claimed the job with.
  */
 import { sha256 } from "../accounts/token.ts";
 
@@ -12,28 +12,29 @@ export interface Lease {
   proof: string;
 }
 
-/** Who comes with a lease. */
+/** A request with a lease, as its holder makes it. */
 export interface LeaseHolder {
   lease: string;
-  /** Of the runner token that came with it, and when that was last found good, unix ms. */
+  /** The runner token of the request, and when that was last known to be valid, unix ms. */
   token_id: string;
   token_known_at: number;
 }
 
-/** How long a runner token counts as good after it was found so, ms. */
+/** How long a runner token counts as valid after it was looked up. */
 export const TOKEN_MS = 10_000;
 
-const HALF = 36;
+/** The first half of a secret is for proofs, the second is the receipt. */
+const HALF_LENGTH = 36;
 
-/** Of an attempt, known to prediction and pool alone: for proofs, and the receipt. */
+/** The secret of an attempt, known only to the prediction and the pool. */
 export const newSecret = () => crypto.randomUUID() + crypto.randomUUID();
 
-/** Shows that the attempt with this secret was handed to this runner under this token. */
+/** Proves that the attempt with this secret was handed to this runner under this token. */
 export const leaseProof = (secret: string, tokenId: string, runnerId: string): Promise<string> =>
-  sha256(`${secret.slice(0, HALF)} ${tokenId} ${runnerId}`);
+  sha256(`${secret.slice(0, HALF_LENGTH)} ${tokenId} ${runnerId}`);
 
-/** What a runner is given when it is heard at its prediction: shows the pool that it was. */
-export const receiptOf = (secret: string): string => secret.slice(HALF);
+/** Given to a runner when it connects to its prediction; proves to the pool that it has. */
+export const receiptOf = (secret: string): string => secret.slice(HALF_LENGTH);
 
 export const formatLease = ({ attempt, objectId, runnerId, proof }: Lease) =>
   `${attempt}.${objectId}.${runnerId}.${proof}`;

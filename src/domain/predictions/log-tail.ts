@@ -1,12 +1,11 @@
-/** The end of a log as people read it: plain lines, and not more than a page can hold. */
-
+/** The end of a log for display: plain lines, at most as many as a page can hold. */
 import { MAX_CHARS, MAX_LOG_LINES } from "./display-limits.ts";
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what colours a terminal begins with one
-const COLOURS = /\u001b\[[0-9;]*[A-Za-z]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ANSI escapes begin with one
+const ANSI_ESCAPES = /\u001b\[[0-9;]*[A-Za-z]/g;
 
-/** Without what only a terminal understands: colours, and lines that are written over. */
-export const plainLog = (text: string) => text.replace(COLOURS, "").replace(/\r\n?/g, "\n");
+/** Without terminal colors. A line that a terminal would overwrite becomes a line of its own. */
+export const plainLog = (text: string) => text.replace(ANSI_ESCAPES, "").replace(/\r\n?/g, "\n");
 
 export class LogTail {
   #text = "";
@@ -29,11 +28,11 @@ export class LogTail {
 
   add(text: string): void {
     this.#text += plainLog(text);
-    // Not with each piece: a tail is cut in one go when it has become twice as long as it may be.
+    // Not for each piece: cutting only at twice the limit keeps the cost linear.
     if (this.#text.length > 2 * MAX_CHARS) this.cut();
   }
 
-  /** Leaves as much as may be shown. */
+  /** Cuts it to the limit. */
   cut(): void {
     const from = tailStart(this.#text);
     if (from > 0) this.#torn = this.#text[from - 1] !== "\n";
@@ -42,7 +41,7 @@ export class LogTail {
   }
 }
 
-/** Where the part of a text begins that is shown. */
+/** Where the displayed end of a text begins. */
 function tailStart(text: string): number {
   let start = text.length;
   for (let lines = 0; lines <= MAX_LOG_LINES && start > 0; lines++) {

@@ -1,8 +1,8 @@
-/** The row of a prediction, from its live state. */
+/** The database row of a prediction, from its live state. */
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import type { PredictionSpec, PredictionState } from "./state.ts";
 
-/** @param revision the id of the last event that it includes. */
+/** @param revision the id of the last event that it reflects */
 export const predictionRow = (
   spec: PredictionSpec,
   state: PredictionState,

@@ -1,15 +1,15 @@
-/** The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>`, `cancel`; all else is ignored. */
+/** The `Prefer` header (RFC 7240): `wait`, `wait=<seconds>` and `cancel`; anything else is ignored. */
 import { invalid } from "../schemas/validation.ts";
 
 export interface Preference {
-  /** What was asked for, s, cut to the maximum; the default for a bare `wait`. */
+  /** At most the maximum; the default for a bare `wait`. */
   waitSeconds?: number;
   cancel: boolean;
 }
 
 /**
- * @param header the header's value; several headers joined by commas, as Headers.get does.
- * @throws ValidationFailure when `wait` has a value that is not a whole number of seconds.
+ * @param header the value; several headers are joined by commas, as Headers.get does
+ * @throws ValidationFailure when `wait` is not a whole number of seconds
  */
 export function parsePrefer(
   header: string | undefined,
@@ -41,7 +41,7 @@ export function parsePrefer(
   return preference;
 }
 
-/** The `Preference-Applied` header, or undefined when nothing was asked that is honoured. */
+/** The `Preference-Applied` header; undefined when no preference is honored. */
 export function preferenceApplied({ waitSeconds, cancel }: Preference): string | undefined {
   if (waitSeconds === undefined) return undefined;
   return cancel ? `wait=${waitSeconds}, cancel` : `wait=${waitSeconds}`;

@@ -1,22 +1,22 @@
-/** When what happened in the life of a prediction: from the times in its log, and its resource. */
+/** The steps in the life of a prediction and their times, from its event log and its resource. */
 import type { LogEvent, SetupProgress } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { isTerminal } from "./state.ts";
 
 type Phase = Exclude<SetupProgress["phase"], "ready">;
 
-/** An attempt that has begun, and whose runner was lost or has handed it back. */
-export interface GoneAttempt {
-  why: "lost" | "returned";
+/** An attempt that started and whose runner was lost or handed it back. */
+export interface FailedAttempt {
+  reason: "lost" | "returned";
   from: number | null;
   to: number;
 }
 
 /** Times from the event log, unix ms: null for what has not happened. */
 export interface Moments {
-  /** The attempts that came to nothing: of what their runners did only the time is told. */
-  gone: GoneAttempt[];
-  /** When the last of them was given it. */
+  /** Of the attempts before the last, which only took time. */
+  failed: FailedAttempt[];
+  /** When the last attempt started. */
   started: number | null;
   phases: { phase: Phase; at: number }[];
   ready: number | null;
@@ -25,7 +25,7 @@ export interface Moments {
 }
 
 export const NO_MOMENTS: Moments = {
-  gone: [],
+  failed: [],
   started: null,
   phases: [],
   ready: null,
@@ -33,15 +33,15 @@ export const NO_MOMENTS: Moments = {
   ended: null,
 };
 
-/** The moments with the next event of the log, which was written `at`. */
+/** The moments including the next event of the log. */
 export function withEvent(moments: Moments, { event, data }: LogEvent, at: number): Moments {
   switch (event) {
     case "status": {
-      const { gone, started } = moments;
-      if (data.attempt !== undefined) return { ...NO_MOMENTS, gone, started: at };
+      const { failed, started } = moments;
+      if (data.attempt !== undefined) return { ...NO_MOMENTS, failed, started: at };
       if (data.lost === undefined && data.returned === undefined) return moments;
-      const why = data.lost === undefined ? "returned" : "lost";
-      return { ...NO_MOMENTS, gone: [...gone, { why, from: started, to: at }] };
+      const reason = data.lost === undefined ? "returned" : "lost";
+      return { ...NO_MOMENTS, failed: [...failed, { reason, from: started, to: at }] };
     }
     case "setup": {
       const { phase } = data;
@@ -60,34 +60,33 @@ export function withEvent(moments: Moments, { event, data }: LogEvent, at: numbe
 }
 
 export interface Step {
-  what: "created" | "gone" | "queued" | "setup" | "started" | "output" | "done";
+  kind: "created" | "failed" | "queued" | "setup" | "started" | "output" | "done";
   state: "past" | "current" | "ahead";
-  /** When it began, unix ms; null where nobody knows any more. */
+  /** When it began, unix ms; null when unknown. */
   at: number | null;
   /**
-   * How long it took; null while it goes on, and where nobody knows any more. Of the first output
-   * since the model was started, of the end since the prediction was created; of the queue without
-   * the attempts that came to nothing.
+   * How long it took; null while it goes on, or when unknown. The first output counts from the start
+   * of the model, the end from the creation; the queue excludes failed attempts.
    */
   seconds: number | null;
-  /** Of an attempt that came to nothing: the how manyth that had begun, and why. */
-  attempt?: { number: number; why: GoneAttempt["why"] };
-  /** Of the setup: what it was about, and for how long. */
+  /** Of a failed attempt: its number among those that started, and why it failed. */
+  attempt?: { number: number; reason: FailedAttempt["reason"] };
+  /** Of the setup. */
   phases?: { phase: Phase; seconds: number | null }[];
 }
 
-/** What a resource tells of times. */
-export type Timed = Pick<
+/** The fields of a prediction that concern time. */
+export type PredictionTimes = Pick<
   Prediction,
   "created_at" | "updated_at" | "status" | "setup_time" | "execution_time"
 >;
 
 /**
- * Its steps in order: those that are over, the one that goes on and those ahead; of one that has
- * ended those that it took. A runner measures setup and run itself, and what it says counts: a
- * short run is reported in one frame, which was written when all was over.
+ * The steps in order: past, current and ahead; of a prediction that has ended only those that
+ * happened. Setup and run are as long as the runner measured: a short run is reported in one frame,
+ * so its events all have the time of its end.
  */
-export function timeline(moments: Moments, prediction: Timed): Step[] {
+export function timeline(moments: Moments, prediction: PredictionTimes): Step[] {
   const created = Date.parse(prediction.created_at);
   const ended = isTerminal(prediction.status)
     ? (moments.ended ?? Date.parse(prediction.updated_at))
@@ -98,23 +97,23 @@ export function timeline(moments: Moments, prediction: Timed): Step[] {
     earlier(moments.ready, before(ended, msOf(prediction.execution_time))),
   );
   const begun = within(created, earlier(moments.started, before(ready, setupMs)));
-  const gone = moments.gone.map(({ why, from, to }, n): Step => {
+  const failed = moments.failed.map(({ reason, from, to }, n): Step => {
     const at = within(created, from);
-    const attempt = { number: n + 1, why };
-    return { what: "gone", state: "past", at, seconds: secondsOf(span(at, to)), attempt };
+    const attempt = { number: n + 1, reason };
+    return { kind: "failed", state: "past", at, seconds: secondsOf(span(at, to)), attempt };
   });
-  const lostMs = gone.reduce((sum, { seconds }) => sum + (seconds ?? 0) * 1000, 0);
+  const failedMs = failed.reduce((sum, { seconds }) => sum + (seconds ?? 0) * 1000, 0);
   const queuedUntil = begun ?? ended;
-  const queuedMs = queuedUntil === null ? null : Math.max(0, queuedUntil - created - lostMs);
+  const queuedMs = queuedUntil === null ? null : Math.max(0, queuedUntil - created - failedMs);
   const output = moments.output && Math.max(moments.output, ready ?? begun ?? created);
 
   const step = (
-    what: Step["what"],
+    kind: Step["kind"],
     at: number | null,
     until: number | null,
     ms?: number | null,
   ) => ({
-    what,
+    kind,
     state: stateOf(at, until ?? ended),
     at,
     seconds: secondsOf(ms ?? span(at, until ?? ended)),
@@ -123,14 +122,14 @@ export function timeline(moments: Moments, prediction: Timed): Step[] {
     ...step("setup", begun, ready, setupMs),
     phases: moments.phases.map(({ phase, at }, n) => ({
       phase,
-      // What was reported at once was not at once.
+      // Phases reported in the same frame have the same time: their duration is unknown.
       seconds: secondsOf(span(at, moments.phases[n + 1]?.at ?? ready ?? ended) || null),
     })),
   };
   const steps: Step[] = [
-    { what: "created", state: "past", at: created, seconds: null },
-    ...gone,
-    step("queued", within(created, moments.gone.at(-1)?.to ?? created), begun, queuedMs),
+    { kind: "created", state: "past", at: created, seconds: null },
+    ...failed,
+    step("queued", within(created, moments.failed.at(-1)?.to ?? created), begun, queuedMs),
     setup,
     step("started", ready, ended, msOf(prediction.execution_time)),
     { ...step("output", output, output), seconds: secondsOf(span(ready, output)) },
@@ -146,7 +145,7 @@ const stateOf = (at: number | null, until: number | null): Step["state"] => {
   return at === null ? "ahead" : "current";
 };
 
-/** Clocks of two machines: nothing was before it was created. */
+/** The clocks of two machines may differ: nothing is shown before the creation. */
 const within = (created: number, at: number | null) => at && Math.max(at, created);
 
 const before = (at: number | null, ms: number | null) =>

@@ -1,13 +1,13 @@
 /**
- * Where a webhook may go: to the public internet over https. Everything else is somebody's inside,
- * and the service would be the way in.
+ * Where a webhook may go: to the public internet over https. Anything else could reach an internal
+ * network through the service.
  */
 import ipaddr from "ipaddr.js";
 import { GLOBAL_V6, NOT_PUBLIC, NOT_PUBLIC_V6 } from "../../lib/public-address.ts";
 
 /**
- * Ends of names that no public server has: RFC 2606, 6761, 6762 (its appendix G too), 7686, 8375,
- * 9476, and ICANN's .internal. What else leads inside is known when it has been resolved.
+ * Domains that no public server has: RFC 2606, 6761, 6762 (with its appendix G), 7686, 8375, 9476,
+ * and ICANN's .internal. Other private addresses are found when the name is resolved.
  */
 const NEVER_PUBLIC =
   /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|private|corp|home|home\.arpa|lan|test|example|invalid|alt|onion)$/;
@@ -19,59 +19,58 @@ const globalV6 = ipaddr.IPv6.parseCIDR(GLOBAL_V6);
 const notPublicV6 = NOT_PUBLIC_V6.map((range) => ipaddr.IPv6.parseCIDR(range));
 
 /**
- * Why nothing may be posted there, as far as an address tells without being resolved; undefined
- * when it may. A text for people, without the query.
- * @param allowInsecure http and loopback may be: for the quickstart and tests.
+ * Why a URL is refused, as far as it can be told without resolving its name; undefined when it is
+ * not. The text is for users, and without the query.
+ * @param allowInsecure allows http and loopback: for the quickstart and tests
  */
 export function refusalOf(url: URL, allowInsecure: boolean): string | undefined {
   if (url.protocol !== "https:" && !(allowInsecure && url.protocol === "http:")) {
-    return "it is not https: give an address that begins with https://";
+    return "it is not https: use a URL that begins with https://";
   }
   if (url.username || url.password) {
-    return "it has a user name or a password in it: leave them out, and verify signatures instead";
+    return "it contains a user name or password: remove them, and verify signatures instead";
   }
   const host = hostOf(url);
   if (host.split(".").includes("")) return emptyLabel(url);
   if (allowInsecure && isLoopback(host)) return undefined;
-  if (isLiteral(host)) return isPublic(host) ? nameless(host) : notPublic(host);
+  if (isLiteral(host)) return isPublic(host) ? notByAddress(host) : notPublic(host);
   return host.includes(".") && !NEVER_PUBLIC.test(host) ? undefined : notPublic(host);
 }
 
 const emptyLabel = ({ hostname }: URL): string =>
-  `'${hostname}' is not the name of a host: it begins with a dot, or has two in a row`;
+  `'${hostname}' is not a host name: it begins with a dot or has two in a row`;
 
-/** Cloudflare answers a request to an IP address itself, with its error 1003. */
-const nameless = (host: string): string =>
-  `${host} is an IP address, to which Cloudflare does not connect: give the name of a host`;
+/** Cloudflare itself responds to a request to an IP address, with its error 1003. */
+const notByAddress = (host: string): string =>
+  `${host} is an IP address, to which Cloudflare does not connect: use a host name`;
 
-/** @param host a name, or an address. */
+/** @param host a name or an address */
 export const notPublic = (host: string): string =>
-  `${host} is not on the public internet: give an address that anybody can reach`;
+  `${host} is not on the public internet: use a publicly reachable URL`;
 
 /**
- * The name or the address in it: IPv6 without brackets, a name without the dot of the root. The URL
- * parser has made lower case of it, and four decimal numbers of every other way to write an IPv4
- * address.
+ * The host name or address: IPv6 without brackets, a name without the trailing dot. The URL parser
+ * has made it lower case, and has normalized IPv4 addresses to four decimal numbers.
  */
 export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, "");
 
 const isLiteral = (host: string): boolean => isV4(host) || ipaddr.IPv6.isValid(host);
 
-/** Whether it stands for this machine, without anybody being asked. @param host of `hostOf`. */
+/** Whether it is a loopback name or address. @param host of `hostOf` */
 export const isLoopback = (host: string): boolean =>
   LOCALHOST.test(host) || host === "::1" || (isV4(host) && host.startsWith("127."));
 
-/** @param address as a resolver gives it. What is no address at all is not public. */
+/** @param address as a resolver returns it. Anything that is no address is not public. */
 export function isPublic(address: string): boolean {
   if (isV4(address)) {
     const parsed = ipaddr.IPv4.parse(address);
     return !notPublicV4.some((range) => parsed.match(range));
   }
-  // An address with a zone (fe80::1%eth0) is of one machine's links.
+  // An address with a zone (fe80::1%eth0) is link-local.
   if (!ipaddr.IPv6.isValid(address) || address.includes("%")) return false;
   const parsed = ipaddr.IPv6.parse(address);
   return parsed.match(globalV6) && !notPublicV6.some((range) => parsed.match(range));
 }
 
-/** Four decimal numbers, and no other spelling: resolvers differ over the others. */
+/** Four decimal numbers only: resolvers disagree about other notations. */
 const isV4 = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text);

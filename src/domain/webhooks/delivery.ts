@@ -1,17 +1,17 @@
 /**
- * One event on its way to one receiver, as rules.
+ * The delivery of one event to one receiver, as rules.
  *
  *   pending ──begin──▶ (a try) ──settle──▶ delivered | pending, later | failed
  *
- * A try is written before it begins. One whose outcome was never heard, since the object went with
- * it, is due again after a while: it does not count as one that failed, and whoever settles it
- * after that comes too late.
+ * A try is written before it begins. If its outcome is lost, because the object was restarted, the
+ * delivery is due again after a while. A lost try does not count as failed, and an outcome that
+ * arrives after that is ignored.
  */
 import type { DeliveryState } from "../../protocol/webhook.ts";
 import type { Outcome } from "./outcome.ts";
 import { nextDelay } from "./schedule.ts";
 
-/** Tries of one delivery that are kept: 12 by themselves, the others by hand. */
+/** Tries of one delivery that stay listed: 12 are automatic, the others requested. */
 const MAX_ATTEMPTS = 50;
 const EVEN_CHANCE = 0.5;
 
@@ -27,12 +27,12 @@ export interface Delivery {
   /** null: the webhook of the prediction itself. */
   endpoint_id: string | null;
   state: DeliveryState;
-  /** When it is due; of one whose try is under way, when that is given up for lost. */
+  /** When it is due; while a try is under way, when that counts as lost. */
   next_at: number;
   under_way: boolean;
-  /** Ordered by hand: then no later event stands for it. */
+  /** Requested by a user: then no later event supersedes it. */
   by_hand: boolean;
-  /** Tries that have failed, and of which nothing was heard, since it was planned or ordered by hand. */
+  /** Failed and lost tries since it was planned or requested. */
   failures: number;
   losses: number;
   attempts: Attempt[];
@@ -40,11 +40,11 @@ export interface Delivery {
 
 export interface Rules {
   firstRetryMs: number;
-  /** After which a try of which nothing is heard is given up for lost, at first. */
+  /** When the first try without an outcome counts as lost; later ones get longer. */
   lostMs: number;
 }
 
-/** Where a try has left its delivery; `late` when it was given up for lost before. */
+/** The state of the delivery after a try; `late` when the try already counted as lost. */
 export type Settled = DeliveryState | "late";
 
 const FRESH = {
@@ -62,21 +62,21 @@ export const newDelivery = (endpointId: string | null, at: number): Delivery => 
   attempts: [],
 });
 
-/** Waits for its turn: it can still become something else. */
-export const waits = ({ state, under_way }: Delivery): boolean => state === "pending" && !under_way;
+export const isWaiting = ({ state, under_way }: Delivery): boolean =>
+  state === "pending" && !under_way;
 
-/** @returns undefined when it is given up instead: too many tries in turn were lost */
+/** @returns undefined when it fails instead: too many tries in a row were lost */
 export function beginTry(delivery: Delivery, now: number, rules: Rules): Attempt | undefined {
   if (delivery.under_way) lose(delivery);
-  // Each is waited for longer than the last: one that takes its object along must not go on so.
-  const longer = nextDelay(delivery.losses + 1, rules.firstRetryMs, EVEN_CHANCE);
-  if (longer === undefined) {
+  // Each try gets longer than the last: one that crashes its object must not do so all the time.
+  const backoffMs = nextDelay(delivery.losses + 1, rules.firstRetryMs, EVEN_CHANCE);
+  if (backoffMs === undefined) {
     Object.assign(delivery, { state: "failed", under_way: false });
     return undefined;
   }
   const attempt: Attempt = { at: now, duration_ms: null, status: null, error: null };
   delivery.under_way = true;
-  delivery.next_at = now + Math.ceil(Math.max(rules.lostMs, longer));
+  delivery.next_at = now + Math.ceil(Math.max(rules.lostMs, backoffMs));
   delivery.attempts = [...delivery.attempts, attempt].slice(-MAX_ATTEMPTS);
   return attempt;
 }
@@ -92,10 +92,10 @@ export function settleTry(
 ): Settled {
   if (delivery.attempts.at(-1) !== attempt || !delivery.under_way) return "late";
   delivery.under_way = false;
-  if (outcome.heldBackMs !== undefined) {
+  if (outcome.throttledMs !== undefined) {
     delivery.attempts.pop();
-    // What was held back together does not come back together.
-    delivery.next_at = now + Math.ceil(outcome.heldBackMs * (1 + chance));
+    // Jittered: deliveries that were throttled together must not come back together.
+    delivery.next_at = now + Math.ceil(outcome.throttledMs * (1 + chance));
     return delivery.state;
   }
   attempt.duration_ms = now - attempt.at;
@@ -112,8 +112,8 @@ export function settleTry(
   return delivery.state;
 }
 
-/** Once more, with all its tries; one that is under way is on its way already. */
-export function orderAgain(delivery: Delivery, now: number): void {
+/** Starts over with all its tries, unless one is under way. */
+export function resetDelivery(delivery: Delivery, now: number): void {
   if (delivery.under_way) return;
   Object.assign(delivery, { ...FRESH, by_hand: true, next_at: now });
 }
@@ -121,5 +121,5 @@ export function orderAgain(delivery: Delivery, now: number): void {
 function lose(delivery: Delivery): void {
   delivery.losses += 1;
   const lost = delivery.attempts.at(-1);
-  if (lost) lost.error = "its outcome was never heard: the service was restarted meanwhile";
+  if (lost) lost.error = "the service was restarted before it had a response";
 }

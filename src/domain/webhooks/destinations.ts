@@ -1,4 +1,4 @@
-/** Who is told what becomes of a prediction. */
+/** Where the webhooks of a prediction go. */
 import { DEFAULT_EVENTS } from "../../protocol/webhook.ts";
 import type { PredictionSpec } from "../predictions/state.ts";
 import type { Destination } from "./outbox.ts";

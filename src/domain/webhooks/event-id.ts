@@ -1,4 +1,4 @@
-/** Ids of webhook events: they name the prediction and the event, and are never made twice. */
+/** Ids of webhook events. Each consists of the prediction and the event, so it is unique. */
 
 export const eventId = (predictionId: string, sequence: number) =>
   `evt_${predictionId}_${sequence}`;

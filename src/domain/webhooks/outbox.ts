@@ -1,11 +1,11 @@
 /**
  * The webhook events of one prediction, as rules. No clock, no storage, no network: the prediction
- * object plans what happened, begins what is due, settles what became of it, and writes what
- * `takeChanges` gives.
+ * object plans events, begins the tries that are due, settles their outcomes, and writes what
+ * `takeChanges` returns.
  *
- * Each destination has one try under way at most, so that one that is slow takes one connection,
- * and sees its events in order. `started` and `completed` are delivered whatever happens; an
- * `output` that waits is superseded by the next event that has all it had.
+ * Each destination has at most one try under way, so that a slow one takes one connection and gets
+ * its events in order. `started` and `completed` are always delivered; an `output` that still waits
+ * is superseded by the next event, which includes all of its output.
  */
 import type { Finish } from "../../protocol/channel.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
@@ -14,38 +14,38 @@ import {
   type Attempt,
   beginTry,
   type Delivery,
+  isWaiting,
   newDelivery,
-  orderAgain,
   type Rules,
+  resetDelivery,
   type Settled,
   settleTry,
-  waits,
 } from "./delivery.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** Between two `output` events. */
+/** Time between two `output` events. */
 export const OUTPUT_INTERVAL_MS = 500;
-/** `output` events that are kept for the ledger: the others are dropped once they are settled. */
+/** `output` events that stay listed: older ones are dropped once they are settled. */
 const MAX_OUTPUTS = 100;
-const GONE = 410;
+const STATUS_GONE = 410;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** A receiver, and what it wants to be told. */
+/** A receiver and the events that it subscribes to. */
 export interface Destination {
   /** null: the webhook of the prediction itself. */
   endpoint_id: string | null;
   events: WebhookEventName[];
 }
 
-/** What happened, and all that its body is made of but input and outputs. */
+/** An event, with all that its body is made of except input and output. */
 export interface WebhookEvent {
   /** The id of the last event of the log that it includes. */
   sequence: number;
   event: WebhookEventName;
   at: number;
-  /** As it was then. */
+  /** As of this event. */
   prediction: Prediction;
-  /** Which attempt's outputs make up the output, how, how many there were, and their bytes. */
+  /** The attempt whose outputs make up the output, how they do, their number and their bytes. */
   attempt: number;
   output: Finish["output"];
   outputs: number;
@@ -56,19 +56,19 @@ export interface OutboxEvent extends WebhookEvent {
   deliveries: Delivery[];
 }
 
-interface Place {
+interface PlannedDelivery {
   event: OutboxEvent;
   delivery: Delivery;
 }
 
 /** A try that has begun. */
-export interface Begun extends Place {
+export interface BegunTry extends PlannedDelivery {
   attempt: Attempt;
 }
 
 export class Outbox {
   readonly #destinations: Destination[];
-  /** In the order of their sequence. */
+  /** Ordered by sequence. */
   #events: OutboxEvent[];
   readonly #changed = new Set<OutboxEvent>();
   #dropped: number[] = [];
@@ -84,10 +84,10 @@ export class Outbox {
 
   /** Whether anything is still to be delivered. */
   get pending(): boolean {
-    return this.#places.some(({ delivery }) => delivery.state === "pending");
+    return this.#planned.some(({ delivery }) => delivery.state === "pending");
   }
 
-  /** What has changed since the last call: events to be written, and sequences to be removed. */
+  /** The changes since the last call: events to write, and sequences to delete. */
   takeChanges(): { changed: OutboxEvent[]; dropped: number[] } {
     const changes = { changed: [...this.#changed], dropped: this.#dropped };
     this.#changed.clear();
@@ -95,43 +95,43 @@ export class Outbox {
     return changes;
   }
 
-  /** Plans an event for all that want it. `started` happens once, whatever attempt it is of. */
-  plan(happening: WebhookEvent): void {
-    const { event } = happening;
-    if (event === "started" && this.#last("started")) return;
-    this.#add(happening, event === "output" ? this.#followers : this.#wanting(event));
+  /** Plans an event for its subscribers. `started` is planned once, not for each attempt. */
+  plan(event: WebhookEvent): void {
+    const name = event.event;
+    if (name === "started" && this.#last("started")) return;
+    this.#add(event, name === "output" ? this.#outputReceivers : this.#subscribersOf(name));
   }
 
   /**
-   * Plans the end. It has the whole output: only those who are not told of the end are told of what
-   * came after the last `output`, under the number of the event before the end.
+   * Plans `completed`, which has the whole output. Destinations that subscribe to `output` alone get
+   * the rest of it as a last `output`, under the number of the event before the end.
    */
   planEnd(end: WebhookEvent): void {
-    const outputOnly = this.#wanting("output").filter(
+    const outputOnly = this.#subscribersOf("output").filter(
       ({ events }) => !events.includes("completed"),
     );
-    if (this.#unsaid(end.outputs)) {
+    if (this.#hasNewOutput(end.outputs)) {
       this.#add({ ...end, event: "output", sequence: end.sequence - 1 }, outputOnly);
     }
     this.plan(end);
   }
 
-  /** When the next `output` event is to be planned, of a prediction that has so many outputs. */
+  /** When the next `output` event is to be planned. @param outputs how many there are now */
   outputAt(outputs: number): number {
-    if (!this.#unsaid(outputs) || this.#followers.length === 0) return NEVER;
+    if (!this.#hasNewOutput(outputs) || this.#outputReceivers.length === 0) return NEVER;
     const last = this.#last("output");
     return last ? last.at + OUTPUT_INTERVAL_MS : 0;
   }
 
-  /** When something is due next. */
+  /** When the next try is due. */
   dueAt(): number {
     return Math.min(
       ...this.#destinations.map((one) => this.#nextOf(one)?.delivery.next_at ?? NEVER),
     );
   }
 
-  /** Begins all tries that are due, one of each destination. */
-  begin(now: number, rules: Rules): Begun[] {
+  /** Begins all tries that are due, one per destination. */
+  begin(now: number, rules: Rules): BegunTry[] {
     return this.#destinations.flatMap((destination) => {
       const next = this.#nextOf(destination);
       if (!next || next.delivery.next_at > now) return [];
@@ -142,11 +142,11 @@ export class Outbox {
   }
 
   /**
-   * What became of a try.
+   * Records the outcome of a try.
    * @param chance 0 to 1, for the jitter
    */
   settle(
-    { event, delivery, attempt }: Begun,
+    { event, delivery, attempt }: BegunTry,
     outcome: Outcome,
     now: number,
     chance: number,
@@ -155,15 +155,15 @@ export class Outbox {
     const settled = settleTry(delivery, attempt, outcome, now, chance, rules);
     if (settled === "late") return settled;
     this.#changed.add(event);
-    if (saidGone(delivery)) this.#giveUp();
+    if (receiverIsGone(delivery)) this.#failWaiting();
     this.#supersede();
     return delivery.state;
   }
 
   /**
-   * Delivers an event once more.
-   * @param endpointId only there; null is the prediction's own webhook
-   * @returns the event; undefined when there is none, or it does not go there
+   * Delivers an event again.
+   * @param endpointId to this endpoint only; null is the prediction's own webhook
+   * @returns undefined when there is no such event, or it does not go to that endpoint
    */
   redeliver(sequence: number, now: number, endpointId?: string | null): OutboxEvent | undefined {
     const event = this.#events.find((one) => one.sequence === sequence);
@@ -171,43 +171,43 @@ export class Outbox {
       ({ endpoint_id }) => endpointId === undefined || endpoint_id === endpointId,
     );
     if (!event || !deliveries?.length) return undefined;
-    for (const delivery of deliveries) orderAgain(delivery, now);
+    for (const delivery of deliveries) resetDelivery(delivery, now);
     this.#changed.add(event);
     return event;
   }
 
-  #add(happening: WebhookEvent, destinations: Destination[]): void {
+  #add(planned: WebhookEvent, destinations: Destination[]): void {
     if (destinations.length === 0) return;
-    const gone = this.#places.some(({ delivery }) => saidGone(delivery));
+    const gone = this.#planned.some(({ delivery }) => receiverIsGone(delivery));
     const deliveries = destinations.map(({ endpoint_id }): Delivery => {
-      const delivery = newDelivery(endpoint_id, happening.at);
+      const delivery = newDelivery(endpoint_id, planned.at);
       return gone && endpoint_id === null ? { ...delivery, state: "failed" } : delivery;
     });
-    const event = { ...happening, deliveries };
+    const event = { ...planned, deliveries };
     this.#events.push(event);
     this.#changed.add(event);
     this.#supersede();
     this.#dropOutputs();
   }
 
-  /** What waits, of what a later event has all of. The next `output` waits for as long as it would have. */
+  /** Supersedes `output` events that wait and that a later event includes. The later one takes over its delay. */
   #supersede(): void {
-    for (const { event, delivery } of this.#places) {
-      if (event.event !== "output" || !waits(delivery) || delivery.by_hand) continue;
-      const later = this.#laterThan(event, delivery);
+    for (const { event, delivery } of this.#planned) {
+      if (event.event !== "output" || !isWaiting(delivery) || delivery.by_hand) continue;
+      const later = this.#supersederOf(event, delivery);
       if (!later) continue;
       delivery.state = "superseded";
       this.#changed.add(event);
-      if (later.event.event !== "output" || !waits(later.delivery)) continue;
+      if (later.event.event !== "output" || !isWaiting(later.delivery)) continue;
       later.delivery.failures = delivery.failures;
       later.delivery.next_at = Math.max(later.delivery.next_at, delivery.next_at);
       this.#changed.add(later.event);
     }
   }
 
-  /** The next event for the same destination that has all of the output that this one had. */
-  #laterThan({ sequence }: OutboxEvent, { endpoint_id }: Delivery): Place | undefined {
-    return this.#places.find(
+  /** The next event for the same destination that includes this one's output. */
+  #supersederOf({ sequence }: OutboxEvent, { endpoint_id }: Delivery): PlannedDelivery | undefined {
+    return this.#planned.find(
       ({ event, delivery }) =>
         event.sequence > sequence &&
         event.event !== "started" &&
@@ -225,50 +225,50 @@ export class Outbox {
     }
   }
 
-  /** What the prediction's own webhook was still to be told. */
-  #giveUp(): void {
-    for (const { event, delivery } of this.#places) {
-      if (delivery.endpoint_id !== null || !waits(delivery)) continue;
+  /** The prediction's own webhook gets no further events. */
+  #failWaiting(): void {
+    for (const { event, delivery } of this.#planned) {
+      if (delivery.endpoint_id !== null || !isWaiting(delivery)) continue;
       delivery.state = "failed";
       this.#changed.add(event);
     }
   }
 
-  /** Of a destination: the try that is under way, or else what is due first. */
-  #nextOf({ endpoint_id }: Destination): Place | undefined {
-    let next: Place | undefined;
-    for (const place of this.#places) {
-      const { delivery } = place;
+  /** A destination's try that is under way, or else the delivery that is due first. */
+  #nextOf({ endpoint_id }: Destination): PlannedDelivery | undefined {
+    let next: PlannedDelivery | undefined;
+    for (const planned of this.#planned) {
+      const { delivery } = planned;
       if (delivery.endpoint_id !== endpoint_id || delivery.state !== "pending") continue;
-      if (delivery.under_way) return place;
-      if (!next || delivery.next_at < next.delivery.next_at) next = place;
+      if (delivery.under_way) return planned;
+      if (!next || delivery.next_at < next.delivery.next_at) next = planned;
     }
     return next;
   }
 
-  #wanting = (name: WebhookEventName) =>
+  #subscribersOf = (name: WebhookEventName) =>
     this.#destinations.filter(({ events }) => events.includes(name));
 
-  /** Who is told of outputs while they come: nobody for whom something was given up. */
-  get #followers(): Destination[] {
-    const failed = this.#places.filter(({ delivery }) => delivery.state === "failed");
-    return this.#wanting("output").filter(
+  /** Subscribers of `output`, except those to which a delivery has failed for good. */
+  get #outputReceivers(): Destination[] {
+    const failed = this.#planned.filter(({ delivery }) => delivery.state === "failed");
+    return this.#subscribersOf("output").filter(
       ({ endpoint_id }) => !failed.some(({ delivery }) => delivery.endpoint_id === endpoint_id),
     );
   }
 
   #last = (name: WebhookEventName) => this.#events.findLast(({ event }) => event === name);
 
-  /** Whether there is more output than the last `output` event had. */
-  #unsaid = (outputs: number) => outputs > (this.#last("output")?.outputs ?? 0);
+  /** Whether there is more output than the last `output` event includes. */
+  #hasNewOutput = (outputs: number) => outputs > (this.#last("output")?.outputs ?? 0);
 
-  get #places(): Place[] {
+  get #planned(): PlannedDelivery[] {
     return this.#events.flatMap((event) =>
       event.deliveries.map((delivery) => ({ event, delivery })),
     );
   }
 }
 
-/** An endpoint that says so is switched off, which may be taken back: whether it is on is asked each time. */
-const saidGone = ({ endpoint_id, attempts }: Delivery) =>
-  endpoint_id === null && attempts.at(-1)?.status === GONE;
+/** Only for the prediction's own webhook: an endpoint is switched off instead, and may be switched on again. */
+const receiverIsGone = ({ endpoint_id, attempts }: Delivery) =>
+  endpoint_id === null && attempts.at(-1)?.status === STATUS_GONE;

@@ -1,13 +1,13 @@
-/** What became of one try to deliver an event. */
+/** The outcome of one try to deliver an event. */
 export interface Outcome {
-  /** Of the answer; null when there was none. */
+  /** Of the response; null when there was none. */
   status: number | null;
-  /** Why it does not count as delivered; null when it does. Never a secret, never the query of an address. */
+  /** Why it failed; null when it was delivered. Never contains a secret or a URL's query. */
   error: string | null;
-  /** What the receiver asks for (`Retry-After`), ms. */
+  /** Requested by the receiver with `Retry-After`. */
   retryAfterMs?: number;
-  /** Nothing was posted, since its host was posted to too often: how long it waits, ms. No try, and no failure. */
-  heldBackMs?: number;
-  /** No further try would change it: the receiver is gone for good. */
+  /** Nothing was posted because of the rate limit of its host: when to try again. Counts neither as a try nor as a failure. */
+  throttledMs?: number;
+  /** No further try is made: the receiver is gone permanently. */
   final?: boolean;
 }

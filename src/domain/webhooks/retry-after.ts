@@ -1,9 +1,9 @@
-/** How long a receiver asks not to be tried again: `Retry-After`, RFC 9110 10.2.3. */
+/** The header `Retry-After` (RFC 9110, 10.2.3). */
 
 /**
- * @param header seconds, or a date as HTTP has it
- * @param now ms since 1970
- * @returns ms, as long as it likes; undefined when nothing that can be understood is asked for
+ * @param header seconds, or an HTTP date
+ * @param now unix ms
+ * @returns ms, without a maximum; undefined when it is missing or invalid
  */
 export function retryAfterMs(header: string | null, now: number): number | undefined {
   if (!header) return undefined;

@@ -1,4 +1,4 @@
-/** When a delivery that has failed is tried again. */
+/** When a failed delivery is tried again. */
 
 /**
  * The times between tries, in multiples of the first: with 5 s they are 5 s, 30 s, 2 min, 5 min,
@@ -6,16 +6,16 @@
  */
 const STEPS = [1, 6, 24, 60, 180, 360, 720, 1_440, 2_880, 5_760, 5_760];
 
-/** A receiver cannot put itself off for longer than the longest time between two tries. */
-const LONGEST_STEP = Math.max(...STEPS);
+/** The most that a receiver's Retry-After counts. */
+const MAX_STEP = Math.max(...STEPS);
 
-/** So that what has failed together is not tried together again: times 0.8 to 1.2. */
+/** Deliveries that failed together must not be tried together again: times 0.8 to 1.2. */
 const JITTER = 0.2;
 
 /**
- * How long to wait after so many tries have failed, ms; undefined when there is no other try.
+ * How long to wait after this many failed tries, ms; undefined when no further try follows.
  * @param chance 0 to 1
- * @param retryAfterMs what the receiver asks for
+ * @param retryAfterMs requested by the receiver
  */
 export function nextDelay(
   tries: number,
@@ -26,5 +26,5 @@ export function nextDelay(
   const step = STEPS[tries - 1];
   if (step === undefined) return undefined;
   const delay = step * firstMs * (1 + JITTER * (2 * chance - 1));
-  return Math.max(delay, Math.min(retryAfterMs, LONGEST_STEP * firstMs));
+  return Math.max(delay, Math.min(retryAfterMs, MAX_STEP * firstMs));
 }

@@ -1,12 +1,12 @@
-/** Signatures of webhooks: what shows a receiver that a delivery is ours, and unchanged. */
+/** Signatures of webhooks, by which a receiver verifies that a delivery is ours and unchanged. */
 import { decodeBase64, encodeBase64 } from "hono/utils/encode";
 import { hex } from "../../lib/hex.ts";
 import { WEBHOOK_HEADERS } from "../../protocol/webhook-payload.ts";
 
-/** What a signature is over: a delivery, as it is posted now. */
+/** What a signature covers. */
 export interface SignedDelivery {
   id: string;
-  /** Of this try, unix ms; sent and signed in whole seconds. */
+  /** When this try was made, unix ms; sent and signed in whole seconds. */
   at: number;
   body: string;
 }
@@ -15,11 +15,11 @@ const PREFIX = "whsec_";
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 const encoder = new TextEncoder();
 
-/** `whsec_` and 256 random bits in base64, as Standard Webhooks have it. */
+/** `whsec_` and 256 random bits in base64, as in Standard Webhooks. */
 export const newWebhookSecret = () =>
   PREFIX + encodeBase64(crypto.getRandomValues(new Uint8Array(32)).buffer);
 
-/** The headers of a delivery, with a signature of both forms for each secret: for rotation. */
+/** The headers of a delivery, with a signature of both formats for each secret, for rotation. */
 export async function signedHeaders(
   { id, at, body }: SignedDelivery,
   secrets: string[],
@@ -44,7 +44,7 @@ export async function signedHeaders(
   };
 }
 
-/** A key of Standard Webhooks is in base64; any other text is a key as it is. */
+/** Secrets of Standard Webhooks are in base64; any other text is used verbatim. */
 const standardKey = (secret: string) =>
   secret.startsWith(PREFIX) ? decodeBase64(secret.slice(PREFIX.length)) : encoder.encode(secret);
 

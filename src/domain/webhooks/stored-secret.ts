@@ -1,6 +1,6 @@
 /**
- * Secrets of webhooks at rest: sealed where the deployment has a SECRET_KEY. Without one they are
- * kept as they are, and what was kept so is read for ever.
+ * Webhook secrets at rest: encrypted if the deployment has a SECRET_KEY, otherwise plain. Plain ones
+ * stay readable after a key is set.
  */
 import { decrypt, type EncryptionKeys, encrypt } from "../encryption.ts";
 
@@ -9,30 +9,30 @@ interface StoredSecret {
   encrypted?: boolean | undefined;
 }
 
-/** One of an endpoint's. */
-interface Named extends StoredSecret {
+/** A secret of an endpoint. */
+interface EndpointSecret extends StoredSecret {
   id: string;
 }
 
-/** @param place names whose it is */
+/** @param place what the secret belongs to: it can be decrypted only for the same */
 export async function storedSecret(
   secrets: readonly string[],
   place: string,
   secret: string,
 ): Promise<StoredSecret> {
   if (secrets.length === 0) return { secret };
-  return { secret: await encrypt(sealing(secrets, place), secret), encrypted: true };
+  return { secret: await encrypt(keysOf(secrets, place), secret), encrypted: true };
 }
 
-/** @throws Unopened */
+/** @throws DecryptionFailed */
 export const readSecret = async (
   secrets: readonly string[],
   place: string,
   { secret, encrypted }: StoredSecret,
-): Promise<string> => (encrypted ? decrypt(sealing(secrets, place), secret) : secret);
+): Promise<string> => (encrypted ? decrypt(keysOf(secrets, place), secret) : secret);
 
-/** One of an endpoint as it is kept. One that is sealed already stays as it is. */
-export const storedForEndpoint = async <Secret extends Named>(
+/** A secret of an endpoint as it is stored. One that is encrypted already is returned unchanged. */
+export const storedForEndpoint = async <Secret extends EndpointSecret>(
   secrets: readonly string[],
   endpointId: string,
   one: Secret,
@@ -41,8 +41,8 @@ export const storedForEndpoint = async <Secret extends Named>(
     ? one
     : { ...one, ...(await storedSecret(secrets, placeOf(endpointId, one.id), one.secret)) };
 
-/** The same secret, sealed with the newest key. @throws Unopened */
-export const reencryptedForEndpoint = async <Secret extends Named>(
+/** The same secret, encrypted with the newest key. @throws DecryptionFailed */
+export const reencryptedForEndpoint = async <Secret extends EndpointSecret>(
   secrets: readonly string[],
   endpointId: string,
   one: Secret,
@@ -51,10 +51,10 @@ export const reencryptedForEndpoint = async <Secret extends Named>(
   return storedForEndpoint(secrets, endpointId, { ...one, secret, encrypted: false });
 };
 
-/** What an endpoint signs with. @throws Unopened */
+/** The plain secrets that an endpoint signs with. @throws DecryptionFailed */
 export const signingSecrets = (
   secrets: readonly string[],
-  endpoint: { id: string; secrets: Named[] },
+  endpoint: { id: string; secrets: EndpointSecret[] },
 ): Promise<string[]> =>
   Promise.all(
     endpoint.secrets.map((one) => readSecret(secrets, placeOf(endpoint.id, one.id), one)),
@@ -62,7 +62,7 @@ export const signingSecrets = (
 
 const placeOf = (endpointId: string, secretId: string) => `${endpointId}:${secretId}`;
 
-const sealing = (secrets: readonly string[], place: string): EncryptionKeys => ({
+const keysOf = (secrets: readonly string[], place: string): EncryptionKeys => ({
   secrets,
   purpose: "webhooks",
   place,

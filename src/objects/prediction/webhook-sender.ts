@@ -5,7 +5,7 @@
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
 import { eventId } from "../../domain/webhooks/event-id.ts";
-import type { Begun, Outbox, OutboxEvent } from "../../domain/webhooks/outbox.ts";
+import type { BegunTry, Outbox, OutboxEvent } from "../../domain/webhooks/outbox.ts";
 import type { Outcome } from "../../domain/webhooks/outcome.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { readSecret, signingSecrets } from "../../domain/webhooks/stored-secret.ts";
@@ -69,7 +69,7 @@ export class WebhookSender {
   async #deliver(
     record: PredictionRecord,
     outbox: Outbox,
-    begun: Begun,
+    begun: BegunTry,
     bodyFor: (event: OutboxEvent) => Promise<string>,
   ): Promise<void> {
     const { outcome, endpoint } = await this.#send(record, begun, bodyFor).catch((error) =>
@@ -80,8 +80,8 @@ export class WebhookSender {
     this.#options.onChange(record);
     if (!endpoint) return;
     const { switchOffMs } = this.#settings;
-    const givenUp = settled === "failed";
-    const delivered = { outcome, givenUp, at: begun.attempt.at, switchOffMs };
+    const isLast = settled === "failed";
+    const delivered = { outcome, isLast, at: begun.attempt.at, switchOffMs };
     // If this fails the next outcome records it.
     await recordOutcome(database(this.#options.env.DB), endpoint, delivered).catch((error) =>
       logger.warn("Webhook endpoint's health not recorded", { endpoint_id: endpoint.id, error }),
@@ -90,13 +90,13 @@ export class WebhookSender {
 
   async #send(
     { life: { spec } }: PredictionRecord,
-    { event, delivery, attempt }: Begun,
+    { event, delivery, attempt }: BegunTry,
     bodyFor: (event: OutboxEvent) => Promise<string>,
   ): Promise<TryResult> {
     const { timeoutMs } = this.#settings;
     const target = await withTimeout(this.#targetOf(spec, delivery), timeoutMs);
     if ("outcome" in target) return target;
-    if (!(await mayPost(this.#options.env, target.url))) return HELD_BACK;
+    if (!(await mayPost(this.#options.env, target.url))) return THROTTLED;
     const body = await withTimeout(bodyFor(event), timeoutMs);
     const message = { id: eventId(spec.id, event.sequence), at: attempt.at, body };
     const headers = await signedHeaders(message, target.secrets);
@@ -130,8 +130,8 @@ export class WebhookSender {
   }
 }
 
-const HELD_BACK: TryResult = {
-  outcome: { status: null, error: "held back", heldBackMs: PACE_SECONDS * 1_000 },
+const THROTTLED: TryResult = {
+  outcome: { status: null, error: "throttled", throttledMs: PACE_SECONDS * 1_000 },
 };
 
 const failure = (error: string): Outcome => ({ status: null, error });

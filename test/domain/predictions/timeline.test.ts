@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import {
   type Moments,
   NO_MOMENTS,
+  type PredictionTimes,
   type Step,
-  type Timed,
   timeline,
   withEvent,
 } from "../../../src/domain/predictions/timeline.ts";
@@ -44,7 +44,12 @@ const momentsOf = (frames: Frames): Moments =>
     NO_MOMENTS,
   );
 
-const row = (status: TaskStatus, updated: number, setupTime?: number, runTime?: number): Timed => ({
+const row = (
+  status: TaskStatus,
+  updated: number,
+  setupTime?: number,
+  runTime?: number,
+): PredictionTimes => ({
   created_at: iso(T),
   updated_at: iso(T + updated * 1000),
   status,
@@ -54,8 +59,8 @@ const row = (status: TaskStatus, updated: number, setupTime?: number, runTime?: 
 
 /** Each step as `what state begin+seconds`, in seconds since the beginning. */
 const told = (steps: Step[]) =>
-  steps.map(({ what, state, at, seconds }) =>
-    [what, state, at === null ? "-" : (at - T) / 1000, seconds ?? "-"].join(" "),
+  steps.map(({ kind, state, at, seconds }) =>
+    [kind, state, at === null ? "-" : (at - T) / 1000, seconds ?? "-"].join(" "),
   );
 
 describe("under way", () => {
@@ -120,7 +125,7 @@ describe("under way", () => {
     const moments = momentsOf(LOST);
     expect(told(timeline(moments, row("started", 31)))).toEqual([
       "created past 0 -",
-      "gone past 1 30",
+      "failed past 1 30",
       "queued current 31 -",
       "setup ahead - -",
       "started ahead - -",
@@ -134,7 +139,7 @@ describe("under way", () => {
     const steps = timeline(moments, row("started", 60));
     expect(told(steps).slice(0, 4)).toEqual([
       "created past 0 -",
-      "gone past 1 30",
+      "failed past 1 30",
       "queued past 31 30",
       "setup current 60 -",
     ]);
@@ -151,8 +156,8 @@ describe("under way", () => {
       [1, started(1)],
       [3, back],
     ];
-    const [, gone] = timeline(momentsOf(frames), row("started", 3));
-    expect(gone).toMatchObject({ what: "gone", attempt: { number: 1, why: "returned" } });
+    const [, failed] = timeline(momentsOf(frames), row("started", 3));
+    expect(failed).toMatchObject({ kind: "failed", attempt: { number: 1, reason: "returned" } });
   });
 });
 
@@ -186,7 +191,7 @@ describe("ended", () => {
     ];
     expect(told(timeline(momentsOf(frames), row("succeeded", 49, 2, 6)))).toEqual([
       "created past 0 -",
-      "gone past 1 30",
+      "failed past 1 30",
       "queued past 31 11",
       "setup past 41 2",
       "started past 43 6",
@@ -271,8 +276,8 @@ describe("whatever the clocks say", () => {
     fc.assert(
       fc.property(frames, status, measured, measured, (all, is, setupTime, runTime) => {
         const steps = timeline(momentsOf(all), row(is, 20, setupTime, runTime));
-        const order = ["created", "gone", "queued", "setup", "started", "output", "done"];
-        const places = steps.map(({ what }) => order.indexOf(what));
+        const order = ["created", "failed", "queued", "setup", "started", "output", "done"];
+        const places = steps.map(({ kind }) => order.indexOf(kind));
         expect(places).toEqual(places.toSorted((a, b) => a - b));
         for (const { at, seconds: took, phases = [] } of steps) {
           if (at !== null) expect(at).toBeGreaterThanOrEqual(T);

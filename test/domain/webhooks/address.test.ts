@@ -135,11 +135,11 @@ const OUTSIDE = [
 ];
 
 test.each(NAMELESS)("nothing is posted to %s, which has no name", (host) => {
-  expect(refusal(`https://${host}/hook`)).toMatch(/ is an IP address, .*: give the name of a host/);
+  expect(refusal(`https://${host}/hook`)).toMatch(/ is an IP address, .*: use a host name/);
 });
 
 test.each(INSIDE)("nothing is posted to %s", (host) => {
-  expect(refusal(`https://${host}/hook`)).toMatch(/ is not on the public internet: give /);
+  expect(refusal(`https://${host}/hook`)).toMatch(/ is not on the public internet: use /);
 });
 
 test.each([
@@ -151,7 +151,7 @@ test.each([
   ["localhost..", "localhost.."],
   ["169.254.169.254..", "169.254.169.254.."],
 ])("nothing is posted to %s, wherever it may be", (host, named) => {
-  const text = `'${named}' is not the name of a host: it begins with a dot, or has two in a row`;
+  const text = `'${named}' is not a host name: it begins with a dot or has two in a row`;
   expect(refusal(`https://${host}/hook`)).toBe(text);
   expect(refusal(`http://${host}/hook`, true)).toBe(text);
 });
@@ -162,11 +162,11 @@ test.each(OUTSIDE)("%s may be posted to", (host) => {
 
 describe("the text", () => {
   test.each([
-    ["http://example.com/", "it is not https: give an address that begins with https://"],
-    ["ftp://example.com/", "it is not https: give an address that begins with https://"],
+    ["http://example.com/", "it is not https: use a URL that begins with https://"],
+    ["ftp://example.com/", "it is not https: use a URL that begins with https://"],
     [
       "https://0x7f.1:8443/hook?token=hunter2",
-      "127.0.0.1 is not on the public internet: give an address that anybody can reach",
+      "127.0.0.1 is not on the public internet: use a publicly reachable URL",
     ],
   ])("of %s says what to do", (address, text) => expect(refusal(address)).toBe(text));
 
@@ -176,7 +176,7 @@ describe("the text", () => {
     "https://:hunter2@example.com/",
     "https://example.com:hunter2@127.0.0.1/?hunter2",
   ])("of %s names no secret", (address) => {
-    expect(refusal(address)).toMatch(/user name or a password/);
+    expect(refusal(address)).toMatch(/user name or password/);
     expect(refusal(address)).not.toContain("hunter2");
   });
 });

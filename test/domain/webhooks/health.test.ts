@@ -15,12 +15,12 @@ const failing = (days: number, last_error = "answered with status 500"): Health 
 
 const success: Try = {
   outcome: { status: 200, error: null },
-  givenUp: false,
+  isLast: false,
   at: NOW,
   switchOffMs: 5 * DAY,
 };
 const failure: Try = { ...success, outcome: { status: 500, error: "answered with status 500" } };
-const lastFailure: Try = { ...failure, givenUp: true };
+const lastFailure: Try = { ...failure, isLast: true };
 const gone: Try = {
   ...lastFailure,
   outcome: { status: 410, error: "answered with status 410", final: true },
@@ -76,7 +76,7 @@ describe("it is switched off", () => {
       failing_since: NOW,
       last_error: "answered with status 410",
       notice:
-        'Switched off on 2026-11-26: the receiver answered with status 410, which says that it is gone for good. If it is not, switch it on again with PATCH {"enabled": true}; else delete it.',
+        'Switched off on 2026-11-26: the receiver answered with status 410, which says that it is gone permanently. If it is not, switch it on again with PATCH {"enabled": true}; otherwise delete it.',
     });
   });
 });
@@ -85,7 +85,7 @@ const tries = fc.array(
   fc.record({
     error: fc.constantFrom(null, "answered with status 500", "no answer within 10 s"),
     final: fc.nat(60).map((n) => n === 0),
-    givenUp: fc.nat(4).map((n) => n === 0),
+    isLast: fc.nat(4).map((n) => n === 0),
     hours: fc.nat(30),
   }),
   { maxLength: 60 },
@@ -98,21 +98,21 @@ test("whatever happens, in order: it is off only for a reason, and changes are f
       let at = NOW;
       let turns = 0;
       let changes = 0;
-      let givenUps = 0;
+      let isLasts = 0;
       let firstFailure: number | null = null;
-      for (const { error, final, givenUp, hours } of history) {
+      for (const { error, final, isLast, hours } of history) {
         at += 1 + hours * 3_600_000;
         if ((firstFailure === null) !== (error === null)) turns++;
         firstFailure = error === null ? null : (firstFailure ?? at);
-        if (error !== null && givenUp) givenUps++;
+        if (error !== null && isLast) isLasts++;
         const isGone = final && error !== null;
         const outcome = { status: null, error, ...(isGone && { final }) };
-        const next = healthAfter(health, { ...success, outcome, givenUp, at });
+        const next = healthAfter(health, { ...success, outcome, isLast, at });
         if (next) changes++;
         health = next ?? health;
         if (!health.enabled) {
           const isLong = firstFailure !== null && at - firstFailure >= success.switchOffMs;
-          expect(isGone || (givenUp && isLong)).toBe(true);
+          expect(isGone || (isLast && isLong)).toBe(true);
           expect(health.notice).toContain(new Date(at).toISOString().slice(0, 10));
           break;
         }
@@ -120,7 +120,7 @@ test("whatever happens, in order: it is off only for a reason, and changes are f
         expect(health).toMatchObject({ failing_since: firstFailure, notice: null });
         expect(health.last_error === null).toBe(firstFailure === null);
       }
-      expect(changes).toBeLessThanOrEqual(turns + givenUps + 1);
+      expect(changes).toBeLessThanOrEqual(turns + isLasts + 1);
     }),
     { numRuns: 2_000 },
   );

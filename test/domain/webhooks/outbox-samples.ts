@@ -4,7 +4,7 @@ import { presentPrediction } from "../../../src/domain/predictions/prediction-re
 import { initialState } from "../../../src/domain/predictions/state.ts";
 import type { Rules } from "../../../src/domain/webhooks/delivery.ts";
 import type {
-  Begun,
+  BegunTry,
   Destination,
   Outbox,
   WebhookEvent,
@@ -43,13 +43,18 @@ export const refused = (status: number): Outcome => ({
   error: `answered with status ${status}`,
 });
 
-export const settle = (outbox: Outbox, begun: Begun | undefined, outcome: Outcome, now: number) => {
+export const settle = (
+  outbox: Outbox,
+  begun: BegunTry | undefined,
+  outcome: Outcome,
+  now: number,
+) => {
   if (!begun) throw new Error("nothing was begun");
   return outbox.settle(begun, outcome, now, 0.5, rules);
 };
 
 /** What was begun, and where. */
-export const names = (begun: Begun[]) =>
+export const names = (begun: BegunTry[]) =>
   begun.map(({ event, delivery }) => [event.event, delivery.endpoint_id]);
 
 /** The state of each delivery, by sequence and receiver. */

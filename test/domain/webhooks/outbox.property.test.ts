@@ -1,7 +1,7 @@
 /** Whatever receivers answer and whenever the service dies: what must stay true of an outbox. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type Begun, Outbox, type OutboxEvent } from "../../../src/domain/webhooks/outbox.ts";
+import { type BegunTry, Outbox, type OutboxEvent } from "../../../src/domain/webhooks/outbox.ts";
 import type { Outcome } from "../../../src/domain/webhooks/outcome.ts";
 import { all, happening, outputOnly, own, rules } from "./outbox-samples.ts";
 
@@ -43,7 +43,7 @@ class Life {
   outbox = new Outbox(destinations);
   now = 0;
   readonly #rows = new Map<number, string>();
-  #underWay: Begun[] = [];
+  #underWay: BegunTry[] = [];
   #log = 2;
   #outputs = 0;
 

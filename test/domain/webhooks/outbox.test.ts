@@ -52,13 +52,13 @@ describe("an outbox", () => {
     expect(names(outbox.begin(2_000, rules))).toEqual([["completed", null]]);
   });
 
-  it("lets wait what is held back, as if it had not been tried", () => {
+  it("delays what is throttled, as if it had not been tried", () => {
     const outbox = new Outbox([own]);
     outbox.plan(happening("started", 2, 1_000));
     for (let now = 1_000; now < 1_000_000; now += 15_000) {
       const [begun] = outbox.begin(now, rules);
-      const heldBack = { status: null, error: "held back", heldBackMs: 10_000 };
-      expect(settle(outbox, begun, heldBack, now)).toBe("pending");
+      const throttled = { status: null, error: "throttled", throttledMs: 10_000 };
+      expect(settle(outbox, begun, throttled, now)).toBe("pending");
       expect(outbox.dueAt()).toBe(now + 15_000);
     }
     expect(outbox.events[0]?.deliveries[0]).toMatchObject({ attempts: [], failures: 0, losses: 0 });

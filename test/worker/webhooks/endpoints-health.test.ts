@@ -41,7 +41,7 @@ async function newOne() {
 /** A try that began just now. */
 const tried = (changes: Partial<Try> = {}): Try => ({
   outcome: { status: 200, error: null },
-  givenUp: false,
+  isLast: false,
   at: Date.now(),
   switchOffMs: 5 * DAY_S * 1_000,
   ...changes,
@@ -51,7 +51,7 @@ const failed = (changes: Partial<Try> = {}): Try =>
 const gone = () =>
   failed({
     outcome: { status: 410, error: "answered with status 410", final: true },
-    givenUp: true,
+    isLast: true,
   });
 
 const now = () => new Date().toISOString();
@@ -120,13 +120,13 @@ describe("it is switched off", () => {
     const since = now();
     await recordOutcome(db, await row(), failed());
     advance(5 * DAY_S - 1);
-    await recordOutcome(db, await row(), failed({ givenUp: true }));
+    await recordOutcome(db, await row(), failed({ isLast: true }));
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true, failing_since: since });
     advance(1);
     await recordOutcome(db, await row(), failed());
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true });
     expect(await getEnabledEndpoints(db, user_id)).toHaveLength(1);
-    await recordOutcome(db, await row(), failed({ givenUp: true }));
+    await recordOutcome(db, await row(), failed({ isLast: true }));
     const off = await getEndpoint(client, id);
     expect(off).toMatchObject({ enabled: false, failing_since: since, updated_at: now() });
     expect(off.notice).toMatch(
@@ -214,7 +214,7 @@ describe("an isolate that knows too little does no harm:", () => {
     await recordOutcome(db, await asked(), tried());
     advance(1);
     await recordOutcome(db, await asked(), failed());
-    await recordOutcome(db, stale, failed({ givenUp: true }));
+    await recordOutcome(db, stale, failed({ isLast: true }));
     expect(await getEndpoint(client, id)).toMatchObject({
       enabled: true,
       failing_since: now(),
@@ -278,7 +278,7 @@ describe("an isolate that knows too little does no harm:", () => {
     await recordOutcome(db, known, tried());
     expect(await getEndpoint(client, id)).toMatchObject({ failing_since: null, last_error: null });
     advance(6 * DAY_S);
-    await recordOutcome(db, await asked(), failed({ givenUp: true }));
+    await recordOutcome(db, await asked(), failed({ isLast: true }));
     expect(await getEndpoint(client, id)).toMatchObject({ enabled: true, failing_since: now() });
   });
 

@@ -61,7 +61,7 @@ test.each<Behaviour>(["silent", "endless"])(
   },
 );
 
-const INSIDE = `${NAME} is not on the public internet: give an address that anybody can reach`;
+const INSIDE = `${NAME} is not on the public internet: use a publicly reachable URL`;
 
 describe("a name that leads inside is refused", () => {
   test.each<[string, Zone]>([
