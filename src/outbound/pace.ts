@@ -1,11 +1,11 @@
 /**
- * How often one host is posted to, by all accounts together: many of them, or one with many
- * predictions, are not to flood a third party. Counted per Cloudflare location, and roughly.
+ * Limits how often one host is posted to by all users together, so that nobody can flood a third
+ * party. Counted roughly, per Cloudflare location.
  */
 import { type Bindings, settings } from "../env.ts";
 
-/** After which there is room again, as wrangler.toml has it. */
-export const PACE_SECONDS = 10;
+/** The period of the limit, as in wrangler.toml. */
+export const HOST_LIMIT_SECONDS = 10;
 
 /** Counts a post. @returns whether the host may be posted to now */
 export async function mayPost(env: Bindings, url: string): Promise<boolean> {

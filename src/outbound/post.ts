@@ -1,58 +1,62 @@
-/** Posts one webhook, once: never to the inside of a network, and never for longer than it may take. */
+/** Posts one webhook, once: only to public addresses, and within a time limit. */
 import type { Outcome } from "../domain/webhooks/outcome.ts";
 import { retryAfterMs } from "../domain/webhooks/retry-after.ts";
 import type { WebhookSettings } from "../env.ts";
 import { textUpTo } from "../lib/bounded-text.ts";
 import { TimeLimit } from "../lib/time-limit.ts";
-import { refusalNow } from "./refusal.ts";
-import { Unresolved } from "./resolve.ts";
+import { checkResolvedUrl } from "./refusal.ts";
+import { ResolutionFailed } from "./resolve.ts";
 
-export interface Letter {
+export interface WebhookRequest {
   url: string;
   headers: Record<string, string>;
-  /** JSON. */
+  /** JSON text. */
   body: string;
 }
 
-/** A short body that is read to its end leaves the connection to the next webhook. */
+/** A short response is read to its end, so that the connection can be reused. */
 const MAX_BODY_BYTES = 4 * 1_024;
-/** One that has not ended by then is broken off: it would hold its connection, and the object awake. */
+/** Then it is broken off: it would hold its connection and keep the object awake. */
 const MAX_BODY_MS = 500;
 
-const GONE = 410;
+const STATUS_GONE = 410;
 
-/** What Cloudflare's edge answers in the place of a receiver that it cannot reach, in production. */
+/** The statuses with which Cloudflare's edge reports a receiver that it cannot reach. */
 const EDGE_ERRORS: Record<number, string> = {
-  520: "no answer that is HTTP",
+  520: "the response was not HTTP",
   521: "the connection was refused",
-  522: "no connection in time",
-  523: "no way to its address",
-  524: "no answer in time",
+  522: "the connection timed out",
+  523: "the address is unreachable",
+  524: "the response timed out",
   525: "the TLS handshake failed",
-  526: "its certificate is not valid",
-  530: "its name or address is not served",
+  526: "the certificate is not valid",
+  530: "the host name does not resolve",
 };
 
-/** Never throws. The outcome is known with the headers of the answer, whatever its body does. */
-export async function post(letter: Letter, settings: WebhookSettings): Promise<Outcome> {
+/** Never throws. The outcome depends on the response's headers only. */
+export async function post(request: WebhookRequest, settings: WebhookSettings): Promise<Outcome> {
   const limit = new TimeLimit(settings.timeoutMs);
-  let rest: Promise<unknown> = Promise.resolve();
+  let bodyRead: Promise<unknown> = Promise.resolve();
   try {
-    const url = new URL(letter.url);
-    const refusal = await refusalNow(url, settings, limit.signal);
+    const url = new URL(request.url);
+    const refusal = await checkResolvedUrl(url, settings, limit.signal);
     if (refusal) return { status: null, error: refusal };
-    const response = await send(url, letter, limit.signal);
+    const response = await send(url, request, limit.signal);
     limit.change(MAX_BODY_MS);
-    rest = textUpTo(MAX_BODY_BYTES, response).catch(() => {});
+    bodyRead = textUpTo(MAX_BODY_BYTES, response).catch(() => {});
     return outcomeOf(response);
   } catch (error) {
     return { status: null, error: textOf(error, limit, settings) };
   } finally {
-    rest.then(() => limit.callOff());
+    bodyRead.then(() => limit.callOff());
   }
 }
 
-const send = (url: URL, { headers, body }: Letter, signal: AbortSignal): Promise<Response> =>
+const send = (
+  url: URL,
+  { headers, body }: WebhookRequest,
+  signal: AbortSignal,
+): Promise<Response> =>
   fetch(url, {
     method: "POST",
     headers: {
@@ -70,25 +74,25 @@ function outcomeOf({ status, ok, headers }: Response): Outcome {
   const retryAfter = retryAfterMs(headers.get("retry-after"), Date.now());
   return {
     status,
-    error: `answered with status ${status}${remarkOn(status)}`,
+    error: `responded with status ${status}${remarkOn(status)}`,
     ...(retryAfter !== undefined && { retryAfterMs: retryAfter }),
-    ...(status === GONE && { final: true }),
+    ...(status === STATUS_GONE && { final: true }),
   };
 }
 
 function remarkOn(status: number): string {
-  if (status === GONE) return ": it wants no more";
+  if (status === STATUS_GONE) return ": it is gone";
   if (status >= 300 && status < 400) return ": redirects are not followed";
   const edge = EDGE_ERRORS[status];
-  return edge ? ` (of Cloudflare: ${edge})` : "";
+  return edge ? ` (from Cloudflare: ${edge})` : "";
 }
 
-/** In words that say what happened, and nothing of our inside. */
+/** Says what happened without internal details. */
 function textOf(error: unknown, limit: TimeLimit, { timeoutMs }: WebhookSettings): string {
-  if (error instanceof Unresolved) return error.message;
-  if (limit.isOver) return `no answer within ${timeoutMs / 1_000} s`;
-  // workerd has one text for a connection that is refused, reset, closed, or speaks no HTTP.
+  if (error instanceof ResolutionFailed) return error.message;
+  if (limit.isOver) return `no response within ${timeoutMs / 1_000} s`;
+  // workerd has the same message for a connection that is refused, reset or closed, and for one that is not HTTP.
   return error instanceof Error && error.message === "Network connection lost."
-    ? "the connection was refused, or broke before there was an answer"
-    : "no connection: look at its name, and at its certificate";
+    ? "the connection was refused, or closed before a response"
+    : "could not connect: check its host name and certificate";
 }

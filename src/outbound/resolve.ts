@@ -1,32 +1,32 @@
-/** The addresses of a host, by DNS over HTTPS in its JSON form: a Worker has no other way to know them. */
+/** Resolves a host name by DNS over HTTPS, in its JSON format: a Worker has no other way. */
 import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { textUpTo } from "../lib/bounded-text.ts";
 
-/** It is not known which addresses a host has: the message, for people, says why. */
-export class Unresolved extends Error {}
+/** A host could not be resolved. The message is for users. */
+export class ResolutionFailed extends Error {}
 
-/** RFC 1035 and 3596: the numbers of the types of records, and of the answer that all is well. */
+/** Record types and response codes of RFC 1035 and 3596. */
 const TYPES = { A: 1, AAAA: 28 };
 const NO_ERROR = 0;
 const NO_SUCH_NAME = 3;
 
-/** Some sixty records. The whole of a name's DNS answer rarely has 1 KiB. */
+/** About sixty records. A response rarely has 1 KiB. */
 const MAX_ANSWER_BYTES = 16 * 1_024;
 
-/** Remembered as long as its records say, within bounds: a change is noticed within a minute. */
-const MIN_TTL_S = 10;
-const MAX_TTL_S = 60;
+/** Cached as long as the records allow, within bounds: a change is noticed within a minute. */
+const MIN_TTL_SECONDS = 10;
+const MAX_TTL_SECONDS = 60;
 
-const answer = z.object({
+const dnsResponse = z.object({
   Status: z.int(),
   Answer: z
     .array(z.object({ type: z.int(), TTL: z.number().nonnegative(), data: z.string() }))
     .default([]),
 });
-type Found = z.infer<typeof answer>["Answer"];
+type DnsRecords = z.infer<typeof dnsResponse>["Answer"];
 
-const known = new LRUCache<string, string[]>({
+const cache = new LRUCache<string, string[]>({
   max: 1_000,
   // As in storage/cache.ts: a timer of its own would die with the request that set it.
   ttlResolution: 0,
@@ -34,9 +34,9 @@ const known = new LRUCache<string, string[]>({
 });
 
 /**
- * All of them, IPv4 and IPv6; none when there is no such name. One question at a time: of the six
- * connections of an object that may wait for an answer, a delivery takes one.
- * @param resolver address of the service that is asked.
+ * All addresses, IPv4 and IPv6; none when there is no such name. One query at a time, so that a
+ * delivery takes one of the object's six connections.
+ * @param resolver URL of the DNS-over-HTTPS service
  * @throws Unresolved
  */
 export async function resolve(
@@ -45,7 +45,7 @@ export async function resolve(
   signal: AbortSignal,
 ): Promise<string[]> {
   const key = `${resolver} ${host}`;
-  const hit = known.get(key);
+  const hit = cache.get(key);
   if (hit) return hit;
   const records = [
     ...(await recordsOf(host, "A", resolver, signal)),
@@ -53,33 +53,36 @@ export async function resolve(
   ];
   const addresses = records.map(({ data }) => data);
   if (addresses.length === 0) return [];
-  const ttl = Math.min(MAX_TTL_S, ...records.map(({ TTL }) => Math.max(MIN_TTL_S, TTL)));
-  known.set(key, addresses, { ttl: ttl * 1_000 });
+  const ttl = Math.min(
+    MAX_TTL_SECONDS,
+    ...records.map(({ TTL }) => Math.max(MIN_TTL_SECONDS, TTL)),
+  );
+  cache.set(key, addresses, { ttl: ttl * 1_000 });
   return addresses;
 }
 
-/** Of one type. The resolver has followed the aliases (CNAME) in between. */
+/** The records of one type. The resolver follows aliases (CNAME). */
 async function recordsOf(
   host: string,
   type: keyof typeof TYPES,
   resolver: string,
   signal: AbortSignal,
-): Promise<Found> {
-  const question = new URL(resolver);
-  question.searchParams.set("name", host);
-  question.searchParams.set("type", type);
-  const { Status, Answer } = await ask(question, signal).catch((cause) => {
-    throw new Unresolved(`the addresses of ${host} could not be looked up`, { cause });
+): Promise<DnsRecords> {
+  const url = new URL(resolver);
+  url.searchParams.set("name", host);
+  url.searchParams.set("type", type);
+  const { Status, Answer } = await query(url, signal).catch((cause) => {
+    throw new ResolutionFailed(`${host} could not be resolved`, { cause });
   });
   if (Status === NO_SUCH_NAME) return [];
-  // One half is not enough: what is private may be in the other.
-  if (Status !== NO_ERROR) throw new Unresolved(`the name server of ${host} has failed`);
+  // Both types are needed: the private address may be in the other one.
+  if (Status !== NO_ERROR) throw new ResolutionFailed(`the name server of ${host} failed`);
   return Answer.filter((record) => record.type === TYPES[type]);
 }
 
-async function ask(question: URL, signal: AbortSignal): Promise<z.infer<typeof answer>> {
+async function query(url: URL, signal: AbortSignal): Promise<z.infer<typeof dnsResponse>> {
   const headers = { accept: "application/dns-json" };
-  const response = await fetch(question, { headers, redirect: "manual", signal });
+  const response = await fetch(url, { headers, redirect: "manual", signal });
   const text = await textUpTo(MAX_ANSWER_BYTES, response);
-  return answer.parse(JSON.parse(text ?? ""));
+  return dnsResponse.parse(JSON.parse(text ?? ""));
 }

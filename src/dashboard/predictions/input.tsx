@@ -4,7 +4,7 @@ import { OutputValue } from "../prediction-view/output.tsx";
 import { outputOf } from "../prediction-view/output-kind.ts";
 
 export function Input({ view, host }: { view: PredictionView; host: string }) {
-  const { shownInput: input, dataRemoved, prediction } = view;
+  const { displayInput: input, dataRemoved, prediction } = view;
   const all = `/predictions/${prediction.id}/json`;
   if (dataRemoved) return <p class="hint">The input was removed.</p>;
   if (input === undefined)

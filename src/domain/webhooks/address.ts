@@ -23,7 +23,7 @@ const notPublicV6 = NOT_PUBLIC_V6.map((range) => ipaddr.IPv6.parseCIDR(range));
  * not. The text is for users, and without the query.
  * @param allowInsecure allows http and loopback: for the quickstart and tests
  */
-export function refusalOf(url: URL, allowInsecure: boolean): string | undefined {
+export function urlRefusal(url: URL, allowInsecure: boolean): string | undefined {
   if (url.protocol !== "https:" && !(allowInsecure && url.protocol === "http:")) {
     return "it is not https: use a URL that begins with https://";
   }

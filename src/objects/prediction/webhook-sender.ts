@@ -12,7 +12,7 @@ import { readSecret, signingSecrets } from "../../domain/webhooks/stored-secret.
 import { type Bindings, settings } from "../../env.ts";
 import { withTimeout } from "../../lib/timeout.ts";
 import { logger } from "../../log.ts";
-import { mayPost, PACE_SECONDS } from "../../outbound/pace.ts";
+import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
 import { database } from "../../storage/database.ts";
 import { getCachedEndpoint, recordOutcome } from "../../storage/webhooks/endpoint-cache.ts";
@@ -131,7 +131,7 @@ export class WebhookSender {
 }
 
 const THROTTLED: TryResult = {
-  outcome: { status: null, error: "throttled", throttledMs: PACE_SECONDS * 1_000 },
+  outcome: { status: null, error: "throttled", throttledMs: HOST_LIMIT_SECONDS * 1_000 },
 };
 
 const failure = (error: string): Outcome => ({ status: null, error });

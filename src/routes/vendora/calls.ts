@@ -11,7 +11,7 @@ import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
 import { embeddingRequest } from "../../protocol/vendora/embedding.ts";
-import { beginCall, type Call, endOfCall } from "../../services/vendora/calls.ts";
+import { beginCall, type Call, waitForCall } from "../../services/vendora/calls.ts";
 import { chatCompletion, chatStream } from "../../services/vendora/chat.ts";
 import { embeddingList } from "../../services/vendora/embeddings.ts";
 import { jsonBody } from "../responses.ts";
@@ -121,7 +121,7 @@ callRoutes.openapi(complete, async (c) => {
       await limitOpenStream(c, async () => chatStream(services, await beginning(), asked)),
     );
   return limitWaitingRequest(c, async () =>
-    vendoraJson(chatCompletion(services, await endOfCall(services, await beginning()))),
+    vendoraJson(chatCompletion(services, await waitForCall(services, await beginning()))),
   );
 });
 
@@ -131,7 +131,7 @@ callRoutes.openapi(embed, async (c) => {
   const { services } = c.var;
   return limitWaitingRequest(c, async () => {
     const begun = await begin(c, "embeddings", request, webhook, c.req.valid("header"));
-    return vendoraJson(embeddingList(services, asked, await endOfCall(services, begun)));
+    return vendoraJson(embeddingList(services, asked, await waitForCall(services, begun)));
   });
 });
 

@@ -23,7 +23,7 @@ import { imagePath } from "../accounts/users.ts";
 import { orConflict } from "../conflicts.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import { reconcileUnderWay } from "../predictions/reconcile.ts";
-import { forgetModel, forgetVersion, noVersion } from "../predictions/version-resolution.ts";
+import { forgetModel, forgetVersion, versionNotFound } from "../predictions/version-resolution.ts";
 import { unknownHardware } from "../runners/hardware.ts";
 import type { Services } from "../services.ts";
 import { readModel, readOwnModel } from "./models.ts";
@@ -85,7 +85,7 @@ export async function readVersion(
 ): Promise<ReadVersion> {
   const { id, visibility } = await readModel(services, caller, owner, name);
   const version = await findVersion(services.db, id, number);
-  if (!version) throw noVersion(`${owner}/${name}`, number);
+  if (!version) throw versionNotFound(`${owner}/${name}`, number);
   return { version, shared: visibility !== "private" };
 }
 
@@ -98,7 +98,8 @@ export async function deleteVersion(
   number: number,
 ): Promise<void> {
   const { id } = await readOwnModel(services, caller, owner, name);
-  if (!(await findVersion(services.db, id, number))) throw noVersion(`${owner}/${name}`, number);
+  if (!(await findVersion(services.db, id, number)))
+    throw versionNotFound(`${owner}/${name}`, number);
   await reconcileUnderWay(services, id, number);
   if (!(await deleteRow(services.db, id, number))) {
     throw conflict(

@@ -1,4 +1,4 @@
-/** Creating predictions: the object and its row, side by side, once per Idempotency-Key. */
+/** Creates predictions: object and row in parallel, once per Idempotency-Key. */
 import { v7 as uuid } from "uuid";
 import { sha256 } from "../../domain/accounts/token.ts";
 import { predictionRow } from "../../domain/predictions/prediction-row.ts";
@@ -35,9 +35,9 @@ import type { Services } from "../services.ts";
 import { checkWebhook, storedWebhook } from "../webhooks/webhooks.ts";
 import { inputFiles } from "./input-files.ts";
 import { predictionSpec } from "./prediction-spec.ts";
-import { notePlace } from "./predictions.ts";
-import { discard, storedInputOf, storeInput } from "./stored-input.ts";
-import { findTarget, type ResolvedVersion } from "./version-resolution.ts";
+import { rememberLocation } from "./predictions.ts";
+import { discardPrediction, storedInputOf, storeInput } from "./stored-input.ts";
+import { type ResolvedVersion, resolveVersion } from "./version-resolution.ts";
 
 export interface CreateOptions {
   /** Scheme and host that the request came to. */
@@ -59,8 +59,8 @@ export interface CreateOptions {
 
 export type Follow = Omit<StreamOptions, "after">;
 
-/** What is to run. */
-export interface Order {
+/** A request whose version has been found. */
+export interface ResolvedRequest {
   /** The model's name as the caller wrote it. */
   reference: string;
   target: ResolvedVersion;
@@ -68,7 +68,7 @@ export interface Order {
   request: CreatePredictionOfVersion;
 }
 
-export interface Created {
+export interface CreatedPrediction {
   snapshot: Snapshot;
   stub: PredictionStub;
   /** All its events, when it is followed; undefined if they must be requested separately. */
@@ -80,7 +80,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * @throws ProblemError not_found, conflict (Idempotency-Key), too_many_requests, unavailable
- * @throws ValidationFailure for an input that the version's schema refuses, and a webhook's address
+ * @throws ValidationFailure for an input that does not fit the version's schema, or a webhook's URL
  */
 export async function createPrediction(
   services: Services,
@@ -88,25 +88,25 @@ export async function createPrediction(
   reference: string,
   request: CreatePredictionOfVersion,
   options: CreateOptions,
-): Promise<Created> {
+): Promise<CreatedPrediction> {
   checkRetention(services, request);
   const [target] = await Promise.all([
-    findTarget(services, caller, reference),
-    // Looked up beside it, and cached: where nothing is known yet it costs no time of its own.
+    resolveVersion(services, caller, reference),
+    // Looked up in parallel and cached, so that a cold cache costs no extra time.
     getEnabledEndpoints(services.db, caller.user_id),
     requireQuota(services, caller.user_id),
   ]);
   const call = callOf(target.version, request.input);
-  return createOrdered(services, caller, { reference, target, call, request }, options);
+  return createResolved(services, caller, { reference, target, call, request }, options);
 }
 
-/** As createPrediction, for a version that is found. */
-export async function createOrdered(
+/** As createPrediction, for a version that has been found. */
+export async function createResolved(
   services: Services,
   caller: Caller,
-  { reference, target, call, request }: Order,
+  { reference, target, call, request }: ResolvedRequest,
   options: CreateOptions,
-): Promise<Created> {
+): Promise<CreatedPrediction> {
   const schema = versionSchema(target.version.schemas, "input");
   if (options.validateInput) validateInput(schema, request.input);
   const { origin, cancelAfterSeconds, idempotencyKey: key } = options;
@@ -119,18 +119,26 @@ export async function createOrdered(
     getEnabledEndpoints(services.db, caller.user_id),
     requireQuota(services, caller.user_id),
   ]);
-  // A reference may be another model's by the time that it comes again.
-  const of = [target.model.id, reference, request];
-  const asked = call === null ? of : [...of, call];
-  const requestHash = key === undefined ? null : await sha256(jsonText(asked, ["body"]));
+  // With the model's id: by the time it is repeated the reference may name another model.
+  const hashed = [target.model.id, reference, request, ...(call === null ? [] : [call])];
+  const requestHash = key === undefined ? null : await sha256(jsonText(hashed, ["body"]));
   const storedInput = storedInputOf(text);
-  const found = { files, storedInput, webhook, endpoints };
-  const circumstances = { id, call, origin, cancelAfterSeconds, requestHash, ...found };
-  const spec = await predictionSpec(services, caller, target, request, circumstances);
-  const beginning = { spec, input: text, wait_seconds: options.waitSeconds };
+  const details = {
+    id,
+    call,
+    origin,
+    cancelAfterSeconds,
+    requestHash,
+    files,
+    storedInput,
+    webhook,
+    endpoints,
+  };
+  const spec = await predictionSpec(services, caller, target, request, details);
+  const createRequest = { spec, input: text, wait_seconds: options.waitSeconds };
   return key === undefined
-    ? begin(services, beginning, options)
-    : beginOnce(services, beginning, key, options);
+    ? createObject(services, createRequest, options)
+    : createKeyed(services, createRequest, key, options);
 }
 
 /** @throws ValidationFailure */
@@ -142,115 +150,119 @@ function checkRetention({ settings }: Services, { retention_seconds }: CreatePre
   throw new ValidationFailure([issue]);
 }
 
-/** The row is written beside the work, not before it; the id leaves only when the row is there. */
-async function begin(
+/** The row is written in parallel; the id is returned only when it has been. */
+async function createObject(
   services: Services,
   request: CreateRequest,
   { follow, onInputSent }: Pick<CreateOptions, "follow" | "onInputSent">,
-): Promise<Created> {
+): Promise<CreatedPrediction> {
   const { env, db } = services;
   const { spec } = request;
   const objectId = newPredictionId(env);
-  const row = rowOf(spec, objectId.toString());
+  const row = initialRow(spec, objectId.toString());
   if (spec.stored_input) {
     await storeInput(services, row, request.input).catch(async (error) => {
-      await discard(services, spec);
+      await discardPrediction(services, spec);
       throw unavailable(spec, error);
     });
   }
   const stub = predictionAt(env, objectId);
-  const creating = stub.create(carried(request));
+  const creating = stub.create(withoutStoredInput(request));
   onInputSent?.();
-  // Right behind it, on the same way: it is known from the beginning when whoever asked has gone.
+  // Sent right after it over the same connection, so that a caller who leaves is noticed from the start.
   const following = follow && openStream(stub, { after: 0, ...follow });
   const writing = insertPrediction(db, row).catch(async (error) => {
-    // Without a row nobody could find it: it must not run.
+    // Without a row nobody can find it, so it must not run.
     await predictionAt(env, objectId).abandon();
     throw error;
   });
   const [created, written, followed] = await Promise.allSettled([creating, writing, following]);
-  // A call that broke off, as a deploy ends one that waits, may have begun it: the object knows.
-  const answer =
+  // The call may have created it and then broken off, as when a deploy restarts the object.
+  const result =
     created.status === "fulfilled" ? created.value : await predictionAt(env, objectId).get();
-  if (!answer || "refused" in answer) {
-    if (written.status === "fulfilled") await discard(services, spec);
-    if (answer) throw refusal(services, answer.refused);
+  if (!result || "refused" in result) {
+    if (written.status === "fulfilled") await discardPrediction(services, spec);
+    if (result) throw refusalProblem(services, result.refused);
     throw unavailable(spec, created.status === "rejected" ? created.reason : created.value);
   }
   if (written.status === "rejected") throw unavailable(spec, written.reason);
-  notePlace(row);
+  rememberLocation(row);
   const log = followed.status === "fulfilled" && followed.value?.ok ? followed.value : undefined;
   return {
-    snapshot: answer,
+    snapshot: result,
     stub: predictionAt(env, objectId),
     events: log?.body,
     follow,
   };
 }
 
-/** What lies in R2 need not travel. */
-const carried = (request: CreateRequest): CreateRequest =>
+/** An input in R2 is not sent to the object. */
+const withoutStoredInput = (request: CreateRequest): CreateRequest =>
   request.spec.stored_input ? { ...request, input: "" } : request;
 
-/** What has begun comes again with the same key: nothing is taken back when something breaks. */
-async function beginOnce(
+/** Nothing is undone on an error: the same request with the same key finds what was created. */
+async function createKeyed(
   services: Services,
   request: CreateRequest,
   key: string,
   { onInputSent }: Pick<CreateOptions, "onInputSent">,
-): Promise<Created> {
+): Promise<CreatedPrediction> {
   const { spec, wait_seconds } = request;
-  const begun = await findOrBegin(services, request, key).catch((error) => {
-    throw unavailable(spec, error, "Try again with the same Idempotency-Key: it may have begun.");
+  const found = await findOrCreate(services, request, key).catch((error) => {
+    throw unavailable(
+      spec,
+      error,
+      "It may have been created: try again with the same Idempotency-Key.",
+    );
   });
-  const { stub, objectId, created } = begun;
+  const { stub, objectId, created } = found;
   onInputSent?.();
-  if ("refused" in created) throw refusal(services, created.refused);
-  notePlace({ ...rowOf(spec, objectId), id: created.id });
+  if ("refused" in created) throw refusalProblem(services, created.refused);
+  rememberLocation({ ...initialRow(spec, objectId), id: created.id });
   const waiting = wait_seconds > 0 && !created.terminal;
   const snapshot = waiting ? await stub.waitForEnd(wait_seconds).catch(() => undefined) : created;
   return { snapshot: snapshot ?? created, stub };
 }
 
 /**
- * With an Idempotency-Key the object's name is made of account, day and key. A key is cached
- * for 24 h: it can have been used first today or yesterday, so yesterday's object is asked first.
+ * With an Idempotency-Key the object is named by user, day and key. A key is valid for 24 h: it may
+ * have been used first today or yesterday, so yesterday's object is asked first.
  */
-async function findOrBegin(services: Services, request: CreateRequest, key: string) {
+async function findOrCreate(services: Services, request: CreateRequest, key: string) {
   const { env, db } = services;
   const { spec } = request;
   const day = Math.floor(spec.created_at / DAY_MS);
-  const idOf = (of: number) => keyedPredictionId(env, `${spec.user_id}:${of}:${key}`);
-  let id = idOf(day - 1);
+  const idOn = (date: number) => keyedPredictionId(env, `${spec.user_id}:${date}:${key}`);
+  let id = idOn(day - 1);
   let stub = predictionAt(env, id);
   let created: CreateResult | undefined = await stub.repeatCreate(
     spec.request_hash,
     spec.created_at - DAY_MS,
   );
   if (!created) {
-    id = idOf(day);
+    id = idOn(day);
     stub = predictionAt(env, id);
     if (spec.stored_input) {
       created = await stub.repeatCreate(spec.request_hash, 0);
-      if (!created) await storeInput(services, rowOf(spec, id.toString()), request.input);
+      if (!created) await storeInput(services, initialRow(spec, id.toString()), request.input);
     }
-    created ??= await stub.create({ ...carried(request), wait_seconds: 0 });
-    const begun = "id" in created && created.id === spec.id;
-    if (spec.stored_input && !begun) await discard(services, spec);
+    created ??= await stub.create({ ...withoutStoredInput(request), wait_seconds: 0 });
+    const isNew = "id" in created && created.id === spec.id;
+    if (spec.stored_input && !isNew) await discardPrediction(services, spec);
   }
   const objectId = id.toString();
   if ("refused" in created) return { stub, objectId, created };
-  // The call that began it may have died before its row was written.
-  const row = created.id === spec.id ? rowOf(spec, objectId) : await predictionRowAt(stub);
+  // The call that created it may have failed before its row was written.
+  const row = created.id === spec.id ? initialRow(spec, objectId) : await predictionRowAt(stub);
   if (row) await projectPredictions(db, [row]);
   return { stub, objectId, created };
 }
 
-function refusal({ settings }: Services, reason: "conflict" | "full"): ProblemError {
+function refusalProblem({ settings }: Services, reason: "conflict" | "full"): ProblemError {
   if (reason === "conflict") {
     return new ProblemError(
       "conflict",
-      "This Idempotency-Key was used with another request in the last 24 hours. Give each request one of its own.",
+      "This Idempotency-Key was used with a different request in the last 24 hours. Use a new key for each request.",
     );
   }
   return new ProblemError(
@@ -263,12 +275,12 @@ function refusal({ settings }: Services, reason: "conflict" | "full"): ProblemEr
 function unavailable(
   { id, user_id }: PredictionSpec,
   reason: unknown,
-  detail = "The prediction could not be created, and will not run. Try again.",
+  detail = "The prediction could not be created and will not run. Try again.",
 ): ProblemError {
   logger.error("Prediction not created", { prediction_id: id, user_id, error: reason });
   return new ProblemError("unavailable", detail, { "retry-after": "1" });
 }
 
-/** The row of a prediction that has only just begun: event 1 is all there is. */
-const rowOf = (spec: PredictionSpec, objectId: string) =>
+/** The row of a new prediction, which has only its first event. */
+const initialRow = (spec: PredictionSpec, objectId: string) =>
   predictionRow(spec, initialState(spec), objectId, 1);

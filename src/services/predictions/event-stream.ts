@@ -1,7 +1,7 @@
 /** Event streams on their way to readers. */
 import { settlesWithin } from "../../lib/timeout.ts";
 
-/** A stream that can be counted, and ended when its reader may read no more. */
+/** A stream that can be counted, and ended when its reader's access ends. */
 export interface EventStream {
   body: ReadableStream<Uint8Array>;
   /** Resolves when it has ended or its reader has left. */

@@ -1,4 +1,4 @@
-/** The files that an input names: looked for when a prediction is created, fetched by its runner. */
+/** The files that an input references: found when a prediction is created, fetched by its runner. */
 import { accessToUpload } from "../../domain/accounts/access.ts";
 import { type FoundString, findStrings, findUriStrings } from "../../domain/files/input-files.ts";
 import { invalid, type Loc } from "../../domain/schemas/validation.ts";
@@ -13,40 +13,40 @@ import { accessToSource } from "../files/files.ts";
 import { isValidSignature } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 
-/** One statement takes 100 parameters, and one box has to fetch them all. */
+/** A D1 statement takes 100 parameters, and one runner has to fetch all files. */
 const MAX_FILES = 90;
 
 const UPLOAD = /^\/v1\/uploads\/([0-9a-f-]{36})$/;
 const FILE = /^\/v1\/files\/([^/]+)\/([^/]+)$/;
 
-interface Request {
+interface FileSearch {
   /** The schema of the version's input. */
   schema: Json;
   input: Json;
-  /** The same as JSON text. */
+  /** The input as JSON text. */
   text: string;
   origin: string;
 }
 
 /**
- * @throws ValidationFailure for an upload that is not there, or not completed, and too many files
- * @throws ProblemError forbidden for what is not for the caller's token
+ * @throws ValidationFailure for an upload that does not exist or is not completed, and too many files
+ * @throws ProblemError forbidden for a file outside the token's scope
  */
 export async function inputFiles(
   services: Services,
   caller: Caller,
-  { schema, input, text, origin }: Request,
+  { schema, input, text, origin }: FileSearch,
 ): Promise<InputFile[]> {
   const ours = /\/v1\/(?:uploads|files)\//.test(text);
   const web = /"https?:/i.test(text) && mentionsUri(schema);
   if (!ours && !web) return [];
   const isLikely = (value: string) => localUrl(value, origin) !== undefined;
-  const [likely, addresses] = searched(() => [
+  const [likely, addresses] = boundedSearch(() => [
     ours ? findStrings({ like: isLikely, most: MAX_FILES }, input) : [],
     web ? findUriStrings(schema, input, { like: isWeb, most: MAX_FILES }) : [],
   ]);
   if (likely.length > MAX_FILES || addresses.length > MAX_FILES) {
-    throw invalid(["body", "input"], `An input may name ${MAX_FILES} files.`);
+    throw invalid(["body", "input"], `An input may reference at most ${MAX_FILES} files.`);
   }
   const files = await ownFiles(services, caller, likely, origin);
   const taken = new Set(files.map(({ at }) => JSON.stringify(at)));
@@ -56,38 +56,38 @@ export async function inputFiles(
   ];
 }
 
-const mentions = new WeakMap<object, boolean>();
+const uriMentions = new WeakMap<object, boolean>();
 
-/** Schemas come out of the cache: the same one is looked at once. */
+/** Schemas come from a cache: each is searched once. */
 function mentionsUri(schema: Json): boolean {
   if (typeof schema !== "object" || schema === null) return false;
-  let found = mentions.get(schema);
+  let found = uriMentions.get(schema);
   if (found === undefined) {
     found = JSON.stringify(schema).includes('"uri"');
-    mentions.set(schema, found);
+    uriMentions.set(schema, found);
   }
   return found;
 }
 
-/** Data URIs are not among them: a container takes those as they are. */
+/** Without data URIs, which a container gets verbatim. */
 const isWeb = (text: string) => /^https?:/i.test(text);
 
-/** @throws ValidationFailure for a search without end, and files that lie too deep */
-function searched<T>(search: () => T): T {
+/** @throws ValidationFailure for a recursive schema, or files that are nested too deeply */
+function boundedSearch<T>(search: () => T): T {
   try {
     return search();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw invalid(
       ["body", "input"],
-      `Files are looked for where the schema has format uri, and there is no end to that: ${error.message}`,
+      `The search for files, where the schema has format uri, exceeds its limit: ${error.message}`,
     );
   }
 }
 
 /**
- * What may be the address of an upload or a file of this deployment. Under whatever host: one
- * deployment may have several, and the ids tell.
+ * The URL if it may be that of an upload or file of this deployment. Any host is accepted: a
+ * deployment may have several, and the ids decide.
  */
 function localUrl(text: string, origin: string): URL | undefined {
   if (!/^(?:https?:\/\/[^/]+)?\/v1\/(?:uploads|files)\//.test(text)) return undefined;
@@ -120,10 +120,10 @@ async function ownFiles(
       const key = file && (await mayRead(services, caller, file, url)) && keyOf(file);
       const object = key ? await headFile(services.env.FILES, key) : null;
       if (key && object) return [{ at, stored: { key, ...factsOf(object), size: object.size } }];
-      // Of another host it may still be an address in the web.
+      // On another host it may be an ordinary web URL.
       if (url.origin !== origin && url.origin !== settings.filesOrigin) return [];
       if (access) await requireAccess(services, caller, access, `The upload '${source}'`);
-      throw invalid(locOf(at), `there is no ${url.pathname} of yours`);
+      throw invalid(locationOf(at), `${url.pathname} does not exist or is not yours`);
     }),
   );
   const used = [...uploads.values()]
@@ -132,8 +132,8 @@ async function ownFiles(
   if (used.length > 0) {
     const until = Date.now() + settings.retentionSeconds * 1000;
     const kept = new Set((await keepUploads(db, used, until)).map(({ id }) => id));
-    const gone = places.find(({ source }) => used.includes(source) && !kept.has(source));
-    if (gone) throw invalid(locOf(gone.at), `there is no ${gone.url.pathname} of yours any more`);
+    const deleted = places.find(({ source }) => used.includes(source) && !kept.has(source));
+    if (deleted) throw invalid(locationOf(deleted.at), `${deleted.url.pathname} has been deleted`);
   }
   return files.flat();
 }
@@ -144,7 +144,7 @@ function ofUpload(
 ) {
   if (completed_at === null) {
     throw invalid(
-      locOf(at),
+      locationOf(at),
       `the upload '${id}' is not completed: POST its ETags to /v1/uploads/${id}/complete first`,
     );
   }
@@ -158,7 +158,7 @@ function fileOf({ pathname }: URL): OneFile | undefined {
 
 const keyOf = ({ source_id, file_name }: OneFile) => fileKey(source_id, file_name);
 
-/** As its owner, or by the signature of the address. */
+/** Whether the caller may read a file: as its owner, or by the URL's signature. */
 async function mayRead(services: Services, caller: Caller, file: OneFile, { searchParams }: URL) {
   const query = signedQuery.safeParse(Object.fromEntries(searchParams)).data;
   if (query && query.expires * 1000 > Date.now()) {
@@ -170,4 +170,4 @@ async function mayRead(services: Services, caller: Caller, file: OneFile, { sear
   return true;
 }
 
-const locOf = (at: FoundString["at"]): Loc => ["body", "input", ...at.map(String)];
+const locationOf = (at: FoundString["at"]): Loc => ["body", "input", ...at.map(String)];

@@ -1,5 +1,4 @@
-/** What a new prediction is, from what was asked, of which version, with which settings. */
-
+/** The spec of a new prediction, from the request, the version and the settings. */
 import { pickVariables } from "../../domain/models/variables.ts";
 import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
@@ -15,17 +14,17 @@ import type { ResolvedVersion } from "./version-resolution.ts";
 
 const TIMEOUT_SECONDS = 1_800;
 const IDLE_SECONDS = 300;
-const CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };
+const MAX_CONCURRENCY: Record<ContainerInterface, number> = { cog: 1, vendora: 32 };
 const OUTPUT_BYTES = 16 * 1024 * 1024;
 const LOGS_BYTES = 10 * 1024 * 1024;
 
-/** What is not in the body of the request, or has been found out about it. */
-export interface Circumstances {
+/** What is not in the request's body, or was derived from it. */
+export interface SpecDetails {
   id: string;
   call: VendoraCall | null;
   /** Scheme and host that the request came to. */
   origin: string;
-  /** Seconds after which it is cancelled. */
+  /** Null for never. */
   cancelAfterSeconds: number | null;
   requestHash: string | null;
   files: InputFile[];
@@ -49,15 +48,15 @@ export async function predictionSpec(
     storedInput,
     webhook,
     endpoints,
-  }: Circumstances,
+  }: SpecDetails,
 ): Promise<PredictionSpec> {
   const { configuration } = version;
   const now = Date.now();
-  const spoken = configuration.interface ?? "cog";
+  const containerInterface = configuration.interface ?? "cog";
   const isolation = configuration.isolation ?? DEFAULT_ISOLATION;
-  // Whoever has it to themselves leaves nothing to share: one run, and then it goes.
-  const alone = isolation === "prediction";
-  // The oldest, which stays while a new one is put before it.
+  // A container of one prediction is never shared: it has one run and is then stopped.
+  const isExclusive = isolation === "prediction";
+  // The oldest key: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
   return {
     id,
@@ -77,15 +76,17 @@ export async function predictionSpec(
       user_id: caller.user_id,
       prediction_id: id,
     }),
-    interface: spoken,
+    interface: containerInterface,
     egress: configuration.egress ?? DEFAULT_EGRESS,
     call,
     measure: version.size === 0,
     setup_logs: caller.user_id === model.owner_id,
     variables: pickVariables(configuration.variable_names, model.variables),
     limits: {
-      idle_seconds: alone ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),
-      max_concurrency: alone ? 1 : (configuration.max_concurrency ?? CONCURRENCY[spoken]),
+      idle_seconds: isExclusive ? 0 : (configuration.idle_seconds ?? IDLE_SECONDS),
+      max_concurrency: isExclusive
+        ? 1
+        : (configuration.max_concurrency ?? MAX_CONCURRENCY[containerInterface]),
       output_bytes: OUTPUT_BYTES,
       logs_bytes: LOGS_BYTES,
     },

@@ -1,19 +1,23 @@
-/** A prediction as its reader sees it: plain JSON, wherever its values lie. */
+/** The JSON of a prediction, with the values that are stored in R2. */
 import type { Piece } from "../../objects/prediction/rpc-types.ts";
 import { getFile, valueKey } from "../../storage/files/files.ts";
 import type { Services } from "../services.ts";
 
-/** As it is, or, when a part of it lies in R2, as a stream: the whole is never in memory. */
-export function textOf(services: Services, id: string, pieces: Piece[]): string | ReadableStream {
+/** A stream if a part is stored in R2, so that the whole is never in memory. */
+export function jsonBodyOf(
+  services: Services,
+  id: string,
+  pieces: Piece[],
+): string | ReadableStream {
   const [first] = pieces;
   if (pieces.length === 1 && typeof first === "string") return first;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-  // What is missing breaks the answer off: it must not look like a whole one.
-  copy(services, id, pieces, writable).catch((error: unknown) => writable.abort(error));
+  // A missing value breaks the response off: it must not look complete.
+  copyPieces(services, id, pieces, writable).catch((error: unknown) => writable.abort(error));
   return readable;
 }
 
-async function copy(
+async function copyPieces(
   { env }: Services,
   id: string,
   pieces: Piece[],
@@ -26,7 +30,7 @@ async function copy(
       await writer.write(encoder.encode(piece)).finally(() => writer.releaseLock());
     } else {
       const found = await getFile(env.FILES, valueKey(id, piece.name));
-      if (!found) throw new Error(`the value ${piece.name} of ${id} is not there`);
+      if (!found) throw new Error(`the value ${piece.name} of ${id} is missing`);
       await found.body.pipeTo(writable, { preventClose: true, preventAbort: true });
     }
   }

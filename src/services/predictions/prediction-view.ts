@@ -1,5 +1,4 @@
-/** What pages show of predictions, and running one once more. */
-
+/** Predictions as the dashboard shows them, and running one again. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { BEGINNING } from "../../domain/predictions/display-limits.ts";
 import { isTerminal } from "../../domain/predictions/state.ts";
@@ -19,55 +18,55 @@ import type { PredictionRow } from "../../storage/predictions/predictions.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Page, PageRequest } from "../pagination.ts";
 import type { Services } from "../services.ts";
-import { createOrdered } from "./create-prediction.ts";
-import { textOf } from "./prediction-text.ts";
-import { findRun, ownPredictions, predictionStub } from "./predictions.ts";
-import { refreshInputUrls, withUploads } from "./refresh-input-urls.ts";
-import { findTarget } from "./version-resolution.ts";
+import { createResolved } from "./create-prediction.ts";
+import { jsonBodyOf } from "./prediction-text.ts";
+import { findOwnPrediction, ownPredictions, predictionStub } from "./predictions.ts";
+import { refreshInputUrls, withUploadUrls } from "./refresh-input-urls.ts";
+import { resolveVersion } from "./version-resolution.ts";
 
 export interface PredictionView
   extends Pick<History, "canceling" | "last" | "setup" | "logs">,
     Pick<History["output"], "omitted"> {
   prediction: Prediction;
-  /** Where its model is now, `owner/name`; undefined when it is gone, or not for them to see. */
+  /** Its model's current `owner/name`; undefined when it was deleted or the caller may not see it. */
   model: string | undefined;
-  /** Input, output and log are gone. */
+  /** Input, output and log are deleted. */
   dataRemoved: boolean;
-  /** Whether there is more to come. */
+  /** Whether more events will come. */
   live: boolean;
   steps: Step[];
-  /** The first 256 KB of what it has put out. */
+  /** The first 256 KB of the output. */
   output: Json[];
-  /** Of an output whose first value alone is more than that. */
+  /** The beginning of an output whose first value alone is larger than that. */
   beginning: string | undefined;
-  /** How long the output is as JSON text. */
+  /** The length of the output as JSON text. */
   chars: number;
-  /** Whether texts in it are pieces of one, or items of a list. */
+  /** Whether its strings are pieces of one text, or items of a list. */
   display: "text" | "list";
-  /** undefined when it is too large or too deep for a page, or gone. */
+  /** undefined when it is too large or too deeply nested for a page, or deleted. */
   input: Json | undefined;
-  /** The same to look at: uploads by addresses that a browser can open. */
-  shownInput: Json | undefined;
+  /** The input for display: uploads are replaced by URLs that a browser can open. */
+  displayInput: Json | undefined;
 }
 
-/** As it is at this moment. @throws ProblemError not_found */
+/** @throws ProblemError not_found */
 export async function viewPrediction(
   services: Services,
   caller: Caller,
   id: string,
   origin: string,
 ): Promise<PredictionView> {
-  const row = await findRun(services, caller, id);
+  const row = await findOwnPrediction(services, caller, id);
   const [history, version, places] = await Promise.all([
     predictionStub(services, caller, id).then((stub) => stub.history()),
     findVersion(services.db, row.model_id, row.version_number),
-    placesOf(services, caller, [row.model_id]),
+    modelPathsOf(services, caller, [row.model_id]),
   ]);
   const model = places.get(row.model_id);
-  const display = version ? displayOf(rootKeywords(version.schemas, "output")) : "text";
+  const display = version ? outputDisplay(rootKeywords(version.schemas, "output")) : "text";
   if (!history) {
     const prediction = services.present.prediction(row, origin);
-    return { ...NOTHING_KEPT, model, display, prediction, steps: timeline(NO_MOMENTS, prediction) };
+    return { ...DATA_REMOVED, model, display, prediction, steps: timeline(NO_MOMENTS, prediction) };
   }
   const { data_removed, ...prediction }: Prediction & { data_removed: boolean } = JSON.parse(
     history.head,
@@ -90,27 +89,27 @@ export async function viewPrediction(
     omitted: output.omitted,
     beginning: output.first ? await beginningOf(services, id, output.first) : undefined,
     display,
-    input: parsed(input),
-    shownInput: parsed(input && (await withUploads(services, caller, origin, input))),
+    input: parseJson(input),
+    displayInput: parseJson(input && (await withUploadUrls(services, caller, origin, input))),
   };
 }
 
-/** undefined when it was removed meanwhile. */
+/** undefined when it was deleted meanwhile. */
 async function beginningOf({ env }: Services, id: string, { name }: StoredValue) {
-  // A text begins behind its quotation mark.
+  // One more for the quotation mark of a string.
   const range = { offset: 0, length: BEGINNING + 1 };
   const file = await getFile(env.FILES, valueKey(id, name), { range });
   if (!file) return undefined;
   return readTruncatedJson(cleanEnd(await file.text())).slice(0, BEGINNING);
 }
 
-/** Of a character that lies on the edge, not all bytes were read. */
+/** The last character may have been read only in part. */
 const cleanEnd = (text: string) => text.replace(/\uFFFD$/, "");
 
-const parsed = (text: string | null): Json | undefined =>
+const parseJson = (text: string | null): Json | undefined =>
   text === null ? undefined : JSON.parse(text);
 
-const NOTHING_KEPT = {
+const DATA_REMOVED = {
   dataRemoved: true,
   live: false,
   canceling: false,
@@ -122,16 +121,16 @@ const NOTHING_KEPT = {
   chars: 0,
   omitted: 0,
   input: undefined,
-  shownInput: undefined,
+  displayInput: undefined,
 } satisfies Partial<PredictionView>;
 
-/** One in a list, and where its model is now: as of a Run. */
+/** A prediction in a list. `model` is as of PredictionView. */
 export interface ListedPrediction {
   prediction: Prediction;
   model: string | undefined;
 }
 
-/** As listOwnPredictions has them. @throws ValidationFailure for a cursor that is not one of this list */
+/** @throws ValidationFailure for an invalid cursor */
 export async function viewPredictions(
   services: Services,
   caller: Caller,
@@ -140,7 +139,7 @@ export async function viewPredictions(
 ): Promise<Page<ListedPrediction>> {
   const rows = await ownPredictions(services, caller, query, request, (row) => row);
   const ids = rows.items.map(({ model_id }) => model_id);
-  const places = await placesOf(services, caller, [...new Set(ids)]);
+  const places = await modelPathsOf(services, caller, [...new Set(ids)]);
   const { origin } = new URL(request.url);
   const listed = (row: PredictionRow): ListedPrediction => ({
     prediction: services.present.prediction(row, origin),
@@ -149,8 +148,8 @@ export async function viewPredictions(
   return { ...rows, items: rows.items.map(listed) };
 }
 
-/** Of the models that somebody may see: `owner/name`, by id. */
-async function placesOf({ db }: Services, caller: Caller, ids: string[]) {
+/** The `owner/name` of models that the caller may see, by id. */
+async function modelPathsOf({ db }: Services, caller: Caller, ids: string[]) {
   const models = ids.length === 0 ? [] : await findModelPlaces(db, ids);
   return new Map(
     models
@@ -159,16 +158,16 @@ async function placesOf({ db }: Services, caller: Caller, ids: string[]) {
   );
 }
 
-/** Cog says of an iterator of texts whether they are to be read as one. */
-function displayOf(output: Keywords): PredictionView["display"] {
+/** Cog's schema says whether an iterator's strings are concatenated. */
+function outputDisplay(output: Keywords): PredictionView["display"] {
   return "x-cog-array-type" in output && !("x-cog-array-display" in output) ? "list" : "text";
 }
 
 /**
- * The same version with the same input once more, as a prediction of its own. It has no webhook:
- * whoever receives those knows nothing of this one.
+ * Runs the same version with the same input again, as a new prediction without a webhook: its
+ * receiver does not expect it.
  * @returns its id
- * @throws ProblemError not_found, conflict when its input is gone; as createPrediction
+ * @throws ProblemError not_found, conflict when its input has been deleted; as createPrediction
  */
 export async function retryPrediction(
   services: Services,
@@ -176,18 +175,18 @@ export async function retryPrediction(
   id: string,
   origin: string,
 ): Promise<string> {
-  const row = await findRun(services, caller, id);
-  const asked = await (await predictionStub(services, caller, id)).originalRequest();
-  if (!asked) throw conflict("Its input is removed: it cannot be run again.");
+  const row = await findOwnPrediction(services, caller, id);
+  const original = await (await predictionStub(services, caller, id)).originalRequest();
+  if (!original) throw conflict("Its input has been deleted, so it cannot be run again.");
   const model = await findModel(services.db, row.model_id);
   if (!model) throw notVisible(`The model '${row.model_owner}/${row.model_name}'`);
   const reference = `${model.owner.username}/${model.name}:${row.version_number}`;
-  const target = await findTarget(services, caller, reference);
-  const { call, stream, retention_seconds } = asked;
-  const input = await new Response(textOf(services, id, [asked.input])).json<
+  const target = await resolveVersion(services, caller, reference);
+  const { call, stream, retention_seconds } = original;
+  const input = await new Response(jsonBodyOf(services, id, [original.input])).json<
     Record<string, Json>
   >();
-  const { snapshot } = await createOrdered(
+  const { snapshot } = await createResolved(
     services,
     caller,
     {
@@ -197,7 +196,7 @@ export async function retryPrediction(
       request: {
         input,
         stream,
-        // What the deployment keeps now may be less than what it kept then.
+        // The deployment's maximum may be less than it was then.
         retention_seconds: Math.min(retention_seconds, services.settings.retentionSeconds),
       },
     },

@@ -1,5 +1,4 @@
-/** Predictions that are there: read, list, cancel, stream. */
-
+/** Reads, lists, cancels and streams existing predictions. */
 import { accessToPrediction } from "../../domain/accounts/access.ts";
 import { sha256 } from "../../domain/accounts/token.ts";
 import { mergeSorted } from "../../domain/merge-sorted.ts";
@@ -28,17 +27,17 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { readLog } from "./event-log.ts";
 import type { EventStream } from "./event-stream.ts";
-import { textOf } from "./prediction-text.ts";
+import { jsonBodyOf } from "./prediction-text.ts";
 
-/** Where predictions live, and whose they are, by `user:id`. They never move. */
+/** The objects and models of predictions, by `user:id`. They never change. */
 const objectIds = immutable<ObjectLocation>(50_000);
 
 type ObjectLocation = Pick<PredictionRow, "object_id" | "model_id">;
 
-/** A prediction in full, as JSON text, and a mark that changes with it. */
+/** A full prediction as JSON text. */
 export interface PredictionText {
   text: string | ReadableStream;
-  /** Only of one that is streamed: the text itself tells otherwise. */
+  /** Only for a stream: of a text it is computed from the text itself. */
   etag?: string;
 }
 
@@ -51,7 +50,7 @@ export async function getPrediction(
 ): Promise<PredictionText> {
   const snapshot = await (await predictionStub(services, caller, id)).get();
   if (snapshot) return predictionText(services, snapshot);
-  const row = await findRun(services, caller, id);
+  const row = await findOwnPrediction(services, caller, id);
   const removed: PredictionWithIO = {
     ...services.present.prediction(row, origin),
     input: null,
@@ -65,7 +64,7 @@ export async function predictionText(
   services: Services,
   { id, body }: Snapshot,
 ): Promise<PredictionText> {
-  const text = textOf(services, id, body);
+  const text = jsonBodyOf(services, id, body);
   return typeof text === "string" ? { text } : { text, etag: await sha256(JSON.stringify(body)) };
 }
 
@@ -79,7 +78,7 @@ export const listOwnPredictions = (
     services.present.prediction(row, new URL(request.url).origin),
   );
 
-/** @throws ValidationFailure for a cursor that is not one of this list */
+/** @throws ValidationFailure for an invalid cursor */
 export async function ownPredictions<Item>(
   services: Services,
   caller: Caller,
@@ -88,15 +87,15 @@ export async function ownPredictions<Item>(
   present: (row: PredictionRow) => Item,
 ): Promise<Page<Item>> {
   const { db } = services;
-  const wanted = [...new Set(statuses)].sort();
+  const uniqueStatuses = [...new Set(statuses)].sort();
   const filter = {
-    statuses: wanted,
-    model: model === undefined ? undefined : await meant(services, caller, model),
+    statuses: uniqueStatuses,
+    model: model === undefined ? undefined : await modelFilter(services, caller, model),
     models: caller.models,
   };
   const keyOf = ({ id }: PredictionRow) => [id];
   return paginate(services, request, {
-    name: `predictions/${caller.user_id}/${model ?? ""}?${wanted.join("&")}`,
+    name: `predictions/${caller.user_id}/${model ?? ""}?${uniqueStatuses.join("&")}`,
     find: async (keyset) =>
       mergeSorted(
         await listPredictions(db, caller.user_id, filter, keyset),
@@ -108,15 +107,19 @@ export async function ownPredictions<Item>(
   });
 }
 
-/** The model that has a name now; of a name that none has any more, those that ran by it. */
-async function meant({ db }: Services, { user_id }: Caller, path: string): Promise<MeantModel> {
+/** The model that has this name now; if none has, predictions of models that had it. */
+async function modelFilter(
+  { db }: Services,
+  { user_id }: Caller,
+  path: string,
+): Promise<MeantModel> {
   const [owner = "", name = ""] = path.split("/");
   const found = await findModelId(db, owner, name, user_id);
   return found ? { id: found.id } : { owner, name };
 }
 
 /**
- * Removes input, output, events and files of one that has ended; the row stays.
+ * Deletes input, output, events and files of a prediction that has ended; the row stays.
  * @throws ProblemError not_found, conflict while it is under way
  */
 export async function removePrediction(
@@ -126,7 +129,7 @@ export async function removePrediction(
 ): Promise<void> {
   const result = await (await predictionStub(services, caller, id)).remove();
   if (result === "under way") throw conflict("The prediction has not ended: cancel it first.");
-  // What has been removed before stays removed.
+  // Its data was deleted before.
   if (result === "unknown") return;
   await projectPredictions(services.db, [projectionMessage.parse(result.removed)]);
 }
@@ -139,13 +142,13 @@ export async function cancelPrediction(
 ): Promise<void> {
   const result = await (await predictionStub(services, caller, id)).cancel("canceled by its owner");
   if (result !== "accepted") {
-    throw conflict("The prediction has ended already: there is nothing to cancel.");
+    throw conflict("The prediction has already ended.");
   }
 }
 
 /**
- * @returns undefined when nothing more will come
- * @throws ProblemError not_found, also when retention has removed the log; too_many_requests
+ * @returns undefined when no further event will come
+ * @throws ProblemError not_found, also when the log has been deleted; too_many_requests
  */
 export async function streamPrediction(
   services: Services,
@@ -156,34 +159,34 @@ export async function streamPrediction(
   return readLog(services, await predictionStub(services, caller, id), id, options);
 }
 
-/** The row of one that the caller may touch. @throws ProblemError not_found, forbidden */
-export async function findRun(
+/** The row of a prediction that the caller may access. @throws ProblemError not_found, forbidden */
+export async function findOwnPrediction(
   services: Services,
   caller: Caller,
   id: string,
 ): Promise<PredictionRow> {
   const row = await findPrediction(services.db, caller.user_id, id);
   if (!row) throw notVisible(`The prediction '${id}'`);
-  notePlace(row);
-  await requireRun(services, caller, row);
+  rememberLocation(row);
+  await requirePrediction(services, caller, row);
   return row;
 }
 
-/** Where one lives that the caller may touch. @throws ProblemError not_found, forbidden */
+/** The object of a prediction that the caller may access. @throws ProblemError not_found, forbidden */
 export async function predictionStub(
   services: Services,
   caller: Caller,
   id: string,
 ): Promise<PredictionStub> {
   const known = objectIds.get(`${caller.user_id}:${id}`);
-  if (known) await requireRun(services, caller, { ...known, user_id: caller.user_id, id });
-  const { object_id } = known ?? (await findRun(services, caller, id));
+  if (known) await requirePrediction(services, caller, { ...known, user_id: caller.user_id, id });
+  const { object_id } = known ?? (await findOwnPrediction(services, caller, id));
   const stub = predictionWithId(services.env, object_id);
   if (!stub) throw new Error(`row ${id} names no object of this deployment`);
   return stub;
 }
 
-export function notePlace({
+export function rememberLocation({
   user_id,
   id,
   object_id,
@@ -192,7 +195,7 @@ export function notePlace({
   objectIds.set(`${user_id}:${id}`, { object_id, model_id });
 }
 
-const requireRun = (
+const requirePrediction = (
   services: Services,
   caller: Caller,
   run: Pick<PredictionRow, "user_id" | "id" | "model_id">,

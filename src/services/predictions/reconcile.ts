@@ -16,7 +16,7 @@ export const writeRows = ({ db }: Services, rows: ProjectionMessage[]): Promise<
  * The row as its object knows it; undefined when the object has no prediction (yet), or another one:
  * of two requests with the same Idempotency-Key only the first creates it.
  */
-export async function reconciledRow(
+export async function currentRow(
   { env }: Services,
   row: PredictionRow,
 ): Promise<ProjectionMessage | undefined> {
@@ -32,7 +32,7 @@ export async function reconcileUnderWay(
   version?: number,
 ): Promise<void> {
   const rows = await findUnfinished(services.db, modelId, version);
-  const current = await Promise.all(rows.map((row) => reconciledRow(services, row)));
+  const current = await Promise.all(rows.map((row) => currentRow(services, row)));
   await writeRows(
     services,
     current.filter((row) => row !== undefined),

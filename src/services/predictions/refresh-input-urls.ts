@@ -1,4 +1,4 @@
-/** The files that an input names, by addresses that are good while somebody looks at it. */
+/** URLs in an input that stay valid while its page is open. */
 import { accessToUpload } from "../../domain/accounts/access.ts";
 import { ProblemError } from "../../errors.ts";
 import { findOwnUploads } from "../../storage/files/uploads.ts";
@@ -7,16 +7,16 @@ import { createFileUrl } from "../files/files.ts";
 import { signedFileUrl } from "../files/signed-urls.ts";
 import type { Services } from "../services.ts";
 
-/** So long somebody looks at a page. */
-const ADDRESS_SECONDS = 3_600;
-const MAX_REFRESHED = 20;
+/** Long enough to look at one page. */
+const PAGE_URL_SECONDS = 3_600;
+const MAX_URLS = 20;
 
-const SIGNED =
+const SIGNED_URL =
   /"(https?:\/\/[^"/\\]+)\/v1\/files\/([\w-]+)\/([\w.-]+)\?expires=(\d+)&signature=[\w-]+"/g;
 
 /**
- * Uploads are named by addresses that last for a day: of those that have expired it has new ones,
- * for it is their owner who looks. @param input JSON text
+ * Replaces expired URLs of the caller's own uploads, which are valid for a day.
+ * @param input JSON text
  */
 export async function refreshInputUrls(
   services: Services,
@@ -24,17 +24,17 @@ export async function refreshInputUrls(
   origin: string,
   input: string,
 ): Promise<string> {
-  const expired = [...input.matchAll(SIGNED)].filter(
+  const expired = [...input.matchAll(SIGNED_URL)].filter(
     ([, at, , , expires]) =>
       (at === origin || at === services.settings.filesOrigin) &&
       Number(expires) * 1000 < Date.now(),
   );
   const renewed = await Promise.all(
-    expired.slice(0, MAX_REFRESHED).map(async ([old, , source_id = "", file_name = ""]) => {
+    expired.slice(0, MAX_URLS).map(async ([old, , source_id = "", file_name = ""]) => {
       const file = { source_id, file_name };
-      const found = await createFileUrl(services, caller, file, ADDRESS_SECONDS, origin).catch(
+      const found = await createFileUrl(services, caller, file, PAGE_URL_SECONDS, origin).catch(
         (error) => {
-          // It is gone: its address stays what it was.
+          // The file has been deleted: its URL stays as it was.
           if (error instanceof ProblemError) return undefined;
           throw error;
         },
@@ -48,20 +48,20 @@ export async function refreshInputUrls(
 const UPLOAD = /"(?:(https?:\/\/[^"/\\]+))?\/v1\/uploads\/([0-9a-f-]{36})"(?!\s*:)/g;
 
 /**
- * The uploads of it by addresses of their files, which a browser can open: for looking at, for the
- * prediction itself was given the uploads. @param input JSON text
+ * Replaces uploads by signed URLs of their files, which a browser can open. For display only.
+ * @param input JSON text
  */
-export async function withUploads(
+export async function withUploadUrls(
   services: Services,
   caller: Caller,
   origin: string,
   input: string,
 ): Promise<string> {
   const named = [...input.matchAll(UPLOAD)].filter(([, at = origin]) => at === origin);
-  const ids = [...new Set(named.map(([, , id = ""]) => id))].slice(0, MAX_REFRESHED);
+  const ids = [...new Set(named.map(([, , id = ""]) => id))].slice(0, MAX_URLS);
   if (ids.length === 0) return input;
   const uploads = await findOwnUploads(services.db, caller.user_id, ids);
-  const expires = Date.now() + ADDRESS_SECONDS * 1000;
+  const expires = Date.now() + PAGE_URL_SECONDS * 1000;
   const addresses = new Map(
     await Promise.all(
       uploads

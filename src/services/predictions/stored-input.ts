@@ -1,5 +1,4 @@
-/** Inputs that are too large to travel: they lie in R2 before the prediction begins. */
-
+/** Large inputs are stored in R2 before their prediction is created. */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
 import type { StoredValue } from "../../protocol/event.ts";
@@ -8,31 +7,31 @@ import { deleteAll, putValue, valueKey } from "../../storage/files/files.ts";
 import { deletePrediction, insertPrediction } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
-/** The longest JSON text of an input, in bytes, that its object keeps itself. */
-const MAX_INLINE_INPUT = 1024 * 1024;
+/** The largest input, as JSON text, that its object stores itself. */
+const MAX_INLINE_BYTES = 1024 * 1024;
 
-const NAME = "input";
+const INPUT_NAME = "input";
 
-/** What stands for an input that is too large to be kept in the object; null for any other. */
+/** The reference to an input that is too large for its object; null for any other. */
 export function storedInputOf(text: string): StoredValue | null {
-  // A character has 3 bytes at most: of a short text they need not be counted.
-  if (text.length * 3 <= MAX_INLINE_INPUT) return null;
+  // A UTF-16 unit has at most 3 bytes: those of a short text need not be counted.
+  if (text.length * 3 <= MAX_INLINE_BYTES) return null;
   const size = new TextEncoder().encode(text).byteLength;
-  return size > MAX_INLINE_INPUT ? { name: NAME, size } : null;
+  return size > MAX_INLINE_BYTES ? { name: INPUT_NAME, size } : null;
 }
 
-/** The row comes first: of what is stored without one nobody would know. */
+/** Writes the row first: without it nobody would know what to delete. */
 export async function storeInput(
   { env, db }: Services,
   row: ProjectionMessage,
   text: string,
 ): Promise<void> {
   await insertPrediction(db, row);
-  await putValue(env.FILES, valueKey(row.id, NAME), text);
+  await putValue(env.FILES, valueKey(row.id, INPUT_NAME), text);
 }
 
-/** Takes back what was written for a prediction that has not begun; what stays, the sweep finds. */
-export async function discard(
+/** Deletes what was written for a prediction that was not created. If that fails the sweep does it. */
+export async function discardPrediction(
   { env, db }: Services,
   { id, user_id, stored_input }: PredictionSpec,
 ): Promise<void> {

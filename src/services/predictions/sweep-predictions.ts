@@ -1,6 +1,6 @@
 /**
- * The repair of rows that are overdue: each row that is not terminal is held against its object
- * now and then, so that a projection that was lost for good is made up for.
+ * Repairs overdue rows: each row that is not terminal is checked against its object every 5 minutes,
+ * in case the message with its end was lost.
  */
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import { runBatch } from "../../storage/database.ts";
@@ -12,18 +12,18 @@ import {
   takeOverdue,
 } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import { reconciledRow } from "./reconcile.ts";
+import { currentRow } from "./reconcile.ts";
 
-const CHECK_EVERY_MS = 5 * 60_000;
-const ROWS = 100;
+const CHECK_INTERVAL_MS = 5 * 60_000;
+const MAX_ROWS = 100;
 
-/** @returns how many rows were held against their objects. */
+/** @returns how many rows were checked */
 export async function sweepPredictions(services: Services, now: number): Promise<number> {
   const { db } = services;
-  const overdue = await takeOverdue(db, now - CHECK_EVERY_MS, now, ROWS);
+  const overdue = await takeOverdue(db, now - CHECK_INTERVAL_MS, now, MAX_ROWS);
   const rows = await Promise.all(
     overdue.map(
-      async (row) => (await reconciledRow(services, row)) ?? neverBegun(services, row, now),
+      async (row) => (await currentRow(services, row)) ?? neverCreated(services, row, now),
     ),
   );
   await projectPredictions(db, rows);
@@ -31,13 +31,13 @@ export async function sweepPredictions(services: Services, now: number): Promise
   return rows.length;
 }
 
-/** The row is there and its object is not: create was answered with an error, and nothing ran. */
-async function neverBegun(
+/** A row without an object: creating it failed, its caller got an error, and nothing ran. */
+async function neverCreated(
   { env }: Services,
   { checked_at: _, ...row }: PredictionRow,
   now: number,
 ): Promise<ProjectionMessage> {
-  // Its input may be there already.
+  // Its input may have been stored.
   await deleteAll(env.FILES, row.id);
   return {
     ...row,

@@ -1,4 +1,4 @@
-/** What a prediction is to run on: the one look-up of the hot path, cached in the isolate. */
+/** Resolves `owner/name:number` to a version: the one look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notVisible, ProblemError } from "../../errors.ts";
 import { cached } from "../../storage/cache.ts";
@@ -13,25 +13,25 @@ export interface ResolvedVersion {
   version: VersionRow;
 }
 
-const MAX = 2_000;
+const MAX_ENTRIES = 2_000;
 
-/** Versions bring their schemas along, models their variables: some kilobytes as a rule, up to 100,000 characters each. */
+/** An entry has schemas or variables: usually some kilobytes, at most 100,000 characters. */
 const MAX_CHARS = 10_000_000;
 
 const charsOf = (row: TargetRow | VersionRow) => JSON.stringify(row).length;
 
 /** Models that are not private, by `owner/name`. */
-const shown = cached(
-  { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
+const visibleModels = cached(
+  { max: MAX_ENTRIES, sized: { max: MAX_CHARS, of: charsOf } },
   ({ db }: Services, path: string) => {
     const [owner = "", name = ""] = path.split("/", 2);
     return targetOf(db, owner, name, undefined);
   },
 );
 
-/** Private ones, by their owner's id and `owner/name`. */
-const own = cached(
-  { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
+/** Private models, by their owner's id and `owner/name`. */
+const privateModels = cached(
+  { max: MAX_ENTRIES, sized: { max: MAX_CHARS, of: charsOf } },
   ({ db }: Services, key: string) => {
     const [userId = "", owner = "", name = ""] = key.split("/", 3);
     return targetOf(db, owner, name, userId);
@@ -41,17 +41,17 @@ const own = cached(
 const ownKey = ({ user_id }: Caller, path: string) => `${user_id}/${path}`;
 
 /**
- * Remembered apart, and looked for apart: for somebody else a private model, however well its owner's
- * isolates know it, takes the look-ups that one takes which is not there.
+ * Private models are cached separately, so that for other users one takes the same look-ups, and the
+ * same time, as a model that does not exist.
  */
 const findModel = async (services: Services, caller: Caller, path: string) =>
-  own.known(ownKey(caller, path)) ??
-  (await shown.get(services, path)) ??
-  (await own.get(services, ownKey(caller, path)));
+  privateModels.known(ownKey(caller, path)) ??
+  (await visibleModels.get(services, path)) ??
+  (await privateModels.get(services, ownKey(caller, path)));
 
 /** By `model id:number`. */
 const versions = cached(
-  { max: MAX, sized: { max: MAX_CHARS, of: charsOf } },
+  { max: MAX_ENTRIES, sized: { max: MAX_CHARS, of: charsOf } },
   ({ db }: Services, key: string) => {
     const [modelId = "", number] = key.split(":", 2);
     return findVersion(db, modelId, Number(number));
@@ -59,11 +59,11 @@ const versions = cached(
 );
 
 /**
- * The version that `owner/name` or `owner/name:number` means, for somebody who may run it.
- * @throws ProblemError not_found, also for what the caller may not see; forbidden for what their
- * token is not for
+ * The version that `owner/name` or `owner/name:number` refers to, if the caller may run it.
+ * @throws ProblemError not_found, also if the caller may not see it; forbidden if it is outside the
+ * token's scope
  */
-export async function findTarget(
+export async function resolveVersion(
   services: Services,
   caller: Caller,
   reference: string,
@@ -78,30 +78,30 @@ export async function findTarget(
       ? model.latest_version
       : await versions.get(services, `${model.id}:${number}`);
   if (version) return { model, version };
-  if (number !== undefined) throw noVersion(path, number);
+  if (number !== undefined) throw versionNotFound(path, number);
   const detail = `The model '${path}' has no version yet: its owner publishes one with POST /v1/models/${path}/versions.`;
   throw new ProblemError("not_found", detail);
 }
 
 /** @param path `owner/name` */
-export const noVersion = (path: string, number: number | string) =>
+export const versionNotFound = (path: string, number: number | string) =>
   notFound(
     `The version '${path}:${number}'`,
-    `GET /v1/models/${path}/versions lists what there is.`,
+    `GET /v1/models/${path}/versions lists its versions.`,
   );
 
-// After a change: this isolate knows it at once, the others within the time that they remember.
+// After a change: this isolate sees it at once, others when their entry expires.
 
 export function forgetModel(caller: Caller, owner: string, name: string): void {
-  shown.forget(`${owner}/${name}`);
-  own.forget(ownKey(caller, `${owner}/${name}`));
+  visibleModels.forget(`${owner}/${name}`);
+  privateModels.forget(ownKey(caller, `${owner}/${name}`));
 }
 
 export const forgetVersion = (modelId: string, number: number) =>
   versions.forget(`${modelId}:${number}`);
 
-/** After a user has another name: which of the models are theirs is not known here. */
+/** After a user has been renamed: the cache does not know which models are theirs. */
 export function forgetModels(): void {
-  shown.forgetAll();
-  own.forgetAll();
+  visibleModels.forgetAll();
+  privateModels.forgetAll();
 }

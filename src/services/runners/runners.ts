@@ -27,7 +27,7 @@ import { findRunner, saveRunner } from "../../storage/runners/runners.ts";
 import type { RunnerCaller } from "../accounts/caller.ts";
 import { readManifest } from "../assets.ts";
 import { orConflict } from "../conflicts.ts";
-import { textOf } from "../predictions/prediction-text.ts";
+import { jsonBodyOf } from "../predictions/prediction-text.ts";
 import type { Services } from "../services.ts";
 import { getHardware } from "./hardware.ts";
 
@@ -169,7 +169,7 @@ export async function readJobInput(
   if (!found) throw notFound("An attempt with this lease");
   const { id, input } = found;
   const pieces = typeof input === "string" ? [`{"input":${input}}`] : ['{"input":', input, "}"];
-  return textOf(services, id, pieces);
+  return jsonBodyOf(services, id, pieces);
 }
 
 function requireHardware(caller: RunnerCaller, hardware: string): void {

@@ -16,11 +16,11 @@ import {
 import type { VendoraCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { type Created, createOrdered } from "../predictions/create-prediction.ts";
-import { textOf } from "../predictions/prediction-text.ts";
-import { findTarget, type ResolvedVersion } from "../predictions/version-resolution.ts";
+import { type CreatedPrediction, createResolved } from "../predictions/create-prediction.ts";
+import { jsonBodyOf } from "../predictions/prediction-text.ts";
+import { type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { timedOut } from "./failure.ts";
+import { timeoutProblem } from "./failure.ts";
 import { LogReader } from "./log-reader.ts";
 import { parsedLog } from "./parsed-log.ts";
 
@@ -40,10 +40,10 @@ export interface Call {
 }
 
 /** What whoever knows the names of OpenAI's models does next. */
-export const LISTED = "Models are named owner/name here: GET /v1/vendora/models lists them.";
+export const MODELS_HINT = "Models are named owner/name here: GET /v1/vendora/models lists them.";
 
 /** Seconds by which the answer comes before the time limit. */
-const MARGIN = 5;
+const MARGIN_SECONDS = 5;
 
 /**
  * The version that `model` names, which must allow such a call.
@@ -55,9 +55,9 @@ export async function findCallable(
   model: string,
   call: VendoraCall,
 ): Promise<ResolvedVersion> {
-  const target = await findTarget(services, caller, model).catch((error: unknown) => {
+  const target = await resolveVersion(services, caller, model).catch((error: unknown) => {
     if (!(error instanceof ProblemError && error.code === "not_found")) throw error;
-    const message = `The model '${model}' does not exist or you do not have access to it. ${LISTED}`;
+    const message = `The model '${model}' does not exist or you do not have access to it. ${MODELS_HINT}`;
     throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
   });
   if (target.version.compatibilities[COMPATIBILITY[call]]) return target;
@@ -66,7 +66,7 @@ export async function findCallable(
 }
 
 /** A call whose prediction has begun. */
-export interface BegunCall extends Created {
+export interface BegunCall extends CreatedPrediction {
   /** Without what it is about: calls are waited for, and that may be megabytes. */
   request: Call["body"];
 }
@@ -90,7 +90,7 @@ export async function beginCall(
     ...(retentionSeconds !== undefined && { retention_seconds: retentionSeconds }),
   };
   const order = { reference: body.model, target, call: call.call, request };
-  const created = await createOrdered(services, caller, order, {
+  const created = await createResolved(services, caller, order, {
     origin,
     idempotencyKey,
     validateInput: false,
@@ -124,7 +124,7 @@ export interface EndedCall {
  * The prediction once it has ended; who is gone before that cancels it.
  * @throws VendoraProblem timeout
  */
-export async function endOfCall(services: Services, begun: BegunCall): Promise<EndedCall> {
+export async function waitForCall(services: Services, begun: BegunCall): Promise<EndedCall> {
   const { request, snapshot } = begun;
   const reader = readerOf(services, begun);
   const outputs: Json[] = [];
@@ -146,11 +146,16 @@ export async function endOfCall(services: Services, begun: BegunCall): Promise<E
  * The events of a call's prediction. Unless it is in the background they end with the time limit,
  * somewhat early: the official clients wait as long, and try again unless they are told in time.
  */
-export function readerOf(services: Services, created: Created, background = false): LogReader {
+export function readerOf(
+  services: Services,
+  created: CreatedPrediction,
+  background = false,
+): LogReader {
   const { stub, snapshot, follow, events } = created;
   const reader = new LogReader(services, stub, snapshot.id, follow?.leave, events);
   const { vendoraTimeoutSeconds: seconds } = services.settings;
-  if (!background) reader.expireAfter(seconds - Math.min(MARGIN, seconds / 20), timedOut(seconds));
+  if (!background)
+    reader.expireAfter(seconds - Math.min(MARGIN_SECONDS, seconds / 20), timeoutProblem(seconds));
   return reader;
 }
 
@@ -159,7 +164,7 @@ export async function contentOf(
   services: Services,
   { id, body }: Snapshot,
 ): Promise<PredictionWithIO> {
-  const text = await new Response(textOf(services, id, body)).text();
+  const text = await new Response(jsonBodyOf(services, id, body)).text();
   return predictionWithIO.parse(parsedLog(text));
 }
 

@@ -8,12 +8,12 @@ import { VendoraProblem } from "../../errors-vendora.ts";
 import { logger } from "../../log.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
-import type { Created } from "../predictions/create-prediction.ts";
+import type { CreatedPrediction } from "../predictions/create-prediction.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, readerOf, secondsOf } from "./calls.ts";
-import { failureOf, translated, untranslatable } from "./failure.ts";
-import { failureBefore, firstWords } from "./first-event.ts";
+import { asVendoraProblem, failureOf, translateOrFail } from "./failure.ts";
+import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
 import { eventText, type Writer, writtenStream } from "./streams.ts";
 
@@ -26,7 +26,7 @@ export function chatCompletion(
   const { id, created_at, metrics } = prediction;
   const head = { id: chatIdOf(id), created: secondsOf(created_at), model: request.model };
   const limit = limitOf(request);
-  return translated(() => completionOf({ ...head, limit }, outputs, metrics));
+  return translateOrFail(() => completionOf({ ...head, limit }, outputs, metrics));
 }
 
 /**
@@ -35,14 +35,14 @@ export function chatCompletion(
  */
 export async function chatStream(
   services: Services,
-  begun: Created,
+  begun: CreatedPrediction,
   request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
 ): Promise<EventStream> {
   const seconds = services.settings.vendoraTimeoutSeconds;
   const { snapshot } = begun;
   const reader = readerOf(services, begun);
-  const held = await firstWords(reader);
-  const failure = failureBefore(held, seconds);
+  const held = await readUntilOutput(reader);
+  const failure = failureBeforeOutput(held, seconds);
   if (failure) throw failure;
   const { model, stream_options } = request;
   const includeUsage = stream_options?.include_usage === true;
@@ -71,7 +71,7 @@ class ChatWriter implements Writer {
   }
 
   fail(error: unknown): string {
-    const problem = untranslatable(error);
+    const problem = asVendoraProblem(error);
     if (problem instanceof VendoraProblem)
       return eventText(JSON.stringify({ error: problem.error }));
     logger.error("Stream failed", { error });

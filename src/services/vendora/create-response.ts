@@ -14,19 +14,19 @@ import {
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
-import type { Created } from "../predictions/create-prediction.ts";
+import type { CreatedPrediction } from "../predictions/create-prediction.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
-import { beginCall, type Call, contentOf, endOfCall, readerOf } from "./calls.ts";
+import { beginCall, type Call, contentOf, readerOf, waitForCall } from "./calls.ts";
 import { failureOf } from "./failure.ts";
-import { failureBefore, firstWords } from "./first-event.ts";
+import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import { withoutReferences } from "./references.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { findResponse, headOf, presentResponse } from "./responses.ts";
 import { writtenStream } from "./streams.ts";
 
 /** A response that has begun. */
-export interface BegunResponse extends Created {
+export interface BegunResponse extends CreatedPrediction {
   /** Without its input. */
   request: ResponseRequest;
   /** Types of the tools that the model was not given, for its container has none. */
@@ -37,7 +37,7 @@ export interface BegunResponse extends Created {
 const MAX_CONVERSATION = 10_000_000;
 
 /** Of the convention, what needs a state that is not kept here. */
-const UNSUPPORTED = ["conversation", "prompt"];
+const UNSUPPORTED_FIELDS = ["conversation", "prompt"];
 
 /**
  * @throws ValidationFailure, VendoraProblem unsupported_parameter, previous_response_not_found
@@ -50,7 +50,7 @@ export async function beginResponse(
   call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "onInputSent">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
-  const { request: own, leftOut } = withoutMissing(asked, call.target);
+  const { request: own, leftOut } = withoutUnavailableTools(asked, call.target);
   const request = await withPrevious(services, caller, own);
   const { input, ...rest } = request;
   const created = await beginCall(services, caller, {
@@ -68,7 +68,7 @@ function checkResponse(asked: ResponseRequest): void {
   if (input == null && previous_response_id == null) {
     throw new ValidationFailure([issueAt(["body", "input"], fault("missing"))]);
   }
-  for (const name of UNSUPPORTED) {
+  for (const name of UNSUPPORTED_FIELDS) {
     if (asked[name] == null) continue;
     const message = `'${name}' is not supported: send the text in 'input', or name a 'previous_response_id'.`;
     throw invalidParameter(name, "unsupported_parameter", message);
@@ -80,7 +80,7 @@ function checkResponse(asked: ResponseRequest): void {
 }
 
 /** @throws VendoraProblem unsupported_parameter for a tool that has to be used and is not there */
-function withoutMissing(asked: ResponseRequest, { version }: Call["target"]) {
+function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["target"]) {
   const hosted = withoutHosted(asked, rootKeywords(version.schemas, "input"));
   const { request, leftOut, demanded } = hosted;
   if (demanded === undefined) return { request: { ...asked, ...request }, leftOut };
@@ -96,7 +96,8 @@ async function withPrevious(
 ): Promise<ResponseRequest> {
   const { previous_response_id: id, input } = asked;
   const own = await withoutReferences(services, caller, itemsOf(input));
-  const items = id == null ? own : conversation(...(await before(services, caller, id)), own);
+  const items =
+    id == null ? own : conversation(...(await previousItems(services, caller, id)), own);
   if (items.length > MAX_ITEMS || jsonText(items, ["body", "input"]).length > MAX_CONVERSATION) {
     const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
     throw invalidParameter("input", "context_length_exceeded", message);
@@ -106,7 +107,7 @@ async function withPrevious(
 }
 
 /** What a response was asked and has answered: items of an output are good as input. */
-async function before(
+async function previousItems(
   services: Services,
   caller: Caller,
   id: string,
@@ -139,8 +140,8 @@ export async function begunResponse(services: Services, begun: BegunResponse): P
  * @throws VendoraProblem what the container has against the request; timeout
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const { prediction, outputs } = await endOfCall(services, begun);
-  const failure = ofRequest(failureOf(prediction, services.settings.vendoraTimeoutSeconds));
+  const { prediction, outputs } = await waitForCall(services, begun);
+  const failure = requestFailure(failureOf(prediction, services.settings.vendoraTimeoutSeconds));
   if (failure) throw failure;
   return responseOf(headFor(begun), { ...prediction, output: outputs });
 }
@@ -158,12 +159,12 @@ export async function responseStream(
   const reader = readerOf(services, begun, background);
   const writer = new ResponseWriter(headFor(begun), seconds);
   // In the background it is there, and to be read later, whatever becomes of it.
-  const held = background ? [] : await firstWords(reader);
-  const failure = ofRequest(failureBefore(held, seconds));
+  const held = background ? [] : await readUntilOutput(reader);
+  const failure = requestFailure(failureBeforeOutput(held, seconds));
   if (failure) throw failure;
   return writtenStream(reader, writer, held);
 }
 
 /** Why there is no response: of one that the model has failed there is one. */
-const ofRequest = (failure: VendoraProblem | undefined): VendoraProblem | undefined =>
+const requestFailure = (failure: VendoraProblem | undefined): VendoraProblem | undefined =>
   failure?.status === 500 || failure?.status === 502 ? undefined : failure;

@@ -3,7 +3,7 @@ import { embeddingsOf } from "../../domain/vendora/embedding.ts";
 import type { EmbeddingRequest } from "../../protocol/vendora/embedding.ts";
 import type { Services } from "../services.ts";
 import type { EndedCall } from "./calls.ts";
-import { failureOf, translated } from "./failure.ts";
+import { failureOf, translateOrFail } from "./failure.ts";
 
 export function embeddingList(
   { settings }: Services,
@@ -13,5 +13,5 @@ export function embeddingList(
   const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);
   if (failure) throw failure;
   const format = encoding_format ?? "float";
-  return translated(() => embeddingsOf(model, outputs, format, prediction.metrics));
+  return translateOrFail(() => embeddingsOf(model, outputs, format, prediction.metrics));
 }

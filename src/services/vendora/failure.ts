@@ -13,7 +13,7 @@ const ABOUT_THE_REQUEST = [400, 413, 415, 422] as const;
 /** Too much at once: the same call may do better later. */
 const OVERLOADED = [429, 503] as const;
 
-export const timedOut = (seconds: number) =>
+export const timeoutProblem = (seconds: number) =>
   new VendoraProblem(
     504,
     {
@@ -32,7 +32,7 @@ export function failureOf(
   if (status === "succeeded") return undefined;
   if (status !== "failed") {
     const seconds = (Date.parse(updated_at) - Date.parse(created_at)) / 1_000;
-    if (seconds >= timeoutSeconds) return timedOut(timeoutSeconds);
+    if (seconds >= timeoutSeconds) return timeoutProblem(timeoutSeconds);
     const message = "The prediction was canceled.";
     return new VendoraProblem(400, { message, code: "canceled" }, false);
   }
@@ -49,15 +49,15 @@ export function failureOf(
 }
 
 /** Whatever `translate` gives; an output that it cannot read is the model's failure. */
-export function translated<T>(translate: () => T): T {
+export function translateOrFail<T>(translate: () => T): T {
   try {
     return translate();
   } catch (error) {
-    throw untranslatable(error);
+    throw asVendoraProblem(error);
   }
 }
 
-export function untranslatable(error: unknown): unknown {
+export function asVendoraProblem(error: unknown): unknown {
   if (!(error instanceof Untranslatable)) return error;
   const { message } = error;
   return new VendoraProblem(502, { message, type: "server_error", code: "model_error" }, false);

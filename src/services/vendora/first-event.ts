@@ -10,7 +10,7 @@ const HOLD_MS = 15_000;
 const isOutput = ({ event }: NumberedEntry) => event === "output";
 
 /** The entries up to the first output, or to the end, or until the hold is over. */
-export async function firstWords(reader: LogReader): Promise<NumberedEntry[]> {
+export async function readUntilOutput(reader: LogReader): Promise<NumberedEntry[]> {
   const entries: NumberedEntry[] = [];
   const { promise: over, resolve } = Promise.withResolvers<"over">();
   const hold = setTimeout(() => resolve("over"), HOLD_MS);
@@ -32,7 +32,7 @@ export async function firstWords(reader: LogReader): Promise<NumberedEntry[]> {
 }
 
 /** Why it has failed, when it has before its first word. @param timeoutSeconds as of `failureOf` */
-export function failureBefore(
+export function failureBeforeOutput(
   entries: NumberedEntry[],
   timeoutSeconds: number,
 ): VendoraProblem | undefined {

@@ -6,9 +6,9 @@ import { VendoraProblem } from "../../errors-vendora.ts";
 import type { VendoraModel } from "../../protocol/vendora/model.ts";
 import { listCallable } from "../../storage/models/models.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { findTarget } from "../predictions/version-resolution.ts";
+import { resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { LISTED, secondsOf } from "./calls.ts";
+import { MODELS_HINT, secondsOf } from "./calls.ts";
 
 /** The list has no pages: more than these nobody picks from. */
 const MAX_LISTED = 1_000;
@@ -28,7 +28,7 @@ export async function readVendoraModel(
   caller: Caller,
   reference: string,
 ): Promise<VendoraModel> {
-  const target = await findTarget(services, caller, reference).catch((error: unknown) => {
+  const target = await resolveVersion(services, caller, reference).catch((error: unknown) => {
     if (error instanceof ProblemError && error.code === "not_found") return undefined;
     throw error;
   });
@@ -39,7 +39,7 @@ export async function readVendoraModel(
     const { owner, name } = target.model;
     return { ...present({ owner, name, created_at: target.version.created_at }), id: reference };
   }
-  const message = `The model '${reference.slice(0, 200)}' does not exist, is not yours to see, or has no vendora compatibility. ${LISTED}`;
+  const message = `The model '${reference.slice(0, 200)}' does not exist, is not yours to see, or has no vendora compatibility. ${MODELS_HINT}`;
   throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
 }
 

@@ -1,5 +1,4 @@
-/** What was told to whom of a prediction, and telling it once more. */
-
+/** Lists the webhook deliveries of a prediction, and repeats one. */
 import type { Delivery } from "../../domain/webhooks/delivery.ts";
 import { eventId, sequenceOf } from "../../domain/webhooks/event-id.ts";
 import { notFound } from "../../errors.ts";
@@ -12,7 +11,7 @@ import { predictionStub } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
 
 /**
- * All of it: `started`, `completed` and the last 100 of `output`, oldest first.
+ * `started`, `completed` and the last 100 `output` events, oldest first.
  * @throws ProblemError not_found
  */
 export async function listWebhooks(
@@ -23,12 +22,17 @@ export async function listWebhooks(
   const entries =
     (await (await predictionStub(services, caller, predictionId)).listDeliveries()) ?? [];
   const items = await Promise.all(entries.map((one) => present(services, predictionId, one)));
-  const alone = { next_cursor: null, previous_cursor: null, next_url: null, previous_url: null };
-  return { items, ...alone };
+  const singlePage = {
+    next_cursor: null,
+    previous_cursor: null,
+    next_url: null,
+    previous_url: null,
+  };
+  return { items, ...singlePage };
 }
 
 /**
- * @param endpointId only there; null is the prediction's own webhook
+ * @param endpointId to this endpoint only; null is the prediction's own webhook
  * @throws ProblemError not_found
  */
 export async function redeliver(
@@ -42,8 +46,8 @@ export async function redeliver(
   const sequence = sequenceOf(id, predictionId);
   const entry = sequence === undefined ? undefined : await stub.redeliver(sequence, endpointId);
   if (entry) return present(services, predictionId, entry);
-  const where = endpointId === undefined ? "" : " at this receiver";
-  throw notFound(`The webhook event '${id}'${where}, or what is kept of its prediction,`);
+  const to = endpointId === undefined ? "" : " for this endpoint";
+  throw notFound(`The webhook event '${id}'${to}`);
 }
 
 async function present(
@@ -52,16 +56,16 @@ async function present(
   { sequence, event, at, deliveries, own_url }: EventDeliveries,
 ): Promise<WebhookEvent> {
   const urlOf = async (endpointId: string | null) =>
-    endpointId === null
-      ? own_url
-      : ((await getCachedEndpoint(services.db, endpointId))?.url ?? null);
-  const shown = deliveries.map(async (one) => presentDelivery(one, await urlOf(one.endpoint_id)));
+    endpointId === null ? own_url : ((await getCachedEndpoint(services.db, endpointId))?.url ?? null);
+  const presented = deliveries.map(async (one) =>
+    presentDelivery(one, await urlOf(one.endpoint_id)),
+  );
   return {
     id: eventId(predictionId, sequence),
     event,
     sequence,
     created_at: timestamp(at),
-    deliveries: await Promise.all(shown),
+    deliveries: await Promise.all(presented),
   };
 }
 
@@ -69,17 +73,17 @@ function presentDelivery(
   { endpoint_id, state, next_at, under_way, attempts }: Delivery,
   url: string | null,
 ): WebhookDelivery {
-  const waits = state === "pending" && !under_way;
+  const isWaiting = state === "pending" && !under_way;
   return {
     endpoint_id,
     url: url && withoutQuery(url),
     state,
-    next_attempt_at: waits ? timestamp(next_at) : null,
+    next_attempt_at: isWaiting ? timestamp(next_at) : null,
     attempts: attempts.map(({ at, ...attempt }) => ({ at: timestamp(at), ...attempt })),
   };
 }
 
-/** A query may hold a secret of the receiver's. */
+/** A query may contain a secret of the receiver. */
 const withoutQuery = (url: string) => url.replace(/[?#].*$/, "");
 
 const timestamp = (ms: number) => new Date(ms).toISOString();

@@ -1,11 +1,11 @@
-/** Endpoints of accounts: registering, reading, changing and deleting them, and their secrets. */
+/** The webhook endpoints of accounts, and their secrets. */
 import { v7 as uuid } from "uuid";
 import { invalid } from "../../domain/schemas/validation.ts";
 import { newWebhookSecret } from "../../domain/webhooks/signature.ts";
 import { storedForEndpoint } from "../../domain/webhooks/stored-secret.ts";
 import { conflict, notFound } from "../../errors.ts";
-import { refusalNow } from "../../outbound/refusal.ts";
-import { Unresolved } from "../../outbound/resolve.ts";
+import { checkResolvedUrl } from "../../outbound/refusal.ts";
+import { ResolutionFailed } from "../../outbound/resolve.ts";
 import type {
   CreateWebhookEndpoint,
   UpdateWebhookEndpoint,
@@ -31,20 +31,20 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 
 /**
- * Of an account. A prediction's object has six connections out at most: four slow receivers leave
- * one for the prediction's own webhook, and one for its own work.
+ * Per account. An object has at most six outgoing connections: four slow receivers leave one for the
+ * prediction's own webhook, and one for everything else.
  */
 const MAX_ENDPOINTS = 4;
 
-/** Whoever registers an endpoint is not kept longer by a resolver that does not answer. */
+/** The longest that a registration waits for the DNS resolver. */
 const RESOLVE_MS = 2_000;
 
-/** One in use, one that comes, and one for a mistake in between. */
+/** One in use, the next one, and one for a mistake in between. */
 const MAX_SECRETS = 3;
 
 /**
- * @returns with its first secret, which is shown this once
- * @throws ValidationFailure for an address that nothing may be posted to
+ * @returns the endpoint with its first secret, which is not shown again
+ * @throws ValidationFailure for a URL that is not allowed
  * @throws ProblemError conflict
  */
 export async function createEndpoint(
@@ -54,7 +54,7 @@ export async function createEndpoint(
 ): Promise<{ row: WebhookEndpointRow; secret: string }> {
   await requireEndpoints(services, caller);
   const { user_id } = caller;
-  await checkReceiver(services, request.url);
+  await checkUrl(services, request.url);
   const now = Date.now();
   const id = uuid();
   const first = newSecret(now);
@@ -71,14 +71,14 @@ export async function createEndpoint(
   };
   if (!(await insertEndpoint(services.db, row, MAX_ENDPOINTS))) {
     throw conflict(
-      `An account may have ${MAX_ENDPOINTS} webhook endpoints. Delete one, or change one with PATCH /v1/webhook-endpoints/{endpoint_id}; a single prediction can name a receiver of its own with 'webhook'.`,
+      `An account may have ${MAX_ENDPOINTS} webhook endpoints. Delete one, or change one with PATCH /v1/webhook-endpoints/{endpoint_id}; a single prediction can have a webhook of its own, with 'webhook'.`,
     );
   }
   forgetEndpoints(user_id);
   return { row, secret: first.secret };
 }
 
-/** An account's own, newest first. */
+/** The caller's own, newest first. */
 export async function listEndpoints(
   services: Services,
   caller: Caller,
@@ -94,7 +94,7 @@ export async function listEndpoints(
   });
 }
 
-/** @throws ProblemError not_found, also for what is somebody else's */
+/** @throws ProblemError not_found, also for another user's */
 export async function readEndpoint(
   services: Services,
   caller: Caller,
@@ -102,11 +102,11 @@ export async function readEndpoint(
 ): Promise<WebhookEndpointRow> {
   await requireEndpoints(services, caller);
   const row = await findOwnEndpoint(services.db, caller.user_id, id);
-  if (!row) throw missing(id);
+  if (!row) throw endpointNotFound(id);
   return row;
 }
 
-/** @throws ValidationFailure for an address that nothing may be posted to; ProblemError not_found */
+/** @throws ValidationFailure for a URL that is not allowed; ProblemError not_found */
 export async function updateEndpoint(
   services: Services,
   caller: Caller,
@@ -115,23 +115,26 @@ export async function updateEndpoint(
 ): Promise<WebhookEndpointRow> {
   const row = await readEndpoint(services, caller, id);
   if (Object.keys(request).length === 0) return row;
-  if (request.url !== undefined) await checkReceiver(services, request.url);
-  const changes = { ...request, ...forgiven(row, request) };
+  if (request.url !== undefined) await checkUrl(services, request.url);
+  const changes = { ...request, ...clearedHealth(row, request) };
   const updated = await updateRow(services.db, caller.user_id, id, changes, Date.now());
-  if (!updated) throw missing(id);
-  await sealOlder(services, updated);
+  if (!updated) throw endpointNotFound(id);
+  await encryptPlainSecrets(services, updated);
   forgetEndpoints(caller.user_id, id);
   return updated;
 }
 
-/** What was held against the receiver that it was. */
-function forgiven({ url }: WebhookEndpointRow, request: UpdateWebhookEndpoint): EndpointChanges {
+/** Failures are forgotten when it is enabled again or gets another URL. */
+function clearedHealth(
+  { url }: WebhookEndpointRow,
+  request: UpdateWebhookEndpoint,
+): EndpointChanges {
   const failures = { failing_since: null, last_error: null };
   if (request.enabled) return { ...failures, notice: null };
   return request.url === undefined || request.url === url ? {} : failures;
 }
 
-/** Deliveries that wait for it fail for good. @throws ProblemError not_found */
+/** Its waiting deliveries fail. @throws ProblemError not_found */
 export async function deleteEndpoint(
   services: Services,
   caller: Caller,
@@ -139,11 +142,11 @@ export async function deleteEndpoint(
 ): Promise<void> {
   await requireEndpoints(services, caller);
   const { user_id } = caller;
-  if (!(await deleteRow(services.db, user_id, id))) throw missing(id);
+  if (!(await deleteRow(services.db, user_id, id))) throw endpointNotFound(id);
   forgetEndpoints(user_id, id);
 }
 
-/** Another one, which is shown this once. @throws ProblemError not_found, conflict */
+/** Adds a secret, which is not shown again. @throws ProblemError not_found, conflict */
 export async function createSecret(
   services: Services,
   caller: Caller,
@@ -156,10 +159,10 @@ export async function createSecret(
   if (!row) {
     await readEndpoint(services, caller, id);
     throw conflict(
-      `An endpoint may have ${MAX_SECRETS} secrets. Delete one that its receiver does not know any more.`,
+      `An endpoint may have ${MAX_SECRETS} secrets. Delete one that its receiver no longer uses.`,
     );
   }
-  await sealOlder(services, row);
+  await encryptPlainSecrets(services, row);
   forgetEndpoints(caller.user_id, id);
   return secret;
 }
@@ -179,39 +182,39 @@ export async function deleteSecret(
       throw notFound(`The secret '${secretId}'`);
     }
     throw conflict(
-      "It is the endpoint's only secret. Make another one first, tell its receiver, then delete this one.",
+      "It is the endpoint's only secret. Create another one and give it to the receiver, then delete this one.",
     );
   }
-  await sealOlder(services, row);
+  await encryptPlainSecrets(services, row);
   forgetEndpoints(caller.user_id, id);
 }
 
-/** Seals what was kept as it is before there was a SECRET_KEY. */
-async function sealOlder(
+/** Encrypts secrets that were stored before the deployment had a SECRET_KEY. */
+async function encryptPlainSecrets(
   { db, settings: { secretKeys } }: Services,
   row: WebhookEndpointRow,
 ): Promise<void> {
   if (secretKeys.length === 0 || row.secrets.every(({ encrypted }) => encrypted)) return;
-  const sealing = row.secrets.map((one) => storedForEndpoint(secretKeys, row.id, one));
-  await replaceSecrets(db, row, await Promise.all(sealing));
+  const encrypting = row.secrets.map((one) => storedForEndpoint(secretKeys, row.id, one));
+  await replaceSecrets(db, row, await Promise.all(encrypting));
 }
 
 /**
- * A mistake is told at once where it can be, a name that does not exist too; each try looks again.
- * When nobody can tell just now, the name may be right, so it is taken.
+ * Refuses a URL that is not allowed or does not resolve; each delivery checks it again. If the
+ * resolver fails the URL is accepted, since it may be right.
  * @throws ValidationFailure
  */
-async function checkReceiver({ settings }: Services, address: string): Promise<void> {
+async function checkUrl({ settings }: Services, address: string): Promise<void> {
   const signal = AbortSignal.timeout(RESOLVE_MS);
-  const asking = refusalNow(new URL(address), settings.webhooks, signal);
-  const refusal = await asking.catch((error: unknown) => {
-    if (error instanceof Unresolved) return undefined;
+  const checking = checkResolvedUrl(new URL(address), settings.webhooks, signal);
+  const refusal = await checking.catch((error: unknown) => {
+    if (error instanceof ResolutionFailed) return undefined;
     throw error;
   });
   if (refusal) throw invalid(["body", "url"], refusal, "value_error", address);
 }
 
-/** They are told of every run. @throws ProblemError forbidden */
+/** Not for tokens limited to some models: endpoints get events of all. @throws ProblemError forbidden */
 const requireEndpoints = (services: Services, caller: Caller): Promise<void> =>
   requireAccountAccess(services, caller, "Webhook endpoints");
 
@@ -221,4 +224,4 @@ const newSecret = (now: number): EndpointSecret => ({
   created_at: now,
 });
 
-const missing = (id: string) => notFound(`The webhook endpoint '${id}'`);
+const endpointNotFound = (id: string) => notFound(`The webhook endpoint '${id}'`);

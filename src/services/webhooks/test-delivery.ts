@@ -1,11 +1,11 @@
-/** Test deliveries: what an endpoint makes of a prediction that never was. */
+/** Test deliveries to an endpoint, with a made-up prediction. */
 import { v7 as uuid } from "uuid";
 import { DecryptionFailed } from "../../domain/encryption.ts";
 import { eventId } from "../../domain/webhooks/event-id.ts";
 import { signedHeaders } from "../../domain/webhooks/signature.ts";
 import { signingSecrets } from "../../domain/webhooks/stored-secret.ts";
 import { ProblemError } from "../../errors.ts";
-import { mayPost, PACE_SECONDS } from "../../outbound/pace.ts";
+import { HOST_LIMIT_SECONDS, mayPost } from "../../outbound/pace.ts";
 import { post } from "../../outbound/post.ts";
 import type { WebhookTest } from "../../protocol/webhook-endpoint.ts";
 import type { WebhookPayload } from "../../protocol/webhook-payload.ts";
@@ -14,8 +14,9 @@ import type { Services } from "../services.ts";
 import { readEndpoint } from "./endpoints.ts";
 
 /**
- * Posted once and at once, also to an endpoint that is off; its health is none the worse for it.
- * @throws ProblemError not_found; unavailable when no key opens its secrets
+ * Posts once, without retries, also to an endpoint that is switched off. It does not count for the
+ * endpoint's health.
+ * @throws ProblemError not_found; unavailable when its secrets cannot be decrypted
  */
 export async function testEndpoint(
   services: Services,
@@ -27,14 +28,14 @@ export async function testEndpoint(
   if (!(await mayPost(services.env, endpoint.url))) {
     throw new ProblemError(
       "too_many_requests",
-      `The host of this endpoint is posted to very often just now. Wait ${PACE_SECONDS} seconds, then test it again.`,
-      { "retry-after": String(PACE_SECONDS) },
+      `Too many webhooks are sent to this endpoint's host. Wait ${HOST_LIMIT_SECONDS} seconds and try again.`,
+      { "retry-after": String(HOST_LIMIT_SECONDS) },
     );
   }
   const { secretKeys, webhooks } = services.settings;
-  const secrets = await signingSecrets(secretKeys, endpoint).catch(unopened);
+  const secrets = await signingSecrets(secretKeys, endpoint).catch(notDecrypted);
   const at = Date.now();
-  const payload = madeUp(origin, at);
+  const payload = testPayload(origin, at);
   const body = JSON.stringify(payload);
   const headers = await signedHeaders({ id: payload.webhook.id, at, body }, secrets);
   const { status, error } = await post({ url: endpoint.url, headers, body }, webhooks);
@@ -47,13 +48,16 @@ export async function testEndpoint(
   };
 }
 
-function unopened(error: unknown): never {
+function notDecrypted(error: unknown): never {
   if (!(error instanceof DecryptionFailed)) throw error;
-  throw new ProblemError("unavailable", `A secret of it could not be opened: ${error.message}.`);
+  throw new ProblemError(
+    "unavailable",
+    `A secret of the endpoint could not be decrypted: ${error.message}.`,
+  );
 }
 
-/** All that a real one has, so that a receiver which can read this can read those. */
-function madeUp(origin: string, now: number): WebhookPayload {
+/** Has all fields of a real payload. */
+function testPayload(origin: string, now: number): WebhookPayload {
   const id = uuid();
   const created_at = new Date(now).toISOString();
   return {

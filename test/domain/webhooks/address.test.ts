@@ -1,10 +1,10 @@
 /** Where a webhook may not go, in every spelling that somebody has tried. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isPublic, refusalOf } from "../../../src/domain/webhooks/address.ts";
+import { isPublic, urlRefusal } from "../../../src/domain/webhooks/address.ts";
 
 const refusal = (address: string, allowInsecure = false) =>
-  refusalOf(new URL(address), allowInsecure);
+  urlRefusal(new URL(address), allowInsecure);
 
 const fixed = (length: number) => ({ minLength: length, maxLength: length });
 

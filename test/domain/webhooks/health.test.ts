@@ -7,7 +7,7 @@ const DAY = 86_400_000;
 const NOW = Date.parse("2026-11-26T12:00:00Z");
 
 const healthy: Health = { enabled: true, failing_since: null, last_error: null, notice: null };
-const failing = (days: number, last_error = "answered with status 500"): Health => ({
+const failing = (days: number, last_error = "responded with status 500"): Health => ({
   ...healthy,
   failing_since: NOW - days * DAY,
   last_error,
@@ -19,11 +19,11 @@ const success: Try = {
   at: NOW,
   switchOffMs: 5 * DAY,
 };
-const failure: Try = { ...success, outcome: { status: 500, error: "answered with status 500" } };
+const failure: Try = { ...success, outcome: { status: 500, error: "responded with status 500" } };
 const lastFailure: Try = { ...failure, isLast: true };
 const gone: Try = {
   ...lastFailure,
-  outcome: { status: 410, error: "answered with status 410", final: true },
+  outcome: { status: 410, error: "responded with status 410", final: true },
 };
 
 test.each<[string, Health, Try, Partial<Health> | undefined]>([
@@ -32,7 +32,7 @@ test.each<[string, Health, Try, Partial<Health> | undefined]>([
     "the first failure begins a time of failing",
     healthy,
     failure,
-    { failing_since: NOW, last_error: "answered with status 500" },
+    { failing_since: NOW, last_error: "responded with status 500" },
   ],
   ["those after it are no news", failing(1), failure, undefined],
   ["nor after days", failing(50), failure, undefined],
@@ -40,15 +40,15 @@ test.each<[string, Health, Try, Partial<Health> | undefined]>([
   ["nor the end of a delivery with the same error", failing(1), lastFailure, undefined],
   [
     "a delivery that is given up tells what it met",
-    failing(1, "no answer within 10 s"),
+    failing(1, "no response within 10 s"),
     lastFailure,
-    { last_error: "answered with status 500" },
+    { last_error: "responded with status 500" },
   ],
   [
     "also when it was tried only once",
     healthy,
     lastFailure,
-    { failing_since: NOW, last_error: "answered with status 500" },
+    { failing_since: NOW, last_error: "responded with status 500" },
   ],
   ["a success ends it", failing(3), success, { failing_since: null, last_error: null }],
   ["but not one that began before it", failing(0), success, undefined],
@@ -61,12 +61,12 @@ test.each<[string, Health, Try, Partial<Health> | undefined]>([
 
 describe("it is switched off", () => {
   test("when a delivery is given up and none has arrived for five days", () => {
-    expect(healthAfter(failing(5, "no answer within 10 s"), lastFailure)).toEqual({
+    expect(healthAfter(failing(5, "no response within 10 s"), lastFailure)).toEqual({
       enabled: false,
       failing_since: NOW - 5 * DAY,
-      last_error: "answered with status 500",
+      last_error: "responded with status 500",
       notice:
-        'Switched off on 2026-11-26: no delivery has arrived since 2026-11-21, and the last one failed with: answered with status 500. When the receiver works, switch it on again with PATCH {"enabled": true}.',
+        'Switched off on 2026-11-26: no delivery has arrived since 2026-11-21, and the last one failed with: responded with status 500. When the receiver works, switch it on again with PATCH {"enabled": true}.',
     });
   });
 
@@ -74,16 +74,16 @@ describe("it is switched off", () => {
     expect(healthAfter(healthy, gone)).toEqual({
       enabled: false,
       failing_since: NOW,
-      last_error: "answered with status 410",
+      last_error: "responded with status 410",
       notice:
-        'Switched off on 2026-11-26: the receiver answered with status 410, which says that it is gone permanently. If it is not, switch it on again with PATCH {"enabled": true}; otherwise delete it.',
+        'Switched off on 2026-11-26: the receiver responded with status 410, which says that it is gone permanently. If it is not, switch it on again with PATCH {"enabled": true}; otherwise delete it.',
     });
   });
 });
 
 const tries = fc.array(
   fc.record({
-    error: fc.constantFrom(null, "answered with status 500", "no answer within 10 s"),
+    error: fc.constantFrom(null, "responded with status 500", "no response within 10 s"),
     final: fc.nat(60).map((n) => n === 0),
     isLast: fc.nat(4).map((n) => n === 0),
     hours: fc.nat(30),

@@ -40,7 +40,7 @@ export const happening = (
 export const delivered: Outcome = { status: 200, error: null };
 export const refused = (status: number): Outcome => ({
   status,
-  error: `answered with status ${status}`,
+  error: `responded with status ${status}`,
 });
 
 export const settle = (

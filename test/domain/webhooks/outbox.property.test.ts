@@ -9,10 +9,10 @@ const destinations = [own, all, outputOnly];
 
 const outcome: fc.Arbitrary<Outcome> = fc.constantFrom<Outcome>(
   { status: 200, error: null },
-  { status: 500, error: "answered with status 500" },
+  { status: 500, error: "responded with status 500" },
   { status: null, error: "the connection was reset" },
-  { status: 429, error: "answered with status 429", retryAfterMs: 60_000 },
-  { status: 410, error: "answered with status 410", final: true },
+  { status: 429, error: "responded with status 429", retryAfterMs: 60_000 },
+  { status: 410, error: "responded with status 410", final: true },
 );
 
 type Step =

@@ -322,7 +322,7 @@ describe("what a version's schema asks", () => {
     const path = `/v1/uploads/${crypto.randomUUID()}`;
     const missing = await visitor.call("POST", page, { input: { image: path } });
     expect(await missing.json()).toMatchObject({
-      detail: [{ msg: `there is no ${path} of yours` }],
+      detail: [{ msg: `${path} does not exist or is not yours` }],
     });
     const other = await visitor.call("POST", page, { input: { image: "/v1/models" } });
     expect(await other.json()).toMatchObject({ detail: [{ type: "url_parsing" }] });

@@ -210,7 +210,7 @@ describe("running it again", () => {
     expect(removing.status).toBe(303);
     const { status, html } = await who.visitor.send(`/predictions/${id}/retry`);
     expect(status).toBe(409);
-    expect(html).toContain("Its input is removed: it cannot be run again.");
+    expect(html).toContain("Its input has been deleted, so it cannot be run again.");
   });
 });
 

@@ -117,7 +117,7 @@ describe("files at an address of their own", () => {
     const answer = await create(gone);
     expect([answer.status, await answer.text()]).toEqual([
       422,
-      expect.stringContaining("of yours"),
+      expect.stringContaining("does not exist or is not yours"),
     ]);
   });
 });

@@ -196,7 +196,7 @@ describe("the health of an endpoint", () => {
       expect(await getEndpoint(world.client, id)).toMatchObject({
         enabled: true,
         failing_since: expect.any(String),
-        last_error: "answered with status 503",
+        last_error: "responded with status 503",
       }),
     );
     await passes(7, prediction);

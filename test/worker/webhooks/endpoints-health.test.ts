@@ -47,10 +47,10 @@ const tried = (changes: Partial<Try> = {}): Try => ({
   ...changes,
 });
 const failed = (changes: Partial<Try> = {}): Try =>
-  tried({ outcome: { status: 500, error: "answered with status 500" }, ...changes });
+  tried({ outcome: { status: 500, error: "responded with status 500" }, ...changes });
 const gone = () =>
   failed({
-    outcome: { status: 410, error: "answered with status 410", final: true },
+    outcome: { status: 410, error: "responded with status 410", final: true },
     isLast: true,
   });
 
@@ -74,7 +74,7 @@ describe("tries of one isolate", () => {
     expect(await getEndpoint(client, id)).toMatchObject({
       enabled: true,
       failing_since: first,
-      last_error: "answered with status 500",
+      last_error: "responded with status 500",
       notice: null,
     });
   });
@@ -130,7 +130,7 @@ describe("it is switched off", () => {
     const off = await getEndpoint(client, id);
     expect(off).toMatchObject({ enabled: false, failing_since: since, updated_at: now() });
     expect(off.notice).toMatch(
-      /^Switched off on \d{4}-\d\d-\d\d: no delivery has arrived since .*answered with status 500.*PATCH \{"enabled": true\}\.$/,
+      /^Switched off on \d{4}-\d\d-\d\d: no delivery has arrived since .*responded with status 500.*PATCH \{"enabled": true\}\.$/,
     );
     expect(await row()).toMatchObject({ enabled: false });
     expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
@@ -154,7 +154,7 @@ describe("it is switched off", () => {
     await recordOutcome(db, other, gone());
     expect(await getEndpoint(client, id)).toMatchObject({
       enabled: false,
-      last_error: "answered with status 410",
+      last_error: "responded with status 410",
       notice: expect.stringMatching(/status 410.*PATCH/),
     });
   });

@@ -102,10 +102,10 @@ describe("what is posted", () => {
 
 describe("a receiver that fails", () => {
   test.each<[Behaviour, number | null, RegExp]>([
-    [{ status: 500 }, 500, /^answered with status 500$/],
+    [{ status: 500 }, 500, /^responded with status 500$/],
     [{ status: 302, headers: { location: "/elsewhere" } }, 302, /redirects are not followed/],
-    [{ status: 410 }, 410, /^answered with status 410/],
-    [{ status: 429, headers: { "retry-after": "60" } }, 429, /^answered with status 429$/],
+    [{ status: 410 }, 410, /^responded with status 410/],
+    [{ status: 429, headers: { "retry-after": "60" } }, 429, /^responded with status 429$/],
     ["reset", null, /connection/],
     ["garbage", null, /./],
   ])("%j is told as it is, once, and the endpoint stays as it was", async (how, status, error) => {
@@ -126,7 +126,7 @@ describe("a receiver that fails", () => {
     const hasty = { ...settings, webhooks: { ...settings.webhooks, timeoutMs: 100 } };
     const caller = { token_id: "", user_id, scopes: [], models: null };
     const outcome = await testWith({ ...services, settings: hasty }, caller, id, ORIGIN);
-    expect(outcome).toMatchObject({ status: null, error: "no answer within 0.1 s" });
+    expect(outcome).toMatchObject({ status: null, error: "no response within 0.1 s" });
     expect(outcome.duration_ms).toBeGreaterThanOrEqual(95);
   });
 

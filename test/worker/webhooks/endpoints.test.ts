@@ -289,7 +289,9 @@ describe("the name in an address", () => {
     const path = freshPath();
     await script(path, { status: 200, body: JSON.stringify({ Status }) });
     const refused = {
-      issues: [{ loc: ["body", "url"], msg: `${host} has no address: is it spelt right?` }],
+      issues: [
+        { loc: ["body", "url"], msg: `${host} does not resolve to an address: check its spelling` },
+      ],
     };
     await expect(register(path, host)).rejects.toMatchObject(refused);
     const { client, user_id } = await newUser();

@@ -47,12 +47,12 @@ describe("an answer with status", () => {
   });
 
   test.each([
-    [304, "answered with status 304: redirects are not followed"],
-    [400, "answered with status 400"],
-    [404, "answered with status 404"],
-    [500, "answered with status 500"],
-    [503, "answered with status 503"],
-    [521, "answered with status 521 (of Cloudflare: the connection was refused)"],
+    [304, "responded with status 304: redirects are not followed"],
+    [400, "responded with status 400"],
+    [404, "responded with status 404"],
+    [500, "responded with status 500"],
+    [503, "responded with status 503"],
+    [521, "responded with status 521 (from Cloudflare: the connection was refused)"],
   ])("%d is not", async (status, error) => {
     const path = freshPath();
     await script(path, { status, body: "a secret of the receiver" });
@@ -62,7 +62,7 @@ describe("an answer with status", () => {
   test("410 is final", async () => {
     const path = freshPath();
     await script(path, { status: 410 });
-    const error = "answered with status 410: it wants no more";
+    const error = "responded with status 410: it is gone";
     expect((await posted(path)).outcome).toEqual({ status: 410, error, final: true });
   });
 
@@ -85,7 +85,7 @@ describe("an answer with status", () => {
     const path = freshPath();
     const inside = freshPath();
     await script(path, { status, headers: { location: addressOf(inside) } });
-    const error = `answered with status ${status}: redirects are not followed`;
+    const error = `responded with status ${status}: redirects are not followed`;
     expect((await posted(path)).outcome).toEqual({ status, error });
     expect(await received(path)).toHaveLength(1);
     expect(await received(inside)).toEqual([]);
@@ -93,7 +93,7 @@ describe("an answer with status", () => {
 });
 
 describe("a receiver that fails", () => {
-  const broke = "the connection was refused, or broke before there was an answer";
+  const broke = "the connection was refused, or closed before a response";
 
   test.each<Behaviour>(["reset", "reset-at-headers", "hang-up", "garbage", "half", "huge-headers"])(
     "by %s is told from one that is slow",
@@ -112,7 +112,7 @@ describe("a receiver that fails", () => {
       const path = freshPath();
       await script(path, behaviour);
       const { outcome, took } = await posted(path);
-      expect(outcome).toEqual({ status: null, error: "no answer within 0.3 s" });
+      expect(outcome).toEqual({ status: null, error: "no response within 0.3 s" });
       expect(took).toBeGreaterThanOrEqual(impatient.timeoutMs - 5);
       expect(took).toBeLessThan(impatient.timeoutMs + 500);
       // Left means that its connection is closed too.
@@ -129,7 +129,7 @@ describe("a receiver that fails", () => {
     const url = addressOf(freshPath()).replace("http:", "https:");
     expect(await post({ ...letter("/"), url }, impatient)).toEqual({
       status: null,
-      error: "no connection: look at its name, and at its certificate",
+      error: "could not connect: check its host name and certificate",
     });
   });
 });

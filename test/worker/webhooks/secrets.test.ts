@@ -87,7 +87,7 @@ describe("of an endpoint", () => {
     await keep(other.id, await kept(one.id));
     expect(await client.json("POST", `${ENDPOINTS}/${other.id}/test`)).toMatchObject({
       status: 503,
-      body: { detail: expect.stringContaining("could not be opened") },
+      body: { detail: expect.stringContaining("could not be decrypted") },
     });
   });
 

@@ -213,7 +213,7 @@ describe("a delivery that fails", () => {
       url: addressOf(path),
       next_attempt_at: null,
       attempts: [
-        { status: 503, error: "answered with status 503" },
+        { status: 503, error: "responded with status 503" },
         { status: null, error: expect.stringMatching(/broke/) },
         { status: 302, error: expect.stringMatching(/not followed/) },
         { status: 204, error: null },
