@@ -1,4 +1,7 @@
-/** Which call of the vendora convention an input is the body of. */
+/**
+ * Calls of the vendora convention: chat completions, responses and embeddings in the wire format of
+ * OpenAI's API.
+ */
 import type { Compatibilities, Configuration } from "../../protocol/model.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 
@@ -7,7 +10,7 @@ interface Version {
   configuration: Configuration;
 }
 
-/** The flag of a version's compatibilities that allows a call. */
+/** The compatibility that a version needs for a call. */
 export const COMPATIBILITY = {
   chat_completions: "vendora_chat_completions",
   responses: "vendora_responses",
@@ -15,8 +18,8 @@ export const COMPATIBILITY = {
 } as const satisfies Record<VendoraCall, keyof Compatibilities>;
 
 /**
- * Of a prediction that was created as any other: a container that speaks the convention has no
- * other way to be asked. Null for all other containers.
+ * The call that the input of an ordinary prediction is: a container with the interface `vendora`
+ * accepts nothing else. Null for all other containers.
  */
 export function callOf(
   { compatibilities, configuration }: Version,

@@ -1,15 +1,15 @@
-/** One choice of a chat's stream: its pieces, in the convention's form whatever theirs was. */
+/** One choice of a chat stream, normalized to the convention. */
 
 import { isObject } from "../../lib/json.ts";
-import type { ChatChunk, Said } from "../../protocol/vendora/chat.ts";
+import type { ChatChunk, ChatDelta } from "../../protocol/vendora/chat.ts";
 
 type Choice = ChatChunk["choices"][number];
-type Call = NonNullable<Said["tool_calls"]>[number];
+type Call = NonNullable<ChatDelta["tool_calls"]>[number];
 
 const FINISH_REASONS = ["stop", "length", "tool_calls", "content_filter", "function_call"] as const;
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
-/** What servers say instead. What was broken off is not whole: to a caller that is `length`. */
+/** Other finish reasons of servers. An aborted choice is incomplete, which is `length` to a caller. */
 const NEAREST = new Map<string, FinishReason>([
   ...FINISH_REASONS.map((reason) => [reason, reason] as const),
   ...["max_tokens", "max_length", "model_length", "abort", "error", "cancelled", "timeout"].map(
@@ -35,24 +35,28 @@ export class ChatChoice {
   readonly #callPrefix: string;
   #begun = false;
   #finished = false;
-  /** The calls seen, by index: whether their function has a name. */
+  /** The calls so far, by index: whether their function has a name. */
   readonly #calls = new Map<number, boolean>();
 
-  /** `callPrefix`: what ids of calls begin with that the container gave none. */
+  /** @param callPrefix of the ids of calls that have none */
   constructor(index: number, callPrefix: string) {
     this.#index = index;
     this.#callPrefix = callPrefix;
   }
 
-  /** The next piece: the role in the first one only, a reason to finish in one only. */
+  /** The next piece. The role is only in the first one, a finish reason only in one. */
   piece({ delta, finish_reason, logprobs, ...rest }: Choice): StreamedChoice {
-    const piece: StreamedChoice = { ...rest, delta: this.#said(delta), finish_reason: null };
+    const piece: StreamedChoice = {
+      ...rest,
+      delta: this.#normalizeDelta(delta),
+      finish_reason: null,
+    };
     if (logprobs !== undefined) piece.logprobs = logprobsOf(logprobs);
     if (finish_reason && !this.#finished) piece.finish_reason = this.#finish(finish_reason);
     return piece;
   }
 
-  /** The piece that is missing when nothing more comes. @param cut it was as long as it may be */
+  /** The final piece if the container sent none. @param cut whether the limit was reached */
   end(cut: boolean): StreamedChoice[] {
     const [index, finish_reason] = [this.#index, cut ? "length" : this.#ownReason()];
     return this.#finished ? [] : [this.piece({ index, delta: {}, finish_reason })];
@@ -67,26 +71,26 @@ export class ChatChoice {
     return this.#calls.size > 0 ? "tool_calls" : "stop";
   }
 
-  /** The same object for what most pieces are: text, or thoughts. */
-  #said(delta: Said): Said {
+  /** Returns the same object for most pieces, which are text or reasoning. */
+  #normalizeDelta(delta: ChatDelta): ChatDelta {
     if (this.#begun && !("role" in delta || "tool_calls" in delta || "function_call" in delta)) {
       return delta;
     }
-    const { role: _, tool_calls, function_call, ...said } = delta;
+    const { role: _, tool_calls, function_call, ...fields } = delta;
     const calls = tool_calls?.map((call) => this.#call(call)) ?? [];
     const first = this.#begun ? {} : { role: "assistant", content: calls.length > 0 ? null : "" };
     this.#begun = true;
     return {
       ...first,
-      ...said,
+      ...fields,
       ...(calls.length > 0 && { tool_calls: calls }),
       ...(function_call ? { function_call } : {}),
     };
   }
 
   /**
-   * A piece of a call is told by its index alone: some servers repeat id and name in every piece,
-   * or make a new id for each. Clients put together whatever they get, so they get it once.
+   * Pieces of a call are matched by index alone: some servers repeat id and name in every piece, or
+   * make a new id for each. Clients concatenate what they get, so each is sent once.
    */
   #call({ id, type, function: called, ...rest }: Call): Call {
     const index = rest.index ?? 0;
@@ -109,7 +113,7 @@ export class ChatChoice {
   }
 }
 
-/** The lists that the convention wants, and in them what it wants of each token. */
+/** The logprobs with all fields that the convention requires. */
 function logprobsOf(logprobs: unknown): Logprobs | null {
   if (!isObject(logprobs)) return null;
   const { content, refusal } = logprobs;

@@ -1,4 +1,4 @@
-/** Whatever a model has put out for a chat, as the pieces of the convention's stream. */
+/** Translates a model's output for a chat into the chunks of the convention's stream. */
 import { z } from "zod";
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
@@ -9,23 +9,24 @@ import {
   chatCompletion,
 } from "../../protocol/vendora/chat.ts";
 import { valuesIn } from "./output-values.ts";
-import { Untranslatable } from "./translation.ts";
+import { TranslationFailed } from "./translation.ts";
 
 const EXPECTED =
   'text, in pieces or whole, or objects of the convention: chunks, {"choices": [{"delta": {"content": "…"}}]}, or a completion, {"choices": [{"message": {"content": "…"}}]}';
 
 /**
- * One output as chunks: text is one, a chunk is itself, a completion is one for each choice and,
- * when it has usage, one without choices. Tool calls always have their `index`, and fields that
- * are not known stay. Throws Untranslatable for anything else.
+ * One output as chunks: text becomes one chunk, a chunk stays itself, a completion becomes one chunk
+ * per choice and, if it has usage, one without choices. Tool calls always get an `index`; unknown
+ * fields stay.
+ * @throws TranslationFailed for anything else
  */
 export function chunksOf(output: Json): ChatChunk[] {
   if (typeof output === "string") return [{ choices: [{ index: 0, delta: { content: output } }] }];
   if (isPlainChunk(output)) return [output];
-  // A Cog model that does not stream puts out its list of pieces as one value.
+  // A Cog model that does not stream returns its list of pieces as one value.
   if (output === null || Array.isArray(output)) return [...valuesIn(output)].flatMap(chunksOf);
   if (!isObject(output) || !Array.isArray(output.choices)) {
-    throw new Untranslatable(`The model put out ${kindOf(output)}. Expected is ${EXPECTED}.`);
+    throw new TranslationFailed(`The model's output is ${kindOf(output)}. Expected: ${EXPECTED}.`);
   }
   if (output.choices.some((choice) => isObject(choice) && isObject(choice.message))) {
     return chunksOfCompletion(parsed("completion", chatCompletion, output));
@@ -33,12 +34,12 @@ export function chunksOf(output: Json): ChatChunk[] {
   return [withCallIndexes(parsed("chunk", chatChunk, output))];
 }
 
-/** Says where a value of the convention is not as it should be. */
+/** @throws TranslationFailed naming the invalid fields */
 function parsed<T>(name: string, schema: z.ZodType<T>, value: Json): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new Untranslatable(
-    `The model put out a ${name} that is not valid: ${z.prettifyError(result.error)}. Expected is ${EXPECTED}.`,
+  throw new TranslationFailed(
+    `The model's output is an invalid ${name}: ${z.prettifyError(result.error)}. Expected: ${EXPECTED}.`,
   );
 }
 
@@ -50,18 +51,18 @@ function chunksOfCompletion({ choices, usage, ...rest }: ChatCompletion): ChatCh
   return chunks;
 }
 
-/** Calls that are not numbered, as in completions, are in order. */
+/** Calls without an index, as in completions, are numbered in order. */
 function withCallIndexes(chunk: ChatChunk): ChatChunk {
   for (const { delta } of chunk.choices) {
     if (!delta.tool_calls) continue;
-    delta.tool_calls = delta.tool_calls.map((call, place) => ({ index: place, ...call }));
+    delta.tool_calls = delta.tool_calls.map((call, position) => ({ index: position, ...call }));
   }
   return chunk;
 }
 
 /**
- * Whether a value is a chunk to which nothing has to be added. By hand: one comes for each token,
- * and where code generation is forbidden, as in Workers, zod takes many times as long.
+ * Whether a value is a chunk that needs no change. Not with zod: there is a chunk per token, and
+ * without code generation, which Workers forbid, zod takes many times as long.
  */
 function isPlainChunk(value: unknown): value is ChatChunk {
   return (

@@ -1,16 +1,21 @@
-/** A chat completion in one piece: its stream, put together. */
+/** A whole chat completion, assembled from its stream. */
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
-import { type ChatAsked, ChatStream } from "./chat-stream.ts";
-import { WholeChoices } from "./chat-whole.ts";
+import { type ChatOptions, ChatStream } from "./chat-stream.ts";
+import { ChoiceAssembler } from "./chat-whole.ts";
 
 /**
- * The answer of a prediction that has succeeded, from all that it has put out: pieces, whole
- * completions, or nothing, which is an empty message. Throws Untranslatable.
+ * The completion of a succeeded prediction, from its outputs: pieces, whole completions, or nothing,
+ * which is an empty message.
+ * @throws TranslationFailed
  */
-export function completionOf(asked: ChatAsked, outputs: Json[], metrics: Metrics | null): object {
-  const stream = new ChatStream({ ...asked, includeUsage: true });
-  const wholes = new WholeChoices();
+export function completionOf(
+  options: ChatOptions,
+  outputs: Json[],
+  metrics: Metrics | null,
+): object {
+  const stream = new ChatStream({ ...options, includeUsage: true });
+  const wholes = new ChoiceAssembler();
   let answer = {};
   const add = (event: string, data: Json) => {
     for (const { choices, ...rest } of stream.take({ event, data })) {

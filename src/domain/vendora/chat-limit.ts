@@ -1,15 +1,15 @@
-/** How long an answer may be: why a model has stopped that does not say it itself. */
+/** The token limit of a request: if it was reached, that is why a model stopped that gives no reason. */
 import type { Metrics } from "../../protocol/event.ts";
 import { countOf } from "./response-json.ts";
 
-/** Tokens that each answer to a request may have, by whichever name; undefined when it does not say. */
+/** The most tokens that each choice may have; undefined when the request has no limit. */
 export const limitOf = (request: Record<string, unknown>): number | undefined =>
   countOf(request.max_output_tokens ?? request.max_completion_tokens ?? request.max_tokens) ||
   undefined;
 
 /**
- * Whether the answers are as long as they may be. The metrics count all of them together, and an
- * estimate proves nothing.
+ * Whether the choices have reached the limit. Metrics count all choices together, and estimated
+ * ones do not count.
  */
 export const isAtLimit = (
   limit: number | undefined,

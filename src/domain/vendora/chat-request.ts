@@ -1,13 +1,13 @@
-/** The body of a response as that of a chat, for containers that know only chats. */
+/** The body of a responses call as that of a chat call, for containers that support only chats. */
 import type { Json } from "../../protocol/common.ts";
 import { responseRequest } from "../../protocol/vendora/response.ts";
-import { placesOfTools, withPlainTools } from "./plain-tools.ts";
+import { toolPaths, withPlainTools } from "./plain-tools.ts";
 import { itemsOf } from "./response-items.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
-import { messagesOf, NotForChat, type Placed } from "./response-messages.ts";
+import { type LocatedMessage, messagesOf, NotSupportedByChat } from "./response-messages.ts";
 
-/** What a chat has no field for, or what is Auspex's own business. */
-const LEFT_OUT = new Set([
+/** Fields that chats do not have, or that Auspex handles itself. */
+const OMITTED_FIELDS = new Set([
   "background",
   "conversation",
   "include",
@@ -31,8 +31,8 @@ const LEFT_OUT = new Set([
 ]);
 
 /**
- * Fields that neither has, as servers have them for sampling, stay as they are.
- * @throws NotForChat naming what a chat cannot be asked
+ * Unknown fields, such as servers' own sampling parameters, are passed on unchanged.
+ * @throws NotSupportedByChat
  */
 export function chatRequestOf(asked: Fields): Fields {
   const request = withPlainTools(asked);
@@ -40,13 +40,13 @@ export function chatRequestOf(asked: Fields): Fields {
   const { effort } = fieldsOf(reasoning);
   const streams = stream === true || background === true;
   const rest = Object.entries(request).filter(
-    ([name, value]) => value !== null && !LEFT_OUT.has(name),
+    ([name, value]) => value !== null && !OMITTED_FIELDS.has(name),
   );
   return {
     ...Object.fromEntries(rest),
-    messages: placedMessages(request).map(({ message }) => message),
-    ...toolsOf(request, placesOfTools(asked.tools)),
-    // `max_completion_tokens` is newer than many servers; all of them know `max_tokens`.
+    messages: locatedMessages(request).map(({ message }) => message),
+    ...toolsOf(request, toolPaths(asked.tools)),
+    // Many servers do not support `max_completion_tokens` yet; all support `max_tokens`.
     ...(max_output_tokens && { max_tokens: max_output_tokens }),
     ...logprobsOf(request),
     ...textFormatOf(fieldsOf(request.text)),
@@ -57,19 +57,19 @@ export function chatRequestOf(asked: Fields): Fields {
 }
 
 /** @param request with plain tools only */
-export const placedMessages = (request: Fields): Placed[] =>
+export const locatedMessages = (request: Fields): LocatedMessage[] =>
   messagesOf(textOf(request.instructions), itemsOf(inputOf(request)));
 
 function inputOf({ input }: Fields) {
   const { success, data } = responseRequest.shape.input.safeParse(input);
   if (success) return data;
-  throw new NotForChat("input", "it has to be text, or a list of items.");
+  throw new NotSupportedByChat("input", "it has to be text, or a list of items.");
 }
 
 function toolsOf({ tools, tool_choice }: Fields, places: string[]): Fields {
   const known = listOf(tools).map((tool, n) => toolOf(fieldsOf(tool), places[n] ?? "tools"));
   const { type, mode, name, tools: allowed } = fieldsOf(tool_choice);
-  // Few servers know allowed_tools. To be allowed no others is to be given no others.
+  // Few servers support allowed_tools: instead, only the allowed tools are sent.
   if (type === "allowed_tools") {
     const names = listOf(allowed).map((tool) => fieldsOf(tool).name);
     const given = known.filter((tool) => names.includes(fieldsOf(tool.function).name ?? null));
@@ -91,17 +91,17 @@ function choiceOf(
     return { tool_choice: { type, function: { name: name ?? "" } } };
   }
   if (type === undefined) return {};
-  throw new NotForChat(
+  throw new NotSupportedByChat(
     "tool_choice",
-    `the model's container has no tools of type '${textOf(type)}': it takes functions only.`,
+    `the model's container has no tools of type '${textOf(type)}': it supports functions only.`,
   );
 }
 
 function toolOf({ type, name, description, parameters, strict }: Fields, param: string): Fields {
   if (type !== "function") {
-    throw new NotForChat(
+    throw new NotSupportedByChat(
       param,
-      `the model's container has no tools of type '${textOf(type)}': it takes functions only.`,
+      `the model's container has no tools of type '${textOf(type)}': it supports functions only.`,
     );
   }
   return {
@@ -115,7 +115,7 @@ function toolOf({ type, name, description, parameters, strict }: Fields, param: 
   };
 }
 
-/** Alternatives are asked for by their number, or the chosen tokens' own by `include`. */
+/** `top_logprobs` requests alternatives; `include` requests the logprobs of the chosen tokens. */
 function logprobsOf({ top_logprobs, include }: Fields): Fields {
   const some = typeof top_logprobs === "number" && top_logprobs > 0;
   if (!some && !listOf(include).includes("message.output_text.logprobs")) return {};

@@ -1,4 +1,4 @@
-/** A prediction's log as the stream of a chat completion. */
+/** Translates a prediction's log into the stream of a chat completion. */
 import { z } from "zod";
 import { type Metrics, metrics } from "../../protocol/event.ts";
 import { taskStatus } from "../../protocol/prediction.ts";
@@ -14,25 +14,25 @@ export interface ChatHead {
   id: string;
   /** Unix seconds. */
   created: number;
-  /** As the caller named it. */
+  /** The model's name in the request. */
   model: string;
 }
 
-export interface ChatAsked extends ChatHead {
-  /** Tokens that each choice may have, if the caller has said so. */
+export interface ChatOptions extends ChatHead {
+  /** The most tokens that each choice may have, if the request has a limit. */
   limit?: number | undefined;
 }
 
 export interface StreamedChunk extends ChatHead {
   object: "chat.completion.chunk";
   choices: StreamedChoice[];
-  /** Null before the last one; absent when it was not asked for. */
+  /** Null before the last one; absent unless requested. */
   usage?: FullChatUsage | null;
-  /** Whatever else the container says. */
+  /** Other fields of the container. */
   [field: string]: unknown;
 }
 
-/** What `done` says of a prediction, as far as it matters here. */
+/** The fields of `done` that are needed here. */
 const ended = z.object({ status: taskStatus, metrics: metrics.nullish() });
 
 export class ChatStream implements Translation {
@@ -41,19 +41,19 @@ export class ChatStream implements Translation {
   readonly #limit: number | undefined;
   readonly #choices = new Map<number, ChatChoice>();
   #usage: ChatUsage | undefined;
-  /** What came in the container's own last chunk, beside its usage. */
+  /** Other fields of the container's last chunk. */
   #last: object = {};
 
-  /** `includeUsage`: the caller's `stream_options.include_usage`. */
-  constructor({ includeUsage, limit, ...head }: ChatAsked & { includeUsage: boolean }) {
+  /** @param includeUsage the caller's `stream_options.include_usage` */
+  constructor({ includeUsage, limit, ...head }: ChatOptions & { includeUsage: boolean }) {
     this.#head = { ...head, object: "chat.completion.chunk" };
     this.#before = includeUsage ? { usage: null } : {};
     this.#limit = limit;
   }
 
   /**
-   * Throws Untranslatable for an output that is no answer to a chat. A prediction that has failed
-   * or was canceled ends without a closing chunk: what is to be said then is an error.
+   * A failed or canceled prediction ends without a closing chunk: an error is sent instead.
+   * @throws TranslationFailed for an output that is no chat response
    */
   take({ event, data }: LogEntry): StreamedChunk[] {
     if (event === "output") return chunksOf(data).flatMap((chunk) => this.#passed(chunk));
@@ -62,7 +62,7 @@ export class ChatStream implements Translation {
     return status === "succeeded" ? this.#end(metrics) : [];
   }
 
-  /** Usage is kept back for the end; a chunk that has nothing else is not passed on. */
+  /** Usage is sent at the end; a chunk that has nothing else is dropped. */
   #passed({ usage, choices, system_fingerprint, ...rest }: ChatChunk): StreamedChunk[] {
     const fields = system_fingerprint == null ? rest : { ...rest, system_fingerprint };
     if (usage) {

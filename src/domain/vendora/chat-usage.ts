@@ -1,4 +1,4 @@
-/** What a chat has used, as the convention counts it. */
+/** The token usage of a chat, in the convention's format. */
 import type { Metrics } from "../../protocol/event.ts";
 import type { ChatUsage } from "../../protocol/vendora/chat.ts";
 
@@ -7,7 +7,7 @@ export interface FullChatUsage extends ChatUsage {
   total_tokens: number;
 }
 
-/** A model's own count with its details, or else the prediction's metrics; 0 for what nobody knows. */
+/** The container's own usage with its details, or else the prediction's metrics; 0 where unknown. */
 export function chatUsageOf(
   usage: ChatUsage | undefined,
   metrics: Metrics | null | undefined,
@@ -27,7 +27,7 @@ export function chatUsageOf(
   };
 }
 
-/** Servers write null for counts that they do not keep; the convention leaves them out. */
+/** Some servers send null for unknown counts; the convention omits them. */
 const withoutNulls = (detail: unknown) =>
   typeof detail === "object" && detail !== null && !Array.isArray(detail)
     ? Object.fromEntries(Object.entries(detail).filter(([, count]) => count !== null))

@@ -1,13 +1,13 @@
-/** Pieces of a chat's choices, put together. */
-import type { Said } from "../../protocol/vendora/chat.ts";
+/** Assembles the choices of a chat from their pieces. */
+import type { ChatDelta } from "../../protocol/vendora/chat.ts";
 import type { Logprobs, StreamedChoice } from "./chat-choice.ts";
 
-type Call = NonNullable<Said["tool_calls"]>[number];
+type Call = NonNullable<ChatDelta["tool_calls"]>[number];
 
 const TEXTS = new Set(["content", "refusal", "reasoning_content", "reasoning"]);
 
-/** The choices of an answer, put together of their pieces. */
-export class WholeChoices {
+/** All choices of a chat. */
+export class ChoiceAssembler {
   readonly #wholes = new Map<number, Whole>();
 
   add(piece: StreamedChoice): void {
@@ -16,27 +16,27 @@ export class WholeChoices {
     whole.add(piece);
   }
 
-  /** As far as they have come. */
+  /** The choices so far. */
   get value(): object[] {
     return [...this.#wholes].sort(([a], [b]) => a - b).map(([, whole]) => whole.choice());
   }
 }
 
-/** A choice in the making. */
+/** One choice. */
 class Whole {
   #choice: Partial<StreamedChoice> = {};
-  #message: Said = {};
+  #message: ChatDelta = {};
   readonly #calls = new Map<number, Call>();
   #logprobs: Logprobs | null = null;
 
   add({ delta, finish_reason, logprobs, ...rest }: StreamedChoice): void {
     Object.assign(this.#choice, rest, finish_reason && { finish_reason });
-    const { tool_calls, ...said } = delta;
-    for (const [name, value] of Object.entries(said)) this.#say(name, value);
+    const { tool_calls, ...fields } = delta;
+    for (const [name, value] of Object.entries(fields)) this.#merge(name, value);
     for (const call of tool_calls ?? []) this.#call(call);
     if (logprobs) {
-      const content = grown(this.#logprobs?.content, logprobs.content);
-      const refusal = grown(this.#logprobs?.refusal, logprobs.refusal);
+      const content = extended(this.#logprobs?.content, logprobs.content);
+      const refusal = extended(this.#logprobs?.refusal, logprobs.refusal);
       this.#logprobs = { ...logprobs, content, refusal };
     }
   }
@@ -59,8 +59,8 @@ class Whole {
     };
   }
 
-  /** Text goes on; of all else the last word counts. */
-  #say(name: string, value: unknown) {
+  /** Strings are appended; of anything else the last value counts. */
+  #merge(name: string, value: unknown) {
     const before = this.#message[name];
     this.#message[name] =
       TEXTS.has(name) && typeof before === "string" ? `${before}${value ?? ""}` : value;
@@ -82,8 +82,8 @@ class Whole {
   }
 }
 
-/** A list with more at its end. Both are the stream's own: copies for each token would be squares. */
-function grown(list: object[] | null | undefined, more: object[] | null): object[] | null {
+/** Appends in place: a copy per token would take quadratic time. */
+function extended(list: object[] | null | undefined, more: object[] | null): object[] | null {
   if (!list || !more) return more ?? list ?? null;
   for (const token of more) list.push(token);
   return list;

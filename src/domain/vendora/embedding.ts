@@ -1,10 +1,10 @@
-/** What a model has put out for embeddings, as the convention answers it. */
+/** The output of an embedding model in the vendora convention's format. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { chatUsage } from "../../protocol/vendora/chat.ts";
-import { type EmbeddingFormat, isVector, vectorIn } from "./embedding-vector.ts";
-import { Untranslatable } from "./translation.ts";
+import { convertVector, type EmbeddingFormat, isVector } from "./embedding-vector.ts";
+import { TranslationFailed } from "./translation.ts";
 
 type Fields = { [field: string]: Json };
 
@@ -16,9 +16,9 @@ export interface EmbeddingList {
 }
 
 /**
- * The vectors in the order of the inputs. A model puts out an answer of the convention,
- * `{"embeddings": […]}`, a list of vectors, one vector, or several of these in turn; fields that
- * are not known stay. Throws Untranslatable.
+ * The vectors in the order of the inputs. The output of a model is a response of the convention,
+ * `{"embeddings": […]}`, a list of vectors, one vector, or several of these. Unknown fields stay.
+ * @throws TranslationFailed
  */
 export function embeddingsOf(
   model: string,
@@ -26,19 +26,20 @@ export function embeddingsOf(
   format: EmbeddingFormat,
   metrics: Metrics | null,
 ): EmbeddingList {
-  // One vector that is the whole output arrives as a list of numbers.
+  // A single vector as the whole output arrives as a list of numbers.
   const answers = isVector(outputs) ? [outputs] : outputs;
   const entries = answers.flatMap(entriesOf);
-  if (entries.length === 0) throw new Untranslatable(`There is no embedding. ${EXPECTED}`);
+  if (entries.length === 0)
+    throw new TranslationFailed(`The model's output has no embedding. ${EXPECTED}`);
   const numbered = isNumbered(entries);
-  const data = entries.map(({ index, embedding, ...rest }, place) => ({
+  const data = entries.map(({ index, embedding, ...rest }, position) => ({
     ...rest,
     object: "embedding" as const,
-    index: numbered ? Number(index) : place,
-    embedding: vectorIn(format, embedding),
+    index: numbered ? Number(index) : position,
+    embedding: convertVector(format, embedding),
   }));
   return {
-    ...Object.assign({}, ...answers.map(fieldsBeside)),
+    ...Object.assign({}, ...answers.map(otherFields)),
     object: "list",
     data: data.sort((a, b) => a.index - b.index),
     model,
@@ -49,27 +50,29 @@ export function embeddingsOf(
 const EXPECTED =
   'Expected are {"data": [{"embedding": […]}]}, {"embeddings": [[…]]}, a list of vectors, or one vector of numbers.';
 
-/** The vectors of one output, each with what is said beside it. */
+/** The vectors of one output, each with its other fields. */
 function entriesOf(output: Json): Fields[] {
   const list = isObject(output) ? (output.data ?? output.embeddings ?? output) : output;
   const entries = isVector(list) || isObject(list) ? [list] : list;
   if (!Array.isArray(entries)) {
-    throw new Untranslatable(`The model's output is no embeddings. ${EXPECTED}`);
+    throw new TranslationFailed(`The model's output is not embeddings. ${EXPECTED}`);
   }
   return entries.map((entry) => {
     if (isObject(entry) && entry.embedding !== undefined) return entry;
     if (isVector(entry)) return { embedding: entry };
-    throw new Untranslatable(`The model's output has something else than vectors. ${EXPECTED}`);
+    throw new TranslationFailed(
+      `The model's output contains something other than vectors. ${EXPECTED}`,
+    );
   });
 }
 
-/** Whether the model says itself which input each belongs to: each place once. */
+/** Whether the model numbers the vectors itself: each index once. */
 function isNumbered(entries: Fields[]): boolean {
-  const places = new Set(entries.map(({ index }) => index));
-  return entries.every((_, place) => places.has(place));
+  const indexes = new Set(entries.map(({ index }) => index));
+  return entries.every((_, position) => indexes.has(position));
 }
 
-function fieldsBeside(output: Json): Fields {
+function otherFields(output: Json): Fields {
   if (!isObject(output)) return {};
   const { data, embeddings, embedding, index, ...rest } = output;
   return rest;

@@ -1,15 +1,15 @@
-/** Ids of the vendora convention: a prefix that says what it is, and the prediction's own id. */
+/** Ids of the vendora convention: a prefix for the type, and the prediction's id. */
 
 export const chatIdOf = (predictionId: string) => `chatcmpl-${hexOf(predictionId)}`;
 export const responseIdOf = (predictionId: string) => `resp_${hexOf(predictionId)}`;
 
-/** The prediction that stands behind a response; undefined when this is no id of one. */
+/** The id of a response's prediction; undefined when it is no response id. */
 export function predictionIdOf(responseId: string): string | undefined {
   const [, hex] = /^resp_([0-9a-f]{32})$/.exec(responseId) ?? [];
   return hex?.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** The response that an item of one belongs to, by the item's id; undefined when it tells of none. */
+/** The response that an item belongs to, by the item's id; undefined when it is no id of ours. */
 export function responseIdIn(itemId: string): string | undefined {
   const [, hex] = /^[a-z_]+_([0-9a-f]{32})_\d{1,6}$/.exec(itemId) ?? [];
   return hex && `resp_${hex}`;

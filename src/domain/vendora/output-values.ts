@@ -1,9 +1,9 @@
-/** What a model has put out at once, value by value. */
+/** The values of one output. */
 import type { Json } from "../../protocol/common.ts";
 
 /**
- * A list is its items, however deep, for whether a model's list came in one or piece by piece is
- * all the same; null is nothing. Without recursion, for models may nest as they like.
+ * A list stands for its items, at any depth: it makes no difference whether a model sent them at once or
+ * one by one. Null is nothing. Not recursive, because the depth is not limited.
  */
 export function* valuesIn(output: Json): Generator<Json> {
   for (const waiting = [output]; waiting.length > 0; ) {

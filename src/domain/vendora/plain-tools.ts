@@ -1,12 +1,12 @@
-/** The body of a response with functions as its only tools, calls and choices. */
+/** Rewrites a responses call so that all tools, calls and choices are functions. */
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { ToolNames } from "./tool-names.ts";
 
-/** What a custom tool is given, as the argument of a function. */
+/** The argument of a function that stands for a custom tool. */
 const INPUT = "input";
 
-/** What is neither of the caller's own, as a search on the web, stays as it is. */
+/** Hosted tools, such as web search, stay unchanged. */
 export function withPlainTools(request: Fields): Fields {
   const { tools, tool_choice, input } = request;
   const names = new ToolNames(tools);
@@ -18,7 +18,7 @@ export function withPlainTools(request: Fields): Fields {
   };
 }
 
-/** What a call's arguments give a custom tool: all of them, where a model does as it likes. */
+/** The input of a custom tool from a call's arguments: all of them if the model ignored the schema. */
 export function customInputOf(args: string): string {
   try {
     const { [INPUT]: input } = fieldsOf(JSON.parse(args));
@@ -28,12 +28,12 @@ export function customInputOf(args: string): string {
   }
 }
 
-/** The place of each in the caller's list, as the container is given them. */
-export const placesOfTools = (tools: Json | undefined): string[] =>
-  listOf(tools).flatMap((tool, place) => {
+/** The path in the caller's request of each tool that the container gets. */
+export const toolPaths = (tools: Json | undefined): string[] =>
+  listOf(tools).flatMap((tool, index) => {
     const { type, tools: within } = fieldsOf(tool);
-    if (type !== "namespace") return [`tools[${place}]`];
-    return listOf(within).map((_, n) => `tools[${place}].tools[${n}]`);
+    if (type !== "namespace") return [`tools[${index}]`];
+    return listOf(within).map((_, n) => `tools[${index}].tools[${n}]`);
   });
 
 const plainTools = (tools: Json[], names: ToolNames): Json[] =>
@@ -43,10 +43,10 @@ const plainTools = (tools: Json[], names: ToolNames): Json[] =>
     if (type !== "namespace") return [tool];
     return listOf(within).map((one, n) => {
       const own = fieldsOf(one);
-      // What they are for together is said once: there may be many.
-      const about = [n === 0 ? textOf(description) : "", textOf(own.description)];
-      const said = about.filter(Boolean).join("\n\n");
-      return functionOf({ ...own, description: said }, names.plain(name, own.name));
+      // The namespace's description is sent once: it may have many tools.
+      const descriptions = [n === 0 ? textOf(description) : "", textOf(own.description)];
+      const joined = descriptions.filter(Boolean).join("\n\n");
+      return functionOf({ ...own, description: joined }, names.plain(name, own.name));
     });
   });
 

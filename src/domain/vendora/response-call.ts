@@ -1,7 +1,7 @@
-/** A call of a tool that the model asks for: of a function, or of a custom tool. */
+/** A tool call of the model: of a function, or of a custom tool. */
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import { customInputOf } from "./plain-tools.ts";
-import { OutputItem, type Place } from "./response-item.ts";
+import { type ItemContext, OutputItem } from "./response-item.ts";
 import { type Fields, textOf } from "./response-json.ts";
 import type { CallerTool, ToolNames } from "./tool-names.ts";
 
@@ -14,9 +14,9 @@ export class CallItem extends OutputItem {
   #tool: Pick<CallerTool, "namespace" | "name">;
   readonly #pieces: string[] = [];
 
-  /** @param name what the container calls the tool */
-  constructor(place: Place, callId: string, name: string, names: ToolNames) {
-    super(place);
+  /** @param name of the tool in the container */
+  constructor(context: ItemContext, callId: string, name: string, names: ToolNames) {
+    super(context);
     const tool = names.called(name);
     this.type = CALLS[tool?.type ?? "function"];
     this.#callId = callId;
@@ -24,7 +24,7 @@ export class CallItem extends OutputItem {
     this.#tool = tool ?? { namespace: undefined, name };
   }
 
-  override get said(): string {
+  override get containerType(): string {
     return CALLS.function;
   }
 
@@ -35,29 +35,29 @@ export class CallItem extends OutputItem {
     return { id, type, status, call_id: this.#callId, ...tool, ...this.#given };
   }
 
-  /** Continues the arguments. What a custom tool is given can be told once it is whole. */
-  say(delta: string): void {
+  /** Continues the arguments. The input of a custom tool can only be emitted when it is complete. */
+  append(delta: string): void {
     if (delta === "") return;
     this.#pieces.push(delta);
     if (this.type === CALLS.function)
-      this.tell("response.function_call_arguments.delta", { delta });
+      this.emitOwn("response.function_call_arguments.delta", { delta });
   }
 
   complete({ name, arguments: args }: Fields): void {
     if (this.#tool.name === "") {
       this.#tool = this.#names.called(textOf(name)) ?? { namespace: undefined, name: textOf(name) };
     }
-    if (this.#pieces.length === 0) this.say(textOf(args));
+    if (this.#pieces.length === 0) this.append(textOf(args));
   }
 
   protected end(): void {
     const given = this.#given;
     if (this.type === CALLS.function) {
-      this.tell("response.function_call_arguments.done", { name: this.#tool.name, ...given });
+      this.emitOwn("response.function_call_arguments.done", { name: this.#tool.name, ...given });
       return;
     }
-    if (given.input) this.tell("response.custom_tool_call_input.delta", { delta: given.input });
-    this.tell("response.custom_tool_call_input.done", given);
+    if (given.input) this.emitOwn("response.custom_tool_call_input.delta", { delta: given.input });
+    this.emitOwn("response.custom_tool_call_input.done", given);
   }
 
   get #given(): Fields & { input?: string } {

@@ -1,28 +1,28 @@
-/** What a model says in chunks of a chat, as items of a response. */
+/** Translates chat chunks into items of a response. */
 import type { Json } from "../../protocol/common.ts";
-import type { ChatChunk, ChatUsage, Said } from "../../protocol/vendora/chat.ts";
+import type { ChatChunk, ChatDelta, ChatUsage } from "../../protocol/vendora/chat.ts";
 import type { CallItem } from "./response-call.ts";
 import { fieldsOf } from "./response-json.ts";
 import type { ResponseOutput } from "./response-output.ts";
 import { logprobsOf, type PartKind } from "./response-part.ts";
 import type { TextItem } from "./response-text-item.ts";
 
-type ToolCall = NonNullable<Said["tool_calls"]>[number];
+type ToolCall = NonNullable<ChatDelta["tool_calls"]>[number];
 
 export class ChunkReader {
   usage: ChatUsage | null = null;
   finishReason: string | null = null;
   readonly #output: ResponseOutput;
-  /** What is being written, when it is text. */
+  /** The text item that is being written. */
   #text: TextItem | undefined;
-  /** By their index. They stay open to the end, since their pieces may come in turns. */
+  /** Open calls by index. They stay open to the end, because their pieces may be interleaved. */
   readonly #calls = new Map<number, { id: string; item: CallItem }>();
 
   constructor(output: ResponseOutput) {
     this.#output = output;
   }
 
-  /** A response is one answer: of several choices it is the first. */
+  /** A response has one answer: of several choices the first. */
   take({ choices, usage }: ChatChunk): void {
     this.usage = usage ?? this.usage;
     const choice = choices.find(({ index }) => index === 0);
@@ -32,8 +32,8 @@ export class ChunkReader {
     this.#say("reasoning_text", delta.reasoning_content || delta.reasoning);
     this.#say("output_text", delta.content, () => logprobsOf(fieldsOf(logprobs).content));
     this.#say("refusal", delta.refusal);
-    for (const [place, call] of (delta.tool_calls ?? []).entries()) {
-      this.#call(call.index ?? place, call);
+    for (const [position, call] of (delta.tool_calls ?? []).entries()) {
+      this.#call(call.index ?? position, call);
     }
   }
 
@@ -44,10 +44,10 @@ export class ChunkReader {
       this.#text?.close("completed");
       this.#text = this.#output.openText(type);
     }
-    this.#text.say(kind, delta, logprobs());
+    this.#text.append(kind, delta, logprobs());
   }
 
-  /** An id that is not the one before means another call: some servers number all of them 0. */
+  /** A new id means another call: some servers give all calls the index 0. */
   #call(index: number, { id, function: called }: ToolCall): void {
     let call = this.#calls.get(index);
     if (!call || (id && call.id && id !== call.id)) {
@@ -58,6 +58,6 @@ export class ChunkReader {
       this.#calls.set(index, call);
     }
     call.item.complete({ name: called?.name ?? "" });
-    call.item.say(called?.arguments ?? "");
+    call.item.append(called?.arguments ?? "");
   }
 }

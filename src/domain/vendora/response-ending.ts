@@ -1,10 +1,10 @@
-/** How a response ends: by its prediction's end, and by what its container said of it. */
+/** The end of a response, from its prediction's end and the container's own report. */
 import type { z } from "zod";
 import { type Prediction, type PredictionError, prediction } from "../../protocol/prediction.ts";
 import { isAtLimit } from "./chat-limit.ts";
 import { type Fields, fieldsOf, isFields, textOf } from "./response-json.ts";
 
-/** What the log's `done` says that matters here. */
+/** The fields of the log's `done` that are needed here. */
 export const ended = prediction.pick({
   status: true,
   updated_at: true,
@@ -19,35 +19,35 @@ export interface Ending {
   incomplete_details: Fields | null;
 }
 
-/** What is known when the log ends. */
-export interface Known {
+/** The state at the end of the log. */
+export interface ResponseEndState {
   ended: Ended;
-  /** Why what came could not be translated. */
+  /** Why the output could not be translated. */
   failure: string | null;
-  /** The container's own response. */
+  /** The container's final response. */
   response: Fields | undefined;
-  /** Of a chat. */
+  /** The finish reason of a chat. */
   finishReason: string | null;
-  /** Tokens that it may have, if the caller has said so. */
+  /** The most tokens that it may have, if the request has a limit. */
   limit: number | undefined;
 }
 
-/** The log decides: what has been cancelled, or has failed, has not been completed. */
-export function endingOf(known: Known): Ending {
-  const { ended, failure, response } = known;
+/** The log decides: a prediction that was canceled or failed is never completed. */
+export function endingOf(state: ResponseEndState): Ending {
+  const { ended, failure, response } = state;
   const none = { error: null, incomplete_details: null };
   if (ended.status === "canceled") return { ...none, status: "cancelled" };
   const error =
     errorOfPrediction(ended.error) ??
     (failure === null ? errorOfResponse(response) : errorWith("server_error", failure));
   if (error) return { ...none, status: "failed", error };
-  const reason = reasonOf(known);
+  const reason = reasonOf(state);
   if (reason === undefined) return { ...none, status: "completed" };
   return { ...none, status: "incomplete", incomplete_details: reason ? { reason } : null };
 }
 
-/** Why it is incomplete: null when that is not known, undefined when it is not. */
-function reasonOf({ ended, response, finishReason, limit }: Known) {
+/** Why it is incomplete: null when unknown, undefined when it is complete. */
+function reasonOf({ ended, response, finishReason, limit }: ResponseEndState) {
   if (response?.status === "incomplete") {
     const { reason } = fieldsOf(response.incomplete_details);
     return INCOMPLETE.find((known) => known === reason) ?? null;
@@ -60,19 +60,19 @@ function reasonOf({ ended, response, finishReason, limit }: Known) {
 
 const INCOMPLETE = ["max_output_tokens", "content_filter"] as const;
 
-/** Of the convention's codes, a closed list, those that are not about images. */
+/** The convention's error codes, a closed list, without those about images. */
 const CODES = ["server_error", "rate_limit_exceeded", "invalid_prompt"] as const;
 
 function errorOfPrediction(error: PredictionError | null): Fields | null {
   if (!error) return null;
   const { status, error: upstream } = fieldsOf(error.detail);
   const { code } = fieldsOf(upstream);
-  return errorWith(isKnown(code) ? code : codeOf(status), error.message);
+  return errorWith(isKnownCode(code) ? code : codeOf(status), error.message);
 }
 
-const isKnown = (code: unknown) => CODES.some((known) => known === code);
+const isKnownCode = (code: unknown) => CODES.some((known) => known === code);
 
-/** A status that a container answered. */
+/** @param status that a container responded with */
 function codeOf(status: unknown) {
   if (status === 429) return "rate_limit_exceeded";
   return typeof status === "number" && status >= 400 && status < 500
@@ -83,10 +83,10 @@ function codeOf(status: unknown) {
 function errorOfResponse(response: Fields | undefined): Fields | null {
   if (!isFields(response?.error) && response?.status !== "failed") return null;
   const { code, message } = fieldsOf(response.error);
-  return errorWith(code, textOf(message) || "The model has failed.");
+  return errorWith(code, textOf(message) || "The model failed.");
 }
 
-/** `type` and `param` are in neither schema, but there are clients that ask for them. */
+/** `type` and `param` are in neither schema, but some clients read them. */
 const errorWith = (code: unknown, message: string): Fields => ({
   code: CODES.find((known) => known === code) ?? "server_error",
   message,

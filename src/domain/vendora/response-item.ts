@@ -1,45 +1,45 @@
-/** An item of a response's output, from its first word to its last. */
+/** An item of a response's output, while it is written. */
 import type { Json } from "../../protocol/common.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import type { Fields } from "./response-json.ts";
 
-/** Says an event: its type, and its fields but for its number. */
-export type Say = (type: string, fields: Fields) => void;
+/** Emits an event. @param fields without its number */
+export type EmitEvent = (type: string, fields: Fields) => void;
 
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
-/** Where an item is in the output, and whom it tells what happens to it. */
-export interface Place {
+/** An item's id and index in the output, and where its events go. */
+export interface ItemContext {
   id: string;
   index: number;
-  say: Say;
+  emit: EmitEvent;
 }
 
 export abstract class OutputItem {
   abstract readonly type: string;
   readonly id: string;
   readonly #index: number;
-  readonly #say: Say;
+  readonly #emit: EmitEvent;
   protected status: ItemStatus = "in_progress";
 
-  constructor({ id, index, say }: Place) {
+  constructor({ id, index, emit }: ItemContext) {
     this.id = id;
     this.#index = index;
-    this.#say = say;
+    this.#emit = emit;
   }
 
-  /** Its type as its container has it. */
-  get said(): string {
+  /** Its type in the container. */
+  get containerType(): string {
     return this.type;
   }
 
-  /** As it stands. */
+  /** The item so far. */
   abstract get value(): ResponseItem;
 
-  /** Says what has not been said yet of an item, given all of it. */
+  /** Emits what is missing, given the complete item. */
   abstract complete(item: Fields): void;
 
-  /** Ends what is open within it. */
+  /** Ends what is open in it. */
   protected abstract end(): void;
 
   get isOpen(): boolean {
@@ -47,33 +47,33 @@ export abstract class OutputItem {
   }
 
   begin(): void {
-    this.#say("response.output_item.added", { output_index: this.#index, item: this.value });
+    this.#emit("response.output_item.added", { output_index: this.#index, item: this.value });
   }
 
   close(status: ItemStatus): void {
     if (!this.isOpen) return;
     this.end();
     this.status = status;
-    this.#say("response.output_item.done", { output_index: this.#index, item: this.value });
+    this.#emit("response.output_item.done", { output_index: this.#index, item: this.value });
   }
 
-  /** Says an event of this item as its container has it, but for where the item is. */
-  pass({ type: _type, sequence_number: _number, ...fields }: Fields, type: string): void {
-    this.#say(type, { ...fields, item_id: this.id, output_index: this.#index });
+  /** Emits a container's event of this item, with our id and index. */
+  emitForeign({ type: _type, sequence_number: _number, ...fields }: Fields, type: string): void {
+    this.#emit(type, { ...fields, item_id: this.id, output_index: this.#index });
   }
 
-  protected tell(type: string, fields: { [name: string]: Json }): void {
-    this.#say(type, { item_id: this.id, output_index: this.#index, ...fields });
+  protected emitOwn(type: string, fields: { [name: string]: Json }): void {
+    this.#emit(type, { item_id: this.id, output_index: this.#index, ...fields });
   }
 }
 
-/** An item that only the container understands: a search on the web, say. */
+/** An item of another type, such as a web search: it is passed on as the container has it. */
 export class ForeignItem extends OutputItem {
   readonly type: string;
   #item: Fields;
 
-  constructor(place: Place, item: Fields & { type: string }) {
-    super(place);
+  constructor(context: ItemContext, item: Fields & { type: string }) {
+    super(context);
     this.type = item.type;
     this.#item = item;
   }
@@ -87,6 +87,6 @@ export class ForeignItem extends OutputItem {
   }
 
   protected end(): void {
-    // Whatever is open in it, its container tells.
+    // The container's own events end its parts.
   }
 }

@@ -1,4 +1,4 @@
-/** What a response is asked with, as the items of a conversation; and those as a list of their own. */
+/** The input of a response as conversation items, and the list of these items. */
 import type { Json } from "../../protocol/common.ts";
 import type { ResponseItem, ResponseRequest } from "../../protocol/vendora/response.ts";
 import { type Fields, fieldsOf, isFields, listOf, textOf } from "./response-json.ts";
@@ -11,7 +11,7 @@ export function itemsOf(input: Input): ResponseItem[] {
   return [{ type: "message", role: "user", content: [{ type: "input_text", text: input }] }];
 }
 
-/** What was asked and answered before, and what is asked now: items of an output are good as input. */
+/** Earlier input and output followed by the new input: output items are valid as input. */
 export const conversation = (
   previousInput: ResponseItem[],
   previousOutput: ResponseItem[],
@@ -20,12 +20,12 @@ export const conversation = (
 
 export type ListedItem = Fields & { id: string; type: string };
 
-/** Items as they are listed: each with an id, its own or one made of its place, and a status. */
+/** Items as they are listed, with a status and an id: their own, or one made from their index. */
 export const listedItems = (items: ResponseItem[], responseId: string): ListedItem[] =>
-  items.map((item, place) => {
-    // Of a message the type may be left out.
+  items.map((item, position) => {
+    // The type of a message is optional.
     const type = textOf(item.type) || "message";
-    const id = textOf(item.id) || `${type}_in_${responseId.replace(/^resp_/, "")}_${place}`;
+    const id = textOf(item.id) || `${type}_in_${responseId.replace(/^resp_/, "")}_${position}`;
     return { ...withContent(item, type), type, id, status: textOf(item.status) || "completed" };
   });
 
@@ -68,20 +68,20 @@ function partOf(part: Fields, ofModel: boolean): Fields {
 export interface ItemPage {
   object: "list";
   data: ListedItem[];
-  /** Empty when there is no item. */
+  /** Empty when there are no items. */
   first_id: string;
   last_id: string;
   has_more: boolean;
 }
 
-/** @param query `after`: the id of the last item of the page before; one that is not there has nothing after it */
+/** @param query `after` is the id of the last item of the previous page; an unknown id gives an empty page */
 export function itemPage(
   items: ListedItem[],
   { after, limit = 20, order = "desc" }: { after?: string; limit?: number; order?: "asc" | "desc" },
 ): ItemPage {
   const sorted = order === "asc" ? items : items.toReversed();
-  const place = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
-  const rest = after !== undefined && place === 0 ? [] : sorted.slice(place);
+  const position = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
+  const rest = after !== undefined && position === 0 ? [] : sorted.slice(position);
   const data = rest.slice(0, limit);
   return {
     object: "list",

@@ -1,4 +1,4 @@
-/** Reads what others have written without trusting it: whatever is not as hoped for is empty. */
+/** Reads untrusted JSON: a value of another type than expected is read as empty. */
 import { isObject } from "../../lib/json.ts";
 import type { Json } from "../../protocol/common.ts";
 

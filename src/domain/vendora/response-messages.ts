@@ -1,12 +1,12 @@
-/** Items of a conversation as the messages of a chat. */
+/** The items of a conversation as chat messages. */
 import type { Json } from "../../protocol/common.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
-/** What a chat cannot be asked, though a response can. The message is for the caller. */
-export class NotForChat extends Error {
+/** The request uses a feature of responses that chats do not have. The message is for the caller. */
+export class NotSupportedByChat extends Error {
   override readonly name = "NotForChat";
-  /** Where in the body. */
+  /** Its path in the body. */
   readonly param: string;
 
   constructor(param: string, message: string) {
@@ -15,25 +15,26 @@ export class NotForChat extends Error {
   }
 }
 
-/** A message, and where in the caller's body its words come from. */
-export interface Placed {
+/** A message, and the path in the caller's body that it comes from. */
+export interface LocatedMessage {
   message: Fields;
-  place: string;
-  /** Of each of its calls. */
-  calls: string[];
+  path: string;
+  /** The paths of its tool calls. */
+  callPaths: string[];
 }
 
 /**
- * What comes before the first word of the conversation is one message: the templates of many
- * models know one at the beginning and no other.
+ * Instructions and system items before the conversation become one message: the chat templates of
+ * many models accept a system message only at the beginning.
  * @throws NotForChat
  */
-export function messagesOf(instructions: string, items: ResponseItem[]): Placed[] {
-  const messages: Placed[] = [];
-  const add = (message: Fields, place: string) => messages.push({ message, place, calls: [] });
+export function messagesOf(instructions: string, items: ResponseItem[]): LocatedMessage[] {
+  const messages: LocatedMessage[] = [];
+  const add = (message: Fields, path: string) =>
+    messages.push({ message, path: path, callPaths: [] });
   if (instructions) add({ role: "system", content: instructions }, "instructions");
-  for (const [place, item] of items.entries()) {
-    const param = `input[${place}]`;
+  for (const [path, item] of items.entries()) {
+    const param = `input[${path}]`;
     switch (item.type ?? "message") {
       case "message":
         addMessage(messages, messageOf(item, param), param);
@@ -52,14 +53,17 @@ export function messagesOf(instructions: string, items: ResponseItem[]): Placed[
         );
         break;
       case "reasoning":
-        // Servers that speak of chats only have no place for what was thought in earlier turns.
+        // Chat-only servers have no field for the reasoning of earlier turns.
         break;
       case "item_reference":
-        throw new NotForChat(param, "references to items are not resolved: send the item itself.");
-      default:
-        throw new NotForChat(
+        throw new NotSupportedByChat(
           param,
-          `the model's container takes no items of type '${textOf(item.type)}'.`,
+          "references to items are not resolved: send the item itself.",
+        );
+      default:
+        throw new NotSupportedByChat(
+          param,
+          `the model's container does not support items of type '${textOf(item.type)}'.`,
         );
     }
   }
@@ -68,7 +72,7 @@ export function messagesOf(instructions: string, items: ResponseItem[]): Placed[
 
 function messageOf({ role, content }: ResponseItem, param: string): Fields {
   const where = `${param}.content`;
-  // The templates of many open models know no `developer`.
+  // The chat templates of many open models do not know `developer`.
   if (role !== "assistant") {
     return {
       role: role === "developer" ? "system" : (role ?? "user"),
@@ -78,19 +82,19 @@ function messageOf({ role, content }: ResponseItem, param: string): Fields {
   const refusal = listOf(content)
     .map((part) => textOf(fieldsOf(part).refusal))
     .join("");
-  const said =
+  const ownContent =
     typeof content === "string"
       ? content
       : listOf(content).filter((part) => fieldsOf(part).type !== "refusal");
-  return { role, content: contentOf(said, where, ""), ...(refusal && { refusal }) };
+  return { role, content: contentOf(ownContent, where, ""), ...(refusal && { refusal }) };
 }
 
-/** To the one that begins the conversation, if it belongs to it. */
-function addMessage(messages: Placed[], message: Fields, place: string): void {
+/** Adds it to the first system message if it belongs there. */
+function addMessage(messages: LocatedMessage[], message: Fields, path: string): void {
   const [first] = messages;
   const { role, content } = message;
   if (role !== "system" || messages.length !== 1 || first?.message.role !== "system") {
-    messages.push({ message, place, calls: [] });
+    messages.push({ message, path: path, callPaths: [] });
     return;
   }
   const both = [first.message.content, content];
@@ -101,11 +105,11 @@ function addMessage(messages: Placed[], message: Fields, place: string): void {
       );
 }
 
-/** Calls belong to what the model said right before them, and several of them together. */
+/** Calls belong to the assistant message right before them, and several calls to the same one. */
 function addCall(
-  messages: Placed[],
+  messages: LocatedMessage[],
   { call_id, name, arguments: args }: ResponseItem,
-  place: string,
+  path: string,
 ): void {
   const call = {
     id: call_id ?? "",
@@ -115,14 +119,14 @@ function addCall(
   const last = messages.at(-1);
   if (last?.message.role !== "assistant") {
     const message = { role: "assistant", content: null, tool_calls: [call] };
-    messages.push({ message, place, calls: [place] });
+    messages.push({ message, path: path, callPaths: [path] });
     return;
   }
   last.message.tool_calls = [...listOf(last.message.tool_calls), call];
-  last.calls.push(place);
+  last.callPaths.push(path);
 }
 
-/** Text alone becomes a string, which is all that some servers take. @param glue between texts */
+/** Text alone becomes a string: some servers accept nothing else. @param glue between texts */
 function contentOf(content: Json | undefined, param: string, glue: string): Json {
   if (typeof content === "string") return content;
   const parts = listOf(content).map((part, n) => partOf(fieldsOf(part), `${param}[${n}]`));
@@ -140,14 +144,14 @@ function partOf(part: Fields, param: string): Fields {
     case "input_image": {
       const { image_url, detail } = part;
       if (typeof image_url !== "string") {
-        throw new NotForChat(param, "an image needs its address or data in 'image_url'.");
+        throw new NotSupportedByChat(param, "an image needs its address or data in 'image_url'.");
       }
       return { type: "image_url", image_url: { url: image_url, ...(detail && { detail }) } };
     }
     case "input_file": {
       const { file_data, file_id, filename } = part;
       if (!file_data && !file_id) {
-        throw new NotForChat(param, "a file needs its content in 'file_data'.");
+        throw new NotSupportedByChat(param, "a file needs its content in 'file_data'.");
       }
       return {
         type: "file",
@@ -161,9 +165,9 @@ function partOf(part: Fields, param: string): Fields {
     case "input_audio":
       return { type: "input_audio", input_audio: part.input_audio ?? null };
     default:
-      throw new NotForChat(
+      throw new NotSupportedByChat(
         param,
-        `the model's container takes no content of type '${textOf(part.type)}'.`,
+        `the model's container does not support content of type '${textOf(part.type)}'.`,
       );
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Events of a container that has a responses endpoint itself, as items of ours. They are read and
- * told anew: servers leave out what clients need (llama.cpp every index), give a text one id in
- * its pieces and another one at the end, and have events that the official clients throw on.
+ * Translates the events of a container with a responses endpoint of its own into our items. They
+ * are rebuilt because servers omit what clients need (llama.cpp omits every index), give a text one id in
+ * its pieces and another at its end, and send events on which the official clients throw.
  */
 import { CallItem } from "./response-call.ts";
 import type { OutputItem } from "./response-item.ts";
@@ -10,28 +10,28 @@ import { endOf, type ResponseOutput } from "./response-output.ts";
 import { logprobsOf, type PartKind } from "./response-part.ts";
 import { TextItem } from "./response-text-item.ts";
 
-/** Other names for the convention's events: vLLM's, and those of Open Responses. */
-const DIALECT: Record<string, string> = {
+/** Other names of the convention's events: those of vLLM and of Open Responses. */
+const EVENT_ALIASES: Record<string, string> = {
   "response.reasoning_part.added": "response.content_part.added",
   "response.reasoning_part.done": "response.content_part.done",
   "response.reasoning.delta": "response.reasoning_text.delta",
   "response.reasoning.done": "response.reasoning_text.done",
 };
 
-/** What a piece of text is a piece of. */
+/** The kind of part that a delta belongs to. */
 const DELTAS: Record<string, PartKind> = {
   "response.output_text.delta": "output_text",
   "response.refusal.delta": "refusal",
   "response.reasoning_text.delta": "reasoning_text",
 };
 
-const KNOWN_FORM = /^response(?:\.[a-z_]+)+$/;
+const EVENT_NAME = /^response(?:\.[a-z_]+)+$/;
 
 export class NativeReader {
-  /** The response as it ended, by the container's account. */
+  /** The container's final response. */
   response: Fields | undefined;
   readonly #output: ResponseOutput;
-  /** Items by their id, calls also by the call's, and all by their place: as the container has them. */
+  /** Items by the container's ids (calls also by call id), and by its index. */
   readonly #byId = new Map<unknown, OutputItem>();
   readonly #byIndex = new Map<unknown, OutputItem>();
 
@@ -40,8 +40,8 @@ export class NativeReader {
   }
 
   take(event: Fields): void {
-    const said = textOf(event.type);
-    const type = DIALECT[said] ?? said;
+    const name = textOf(event.type);
+    const type = EVENT_ALIASES[name] ?? name;
     const kind = DELTAS[type];
     if (kind) return this.#delta(event, kind);
     switch (type) {
@@ -76,16 +76,16 @@ export class NativeReader {
       case "response.output_text.annotation.added":
         return this.#text(event, "message")?.annotate(event.annotation ?? null);
       case "response.function_call_arguments.delta":
-        return this.#call(event)?.say(textOf(event.delta));
+        return this.#call(event)?.append(textOf(event.delta));
       case "response.function_call_arguments.done":
         return this.#call(event)?.complete(event);
       default:
-        // What is no name is no event: it would be a line of the stream.
-        return KNOWN_FORM.test(type) ? this.#find(event)?.pass(event, type) : undefined;
+        // An invalid name would break the stream's framing.
+        return EVENT_NAME.test(type) ? this.#find(event)?.emitForeign(event, type) : undefined;
     }
   }
 
-  /** What the response has besides at its end: all of it, when it came in one. */
+  /** Emits what the final response has and its events had not: all of it if there were none. */
   finish(): void {
     const { length } = this.#output.items;
     for (const item of listOf(this.response?.output).slice(length)) this.#output.whole(item);
@@ -95,9 +95,9 @@ export class NativeReader {
     const type = kind === "reasoning_text" ? "reasoning" : "message";
     const item = this.#text(event, type);
     const delta = textOf(event.delta);
-    if (item) item.say(item.kindOf(kind), delta, logprobsOf(event.logprobs));
-    else if (!this.#known(event)) {
-      // Whoever writes such events by hand may leave out that an item begins.
+    if (item) item.append(item.kindOf(kind), delta, logprobsOf(event.logprobs));
+    else if (!this.#lookUp(event)) {
+      // Some servers omit the event that begins an item.
       this.#open(event, { type, id: event.item_id ?? null });
       this.#delta(event, kind);
     }
@@ -110,27 +110,28 @@ export class NativeReader {
   }
 
   #close(event: Fields, item: Fields): void {
-    const known =
-      this.#known({ ...event, item_id: item.id ?? item.call_id ?? null }) ??
-      this.#output.items.find(({ isOpen, said }) => isOpen && said === item.type);
-    if (!known) return this.#output.whole(item);
-    if (!known.isOpen) return;
-    known.complete(item);
-    known.close(endOf(item));
+    const found =
+      this.#lookUp({ ...event, item_id: item.id ?? item.call_id ?? null }) ??
+      this.#output.items.find(({ isOpen, containerType }) => isOpen && containerType === item.type);
+    if (!found) return this.#output.whole(item);
+    if (!found.isOpen) return;
+    found.complete(item);
+    found.close(endOf(item));
   }
 
-  #known(event: Fields): OutputItem | undefined {
+  #lookUp(event: Fields): OutputItem | undefined {
     return this.#byId.get(event.item_id) ?? this.#byIndex.get(event.output_index);
   }
 
-  /** Whose event it is: where the container does not say, the last open one of the type. */
+  /** The item of an event; without an id or index, the last open one of its type. */
   #find(event: Fields, type?: string): OutputItem | undefined {
     const item =
-      this.#known(event) ?? this.#output.items.findLast((one) => one.isOpen && one.said === type);
+      this.#lookUp(event) ??
+      this.#output.items.findLast((one) => one.isOpen && one.containerType === type);
     return item?.isOpen ? item : undefined;
   }
 
-  /** Some have pieces of plain text in what a model thinks. */
+  /** Some servers send the reasoning as plain text parts. */
   #text(event: Fields, type?: "message" | "reasoning"): TextItem | undefined {
     const item = this.#find(event, type);
     if (!(item instanceof TextItem)) return undefined;

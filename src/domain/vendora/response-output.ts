@@ -1,13 +1,13 @@
-/** The output of a response: its items, in the order in which they began. */
+/** The output of a response: its items in the order in which they began. */
 import type { Json } from "../../protocol/common.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
 import { CallItem } from "./response-call.ts";
 import {
+  type EmitEvent,
   ForeignItem,
+  type ItemContext,
   type ItemStatus,
   type OutputItem,
-  type Place,
-  type Say,
 } from "./response-item.ts";
 import { type Fields, fieldsOf, textOf } from "./response-json.ts";
 import { TextItem } from "./response-text-item.ts";
@@ -15,14 +15,14 @@ import type { ToolNames } from "./tool-names.ts";
 
 export class ResponseOutput {
   readonly items: OutputItem[] = [];
-  /** The clients stumble over an id that comes twice. */
+  /** Clients fail on an id that occurs twice. */
   readonly #callIds = new Set<string>();
   readonly #hex: string;
   readonly #names: ToolNames;
-  readonly #say: Say;
+  readonly #say: EmitEvent;
 
-  /** @param names what the container calls the tools that it was given */
-  constructor(responseId: string, names: ToolNames, say: Say) {
+  /** @param names of the tools in the container */
+  constructor(responseId: string, names: ToolNames, say: EmitEvent) {
     this.#hex = responseId.replace(/^resp_/, "");
     this.#names = names;
     this.#say = say;
@@ -33,24 +33,24 @@ export class ResponseOutput {
   }
 
   openText(type: "message" | "reasoning"): TextItem {
-    return this.#open(new TextItem(this.#place(type === "message" ? "msg" : "rs"), type));
+    return this.#open(new TextItem(this.#contextOf(type === "message" ? "msg" : "rs"), type));
   }
 
   openCall({ call_id, name }: Fields): CallItem {
     const [plain, names] = [textOf(name), this.#names];
     const prefix = names.called(plain)?.type === "custom" ? "ctc" : "fc";
-    return this.#open(new CallItem(this.#place(prefix), this.#callIdOf(call_id), plain, names));
+    return this.#open(new CallItem(this.#contextOf(prefix), this.#callIdOf(call_id), plain, names));
   }
 
-  /** An item of whatever type: nothing of it but that it begins has been said then. */
+  /** Begins an item of any type. */
   open(item: Fields): OutputItem {
     const type = textOf(item.type);
     if (type === "message" || type === "reasoning") return this.openText(type);
     if (type === "function_call") return this.openCall(item);
-    return this.#open(new ForeignItem(this.#place("item"), { ...item, type }));
+    return this.#open(new ForeignItem(this.#contextOf("item"), { ...item, type }));
   }
 
-  /** Says an item that has come in one. */
+  /** Emits an item that arrived as a whole. */
   whole(item: Json): void {
     const all = fieldsOf(item);
     const opened = this.open(all);
@@ -58,7 +58,7 @@ export class ResponseOutput {
     opened.close(endOf(all));
   }
 
-  /** Whatever is still open ends: the last of it with the status, for that one was being written. */
+  /** Ends all open items. The last one gets the status, because it was being written. */
   close(status: ItemStatus): void {
     const open = this.items.filter((item) => item.isOpen);
     for (const item of open) item.close(item === open.at(-1) ? status : "completed");
@@ -70,17 +70,17 @@ export class ResponseOutput {
     return item;
   }
 
-  #place(prefix: string): Place {
-    return { id: this.#idOf(prefix), index: this.items.length, say: this.#say };
+  #contextOf(prefix: string): ItemContext {
+    return { id: this.#idOf(prefix), index: this.items.length, emit: this.#say };
   }
 
   /**
-   * Made of the response and the place, whatever the container calls it: the same each time that
-   * the log is read, and it tells where an item is that a later request refers to.
+   * Made from the response's id and the item's index, not from the container's id. So it is the same
+   * each time the log is read, and tells where to find an item that a later request references.
    */
   #idOf = (prefix: string) => `${prefix}_${this.#hex}_${this.items.length}`;
 
-  /** The container's own, which it will know again. */
+  /** The container's own id, which it recognizes in later turns. */
   #callIdOf(given: Json | undefined): string {
     const own = this.#idOf("call");
     const id = this.#callIds.has(textOf(given)) ? own : textOf(given) || own;
@@ -89,6 +89,6 @@ export class ResponseOutput {
   }
 }
 
-/** How an item has ended, as its container says. */
+/** The final status of an item, as its container reports it. */
 export const endOf = ({ status }: Fields): ItemStatus =>
   status === "incomplete" ? "incomplete" : "completed";

@@ -1,13 +1,13 @@
-/** A part of an item's content that grows: text, a refusal, or thought. */
+/** A part of an item's content while it is written: text, a refusal, or reasoning. */
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
-/** Also the middle of the names of the events that tell of it. */
+/** Also the middle of the names of its events. */
 export type PartKind = "output_text" | "refusal" | "reasoning_text";
 
 export class Part {
   readonly kind: PartKind;
-  /** Joined when they are asked for, so that a piece costs the same however long the text is. */
+  /** Joined only when read, so that the cost of a piece does not depend on the text's length. */
   readonly #pieces: string[] = [];
   readonly #logprobs: Json[] = [];
   readonly annotations: Json[] = [];
@@ -25,14 +25,14 @@ export class Part {
     return this.#pieces.length === 0;
   }
 
-  /** What the event that ends it says of it. */
+  /** The fields of the event that ends it. */
   get ending(): Fields {
     const text = this.#pieces.join("");
     if (this.kind === "refusal") return { refusal: text };
     return this.kind === "reasoning_text" ? { text } : { text, logprobs: [...this.#logprobs] };
   }
 
-  /** As it stands, as the item has it. */
+  /** The part so far, as in its item. */
   get value(): Fields {
     const { kind: type, ending } = this;
     return type === "output_text"
@@ -41,7 +41,7 @@ export class Part {
   }
 }
 
-/** Both published schemas want every field, which not every server fills. */
+/** Both published schemas require every field, and not every server sends all. */
 export const logprobsOf = (value: unknown): Json[] =>
   listOf(value).map((one) => ({
     ...logprobOf(one),

@@ -1,10 +1,10 @@
-/** The response as a resource: every field that either of the published schemas demands. */
+/** The response resource, with every field that either of the published schemas requires. */
 import { z } from "zod";
 import { json } from "../../protocol/common.ts";
 import type { ResponseItem, ResponseRequest } from "../../protocol/vendora/response.ts";
 import { type Fields, isFields } from "./response-json.ts";
 
-/** What is known of a response before anything has happened. */
+/** What is known of a response when it begins. */
 export interface ResponseHead {
   id: string;
   /** Unix seconds. */
@@ -13,7 +13,7 @@ export interface ResponseHead {
   request: ResponseRequest;
 }
 
-/** What has become of it. */
+/** What changes while it is generated. */
 export type ResponseState = {
   status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
   /** Unix seconds; null unless it was completed. */
@@ -35,7 +35,7 @@ export class ResponseResource {
     this.background = this.#echo.background;
   }
 
-  /** @param own the container's response: how it reasoned, it knows best. */
+  /** @param own the container's own response, from which the reasoning settings are taken */
   with(state: ResponseState, own: Fields | undefined) {
     const { id, created_at, model } = this.#head;
     return {
@@ -47,7 +47,7 @@ export class ResponseResource {
   }
 }
 
-/** The resource, as clients get it. */
+/** The resource as clients get it. */
 export type Resource = ReturnType<ResponseResource["with"]>;
 
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().catch(null);
@@ -60,7 +60,7 @@ const functionTool = functionChoice.extend({
   strict: orNull(z.boolean()),
 });
 
-/** Only what both schemas know: Open Responses lacks the efforts `minimal` and `max` of OpenAI. */
+/** Only values of both schemas: Open Responses lacks OpenAI's efforts `minimal` and `max`. */
 const reasoning = z
   .object({
     effort: orNull(z.enum(["none", "low", "medium", "high", "xhigh"])),
@@ -68,7 +68,7 @@ const reasoning = z
   })
   .catch({ effort: null, summary: null });
 
-/** Open Responses allows nothing but null for `schema`, and OpenAI nothing but a schema: it is one. */
+/** Open Responses allows only null for `schema`, OpenAI only a schema: we return the schema. */
 const format = z
   .discriminatedUnion("type", [
     z.object({ type: z.literal("text") }),
@@ -84,8 +84,8 @@ const format = z
   .catch({ type: "text" });
 
 /**
- * What was asked for, as far as the schemas can say it: the model may well know a temperature of
- * 3, or a tool of another kind, but an answer with either would be thrown away by strict clients.
+ * The request's parameters, as far as the schemas allow them. A model may accept a temperature of 3
+ * or another kind of tool, but strict clients would reject a response that contains it.
  */
 const echoed = z.object({
   background: z.boolean().catch(false),
@@ -100,7 +100,7 @@ const echoed = z.object({
   prompt_cache_key: orNull(z.string()),
   reasoning,
   safety_identifier: orNull(z.string().max(64)),
-  // There is one tier only, and this is what it is called.
+  // There is only one tier, and this is its name.
   service_tier: z.literal("default").catch("default"),
   store: z.boolean().catch(true),
   temperature: z.number().min(0).max(2).catch(1),

@@ -1,4 +1,4 @@
-/** A prediction's log as the events of a response, and as the response itself. */
+/** Translates a prediction's log into the events of a response, and into the response itself. */
 import type { Json } from "../../protocol/common.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import { isTerminal } from "../predictions/state.ts";
@@ -18,13 +18,13 @@ import {
 } from "./response-resource.ts";
 import { usageOf, usageOfMetrics } from "./response-usage.ts";
 import { ToolNames } from "./tool-names.ts";
-import { type LogEntry, type Translation, Untranslatable } from "./translation.ts";
+import { type LogEntry, type Translation, TranslationFailed } from "./translation.ts";
 
 export type StreamEvent = Fields & { type: string; sequence_number: number };
 
 /**
- * Events are numbered from 0. The last one comes with the log's `done`, whatever the container
- * has said before: after it there is nothing, and of what was cancelled there is none.
+ * Events are numbered from 0. The last one is sent with the log's `done`, whatever the container
+ * has sent before. A canceled prediction has no last event.
  */
 export class ResponseStream implements Translation {
   readonly #resource: ResponseResource;
@@ -34,7 +34,7 @@ export class ResponseStream implements Translation {
   readonly #limit: number | undefined;
   #state: Omit<ResponseState, "output">;
   #phase: "new" | "created" | "started" | "ended" = "new";
-  /** Why what came cannot be translated. */
+  /** Why the output cannot be translated. */
   #failure: string | null = null;
   #events: StreamEvent[] = [];
   #number = 0;
@@ -42,7 +42,7 @@ export class ResponseStream implements Translation {
   constructor(head: ResponseHead) {
     this.#resource = new ResponseResource(head);
     const names = new ToolNames(head.request.tools);
-    this.#output = new ResponseOutput(head.id, names, (type, fields) => this.#say(type, fields));
+    this.#output = new ResponseOutput(head.id, names, (type, fields) => this.#emit(type, fields));
     this.#chunks = new ChunkReader(this.#output);
     this.#native = new NativeReader(this.#output);
     this.#limit = limitOf(head.request);
@@ -55,7 +55,7 @@ export class ResponseStream implements Translation {
     };
   }
 
-  /** The response as it stands. */
+  /** The response so far. */
   resource(): Resource {
     const output = this.#output.value;
     return this.#resource.with({ ...this.#state, output }, this.#native.response);
@@ -73,18 +73,18 @@ export class ResponseStream implements Translation {
 
   #create(): void {
     this.#phase = "created";
-    this.#say("response.created", { response: this.resource() });
+    this.#emit("response.created", { response: this.resource() });
     if (this.#state.status === "queued") {
-      this.#say("response.queued", { response: this.resource() });
+      this.#emit("response.queued", { response: this.resource() });
     }
   }
 
-  /** Once, though an attempt that was lost may be followed by another one. */
+  /** Only once, although a lost attempt may be followed by another one. */
   #start(): void {
     if (this.#phase === "started") return;
     this.#phase = "started";
     this.#state.status = "in_progress";
-    this.#say("response.in_progress", { response: this.resource() });
+    this.#emit("response.in_progress", { response: this.resource() });
   }
 
   #put(output: Json): void {
@@ -92,12 +92,12 @@ export class ResponseStream implements Translation {
     try {
       for (const one of valuesIn(output)) this.#read(one);
     } catch (error) {
-      if (!(error instanceof Untranslatable)) throw error;
+      if (!(error instanceof TranslationFailed)) throw error;
       this.#failure = error.message;
     }
   }
 
-  /** Nothing more is said once something could not be translated. */
+  /** After a translation error no further event is sent. */
   #read(output: Json): void {
     if (this.#failure !== null) return;
     if (isFields(output) && textOf(output.type).startsWith("response.")) {
@@ -124,26 +124,26 @@ export class ResponseStream implements Translation {
         status === "completed" ? Math.floor(Date.parse(ended.updated_at) / 1_000) : null,
       usage: usageOf(response, usage) ?? usageOfMetrics(ended.metrics),
     };
-    // The convention has no event for it: such a stream only ends.
+    // The convention has no event for a cancel: the stream just ends.
     if (status === "cancelled") this.#events = [];
-    else this.#say(`response.${status}`, { response: this.resource() });
+    else this.#emit(`response.${status}`, { response: this.resource() });
   }
 
-  /** A model that has said nothing has answered nothing, in an item, as clients look for one. */
+  /** Without output there is an empty message: clients expect an item. */
   #complete(): void {
     this.#start();
     this.#native.finish();
     if (this.#output.items.length === 0) this.#output.openText("message").beginPart("output_text");
   }
 
-  #say(type: string, fields: Fields): void {
+  #emit(type: string, fields: Fields): void {
     this.#events.push({ type, sequence_number: this.#number++, ...fields });
   }
 }
 
 type Outcome = Pick<PredictionWithIO, "status" | "output" | "metrics" | "error" | "updated_at">;
 
-/** The response of a prediction: as its log would have it by now. */
+/** The response of a prediction, as its log would produce it. */
 export function responseOf(head: ResponseHead, { output, ...prediction }: Outcome): Resource {
   const stream = new ResponseStream(head);
   if (prediction.status !== "pending") {

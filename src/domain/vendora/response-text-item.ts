@@ -1,20 +1,20 @@
-/** A message of the model, or what it thought before. */
+/** A message of the model, or its reasoning. */
 import type { Json } from "../../protocol/common.ts";
 import type { ResponseItem } from "../../protocol/vendora/response.ts";
-import { OutputItem, type Place } from "./response-item.ts";
+import { type ItemContext, OutputItem } from "./response-item.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 import { logprobsOf, Part, type PartKind } from "./response-part.ts";
 
 export class TextItem extends OutputItem {
   readonly type: "message" | "reasoning";
   readonly #parts: Part[] = [];
-  /** The last one, while it grows. */
+  /** The last part, while it is open. */
   #part: Part | undefined;
-  /** Fields besides the content. */
+  /** Fields other than the content. */
   #rest: Fields;
 
-  constructor(place: Place, type: "message" | "reasoning") {
-    super(place);
+  constructor(context: ItemContext, type: "message" | "reasoning") {
+    super(context);
     this.type = type;
     this.#rest = type === "message" ? { role: "assistant" } : { summary: [] };
   }
@@ -24,8 +24,8 @@ export class TextItem extends OutputItem {
     return { id, type, status, ...this.#rest, content: this.#parts.map((part) => part.value) };
   }
 
-  /** Continues the open part, if it is of that kind, or begins one. */
-  say(kind: PartKind, delta: string, logprobs: Json[] = []): void {
+  /** Continues the open part if it is of that kind, or begins a new one. */
+  append(kind: PartKind, delta: string, logprobs: Json[] = []): void {
     if (delta === "") return;
     if (this.#part?.kind !== kind) this.beginPart(kind);
     this.#part?.add(delta, logprobs);
@@ -56,10 +56,10 @@ export class TextItem extends OutputItem {
     this.#tellOfPart("response.output_text.annotation.added", { annotation_index, annotation });
   }
 
-  /** Says the open part, given all of it, unless it has been said in pieces. */
+  /** Emits the complete open part, unless it was emitted in pieces. */
   completePart(part: Fields): void {
     if (!this.#part) return;
-    if (this.#part.isEmpty) this.say(this.#part.kind, saidBy(part), logprobsOf(part.logprobs));
+    if (this.#part.isEmpty) this.append(this.#part.kind, partText(part), logprobsOf(part.logprobs));
     if (this.#part.annotations.length > 0) return;
     for (const one of listOf(part.annotations)) this.annotate(one);
   }
@@ -100,9 +100,9 @@ export class TextItem extends OutputItem {
   }
 
   #tellOfPart(type: string, fields: Fields): void {
-    this.tell(type, { content_index: this.#parts.length - 1, ...fields });
+    this.emitOwn(type, { content_index: this.#parts.length - 1, ...fields });
   }
 }
 
-/** The words of a part, which has them under the name of its kind. */
-export const saidBy = ({ text, refusal }: Fields) => textOf(text) || textOf(refusal);
+/** The text of a part, whose field is named by its kind. */
+export const partText = ({ text, refusal }: Fields) => textOf(text) || textOf(refusal);

@@ -1,9 +1,9 @@
-/** What a response has used, as the convention counts it. */
+/** The token usage of a response, in the convention's format. */
 import type { Metrics } from "../../protocol/event.ts";
 import type { ChatUsage } from "../../protocol/vendora/chat.ts";
 import { countOf, type Fields, fieldsOf, isFields } from "./response-json.ts";
 
-/** A container's own count: of its response, else of its chat. */
+/** The container's own usage: of its response, or else of its chat. */
 export const usageOf = (response: Fields | undefined, chat: ChatUsage | null): Fields | null =>
   isFields(response?.usage) ? usageOfResponse(response.usage) : chat && usageOfChat(chat);
 
@@ -23,7 +23,7 @@ const usageOfChat = (usage: ChatUsage): Fields =>
     usage.completion_tokens_details,
   );
 
-/** The prediction's count, where the container has none. */
+/** The usage from the prediction's metrics, when the container reports none. */
 export const usageOfMetrics = (metrics: Metrics | null): Fields =>
   counted(metrics?.input_tokens, metrics?.output_tokens, null, null);
 

@@ -1,35 +1,36 @@
 /**
- * What containers know a caller's tools by. All of them take functions and few take more, so the
- * tools of a namespace become functions with both names in one, and a custom tool becomes a
- * function of one string. Made of the same request the names are always the same: nothing is kept.
+ * The names under which a container gets the caller's tools. All containers support functions, few
+ * support more: a tool of a namespace becomes a function whose name contains both names, and a custom
+ * tool becomes a function with one string. The same request always gives the same names, so nothing
+ * is stored.
  */
 import type { Json } from "../../protocol/common.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
 
-/** Longer names are refused by some servers. */
+/** Some servers refuse longer names. */
 const MAX_NAME = 64;
 
 export interface CallerTool {
-  /** What the container calls it. */
+  /** Its name in the container. */
   plain: string;
   type: "function" | "custom";
   namespace: string | undefined;
   name: string;
 }
 
-/** What a tool is known by where there is no other of the name. */
-export const joined = (namespace: string, name: string) =>
+/** The name of a tool in the container, unless another tool has the same. */
+export const qualifiedName = (namespace: string, name: string) =>
   namespace === "" || namespace.endsWith("__") ? namespace + name : `${namespace}__${name}`;
 
 export class ToolNames {
   readonly #byPlain = new Map<string, CallerTool>();
   readonly #byOwn = new Map<string, CallerTool>();
-  /** By a name: how many of that name have been told from it. */
+  /** How many tools have been renamed because of a name, by that name. */
   readonly #more = new Map<string, number>();
 
   constructor(tools: Json | undefined) {
     const all = listOf(tools).map(fieldsOf);
-    // Those outside namespaces keep their names, wherever they stand.
+    // Tools outside of namespaces keep their names, whatever the order.
     for (const tool of all) this.#add(tool, undefined);
     for (const { type, name, tools: within } of all) {
       if (type !== "namespace") continue;
@@ -37,15 +38,15 @@ export class ToolNames {
     }
   }
 
-  /** The tool that a container calls so. */
+  /** The tool with this name in the container. */
   called(plain: string): CallerTool | undefined {
     return this.#byPlain.get(plain);
   }
 
-  /** What the container calls a tool of the caller's, also one that is not there any more. */
+  /** The name in the container of a caller's tool, also of one from an earlier turn. */
   plain(namespace: Json | undefined, name: Json | undefined): string {
     const [within, own] = [textOf(namespace), textOf(name)];
-    return this.#byOwn.get(keyOf(within, own))?.plain ?? joined(within, own);
+    return this.#byOwn.get(keyOf(within, own))?.plain ?? qualifiedName(within, own);
   }
 
   #add({ type, name: given }: Fields, namespace: string | undefined): void {
@@ -53,7 +54,7 @@ export class ToolNames {
     const name = textOf(given);
     const key = keyOf(namespace ?? "", name);
     if (this.#byOwn.has(key)) return;
-    const plain = namespace === undefined ? name : this.#unused(joined(namespace, name));
+    const plain = namespace === undefined ? name : this.#unused(qualifiedName(namespace, name));
     const tool = { plain, type, namespace, name } as const;
     this.#byOwn.set(key, tool);
     this.#byPlain.set(plain, tool);

@@ -1,22 +1,22 @@
-/** What turns a prediction's log into what the vendora convention streams has in common. */
+/** The interface of the translations from a prediction's log into streams of the vendora convention. */
 import type { Json } from "../../protocol/common.ts";
 
-/** An event of a log, as its readers are sent it. */
+/** An event of a prediction's stream. */
 export interface LogEntry {
   event: string;
   data: Json;
 }
 
 /**
- * Given the same entries it always says the same, whenever they come: so a stream may be replayed,
- * and taken up anywhere.
+ * Deterministic: the same entries always give the same events, so a stream can be replayed and
+ * resumed anywhere.
  */
 export interface Translation {
-  /** What an entry becomes: the data of the convention's events, in order. */
+  /** Translates an entry into the data of the convention's events, in order. */
   take(entry: LogEntry): object[];
 }
 
-/** What a model has put out is neither text nor an answer of the convention. */
-export class Untranslatable extends Error {
-  override readonly name = "Untranslatable";
+/** A model's output is neither text nor a response of the convention. */
+export class TranslationFailed extends Error {
+  override readonly name = "TranslationFailed";
 }

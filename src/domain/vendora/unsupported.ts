@@ -1,19 +1,19 @@
-/** What a call asks for that must change the answer, where a model would leave it out unnoticed. */
+/** Parameters that would change the answer, but that a model without them would silently ignore. */
 import type { Json } from "../../protocol/common.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { countOf, type Fields, fieldsOf, isFields, listOf, textOf } from "./response-json.ts";
 
 export interface Unsupported {
-  /** As the caller knows it. */
+  /** The parameter as the caller sent it. */
   param: string;
-  /** What the model's schema lacks. */
+  /** The property that the model's schema lacks. */
   property: string;
 }
 
-/** Something to ask for. */
-interface Demand extends Unsupported {
+/** A parameter that must not be ignored. */
+interface UnsupportedCase extends Unsupported {
   isMade(request: Fields): boolean;
-  /** What a model that knows only chats is asked instead. */
+  /** The property that a model with chats only has instead. */
   chatProperty?: string;
 }
 
@@ -27,7 +27,7 @@ const topLogprobs = {
   isMade: ({ top_logprobs }: Fields) => countOf(top_logprobs) > 0,
 };
 
-const DEMANDS: Record<VendoraCall, Demand[]> = {
+const CASES: Record<VendoraCall, UnsupportedCase[]> = {
   chat_completions: [
     toolChoice,
     {
@@ -54,24 +54,24 @@ const DEMANDS: Record<VendoraCall, Demand[]> = {
 };
 
 /**
- * The first of what is asked for that a model's input schema does not name. Undefined when it names
- * all, and when it does not say what the model takes.
+ * The first requested parameter that the model's input schema lacks. Undefined when it has all, or
+ * when the schema does not list its properties.
  */
-export function unsupportedIn(
+export function findUnsupported(
   call: VendoraCall,
   request: Fields,
   { properties }: Fields,
 ): Unsupported | undefined {
   if (!isFields(properties)) return undefined;
   const chatOnly = "messages" in properties && !("input" in properties);
-  for (const { param, property: own, chatProperty, isMade } of DEMANDS[call]) {
+  for (const { param, property: own, chatProperty, isMade } of CASES[call]) {
     const property = (chatOnly && chatProperty) || own;
     if (isMade(request) && !(property in properties)) return { param, property };
   }
   return undefined;
 }
 
-/** Whether a tool has to be called. Of the tools allowed, chats have the mode a level deeper. */
+/** Whether a tool must be called. Chats have the mode of `allowed_tools` one level deeper. */
 function isForced(choice: Json | undefined): boolean {
   if (!isFields(choice)) return choice === "required";
   const { type, mode, allowed_tools } = choice;

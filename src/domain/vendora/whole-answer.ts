@@ -1,35 +1,35 @@
 /**
- * What a server streams, as the answer in one piece that it would have given instead: its own, with
- * its own fields. It is read like all that containers say.
+ * Assembles a container's stream into the whole response that it would have sent without streaming,
+ * with its own fields.
  */
 import type { Json } from "../../protocol/common.ts";
 import { ChatChoice, type StreamedChoice } from "./chat-choice.ts";
 import { chunksOf } from "./chat-chunks.ts";
-import { WholeChoices } from "./chat-whole.ts";
+import { ChoiceAssembler } from "./chat-whole.ts";
 import { type Fields, fieldsOf, listOf } from "./response-json.ts";
 
-export interface WholeAnswer {
-  /** The next event. Throws Untranslatable for what is none of the convention. */
+export interface ResponseAssembler {
+  /** Adds the next event. @throws TranslationFailed for one that is not of the convention */
   take(event: Json): void;
-  /** As far as it has come; undefined when nothing has. */
+  /** The response so far; undefined before the first event. */
   readonly value: object | undefined;
 }
 
-export class WholeChat implements WholeAnswer {
+export class ChatAssembler implements ResponseAssembler {
   readonly #callPrefix: string;
-  /** Whatever the chunks say beside their choices: the last word counts. */
+  /** The chunks' other fields; the last value counts. */
   readonly #fields = new Map<string, unknown>();
   readonly #choices = new Map<number, ChatChoice>();
-  readonly #wholes = new WholeChoices();
+  readonly #wholes = new ChoiceAssembler();
 
-  /** `callPrefix`: what ids of calls begin with that the container gave none. */
+  /** @param callPrefix of the ids of calls that have none */
   constructor(callPrefix: string) {
     this.#callPrefix = callPrefix;
   }
 
   take(event: Json): void {
     for (const { choices, ...rest } of chunksOf(event)) {
-      // vLLM writes `usage: null` until it knows.
+      // vLLM sends `usage: null` until the last chunk.
       for (const [name, value] of Object.entries(rest)) {
         if (value !== null && value !== undefined) this.#fields.set(name, value);
       }
@@ -45,14 +45,15 @@ export class WholeChat implements WholeAnswer {
 
   #piece(choice: Parameters<ChatChoice["piece"]>[0]): StreamedChoice {
     const { index } = choice;
-    const known = this.#choices.get(index) ?? new ChatChoice(index, `${this.#callPrefix}_${index}`);
-    this.#choices.set(index, known);
-    return known.piece(choice);
+    const choiceState =
+      this.#choices.get(index) ?? new ChatChoice(index, `${this.#callPrefix}_${index}`);
+    this.#choices.set(index, choiceState);
+    return choiceState.piece(choice);
   }
 }
 
-/** The last event of a response has all of it; of a server that leaves the items out, as they came. */
-export class WholeResponse implements WholeAnswer {
+/** The last event has the whole response; if a server omits the items there, those of earlier events. */
+export class NativeResponseAssembler implements ResponseAssembler {
   #response: Fields | undefined;
   readonly #items: Json[] = [];
 
@@ -64,7 +65,7 @@ export class WholeResponse implements WholeAnswer {
 
   get value(): object | undefined {
     if (!this.#response) return undefined;
-    const said = listOf(this.#response.output);
-    return { ...this.#response, output: said.length > 0 ? said : this.#items };
+    const output = listOf(this.#response.output);
+    return { ...this.#response, output: output.length > 0 ? output : this.#items };
   }
 }

@@ -53,7 +53,7 @@ const messageContent = z.looseObject({
   reasoning: z.string().nullish(),
   tool_calls: z.array(toolCall).nullish(),
 });
-export type Said = z.infer<typeof messageContent>;
+export type ChatDelta = z.infer<typeof messageContent>;
 
 export const chatUsage = z.looseObject({
   prompt_tokens: z.int().nonnegative(),

@@ -2,7 +2,7 @@
 
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
-import { unsupportedIn } from "../../domain/vendora/unsupported.ts";
+import { findUnsupported } from "../../domain/vendora/unsupported.ts";
 import { ProblemError } from "../../errors.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
 import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
@@ -105,7 +105,7 @@ export async function beginCall(
 /** A server of the convention refuses by itself what it cannot do; a model of Cog ignores it. */
 function checkSupported({ call, target: { version }, body }: Call): void {
   if (version.configuration.interface === "vendora") return;
-  const unsupported = unsupportedIn(call, body, rootKeywords(version.schemas, "input"));
+  const unsupported = findUnsupported(call, body, rootKeywords(version.schemas, "input"));
   if (!unsupported) return;
   const { param, property } = unsupported;
   const message = `'${param}' is not supported: the input schema of '${body.model}' does not have '${property}'. Leave it out, or call a model that has it.`;

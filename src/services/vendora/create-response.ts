@@ -2,7 +2,7 @@
 
 import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
-import { withoutHosted } from "../../domain/vendora/hosted-tools.ts";
+import { withoutHostedTools } from "../../domain/vendora/hosted-tools.ts";
 import { responseIdOf } from "../../domain/vendora/ids.ts";
 import { conversation, itemsOf } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
@@ -50,7 +50,7 @@ export async function beginResponse(
   call: Pick<Call, "target" | "origin" | "idempotencyKey" | "webhook" | "onInputSent">,
 ): Promise<BegunResponse> {
   checkResponse(asked);
-  const { request: own, leftOut } = withoutUnavailableTools(asked, call.target);
+  const { request: own, omittedTools } = withoutUnavailableTools(asked, call.target);
   const request = await withPrevious(services, caller, own);
   const { input, ...rest } = request;
   const created = await beginCall(services, caller, {
@@ -60,7 +60,7 @@ export async function beginResponse(
     background: request.background === true,
     ...(request.store === false && { retentionSeconds: MIN_RETENTION_SECONDS }),
   });
-  return { ...created, request: rest, leftOut };
+  return { ...created, request: rest, leftOut: omittedTools };
 }
 
 function checkResponse(asked: ResponseRequest): void {
@@ -81,10 +81,10 @@ function checkResponse(asked: ResponseRequest): void {
 
 /** @throws VendoraProblem unsupported_parameter for a tool that has to be used and is not there */
 function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["target"]) {
-  const hosted = withoutHosted(asked, rootKeywords(version.schemas, "input"));
-  const { request, leftOut, demanded } = hosted;
-  if (demanded === undefined) return { request: { ...asked, ...request }, leftOut };
-  const message = `The container of '${asked.model}' has no tool of type '${demanded.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;
+  const hosted = withoutHostedTools(asked, rootKeywords(version.schemas, "input"));
+  const { request, omittedTypes: omittedTools, requiredType } = hosted;
+  if (requiredType === undefined) return { request: { ...asked, ...request }, omittedTools };
+  const message = `The container of '${asked.model}' has no tool of type '${requiredType.slice(0, 100)}': send one of your own, or leave 'tool_choice' to the model.`;
   throw invalidParameter("tool_choice", "unsupported_parameter", message);
 }
 

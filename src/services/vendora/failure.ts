@@ -1,6 +1,6 @@
 /** What a prediction that has not succeeded is answered as: its status, and who may try again. */
 import { z } from "zod";
-import { Untranslatable } from "../../domain/vendora/translation.ts";
+import { TranslationFailed } from "../../domain/vendora/translation.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { vendoraError } from "../../protocol/vendora/error.ts";
@@ -58,7 +58,7 @@ export function translateOrFail<T>(translate: () => T): T {
 }
 
 export function asVendoraProblem(error: unknown): unknown {
-  if (!(error instanceof Untranslatable)) return error;
+  if (!(error instanceof TranslationFailed)) return error;
   const { message } = error;
   return new VendoraProblem(502, { message, type: "server_error", code: "model_error" }, false);
 }

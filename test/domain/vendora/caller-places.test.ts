@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { callersPlaces } from "../../../src/domain/vendora/caller-places.ts";
+import { toCallerPaths } from "../../../src/domain/vendora/caller-places.ts";
 
 const call = (call_id: string) => ({ type: "function_call", call_id, name: "f", arguments: "{}" });
 const tool = { type: "function", name: "f" };
-const said = callersPlaces({
+const said = toCallerPaths({
   model: "a/b",
   instructions: "Be brief.",
   input: [

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { chunksOf } from "../../../src/domain/vendora/chat-chunks.ts";
-import { Untranslatable } from "../../../src/domain/vendora/translation.ts";
+import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { CALLS_STREAM, VLLM_COMPLETION, VLLM_STREAM } from "./chat-samples.ts";
 
@@ -96,7 +96,7 @@ test.each<[Json, RegExp]>([
   [true, /a boolean/],
   [{ text: "a" }, /an object without choices/],
   [{ choices: "a" }, /an object without choices/],
-  [{ choices: [{ index: 0, delta: { content: 3 } }] }, /chunk .*choices\[0\]\.delta\.content/s],
+  [{ choices: [{ index: 0, delta: { content: 3 } }] }, /chunk: .*choices\[0\]\.delta\.content/s],
   [{ choices: [{ index: -1, delta: {} }] }, /choices\[0\]\.index/],
   [{ choices: [{ index: 0.5, delta: {} }] }, /choices\[0\]\.index/],
   [{ choices: [{ delta: { tool_calls: [{ function: { arguments: {} } }] } }] }, /arguments/],
@@ -107,10 +107,10 @@ test.each<[Json, RegExp]>([
   [{ choices: [{ index: 0, finish_reason: 3, delta: {} }] }, /finish_reason/],
   [{ choices: [null] }, /choices\[0\]/],
   [{ choices: [], usage: { prompt_tokens: "3" } }, /usage\.prompt_tokens/],
-  [{ choices: [{ message: { content: [] } }] }, /completion .*choices\[0\]\.message\.content/s],
+  [{ choices: [{ message: { content: [] } }] }, /completion: .*choices\[0\]\.message\.content/s],
   [{ choices: [{ message: { content: "a" } }, { text: "b" }] }, /choices\[1\]\.message/],
 ])("what is no answer to a chat says so: %j", (output, message) => {
-  expect(() => chunksOf(output)).toThrow(Untranslatable);
+  expect(() => chunksOf(output)).toThrow(TranslationFailed);
   expect(() => chunksOf(output)).toThrow(message);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { completionOf } from "../../../src/domain/vendora/chat-completion.ts";
-import { Untranslatable } from "../../../src/domain/vendora/translation.ts";
+import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
 import { expectChatCompletion } from "../../published/validate.ts";
@@ -220,7 +220,7 @@ test("what was put out stays as it was", () => {
 });
 
 test("an output that is no answer is refused", () => {
-  expect(() => completed([{ embedding: [1] }])).toThrow(Untranslatable);
+  expect(() => completed([{ embedding: [1] }])).toThrow(TranslationFailed);
 });
 
 test("an answer as long as it may be was cut, when the container says nothing of it", () => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
 import { conversation, itemsOf } from "../../../src/domain/vendora/response-items.ts";
-import { NotForChat } from "../../../src/domain/vendora/response-messages.ts";
+import { NotSupportedByChat } from "../../../src/domain/vendora/response-messages.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objections } from "../../published/validate.ts";
 import { delta, logOf, tell } from "./response-log.ts";
@@ -281,7 +281,7 @@ test.each<[string, Body, string, string]>([
   ["no input", { input: 7 }, "input", "text, or a list"],
 ])("%s that a chat cannot have is refused by its place and type", (_, request, param, said) => {
   const refused = () => chatRequestOf({ model: "demo/story", input: "Hello", ...request });
-  expect(refused).toThrow(NotForChat);
+  expect(refused).toThrow(NotSupportedByChat);
   expect(refused).toThrow(said);
   try {
     refused();

@@ -1,7 +1,7 @@
 import { ChatCompletionStream } from "openai/lib/ChatCompletionStream";
 import { expect, test } from "vitest";
 import { ChatStream } from "../../../src/domain/vendora/chat-stream.ts";
-import { Untranslatable } from "../../../src/domain/vendora/translation.ts";
+import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { expectChatChunk } from "../../published/validate.ts";
 import { CALLS_STREAM, HEAD, VLLM_COMPLETION, VLLM_STREAM } from "./chat-samples.ts";
@@ -271,7 +271,7 @@ test("a chunk without choices that is not about usage passes", () => {
 });
 
 test("an output that is no answer is refused", () => {
-  expect(() => streamed(["a", 3])).toThrow(Untranslatable);
+  expect(() => streamed(["a", 3])).toThrow(TranslationFailed);
 });
 
 const FULL = { input_tokens: 9, output_tokens: 3 };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { embeddingsOf } from "../../../src/domain/vendora/embedding.ts";
-import { Untranslatable } from "../../../src/domain/vendora/translation.ts";
+import { TranslationFailed } from "../../../src/domain/vendora/translation.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { Metrics } from "../../../src/protocol/event.ts";
 import { expectEmbeddings } from "../../published/validate.ts";
@@ -93,24 +93,27 @@ test("fields that are not known stay, and names are ours", () => {
 test.each<[Json[], RegExp]>([
   [[], /no embedding\. Expected are/],
   [[{ data: [] }], /no embedding/],
-  [["a text"], /no embeddings\. Expected are/],
-  [[{ data: "a text" }], /no embeddings/],
-  [[null], /no embeddings/],
-  [[{ choices: [] }], /something else than vectors/],
-  [[["a"]], /something else than vectors/],
-  [[[[]]], /something else than vectors/],
-  [[[[1, "2"]]], /something else than vectors/],
-  [[1, "2"], /no embeddings/],
+  [["a text"], /not embeddings\. Expected are/],
+  [[{ data: "a text" }], /not embeddings/],
+  [[null], /not embeddings/],
+  [[{ choices: [] }], /something other than vectors/],
+  [[["a"]], /something other than vectors/],
+  [[[[]]], /something other than vectors/],
+  [[[[1, "2"]]], /something other than vectors/],
+  [[1, "2"], /not embeddings/],
   [[{ data: [{ embedding: [1, null] }] }], /neither a list of numbers nor base64/],
   [[{ data: [{ embedding: [] }] }], /neither a list of numbers nor base64/],
   [[{ data: [{ embedding: "§" }] }], /not base64/],
   [[{ data: [{ embedding: "" }] }], /0 bytes/],
-  [[{ data: [{ embedding: btoa("12345") }] }], /5 bytes: float32 has 4/],
-  [[{ data: [{ embedding: base64Of([Number.NaN]) }] }], /no number/],
-  [[{ data: [{ embedding: base64Of([Number.POSITIVE_INFINITY]) }] }], /no number/],
+  [[{ data: [{ embedding: btoa("12345") }] }], /5 bytes, which is not a multiple of 4 \(float32\)/],
+  [[{ data: [{ embedding: base64Of([Number.NaN]) }] }], /a value that is not a number/],
+  [
+    [{ data: [{ embedding: base64Of([Number.POSITIVE_INFINITY]) }] }],
+    /a value that is not a number/,
+  ],
 ])("what is no embedding says so: %j", (outputs, message) => {
   for (const format of ["float", "base64"] as const) {
-    expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(Untranslatable);
+    expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(TranslationFailed);
     expect(() => embeddingsOf(MODEL, outputs, format, null)).toThrow(message);
   }
 });

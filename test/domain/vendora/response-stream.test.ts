@@ -215,7 +215,7 @@ test("what cannot be translated fails it, when the log says that it has ended", 
   const { types, resource } = tell(log);
   expect(types.at(-1)).toBe("response.failed");
   expect(resource).toMatchObject({
-    error: { code: "server_error", message: expect.stringContaining("The model put out") },
+    error: { code: "server_error", message: expect.stringContaining("The model's output is") },
     output: [{ status: "incomplete", content: [{ text: "Once" }] }],
   });
   expect(tell([...log.slice(0, -1), done({ status: "canceled" })]).resource).toMatchObject({

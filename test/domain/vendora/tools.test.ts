@@ -1,7 +1,7 @@
 /** Tools as coding agents send them, to containers that know functions, and back. */
 import { describe, expect, test } from "vitest";
 import { chatRequestOf } from "../../../src/domain/vendora/chat-request.ts";
-import { withoutHosted } from "../../../src/domain/vendora/hosted-tools.ts";
+import { withoutHostedTools } from "../../../src/domain/vendora/hosted-tools.ts";
 import { withPlainTools } from "../../../src/domain/vendora/plain-tools.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import { objections } from "../../published/validate.ts";
@@ -175,7 +175,7 @@ describe("what the model calls", () => {
 describe("tools that only others have", () => {
   const SCHEMA = { properties: { tools: { items: { properties: { type: { enum: ["mcp"] } } } } } };
   const ask = (tool_choice: Json | undefined, tools: Json[] = TOOLS, schema: Fields = {}) => {
-    const { request, ...said } = withoutHosted(
+    const { request, ...said } = withoutHostedTools(
       { ...headWith().request, tools, ...(tool_choice !== undefined && { tool_choice }) },
       schema,
     );
@@ -186,30 +186,30 @@ describe("tools that only others have", () => {
   test("are left out where they need not be used", () => {
     for (const choice of [undefined, "auto", "none", "required"]) {
       expect(ask(choice)).toEqual({
-        ...{ leftOut: ["web_search"], demanded: undefined },
+        ...{ omittedTypes: ["web_search"], requiredType: undefined },
         ...{ tools: kept, choice },
       });
     }
   });
 
   test("are demanded", () => {
-    expect(ask({ type: "web_search" })).toMatchObject({ demanded: "web_search" });
-    expect(ask("required", [{ type: "web_search" }])).toMatchObject({ demanded: "web_search" });
+    expect(ask({ type: "web_search" })).toMatchObject({ requiredType: "web_search" });
+    expect(ask("required", [{ type: "web_search" }])).toMatchObject({ requiredType: "web_search" });
     const allowed = { type: "allowed_tools", tools: [{ type: "web_search" }] };
-    expect(ask({ ...allowed, mode: "required" })).toMatchObject({ demanded: "web_search" });
+    expect(ask({ ...allowed, mode: "required" })).toMatchObject({ requiredType: "web_search" });
     expect(ask({ ...allowed, mode: "auto" })).toMatchObject({
-      ...{ demanded: undefined, choice: { ...allowed, mode: "auto", tools: [] } },
+      ...{ requiredType: undefined, choice: { ...allowed, mode: "auto", tools: [] } },
     });
   });
 
   test("stay where the version's schema names them", () => {
     const tools = [{ type: "mcp" }, { type: "web_search" }];
     expect(ask("auto", tools, SCHEMA)).toMatchObject({
-      ...{ tools: [{ type: "mcp" }], leftOut: ["web_search"] },
+      ...{ tools: [{ type: "mcp" }], omittedTypes: ["web_search"] },
     });
     const either: Fields = { anyOf: [{ properties: { type: { const: "mcp" } } }, {}] };
     const schema = { properties: { tools: { items: either } } };
-    expect(ask({ type: "mcp" }, tools, schema).demanded).toBeUndefined();
+    expect(ask({ type: "mcp" }, tools, schema).requiredType).toBeUndefined();
   });
 
   test("are no tools without a type, which is a mistake", () => {

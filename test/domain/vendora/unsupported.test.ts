@@ -1,6 +1,6 @@
 /** What must change the answer, and what a model's schema says that it takes. */
 import { expect, test } from "vitest";
-import { unsupportedIn } from "../../../src/domain/vendora/unsupported.ts";
+import { findUnsupported } from "../../../src/domain/vendora/unsupported.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 
 type Fields = Record<string, Json>;
@@ -25,7 +25,7 @@ const CHAT: [Fields, string][] = [
 
 test.each(CHAT)("a chat that asks for %j needs a schema with %s", (request, param) => {
   const of = (...names: string[]) =>
-    unsupportedIn("chat_completions", request, withProperties("messages", ...names));
+    findUnsupported("chat_completions", request, withProperties("messages", ...names));
   expect(of()).toEqual({ param, property: param });
   expect(of("temperature", "tools", "text")).toEqual({ param, property: param });
   expect(of(param)).toBeUndefined();
@@ -48,7 +48,8 @@ const RESPONSES: [Fields, string, string, string][] = [
 
 test.each(RESPONSES)("a response that asks for %j in %s needs %s, or of a chat %s", (...one) => {
   const [request, param, own, ofChat] = one;
-  const of = (...names: string[]) => unsupportedIn("responses", request, withProperties(...names));
+  const of = (...names: string[]) =>
+    findUnsupported("responses", request, withProperties(...names));
   expect(of("input")).toEqual({ param, property: own });
   expect(of("input", own)).toBeUndefined();
   expect(of("messages")).toEqual({ param, property: ofChat });
@@ -73,21 +74,21 @@ test.each<[Fields]>([
   [{ temperature: 2, seed: 5, user: "ada" }],
 ])("%j asks for nothing that has to be there", (request) => {
   for (const call of ["chat_completions", "responses"] as const) {
-    expect(unsupportedIn(call, request, withProperties("messages"))).toBeUndefined();
-    expect(unsupportedIn(call, request, withProperties("input"))).toBeUndefined();
+    expect(findUnsupported(call, request, withProperties("messages"))).toBeUndefined();
+    expect(findUnsupported(call, request, withProperties("input"))).toBeUndefined();
   }
 });
 
 test("a schema that does not say what the model takes refuses nothing", () => {
   const schemas: Fields[] = [{}, { type: "object" }, { properties: true }];
   for (const schema of schemas) {
-    expect(unsupportedIn("chat_completions", { n: 2 }, schema)).toBeUndefined();
+    expect(findUnsupported("chat_completions", { n: 2 }, schema)).toBeUndefined();
   }
-  expect(unsupportedIn("chat_completions", { n: 2 }, { properties: {} })?.param).toBe("n");
+  expect(findUnsupported("chat_completions", { n: 2 }, { properties: {} })?.param).toBe("n");
 });
 
 test("embeddings are not asked such things", () => {
-  expect(unsupportedIn("embeddings", { n: 2, logprobs: true }, withProperties("input"))).toBe(
+  expect(findUnsupported("embeddings", { n: 2, logprobs: true }, withProperties("input"))).toBe(
     undefined,
   );
 });

@@ -1,10 +1,10 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
 import type { IncomingMessage } from "node:http";
-import { Untranslatable } from "../../../../src/domain/vendora/translation.ts";
+import { TranslationFailed } from "../../../../src/domain/vendora/translation.ts";
 import {
-  type WholeAnswer,
-  WholeChat,
-  WholeResponse,
+  type ResponseAssembler,
+  ChatAssembler,
+  NativeResponseAssembler,
 } from "../../../../src/domain/vendora/whole-answer.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
@@ -52,8 +52,8 @@ export class AnswerReader {
   async whole(call: VendoraCall): Promise<Output> {
     const whole =
       call === "responses"
-        ? new WholeResponse()
-        : new WholeChat(`call_${this.#run.id.replaceAll("-", "").slice(0, 16)}`);
+        ? new NativeResponseAssembler()
+        : new ChatAssembler(`call_${this.#run.id.replaceAll("-", "").slice(0, 16)}`);
     const text = () => this.#bounded(JSON.stringify(whole.value ?? null));
     let unchecked = 0;
     const end = await this.#stream(
@@ -130,11 +130,11 @@ export class AnswerReader {
   }
 }
 
-function addEvent(whole: WholeAnswer, event: Record<string, Json>): void {
+function addEvent(whole: ResponseAssembler, event: Record<string, Json>): void {
   try {
     whole.take(event);
   } catch (error) {
-    throw error instanceof Untranslatable ? brokenServer(error.message) : error;
+    throw error instanceof TranslationFailed ? brokenServer(error.message) : error;
   }
 }
 

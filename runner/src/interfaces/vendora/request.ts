@@ -2,10 +2,10 @@
  * The request for an OpenAI-compatible server, made from the caller's; and the model's name in both
  * directions.
  */
-import { callersPlaces } from "../../../../src/domain/vendora/caller-places.ts";
+import { toCallerPaths } from "../../../../src/domain/vendora/caller-places.ts";
 import { chatRequestOf } from "../../../../src/domain/vendora/chat-request.ts";
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
-import { NotForChat } from "../../../../src/domain/vendora/response-messages.ts";
+import { NotSupportedByChat } from "../../../../src/domain/vendora/response-messages.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";
@@ -51,14 +51,14 @@ export function chatBody(input: Body): Body {
   try {
     return chatRequestOf(input);
   } catch (error) {
-    const param = error instanceof NotForChat ? error.param : null;
+    const param = error instanceof NotSupportedByChat ? error.param : null;
     throw parseFailure({ message: messageOf(error), param }, 400);
   }
 }
 
 /** Rewords an error about the translated chat request for the caller's original request. */
 export function inCallersTerms({ status, error }: ServerFailure, input: Body): ServerFailure {
-  const renamePlaces = callersPlaces(input);
+  const renamePlaces = toCallerPaths(input);
   const { message, param } = error;
   const places = { message: renamePlaces(message), param: param && renamePlaces(param) };
   return new ServerFailure(status, { ...error, ...places });
