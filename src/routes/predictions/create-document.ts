@@ -1,13 +1,12 @@
-/** What the three ways to create a prediction take and answer alike, as the document says it. */
+/** The parts of the OpenAPI document that the three operations for creating predictions share. */
 import { z } from "@hono/zod-openapi";
 import { type PredictionWithIO, predictionWithIO } from "../../protocol/prediction.ts";
 import { errorResponses, problemResponse } from "../responses.ts";
 import { eventStreamContent } from "./event-stream.ts";
 
-/** The description of each. */
-export const CREATING = `Answers at once with 202 and the prediction as it is, unless \`Prefer: wait\` asks to wait for the end. Needs a token with the scope \`predict\`.
+export const CREATING = `Responds immediately with 202 and the pending prediction, unless \`Prefer: wait\` asks to wait for its end. Needs a token with the scope \`predict\`.
 
-With \`stream: true\` the answer is the event stream itself, as of GET /predictions/{prediction_id}/stream; leaving it does not stop the prediction.`;
+With \`stream: true\` the response is the event stream itself, as of GET /predictions/{prediction_id}/stream; leaving it does not cancel the prediction.`;
 
 /** `wait` and `cancel`: see domain/predictions/prefer.ts. */
 export const prefer = z.string().max(1_000).optional();
@@ -16,7 +15,7 @@ export const createHeaders = z.object({
   "validate-input": z.enum(["true", "false"]).default("false").meta({
     type: "boolean",
     default: false,
-    description: "Holds the input against the version's schema before anything starts",
+    description: "Checks the input against the version's schema before anything starts",
   }),
   prefer: prefer.meta({
     description:
@@ -25,14 +24,14 @@ export const createHeaders = z.object({
   }),
   "idempotency-key": z.string().min(1).max(255).optional().meta({
     description:
-      "Makes a repeated create find the first prediction for 24 h; with another body it is a 409",
+      "For 24 h, a repeated request returns the prediction of the first one; with a different body it is a 409",
     example: "order-1742",
   }),
 });
 
 export const preferenceHeader = {
   "preference-applied": {
-    description: "What of `Prefer` was honoured",
+    description: "The preferences that were honored",
     schema: { type: "string" as const },
     example: "wait=10",
   },
@@ -66,7 +65,7 @@ const PENDING: PredictionWithIO = {
 
 export const createAnswers = {
   200: {
-    description: "It has ended within the wait; or, with `stream`, its event stream",
+    description: "The prediction has ended within the wait; or, with `stream`, its event stream",
     headers: createdHeaders,
     content: {
       "application/json": { schema: predictionWithIO },
@@ -74,16 +73,16 @@ export const createAnswers = {
     },
   },
   202: {
-    description: "It goes on: poll its `url`",
+    description: "The prediction has not ended: poll its `url`",
     headers: createdHeaders,
     content: { "application/json": { schema: predictionWithIO, example: PENDING } },
   },
   ...errorResponses,
   409: problemResponse(
-    "The `Idempotency-Key` was used for a different request, or the account has no room for more rows: `detail` says what to do",
+    "The `Idempotency-Key` was used for a different request, or the account's storage is full: `detail` says what to do",
   ),
   429: problemResponse(
-    "Too many requests, too many predictions of yours wait for this hardware, or too many answers are waited for",
+    "Too many requests, too many of your predictions wait for this hardware, or too many of your requests wait",
   ),
-  503: problemResponse("The prediction could not be written, and does not run: try again"),
+  503: problemResponse("The prediction could not be created and will not run: try again"),
 };

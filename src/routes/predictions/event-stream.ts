@@ -1,24 +1,24 @@
-/** Server-sent event streams: their headers, and what the document says of them. */
+/** Server-sent event streams: their headers and their documentation. */
 import { z } from "@hono/zod-openapi";
 import type { EventStream } from "../../services/predictions/event-stream.ts";
 
-/** The description of an operation that answers with one. */
-export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\` that rises by one from 1 and one JSON value as \`data\`. Needs the scope \`read\` or \`predict\`.
+/** The description of operations that respond with one. */
+export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, which rises by one from 1, and one JSON value as \`data\`. Needs the scope \`read\` or \`predict\`.
 
 | Event | Data |
 | --- | --- |
-| \`status\` | \`{"status"}\`, and the number of the \`attempt\` that has begun; \`lost\` (its runner) or \`returned\` (by its runner) is the number of one that came to nothing, and another runner is waited for; the first has the \`prediction\` itself |
-| \`setup\` | \`{"phase", "message", "progress", "logs"}\` while the container is pulled and started: \`phase\` is \`pulling\`, \`starting\` or \`ready\`, \`progress\` 0 to 1 where it is known |
-| \`output\` | one value: a part of the output, or the whole of it |
+| \`status\` | \`{"status"}\`, with the number of the \`attempt\` that has started; \`lost\` or \`returned\` is the number of an attempt whose runner was lost or handed it back, after which the prediction waits for another runner; the first event has the \`prediction\` itself |
+| \`setup\` | \`{"phase", "message", "progress", "logs"}\` while the container is pulled and started: \`phase\` is \`pulling\`, \`starting\` or \`ready\`, \`progress\` is 0 to 1 where known |
+| \`output\` | one value: a part of the output, or all of it |
 | \`logs\` | text that the model has printed |
-| \`metrics\` | \`{"input_tokens", "output_tokens"}\` and what else the model counts |
+| \`metrics\` | \`{"input_tokens", "output_tokens"}\` and other counts of the model |
 | \`error\` | the \`error\` of a prediction that failed |
 | \`done\` | the final prediction without input and output; nothing follows |
-| \`problem\` | without an \`id\`: why you may not read on, as an error has it. The token has expired or is revoked, and within 10 s its streams end; resume with another |
+| \`problem\` | without an \`id\`: an error that says why the stream ends. When a token expires or is revoked its streams end within 10 s; resume with another token |
 
-A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. A prediction that has ended replays to \`done\`; asked again from there the answer is 204, so that an \`EventSource\` stops.
+A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. The stream of a prediction that has ended replays to \`done\`; a request after that is a 204, so that an \`EventSource\` stops.
 
-The \`EventSource\` of browsers sends no token, and a token has no place in a page: read the stream on your server, where the npm package \`eventsource\` takes a \`fetch\` of yours that adds it.
+A browser's \`EventSource\` cannot send a token, and a token does not belong in a page: read the stream on your server, where the npm package \`eventsource\` accepts a custom \`fetch\` that adds it.
 
 An \`EventSource\` gives \`error\` to its \`onerror\` as well, which it also calls when the connection is lost: the prediction's failure is a \`MessageEvent\` and has \`data\`, a lost connection is a plain \`Event\` and has none. Or listen for \`done\` alone, which has the \`error\` too.`;
 
@@ -41,15 +41,15 @@ export const eventStreamContent = {
 };
 
 /**
- * The id of the event after which a stream begins. What a reconnecting EventSource says is later
- * than what its address was made with.
+ * The id of the event after which a stream begins. The header of a reconnecting EventSource is newer
+ * than the query of its URL.
  */
 export const afterOf = (lastEventId: string | undefined, afterId: string | undefined): number =>
   Number(numberIn(lastEventId) ?? numberIn(afterId) ?? 0);
 
 const numberIn = (text = "") => /^\d{1,15}$/.exec(text)?.[0];
 
-/** @param stream undefined when nothing more will come: a 204 */
+/** @param stream undefined when no further event will come: a 204 */
 export function eventStream(
   stream: EventStream | undefined,
   preferenceApplied: string | undefined,
@@ -61,7 +61,7 @@ export function eventStream(
       ...headers,
       ...(stream && { "content-type": "text/event-stream" }),
       "cache-control": "no-store",
-      // Proxies that gather what they pass on would make a stream of it in the wrong sense.
+      // Keeps nginx from buffering the stream.
       "x-accel-buffering": "no",
       ...(preferenceApplied !== undefined && { "preference-applied": preferenceApplied }),
     },

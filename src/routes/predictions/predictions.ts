@@ -40,7 +40,7 @@ import {
 } from "./create-document.ts";
 import { afterOf, eventStream, eventStreamContent, STREAM } from "./event-stream.ts";
 
-/** Idle limit of a stream, s. */
+/** The maximum idle limit of a stream. */
 const MAX_IDLE_SECONDS = 3_600;
 
 const tags = ["Predictions"];
@@ -92,7 +92,7 @@ const list = createRoute({
   tags,
   summary: "List your predictions",
   description:
-    "Newest first, without input and output. The list may lag a second behind; one prediction, asked for by its id, never does. Needs the scope `read`.",
+    "Newest first, without input and output. The list may lag about a second; GET /predictions/{prediction_id} never does. Needs the scope `read`.",
   middleware: requireScope("read"),
   request: { query: predictionQuery },
   responses: { 200: jsonResponse("A page of predictions", pageOf(prediction)), ...errorResponses },
@@ -120,13 +120,13 @@ const cancel = createRoute({
   tags,
   summary: "Cancel a prediction",
   description:
-    "Takes effect soon after the answer: the prediction ends `canceled`, whatever the model has become meanwhile, and the output so far stays. Asking again is no error while it has not ended. Needs the scope `predict`.",
+    "Takes effect soon after the response: the prediction ends as `canceled`, even if the model finishes meanwhile, and keeps its output so far. Repeating the request is not an error until the prediction has ended. Needs the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
-    202: { description: "Cancellation is requested" },
+    202: { description: "The cancel is accepted" },
     ...errorResponses,
-    409: problemResponse("The prediction has ended already"),
+    409: problemResponse("The prediction has already ended"),
   },
 });
 
@@ -135,13 +135,13 @@ const remove = createRoute({
   path: "/predictions/{prediction_id}",
   operationId: "deletePrediction",
   tags,
-  summary: "Remove the data of a prediction",
+  summary: "Delete the data of a prediction",
   description:
-    "Input, output, events and files of one that has ended; the prediction itself stays, with `data_removed`. Uploads that it has read stay too. Needs the scope `predict`.",
+    "Deletes input, output, events and files of a prediction that has ended. The prediction itself stays, with `data_removed`, and so do the uploads that it used. Needs the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
-    200: jsonResponse("Its data is gone", nothing),
+    200: jsonResponse("The data is deleted", nothing),
     ...errorResponses,
     409: problemResponse("The prediction has not ended: cancel it first"),
   },
@@ -163,25 +163,27 @@ const stream = createRoute({
         .regex(/^\d{1,15}$/, "the id of a webhook event")
         .optional()
         .meta({
-          description: "The id of an event: those after it follow. Left out: from the beginning",
+          description:
+            "The id of an event: the stream begins after it. Without it, from the beginning",
           example: "4",
         }),
     }),
     headers: z.object({
       prefer: prefer.meta({
         description:
-          "`wait=<seconds>`: the longest silence before the stream closes, up to 3,600 s. Without it there is none",
+          "`wait=<seconds>`: the stream closes after this long without an event, up to 3,600 s. Without it there is no limit",
         example: "wait=60",
       }),
       "last-event-id": z.string().max(100).optional().meta({
-        description: "What an `EventSource` sends when it reconnects; it counts before `after_id`",
+        description:
+          "Sent by an `EventSource` when it reconnects; takes precedence over `after_id`",
         example: "4",
       }),
     }),
   },
   responses: {
     200: { description: "Its events", headers: preferenceHeader, content: eventStreamContent },
-    204: { description: "There is nothing after this event, and never will be" },
+    204: { description: "No event follows this one, and none will" },
     ...errorResponses,
   },
 });
@@ -290,7 +292,7 @@ async function begin(
   return options.waitSeconds > 0 ? limitWaitingRequest(c, answer) : answer();
 }
 
-/** A body that is the JSON text of a full prediction already: the object wrote it, from its own types. */
+/** A response whose body is the JSON text of a full prediction, as its object wrote it. */
 function jsonText<Status extends 200 | 202>({ text, etag }: PredictionText, status: Status) {
   const response: Response = new Response(text, {
     status,

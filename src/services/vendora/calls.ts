@@ -1,4 +1,4 @@
-/** A call of the vendora convention: its model, the prediction that it is, and the wait for its end. */
+/** Calls of the vendora convention: finding the model, creating the prediction, waiting for its end. */
 
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
@@ -31,22 +31,22 @@ export interface Call {
   /** Scheme and host that the request came to. */
   origin: string;
   idempotencyKey: string | undefined;
-  /** Whoever asked does not wait for it: it is not cancelled when they leave, or time is up. */
+  /** The caller does not wait: it is canceled neither when they disconnect nor at the time limit. */
   background?: boolean;
   retentionSeconds?: number;
   webhook: Webhook | null | undefined;
-  /** Is called when the body is on its way: what follows is waiting. */
+  /** Called once the body is sent: from there on it only waits. */
   onInputSent?: (() => void) | undefined;
 }
 
-/** What whoever knows the names of OpenAI's models does next. */
+/** For callers that use names of OpenAI's models. */
 export const MODELS_HINT = "Models are named owner/name here: GET /v1/vendora/models lists them.";
 
-/** Seconds by which the answer comes before the time limit. */
+/** How long before the time limit the timeout is reported. */
 const MARGIN_SECONDS = 5;
 
 /**
- * The version that `model` names, which must allow such a call.
+ * The version that `model` refers to, which must support the call.
  * @throws VendoraProblem model_not_found, unsupported_model
  */
 export async function findCallable(
@@ -65,14 +65,14 @@ export async function findCallable(
   throw new VendoraProblem(400, { message, param: "model", code: "unsupported_model" });
 }
 
-/** A call whose prediction has begun. */
+/** A call whose prediction has been created. */
 export interface BegunCall extends CreatedPrediction {
-  /** Without what it is about: calls are waited for, and that may be megabytes. */
+  /** Without messages and input: they may be megabytes, and the call still waits. */
   request: Call["body"];
 }
 
 /**
- * It ends with whoever asked, unless it is in the background.
+ * It is canceled when the caller disconnects, unless it is in the background.
  * @throws VendoraProblem unsupported_parameter, and as createPrediction
  */
 export async function beginCall(
@@ -102,7 +102,7 @@ export async function beginCall(
   return { ...created, request: rest };
 }
 
-/** A server of the convention refuses by itself what it cannot do; a model of Cog ignores it. */
+/** A vendora server itself refuses what it does not support; a Cog model would ignore it. */
 function checkSupported({ call, target: { version }, body }: Call): void {
   if (version.configuration.interface === "vendora") return;
   const unsupported = findUnsupported(call, body, rootKeywords(version.schemas, "input"));
@@ -116,12 +116,12 @@ function checkSupported({ call, target: { version }, body }: Call): void {
 export interface EndedCall {
   request: Call["body"];
   prediction: Prediction;
-  /** What the model has put out, value by value. */
+  /** The values of the model's output. */
   outputs: Json[];
 }
 
 /**
- * The prediction once it has ended; who is gone before that cancels it.
+ * Waits for the end. If the caller disconnects before, the prediction is canceled.
  * @throws VendoraProblem timeout
  */
 export async function waitForCall(services: Services, begun: BegunCall): Promise<EndedCall> {
@@ -143,8 +143,8 @@ export async function waitForCall(services: Services, begun: BegunCall): Promise
 }
 
 /**
- * The events of a call's prediction. Unless it is in the background they end with the time limit,
- * somewhat early: the official clients wait as long, and try again unless they are told in time.
+ * The events of a call's prediction. Unless it is in the background they end shortly before the time
+ * limit: the official clients wait as long, and would try again if they had no response by then.
  */
 export function readerOf(
   services: Services,
@@ -159,7 +159,7 @@ export function readerOf(
   return reader;
 }
 
-/** A prediction in full, as it was when the snapshot was taken. */
+/** The full prediction of a snapshot. */
 export async function contentOf(
   services: Services,
   { id, body }: Snapshot,
@@ -168,5 +168,5 @@ export async function contentOf(
   return predictionWithIO.parse(parsedLog(text));
 }
 
-/** As the convention counts time. @param at unix time, ms, or a timestamp */
+/** Unix seconds, as in the convention. @param at unix ms or a timestamp */
 export const secondsOf = (at: number | string) => Math.floor(new Date(at).getTime() / 1_000);

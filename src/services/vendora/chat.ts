@@ -30,8 +30,8 @@ export function chatCompletion(
 }
 
 /**
- * The stream of a completion; leaving it cancels the prediction.
- * @throws VendoraProblem when it fails before its first word
+ * The stream of a completion. Leaving it cancels the prediction.
+ * @throws VendoraProblem when it fails before its first output
  */
 export async function chatStream(
   services: Services,
@@ -75,8 +75,7 @@ class ChatWriter implements Writer {
     if (problem instanceof VendoraProblem)
       return eventText(JSON.stringify({ error: problem.error }));
     logger.error("Stream failed", { error });
-    const message =
-      "The stream broke off on our side: the event log of the prediction has all of it.";
+    const message = "The stream broke off on our side. The prediction's event log has all of it.";
     const broken = new VendoraProblem(500, { message, code: "server_error" });
     return eventText(JSON.stringify({ error: broken.error }));
   }

@@ -1,4 +1,4 @@
-/** Creating responses: what came before them, and the three ways to wait for one. */
+/** Creating responses: their conversation so far, and the three ways to wait for one. */
 
 import { fault, issueAt, jsonText, ValidationFailure } from "../../domain/schemas/validation.ts";
 import { rootKeywords } from "../../domain/schemas/version-schemas.ts";
@@ -25,18 +25,18 @@ import { ResponseWriter } from "./response-writer.ts";
 import { findResponse, headOf, presentResponse } from "./responses.ts";
 import { writtenStream } from "./streams.ts";
 
-/** A response that has begun. */
+/** A response whose prediction has been created. */
 export interface BegunResponse extends CreatedPrediction {
   /** Without its input. */
   request: ResponseRequest;
-  /** Types of the tools that the model was not given, for its container has none. */
+  /** The types of hosted tools that the model was not given because its container has none. */
   leftOut: string[];
 }
 
-/** Characters of JSON: as much as a request may bring at once. */
+/** Characters of JSON: as much as a single request may have. */
 const MAX_CONVERSATION = 10_000_000;
 
-/** Of the convention, what needs a state that is not kept here. */
+/** Fields of the convention that need state which Auspex does not store. */
 const UNSUPPORTED_FIELDS = ["conversation", "prompt"];
 
 /**
@@ -70,7 +70,7 @@ function checkResponse(asked: ResponseRequest): void {
   }
   for (const name of UNSUPPORTED_FIELDS) {
     if (asked[name] == null) continue;
-    const message = `'${name}' is not supported: send the text in 'input', or name a 'previous_response_id'.`;
+    const message = `'${name}' is not supported: send the text in 'input', or use a 'previous_response_id'.`;
     throw invalidParameter(name, "unsupported_parameter", message);
   }
   if (background === true && store === false) {
@@ -79,7 +79,7 @@ function checkResponse(asked: ResponseRequest): void {
   }
 }
 
-/** @throws VendoraProblem unsupported_parameter for a tool that has to be used and is not there */
+/** @throws VendoraProblem unsupported_parameter for a required tool that the container does not have */
 function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["target"]) {
   const hosted = withoutHostedTools(asked, rootKeywords(version.schemas, "input"));
   const { request, omittedTypes: omittedTools, requiredType } = hosted;
@@ -88,7 +88,7 @@ function withoutUnavailableTools(asked: ResponseRequest, { version }: Call["targ
   throw invalidParameter("tool_choice", "unsupported_parameter", message);
 }
 
-/** The whole conversation as input: containers remember nothing. */
+/** The whole conversation as input: containers have no state. */
 async function withPrevious(
   services: Services,
   caller: Caller,
@@ -102,11 +102,11 @@ async function withPrevious(
     const message = `The conversation is too long: it may have ${MAX_ITEMS} items and ${MAX_CONVERSATION} characters.`;
     throw invalidParameter("input", "context_length_exceeded", message);
   }
-  // As it was sent, where there is nothing to be written out.
+  // A plain string without earlier items is passed on unchanged.
   return id == null && typeof input === "string" ? asked : { ...asked, input: items };
 }
 
-/** What a response was asked and has answered: items of an output are good as input. */
+/** The input and output of an earlier response: output items are valid as input. */
 async function previousItems(
   services: Services,
   caller: Caller,
@@ -129,15 +129,15 @@ async function previousItems(
 const headFor = ({ snapshot, request }: BegunResponse) =>
   headOf(responseIdOf(snapshot.id), snapshot.created_at, request);
 
-/** The resource as it has begun. */
+/** The resource at its beginning. */
 export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
   const prediction = await contentOf(services, begun.snapshot);
   return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
 }
 
 /**
- * The resource once it has ended: `failed` is one too, unless it is about the request.
- * @throws VendoraProblem what the container has against the request; timeout
+ * The resource at its end. A failed response is returned too, unless the request caused the failure.
+ * @throws VendoraProblem for a request that the container refuses; timeout
  */
 export async function endedResponse(services: Services, begun: BegunResponse): Promise<object> {
   const { prediction, outputs } = await waitForCall(services, begun);
@@ -148,7 +148,7 @@ export async function endedResponse(services: Services, begun: BegunResponse): P
 
 /**
  * Its events. Leaving them cancels it, unless it is in the background.
- * @throws VendoraProblem when it fails before its first word
+ * @throws VendoraProblem when it fails before its first output
  */
 export async function responseStream(
   services: Services,
@@ -158,13 +158,13 @@ export async function responseStream(
   const background = begun.request.background === true;
   const reader = readerOf(services, begun, background);
   const writer = new ResponseWriter(headFor(begun), seconds);
-  // In the background it is there, and to be read later, whatever becomes of it.
+  // A background response can be read later, even if it fails.
   const held = background ? [] : await readUntilOutput(reader);
   const failure = requestFailure(failureBeforeOutput(held, seconds));
   if (failure) throw failure;
   return writtenStream(reader, writer, held);
 }
 
-/** Why there is no response: of one that the model has failed there is one. */
+/** A failure that is caused by the request: there is no response resource then. */
 const requestFailure = (failure: VendoraProblem | undefined): VendoraProblem | undefined =>
   failure?.status === 500 || failure?.status === 502 ? undefined : failure;

@@ -1,4 +1,4 @@
-/** Embeddings: in the form that was asked for, whatever the container has made of it. */
+/** Embeddings in the requested format, whatever the container's is. */
 import { embeddingsOf } from "../../domain/vendora/embedding.ts";
 import type { EmbeddingRequest } from "../../protocol/vendora/embedding.ts";
 import type { Services } from "../services.ts";

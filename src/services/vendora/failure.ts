@@ -1,16 +1,16 @@
-/** What a prediction that has not succeeded is answered as: its status, and who may try again. */
+/** The error response for a prediction that has not succeeded: its status, and whether to retry. */
 import { z } from "zod";
 import { TranslationFailed } from "../../domain/vendora/translation.ts";
 import { VendoraProblem } from "../../errors-vendora.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import { vendoraError } from "../../protocol/vendora/error.ts";
 
-/** What the runner says of a container that has refused a request. */
+/** The runner's report of a container that has refused a request. */
 const refusal = z.object({ status: z.int(), error: vendoraError });
 
-/** Of what a container may answer these are about the request; anything else is its own trouble. */
+/** Container statuses that are caused by the request; all others are the container's errors. */
 const ABOUT_THE_REQUEST = [400, 413, 415, 422] as const;
-/** Too much at once: the same call may do better later. */
+/** The container is overloaded: the same call may succeed later. */
 const OVERLOADED = [429, 503] as const;
 
 export const timeoutProblem = (seconds: number) =>
@@ -24,7 +24,7 @@ export const timeoutProblem = (seconds: number) =>
     false,
   );
 
-/** Undefined when it has succeeded. @param timeoutSeconds after which a call is cancelled */
+/** Undefined when it has succeeded. @param timeoutSeconds after which a call is canceled */
 export function failureOf(
   { status, error, created_at, updated_at }: Prediction,
   timeoutSeconds: number,
@@ -44,11 +44,11 @@ export function failureOf(
   const message = error?.message ?? "The prediction failed.";
   const isModels = error?.source === "external";
   const code = isModels ? "model_error" : "server_error";
-  // A run that has failed would fail again: clients that try three times would use the GPU for it.
+  // It would fail again: clients that retry twice would use the GPU three times.
   return new VendoraProblem(isModels ? 502 : 500, { message, type: "server_error", code }, false);
 }
 
-/** Whatever `translate` gives; an output that it cannot read is the model's failure. */
+/** The result of `translate`. An output that cannot be translated is an error of the model. */
 export function translateOrFail<T>(translate: () => T): T {
   try {
     return translate();

@@ -1,15 +1,15 @@
-/** What a log says before its model does: until then a failure is an answer of its own. */
+/** The events before the first output: a failure among them is reported with an HTTP status. */
 import type { VendoraProblem } from "../../errors-vendora.ts";
 import { prediction } from "../../protocol/prediction.ts";
 import { failureOf } from "./failure.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
-/** Then a stream begins all the same, so that nobody on the way takes the connection for dead. */
+/** After this the stream begins without output, so that no proxy closes the connection. */
 const HOLD_MS = 15_000;
 
 const isOutput = ({ event }: NumberedEntry) => event === "output";
 
-/** The entries up to the first output, or to the end, or until the hold is over. */
+/** The entries up to the first output or the end, at most for HOLD_MS. */
 export async function readUntilOutput(reader: LogReader): Promise<NumberedEntry[]> {
   const entries: NumberedEntry[] = [];
   const { promise: over, resolve } = Promise.withResolvers<"over">();
@@ -31,7 +31,7 @@ export async function readUntilOutput(reader: LogReader): Promise<NumberedEntry[
   return entries;
 }
 
-/** Why it has failed, when it has before its first word. @param timeoutSeconds as of `failureOf` */
+/** The failure, if it failed before its first output. @param timeoutSeconds as of `failureOf` */
 export function failureBeforeOutput(
   entries: NumberedEntry[],
   timeoutSeconds: number,

@@ -1,6 +1,6 @@
 /**
- * A prediction's event stream, read event by event to its end. When it breaks off, as a deploy
- * ends the object that it comes from, it is taken up where it was: its reader notices nothing.
+ * Reads a prediction's event stream to its end. If the stream breaks off, as when a deploy restarts
+ * the object, it is resumed after the last event.
  */
 
 import { createParser } from "eventsource-parser";
@@ -20,7 +20,7 @@ export interface NumberedEntry extends LogEntry {
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-/** Tries in a row that bring nothing, and the pause before the first of them, ms; it doubles. */
+/** Tries in a row without an event, and the pause before the first of them, which doubles. */
 const MAX_TRIES = 5;
 const RETRY = { baseMs: 100, maxMs: Number.POSITIVE_INFINITY };
 
@@ -29,16 +29,16 @@ export class LogReader {
   #reader: Promise<Reader | undefined> | undefined;
   #read = readerOfEvents();
   #pending: Promise<NumberedEntry[] | undefined> | undefined;
-  /** The id of the last entry, and whether nothing follows it. */
+  /** The id of the last entry, and whether it was the end. */
   #last = 0;
   #ended = false;
-  /** Why it is over before the end: thrown to whoever reads on. */
+  /** Why reading has ended early: thrown by further reads. */
   #over: Error | undefined;
   #timer: number | null = null;
 
   /**
-   * @param leave what becomes of the prediction when its reader leaves before the end
-   * @param begun its stream from the first event on, when that is there already
+   * @param leave what happens to the prediction when its reader leaves before the end
+   * @param begun its stream from the first event on, if it is open already
    */
   constructor(
     { env }: Services,
@@ -53,7 +53,7 @@ export class LogReader {
     this.#reader = begun ? Promise.resolve(begun.getReader()) : undefined;
   }
 
-  /** From then on reading throws the error. Not by a race: each would keep what it was given. */
+  /** After this time reads throw the error. Not with Promise.race, which would leak memory per read. */
   expireAfter(seconds: number, error: Error): void {
     this.#timer = setTimeout(() => {
       this.#over = error;
@@ -61,13 +61,13 @@ export class LogReader {
     }, seconds * 1_000);
   }
 
-  /** What comes next, none for a heartbeat; undefined at the end. Asked twice it is one wait. */
+  /** The next entries, none for a heartbeat; undefined at the end. A second call waits for the same. */
   peek(): Promise<NumberedEntry[] | undefined> {
     this.#pending ??= this.#fetch();
     return this.#pending;
   }
 
-  /** The same, and takes it. */
+  /** The same, and advances. */
   async next(): Promise<NumberedEntry[] | undefined> {
     const entries = await this.peek();
     this.#pending = undefined;
@@ -112,7 +112,7 @@ export class LogReader {
   }
 }
 
-/** Bytes of the stream in, whole events out. */
+/** Parses the bytes of a stream into complete events. */
 function readerOfEvents(): (bytes: Uint8Array) => NumberedEntry[] {
   const decoder = new TextDecoder();
   const entries: NumberedEntry[] = [];

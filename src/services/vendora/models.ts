@@ -1,4 +1,4 @@
-/** Models as the convention lists them: those that can be called by it. */
+/** The models that can be called by the vendora convention, as it lists them. */
 
 import { COMPATIBILITY } from "../../domain/vendora/call.ts";
 import { ProblemError } from "../../errors.ts";
@@ -10,18 +10,18 @@ import { resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
 import { MODELS_HINT, secondsOf } from "./calls.ts";
 
-/** The list has no pages: more than these nobody picks from. */
+/** The list has no pages, and nobody chooses from more. */
 const MAX_LISTED = 1_000;
 
-/** What the caller's token may run: clients offer what is listed for choosing. */
+/** Only models that the caller's token may run: clients offer the list for selection. */
 export async function listVendoraModels({ db }: Services, { user_id, models }: Caller) {
   const rows = await listCallable(db, user_id, models, MAX_LISTED);
   return { object: "list" as const, data: rows.map(present) };
 }
 
 /**
- * @throws VendoraProblem model_not_found, also for what no call of the convention is for
- * @throws ProblemError forbidden for what the caller's token is not for
+ * @throws VendoraProblem model_not_found, also for a model without vendora compatibility
+ * @throws ProblemError forbidden for a model outside the token's scope
  */
 export async function readVendoraModel(
   services: Services,
@@ -39,7 +39,7 @@ export async function readVendoraModel(
     const { owner, name } = target.model;
     return { ...present({ owner, name, created_at: target.version.created_at }), id: reference };
   }
-  const message = `The model '${reference.slice(0, 200)}' does not exist, is not yours to see, or has no vendora compatibility. ${MODELS_HINT}`;
+  const message = `The model '${reference.slice(0, 200)}' does not exist, is not visible to you, or has no vendora compatibility. ${MODELS_HINT}`;
   throw new VendoraProblem(404, { message, param: "model", code: "model_not_found" });
 }
 

@@ -1,4 +1,4 @@
-/** References to items of earlier responses: what they stand for, for containers remember nothing. */
+/** Resolves references to items of earlier responses, because containers have no state. */
 import { responseIdIn } from "../../domain/vendora/ids.ts";
 import { itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
@@ -7,7 +7,7 @@ import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
 import { findResponse, presentResponse } from "./responses.ts";
 
-/** Each of them is read whole. */
+/** Each is read as a whole. */
 const MAX_RESPONSES = 100;
 
 /** @throws VendoraProblem item_not_found */
@@ -21,7 +21,7 @@ export async function withoutReferences(
     (id) => id !== undefined,
   );
   if (sources.length > MAX_RESPONSES) {
-    const message = `The references are to items of ${sources.length} responses, and may be to ${MAX_RESPONSES}: send the items themselves.`;
+    const message = `The input references items of ${sources.length} responses; at most ${MAX_RESPONSES} are allowed. Send the items themselves.`;
     throw invalidParameter("input", "invalid_value", message);
   }
   const known = new Map<string, ResponseItem>();
@@ -38,13 +38,13 @@ export async function withoutReferences(
   });
 }
 
-/** The type may be left out: then there is nothing but an id. */
+/** The type is optional: an item with nothing but an id is a reference. */
 function referenceIn({ type, id, ...rest }: ResponseItem): string | undefined {
   const bare = type == null && Object.keys(rest).length === 0;
   return typeof id === "string" && (type === "item_reference" || bare) ? id : undefined;
 }
 
-/** All that was put in and out; nothing of what is not there, or somebody else's. */
+/** All input and output items; none when the response does not exist or is another user's. */
 async function itemsIn(services: Services, caller: Caller, id: string): Promise<ResponseItem[]> {
   try {
     const response = await findResponse(services, caller, id);

@@ -1,4 +1,4 @@
-/** The events of a response as text. */
+/** Writes the events of a response as text. */
 
 import type { ResponseHead } from "../../domain/vendora/response-resource.ts";
 import { ResponseStream } from "../../domain/vendora/response-stream.ts";
@@ -12,11 +12,11 @@ import { eventText, type Writer } from "./streams.ts";
 export class ResponseWriter implements Writer {
   readonly #translation: ResponseStream;
   readonly #startingAfter: number;
-  /** When time is up for whoever waits, s. */
+  /** The time limit of callers that wait. */
   readonly #seconds: number;
   #last = -1;
 
-  /** @param startingAfter events up to this number are left out */
+  /** @param startingAfter events up to this number are skipped */
   constructor(head: ResponseHead, timeoutSeconds: number, startingAfter = -1) {
     this.#translation = new ResponseStream(head);
     this.#startingAfter = startingAfter;
@@ -36,7 +36,7 @@ export class ResponseWriter implements Writer {
       .join("");
   }
 
-  /** No event of the response itself: only this reader is told. Its two descriptions differ. */
+  /** Not an event of the response, but of this stream alone. The two published schemas of it differ. */
   fail(error: unknown): string {
     if (!(error instanceof VendoraProblem)) {
       logger.error("Stream failed", { error });
@@ -55,6 +55,6 @@ export class ResponseWriter implements Writer {
 }
 
 const BROKEN_OFF = new VendoraProblem(500, {
-  message: "The stream broke off on our side: GET the response to take it up again.",
+  message: "The stream broke off on our side. GET the response to resume it.",
   code: "server_error",
 });

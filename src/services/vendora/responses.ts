@@ -1,4 +1,4 @@
-/** Responses that are there: read, replayed, listed, cancelled, removed. */
+/** Reads, replays, cancels and deletes existing responses. */
 import { predictionIdOf } from "../../domain/vendora/ids.ts";
 import { itemPage, itemsOf, listedItems } from "../../domain/vendora/response-items.ts";
 import { responseOf } from "../../domain/vendora/response-stream.ts";
@@ -23,7 +23,7 @@ import { writtenStream } from "./streams.ts";
 /** How long a cancel waits to see it take effect. */
 const CANCEL_WAIT_SECONDS = 5;
 
-/** A response with what was asked. */
+/** A response with its request. */
 export interface StoredResponse {
   id: string;
   stub: PredictionStub;
@@ -31,7 +31,7 @@ export interface StoredResponse {
   request: ResponseRequest;
 }
 
-/** @throws VendoraProblem not_found: also when it was not to be stored, or is removed */
+/** @throws VendoraProblem not_found, also when it was not to be stored, or was deleted */
 export async function findResponse(
   services: Services,
   caller: Caller,
@@ -54,16 +54,16 @@ async function lookUp(services: Services, caller: Caller, id: string) {
   if (!stub || snapshot?.call !== "responses") return undefined;
   const prediction = await contentOf(services, snapshot);
   if (prediction.data_removed) return undefined;
-  // Of a plain prediction whose input is no whole request there is no response.
+  // A prediction whose input is not a valid request is no response.
   const request = responseRequest.safeParse(prediction.input).data;
   return request && { id, stub, prediction, request };
 }
 
-/** The resource as it is now. */
+/** The current resource. */
 export const presentResponse = ({ id, prediction, request }: Omit<StoredResponse, "stub">) =>
   responseOf(headOf(id, prediction.created_at, request), prediction);
 
-/** @param createdAt unix time, ms, or a timestamp */
+/** @param createdAt unix ms or a timestamp */
 export const headOf = (id: string, createdAt: number | string, request: ResponseRequest) => ({
   id,
   created_at: secondsOf(createdAt),
@@ -71,7 +71,7 @@ export const headOf = (id: string, createdAt: number | string, request: Response
   request,
 });
 
-/** All events after the one with this number, and then whatever follows. */
+/** All events after this number, including those to come. */
 export async function replayResponse(
   services: Services,
   { id, stub, prediction, request }: StoredResponse,
@@ -95,7 +95,7 @@ export function listInputItems({ id, request }: StoredResponse, query: ItemsQuer
   return itemPage(items, query);
 }
 
-/** @throws VendoraProblem when it is not in the background, or has ended otherwise */
+/** @throws VendoraProblem when it is not a background response, or has already ended */
 export async function cancelResponse(
   services: Services,
   caller: Caller,
@@ -109,7 +109,7 @@ export async function cancelResponse(
       ({ prediction }) => prediction,
     );
     if (status !== "canceled") {
-      const message = `Cannot cancel a response that has ended: it has ${status}.`;
+      const message = `Cannot cancel a response that has already ended: it is ${status}.`;
       throw invalidParameter("response_id", "invalid_value", message);
     }
   }
@@ -117,7 +117,7 @@ export async function cancelResponse(
   return presentResponse(await findResponse(services, caller, id));
 }
 
-/** @throws VendoraProblem while it is under way */
+/** @throws VendoraProblem while it is in progress */
 export async function deleteResponse(
   services: Services,
   caller: Caller,

@@ -1,18 +1,18 @@
-/** Event streams of the convention, made of a prediction's own as it comes. */
+/** Translates a prediction's event stream into one of the vendora convention. */
 import { HEARTBEAT } from "../../lib/sse.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { LogReader, NumberedEntry } from "./log-reader.ts";
 
 export interface Writer {
-  /** What an entry becomes, as text of the stream. Throws to end it. */
+  /** Translates an entry into text of the stream. Throws to end it. */
   write(entry: NumberedEntry): string;
-  /** The last words of a stream that cannot go on. */
+  /** The last event of a stream that breaks off. */
   fail(error: unknown): string;
 }
 
 const encoder = new TextEncoder();
 
-/** @param held what was read before it began */
+/** @param held entries that were read before the response began */
 export function writtenStream(
   reader: LogReader,
   writer: Writer,
@@ -32,10 +32,10 @@ export function writtenStream(
       try {
         const entries = first.shift() ?? (await reader.next());
         if (lastWords !== undefined) return close(lastWords);
-        // A log that has no end was removed meanwhile: its reader is not to take it for whole.
+        // The log was deleted meanwhile: the stream must not look complete.
         if (!entries) throw new Error("the event log has no end");
         for (const entry of entries) text += writer.write(entry);
-        // Whoever has left is only noticed by writing to them.
+        // A disconnect is only noticed by writing: hence the heartbeat.
         if (entries.at(-1)?.event === "done") return close(text);
         controller.enqueue(encoder.encode(text || HEARTBEAT));
       } catch (error) {
@@ -58,6 +58,6 @@ export function writtenStream(
   };
 }
 
-/** An event of the convention. @param id of the entry that it ends, so that a reader can resume */
+/** An event of the convention. @param id of the entry that it completes, for resuming */
 export const eventText = (data: string, id?: string, event?: string) =>
   `${id ? `id: ${id}\n` : ""}${event ? `event: ${event}\n` : ""}data: ${data}\n\n`;
