@@ -56,7 +56,9 @@ async function present(
   { sequence, event, at, deliveries, own_url }: EventDeliveries,
 ): Promise<WebhookEvent> {
   const urlOf = async (endpointId: string | null) =>
-    endpointId === null ? own_url : ((await getCachedEndpoint(services.db, endpointId))?.url ?? null);
+    endpointId === null
+      ? own_url
+      : ((await getCachedEndpoint(services.db, endpointId))?.url ?? null);
   const presented = deliveries.map(async (one) =>
     presentDelivery(one, await urlOf(one.endpoint_id)),
   );
