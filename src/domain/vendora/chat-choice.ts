@@ -12,7 +12,7 @@ export type FinishReason = (typeof FINISH_REASONS)[number];
 /** Other finish reasons of servers. An aborted choice is incomplete, which is `length` to a caller. */
 const NEAREST = new Map<string, FinishReason>([
   ...FINISH_REASONS.map((reason) => [reason, reason] as const),
-  ...["max_tokens", "max_length", "model_length", "abort", "error", "canceled", "timeout"].map(
+  ...["max_tokens", "max_length", "model_length", "abort", "error", "cancelled", "timeout"].map(
     (reason) => [reason, "length"] as const,
   ),
   ["tool_use", "tool_calls"],

@@ -14,7 +14,7 @@ export const ended = prediction.pick({
 export type Ended = Pick<Prediction, keyof z.infer<typeof ended>>;
 
 export interface Ending {
-  status: "completed" | "incomplete" | "failed" | "canceled";
+  status: "completed" | "incomplete" | "failed" | "cancelled";
   error: Fields | null;
   incomplete_details: Fields | null;
 }
@@ -36,7 +36,7 @@ export interface ResponseEndState {
 export function endingOf(state: ResponseEndState): Ending {
   const { ended, failure, response } = state;
   const none = { error: null, incomplete_details: null };
-  if (ended.status === "canceled") return { ...none, status: "canceled" };
+  if (ended.status === "canceled") return { ...none, status: "cancelled" };
   const error =
     errorOfPrediction(ended.error) ??
     (failure === null ? errorOfResponse(response) : errorWith("server_error", failure));

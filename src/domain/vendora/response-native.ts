@@ -52,7 +52,7 @@ export class NativeReader {
       case "response.completed":
       case "response.incomplete":
       case "response.failed":
-      case "response.canceled":
+      case "response.cancelled":
         this.response = fieldsOf(event.response);
         return;
       case "response.output_item.added":

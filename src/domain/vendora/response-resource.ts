@@ -15,7 +15,7 @@ export interface ResponseHead {
 
 /** What changes while it is generated. */
 export type ResponseState = {
-  status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "canceled";
+  status: "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
   /** Unix seconds; null unless it was completed. */
   completed_at: number | null;
   output: ResponseItem[];

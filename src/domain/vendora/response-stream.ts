@@ -125,7 +125,7 @@ export class ResponseStream implements Translation {
       usage: usageOf(response, usage) ?? usageOfMetrics(ended.metrics),
     };
     // The convention has no event for a cancel: the stream just ends.
-    if (status === "canceled") this.#events = [];
+    if (status === "cancelled") this.#events = [];
     else this.#emit(`response.${status}`, { response: this.resource() });
   }
 
