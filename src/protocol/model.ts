@@ -208,12 +208,9 @@ export const version = versionSummary
   .extend({
     schemas,
     compatibilities,
-    size: z
-      .int()
-      .meta({
-        description:
-          "Size of the unpacked image in bytes; 0 until its first prediction has finished",
-      }),
+    size: z.int().meta({
+      description: "Size of the unpacked image in bytes; 0 until its first prediction has finished",
+    }),
     configuration,
   })
   .meta({ id: "Version" });

@@ -165,7 +165,11 @@ describe("the picture", () => {
 
   it.each([
     ["an SVG", new File([SVG], "a.png", { type: "image/png" }), "must be a PNG, JPEG, WebP or GIF"],
-    ["a page", new File(["<html>GIF89a"], "a.gif", { type: "image/gif" }), "must be a PNG, JPEG, WebP or GIF"],
+    [
+      "a page",
+      new File(["<html>GIF89a"], "a.gif", { type: "image/gif" }),
+      "must be a PNG, JPEG, WebP or GIF",
+    ],
     ["more than 1 MB", picture("image/png", 1024 ** 2 + 1), "larger than 1 MB"],
     ["nothing", new File([], ""), "Choose a picture"],
   ])("cannot be %s", async (_, file, words) => {

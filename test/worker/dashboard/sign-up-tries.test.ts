@@ -32,7 +32,9 @@ it("20 a day of one network, whatever becomes of them; others and the next day a
   const network = `2001:db8:${(Math.random() * 65_535) | 0}:1`;
   const send = (form: Record<string, string>, address = `${network}::1`) =>
     new Visitor().send("/sign-up", form, { "cf-connecting-ip": address });
-  expect((await send({ ...newcomer(), email })).html).toContain("An account with this email address exists");
+  expect((await send({ ...newcomer(), email })).html).toContain(
+    "An account with this email address exists",
+  );
   for (let n = 1; n < 20; n++) await limitSignUpAttempts(services, network);
   const refused = await Promise.all([
     send({ ...newcomer(), email }, `${network}::2`),

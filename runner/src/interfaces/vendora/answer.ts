@@ -2,9 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import { TranslationFailed } from "../../../../src/domain/vendora/translation.ts";
 import {
-  type ResponseAssembler,
   ChatAssembler,
   NativeResponseAssembler,
+  type ResponseAssembler,
 } from "../../../../src/domain/vendora/whole-answer.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
