@@ -24,7 +24,7 @@ Every response has an \`x-request-id\`. Include it when you ask for help. If you
 
 Lists return a page of \`items\`, with \`next_cursor\` and \`previous_cursor\`, and the URLs of these pages in \`next_url\` and \`previous_url\`. They are null at the ends of the list. Pass a cursor back unchanged and with the same filters; a cursor of another list returns 422. \`page_size\` is 5 to 50, 25 by default; the lists of all models and all users allow 100. Repeat a parameter to pass several values: \`?statuses=pending&statuses=started\`.
 
-## Files
+## Uploading and downloading files
 
 To upload a file, create an upload with the file's size, PUT each part to its URL, and complete the upload with the \`ETag\` of each part. Where an input expects a file (\`"format": "uri"\`), pass the \`url\` of a completed upload, the URL of another file of this deployment, any https URL, or a data URI. Files that a model creates appear in \`output\` as URLs.
 

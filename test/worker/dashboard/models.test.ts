@@ -336,7 +336,7 @@ describe("a version", () => {
   });
 
   it.each([
-    ["hf.co https://huggingface.co", "'https://huggingface.co': a host name"],
+    ["hf.co https://huggingface.co", "'https://huggingface.co': a lower-case host name"],
     ["", "Enter at least one host."],
     [Array.from({ length: 51 }, (_, n) => `n${n}.example.com`).join("\n"), "at most 50 items"],
   ])("is told at its hosts what is wrong with them", async (egress_hosts, words) => {
@@ -373,7 +373,7 @@ describe("a version", () => {
     ["output", "[]", ""],
     ["timeout_seconds", "soon", "finite number"],
     ["max_concurrency", "0", "greater than or equal to 1"],
-    ["variable_names", "HF_TOKEN lower case", "'lower': capitals"],
+    ["variable_names", "HF_TOKEN lower case", "'lower': upper-case letters"],
     ["image", "elsewhere.example.com/story", "is not below"],
     ["hardware_identifier", "abacus", "'abacus' does not exist"],
   ])("is not published with a wrong %s: %s", async (field, value, words) => {

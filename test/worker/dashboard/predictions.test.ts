@@ -167,7 +167,7 @@ describe("cancelling", () => {
     const id = await ended(who);
     const { status, html } = await who.visitor.send(`/predictions/${id}/cancel`);
     expect(status).toBe(409);
-    expect(html).toContain("there is nothing to cancel");
+    expect(html).toContain("The prediction has already ended.");
   });
 });
 

@@ -114,7 +114,7 @@ describe("making a token", () => {
     [{ models_for: "" }, "Choose which models the token can use"],
     [
       { models_for: "some", models: "story" },
-      "&#39;story&#39; is no &lt;model_owner&gt;/&lt;model_name&gt;",
+      "&#39;story&#39; is not a valid &lt;model_owner&gt;/&lt;model_name&gt;",
     ],
     [{ models_for: "some", models: "nobody/nothing" }, "&#39;nobody/nothing&#39; does not exist"],
   ])("not from %j", async (wrong, words) => {

@@ -136,14 +136,14 @@ describe("the form", () => {
   });
 
   it.each<[Record<string, string>, string]>([
-    [{ variable_name: "hf_token", value: SECRET }, "capitals, digits"],
+    [{ variable_name: "hf_token", value: SECRET }, "upper-case letters, digits"],
     [{ variable_name: "PORT", value: SECRET }, "this name is reserved for the runner"],
     [{ variable_name: "LD_PRELOAD", value: SECRET }, "set it in the image"],
-    [{ variable_name: "", value: SECRET }, "capitals, digits"],
+    [{ variable_name: "", value: SECRET }, "upper-case letters, digits"],
     [{ variable_name: "HF_TOKEN", value: "" }, "at least 1 character"],
-    [{ variable_name: "HF_TOKEN", value: `${SECRET}\0` }, "no NUL"],
+    [{ variable_name: "HF_TOKEN", value: `${SECRET}\0` }, "without NUL characters"],
     [{ variable_name: "HF_TOKEN", value: SECRET.padEnd(32_769, "x") }, "at most 32768 characters"],
-    [{}, "capitals, digits"],
+    [{}, "upper-case letters, digits"],
   ])("shows what is wrong, with the name and without the value: %#", async (fields, words) => {
     const { status, html } = await visitor.send(page, fields);
     expect(status).toBe(422);

@@ -109,10 +109,10 @@ describe("refused", () => {
     ["PYTHONPATH", "how programs load code"],
     ["NVIDIA_VISIBLE_DEVICES", "how programs load code"],
     ["BASH_ENV", "how programs load code"],
-    ["hf_token", "capitals, digits"],
-    ["1ST", "capitals, digits"],
-    ["A-B", "capitals, digits"],
-    ["A".repeat(101), "capitals, digits"],
+    ["hf_token", "upper-case letters, digits"],
+    ["1ST", "upper-case letters, digits"],
+    ["A-B", "upper-case letters, digits"],
+    ["A".repeat(101), "upper-case letters, digits"],
   ])("the name %s", async (name, why) => {
     const { client, model } = await newWorld();
     const { status, body } = await client.json("PUT", variablesAt(model, name), { value: "x" });

@@ -73,5 +73,5 @@ test("a test delivery says so", async () => {
   });
   const refused = await app.fetch(request, limited, createExecutionContext());
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
-  expect(await refused.text()).toContain("The host of this endpoint");
+  expect(await refused.text()).toContain("Too many webhooks are sent to this endpoint's host");
 });
