@@ -59,6 +59,8 @@ export class Container {
   #session: Session | undefined;
   #imageBytes: number | undefined;
   #users = 0;
+  /** Users whose result is not wanted any more. */
+  #abandoned = 0;
   /**
    * Whether runs have overlapped since it was last unused; if so, its logs belong to no single run.
    */
@@ -154,7 +156,7 @@ export class Container {
       this.#failures = outcome.finish.status === "failed" ? this.#failures + 1 : 0;
     }
     if (outcome?.container === "retired" || this.#failures >= MAX_FAILED_RUNS) this.#retired = true;
-    if (this.#users > 0) return;
+    if (this.#users > 0) return this.#killIfAbandoned();
     if (this.#killReason) void this.kill(this.#killReason);
     else if (this.isReady && idleSeconds > 0)
       this.#idle = setTimeout(() => void this.stop(), idleSeconds * 1_000).unref();
@@ -191,6 +193,24 @@ export class Container {
   async kill(reason: Failure): Promise<void> {
     this.#retire(reason);
     await this.#killRunning();
+  }
+
+  /**
+   * To be called when a run in it is abandoned, with a signal that aborts when the run leaves. The
+   * container is killed as soon as all of its runs are abandoned: the others must not suffer.
+   */
+  abandon(left: AbortSignal): void {
+    this.#abandoned += 1;
+    const forget = () => {
+      this.#abandoned -= 1;
+    };
+    left.addEventListener("abort", forget, { once: true });
+    this.#killIfAbandoned();
+  }
+
+  #killIfAbandoned(): void {
+    if (this.#abandoned < this.#users || this.#halt.signal.aborted) return;
+    void this.kill(internal("the prediction was abandoned"));
   }
 
   /** Kills it once the calling run is alone in it. Until then it gets no new runs. */

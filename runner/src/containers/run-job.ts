@@ -46,7 +46,7 @@ export async function runJob(
       try {
         const session = await container.session(report, startSignal);
         const setup_seconds = (performance.now() - claimedAt) / 1_000;
-        const abandon = () => session.stopsOnDisconnect || void killIfAlone(container);
+        const abandon = () => session.stopsOnDisconnect || container.abandon(left.signal);
         signals.abandon.addEventListener("abort", abandon, { signal: left.signal });
         const { input } = await inputs;
         const run = await runInContainer(session, parts.outputs, {
@@ -126,9 +126,4 @@ async function runInContainer(
 function shouldTryAnother({ notAccepted }: Outcome, container: Container): boolean {
   if (!notAccepted || !container.hasRunBefore) return false;
   return notAccepted === "refused" || container.users === 1;
-}
-
-/** Other runs in the container must not suffer: with them, the run is canceled like any other. */
-async function killIfAlone(container: Container): Promise<void> {
-  if (container.users === 1) await container.kill(internal("the prediction was abandoned"));
 }

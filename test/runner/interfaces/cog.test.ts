@@ -242,6 +242,34 @@ describe("cancel and abandon", () => {
     await vi.waitFor(() => expect(box.processes()).toEqual([]));
   });
 
+  it("kills at once a container whose runs are all abandoned", async () => {
+    await box.close();
+    box = await openBox(4, { cancelGraceMs: 60_000 });
+    const limits = { max_concurrency: 8 };
+    const input = { numbers: [1], mode: "slow", ignore_cancel: true, seconds: 60 };
+    const stops = [signals(), signals()];
+    const runs = stops.map((stop) => box.run("sums", input, { limits }, stop));
+    await Promise.all(runs.map(({ reporter }) => reporter.first("logs")));
+    for (const stop of stops) stop.abortAbandon();
+    for (const { finish } of runs) expect(await finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
+  it("kills a container once only abandoned runs are left in it", async () => {
+    await box.close();
+    box = await openBox(4, { cancelGraceMs: 60_000 });
+    const limits = { max_concurrency: 8 };
+    const input = { numbers: [1], mode: "slow", ignore_cancel: true };
+    const stop = signals();
+    const abandoned = box.run("sums", { ...input, seconds: 60 }, { limits }, stop);
+    const wanted = box.run("sums", { ...input, seconds: 0.3 }, { limits });
+    await Promise.all([abandoned.reporter.first("logs"), wanted.reporter.first("logs")]);
+    stop.abortAbandon();
+    expect(await wanted.finish).toMatchObject({ status: "succeeded" });
+    expect(await abandoned.finish).toMatchObject({ status: "canceled" });
+    await vi.waitFor(() => expect(box.processes()).toEqual([]));
+  });
+
   it("spares an abandoned run's neighbours as long as it stops", async () => {
     const stop = signals();
     const limits = { max_concurrency: 8 };
