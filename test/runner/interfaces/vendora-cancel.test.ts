@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { external } from "../../../runner/src/containers/failure.ts";
 import {
   type Answer,
@@ -32,6 +32,17 @@ async function worker(gauge: (running: number) => string, lag = 0) {
   const left = () => (server.open === 0 && looks++ >= lag ? 0 : 1);
   server.answers["/metrics"] = metrics(gauge, () => Math.max(server.open, left()));
   return server;
+}
+
+/** A grace of this many ms that ends when the test says so, however busy the machine is. */
+function holdGrace(ms: number): () => void {
+  const grace = new AbortController();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  const held = vi
+    .spyOn(AbortSignal, "timeout")
+    .mockImplementation((other) => (other === ms ? grace.signal : timeout(other)));
+  onTestFinished(() => held.mockRestore());
+  return () => grace.abort(new DOMException("The grace is over", "TimeoutError"));
 }
 
 const looked = (server: FakeServer) => server.bodies("/metrics").length;
@@ -98,12 +109,14 @@ describe("a cancel", () => {
       (n) => `llamacpp:requests_processing ${n}\n`,
       Number.POSITIVE_INFINITY,
     );
+    const endGrace = holdGrace(60);
     const { run } = await connect(server, { cancelGraceMs: 60 });
     const { reporter, outcome, stop } = run("chat_completions", streaming);
     await reporter.first("output");
     stop();
+    await until(() => looked(server) > 1);
+    endGrace();
     expect(await outcome).toMatchObject({ finish: { status: "canceled" }, container: "killed" });
-    expect(looked(server)).toBeGreaterThan(1);
   });
 
   it("lets vLLM count again, whose figures stand still when it has nothing to do", async () => {
@@ -113,6 +126,7 @@ describe("a cancel", () => {
       (n) => `vllm:num_requests_running ${n}\n`,
       () => figure,
     );
+    holdGrace(400);
     const { run } = await connect(server, { cancelGraceMs: 400 });
     const { reporter, outcome, stop } = run("chat_completions", streaming);
     await reporter.first("output");
@@ -131,11 +145,16 @@ describe("a cancel", () => {
       (n) => `vllm:num_requests_running ${n}\n`,
       Number.POSITIVE_INFINITY,
     );
+    const endGrace = holdGrace(100);
     const { run } = await connect(server, { cancelGraceMs: 100 });
     const { reporter, outcome, stop } = run("chat_completions", streaming);
     await reporter.first("output");
     server.answers[CHAT] = json(200, {});
     stop();
+    await until(() => server.bodies(CHAT).length > 1);
+    const before = looked(server);
+    await until(() => looked(server) > before + 1);
+    endGrace();
     expect(await outcome).toMatchObject({ container: "killed" });
   });
 

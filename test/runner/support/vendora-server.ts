@@ -119,7 +119,7 @@ export async function connect(
     ...DEFAULT_TIMING,
     readinessPollMs: 5,
     exitNoticeMs: 20,
-    cancelGraceMs: 500,
+    cancelGraceMs: 10_000,
     releasePollMs: 10,
     ...timing,
   };
