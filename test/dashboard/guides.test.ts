@@ -21,6 +21,9 @@ test("the navigation names every guide there is", () => {
   );
 });
 
+/** A path in the repository, with nothing to fill in. */
+const PATH = /^(?:\.ci|\.github|migrations|runner|src|test)\/[\w./-]*$/;
+
 describe.each(["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ...guides])(
   "%s",
   (path) => {
@@ -35,6 +38,12 @@ describe.each(["README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ..
         return id !== undefined && !headingsOf(target).includes(id);
       });
       expect(broken).toEqual([]);
+    });
+
+    test("every file and folder that it names exists", () => {
+      const names = [...read(path).matchAll(/`([^`\n]+)`/g)].map(([, name = ""]) => name);
+      const paths = names.filter((name) => PATH.test(name));
+      expect(paths.filter((name) => !existsSync(join(ROOT, name)))).toEqual([]);
     });
   },
 );
