@@ -14,6 +14,8 @@ export interface Patience {
   connect_seconds: number;
   /** To obey a cancel: longer than the 30 s after which a runner kills a model that does not stop. */
   cancel_seconds: number;
+  /** Until a dispatch that found no runner is sent again; doubles up to REDISPATCH_FACTOR times. */
+  redispatch_seconds: number;
 }
 
 /**
@@ -32,8 +34,8 @@ export const heardBeforeRestart = (lastFrameAt: number, now: number, { lease_sec
 /** A live runner connects sooner. After this a second attempt is offered to another runner. */
 const SECOND_MS = 1_000;
 
-/** A dispatch that found no runner is sent again: after 30 s, doubling up to 10 min. */
-const REDISPATCH_SECONDS = { first: 30, max: 600 };
+/** With a first wait of 30 s, a dispatch is sent again after 10 min at most. */
+const REDISPATCH_FACTOR = 20;
 
 export type Deadline =
   | { kind: "wait"; at: number } // Prefer: wait=n, cancel
@@ -102,7 +104,7 @@ function ownDeadlines(
     all.push({ kind: "queue", at: state.waiting_since + spec.queue_timeout_seconds * 1000 });
     all.push({
       kind: "redispatch",
-      at: state.dispatched_at + redispatchSeconds(state.dispatches) * 1000,
+      at: state.dispatched_at + redispatchSeconds(state.dispatches, patience) * 1000,
     });
     return all;
   }
@@ -130,7 +132,7 @@ function ownDeadlines(
 const connectBy = ({ opened_at }: Attempt, { connect_seconds }: Patience) =>
   opened_at + connect_seconds * 1000;
 
-const redispatchSeconds = (dispatches: number) =>
-  Math.min(REDISPATCH_SECONDS.first * 2 ** Math.max(0, dispatches - 1), REDISPATCH_SECONDS.max);
+const redispatchSeconds = (dispatches: number, { redispatch_seconds }: Patience) =>
+  redispatch_seconds * Math.min(2 ** Math.max(0, dispatches - 1), REDISPATCH_FACTOR);
 
 export const earliest = (all: Deadline[]) => Math.min(...all.map(({ at }) => at));

@@ -10,7 +10,12 @@ import { PredictionLife } from "../../../src/domain/predictions/life.ts";
 import type { PredictionSpec } from "../../../src/domain/predictions/state.ts";
 import { NOW, SECRET, specWith } from "./samples.ts";
 
-const PATIENCE = { lease_seconds: 30, connect_seconds: 5, cancel_seconds: 60 };
+const PATIENCE = {
+  lease_seconds: 30,
+  connect_seconds: 5,
+  cancel_seconds: 60,
+  redispatch_seconds: 30,
+};
 
 const deadlines = (of: PredictionLife, heardAt: number | null) =>
   deadlinesOf(

@@ -10,6 +10,8 @@ export const FAULT_VARIABLES = {
   WEBHOOK_ALLOW_INSECURE: "true",
   WEBHOOK_TIMEOUT_SECONDS: "1",
   WEBHOOK_RETRY_SECONDS: "0.02",
+  /** The local queue is memory: an offer that waits there is lost with each kill. */
+  REDISPATCH_SECONDS: "2",
   /** Long enough for workerd to come back in: nobody is lost here. */
   LEASE_SECONDS: "6",
 };

@@ -15,7 +15,7 @@ export async function ledgerOf(client: Client, id: string): Promise<WebhookEvent
   return (await client.call(page, "GET", `/predictions/${id}/webhooks`)).items;
 }
 
-/** A dispatch that a kill has lost is sent again after 30 s; all that can then fail takes 10 s. */
+/** A dispatch that a kill has lost is sent again soon; all that can then fail takes 10 s. */
 const LEDGER_MS = 60_000;
 
 /** Waits for a ledger in which something is so. */
