@@ -160,7 +160,7 @@ const stream = createRoute({
     query: z.object({
       after_id: z
         .string()
-        .regex(/^\d{1,15}$/, "the id of a webhook event")
+        .regex(/^\d{1,15}$/, "the id of an event")
         .optional()
         .meta({
           description:

@@ -349,7 +349,11 @@ describe("ids", () => {
 
   test.each(["x", "-1", "1.5", "1e3"])("of an event: after_id=%s", async (after) => {
     const path = `/v1/predictions/${crypto.randomUUID()}/stream?after_id=${after}`;
-    expectInvalid(await client.json<Refusal>("GET", path), "query", "after_id");
+    const answer = await client.json<Refusal>("GET", path);
+    expectInvalid(answer, "query", "after_id");
+    expect(answer.body.detail).toMatchObject([
+      { msg: expect.stringContaining("the id of an event") },
+    ]);
   });
 });
 
