@@ -244,8 +244,8 @@ const distinct = (texts: string[]): string[] => [...new Set(texts)];
 function explainRefusal(error: unknown): unknown {
   if (!(error instanceof ControlPlaneError)) return error;
   const reason = {
-    401: "the control plane rejected the runner token",
-    403: "the runner token has no permission for this",
+    401: "the control plane rejected the runner token (create another under Fleet → Runner tokens)",
+    403: "the runner token has no permission for this (check --hardware, or create another token)",
     404: "not found (check the URL and that the hardware class exists)",
     426: "this runner's version does not match the deployment",
   }[error.status ?? 0];

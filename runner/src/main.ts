@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 /** The `auspex-runner` command line. */
-import { parseArgs } from "node:util";
 import { Agent } from "./agent.ts";
-import { checkMachine, formatFindings } from "./check/check.ts";
+import { assertNode, checkMachine, formatFindings } from "./check/check.ts";
 import { readMachine } from "./check/hardware.ts";
 import { createExecutor } from "./containers/create-executor.ts";
 import { ControlPlane } from "./control-plane/client.ts";
@@ -11,17 +10,17 @@ import { checkEngine } from "./engines/docker/check.ts";
 import { folderDigest } from "./engines/process/model-folder.ts";
 import { createLog } from "./lib/log.ts";
 import { surviveUnhandledRejections } from "./lib/unhandled-rejections.ts";
+import { parseArguments } from "./settings/arguments.ts";
 import { help } from "./settings/help.ts";
 import {
   engineOptions,
   fileOptions,
   readSettings,
-  SETTING_FLAGS,
   type Settings,
   SettingsError,
 } from "./settings/read-settings.ts";
 import { upload } from "./upload/command.ts";
-import { readUploadOptions, UPLOAD_FLAGS } from "./upload/options.ts";
+import { readUploadOptions } from "./upload/options.ts";
 import { VERSION } from "./version.ts";
 
 async function main(): Promise<number> {
@@ -29,6 +28,7 @@ async function main(): Promise<number> {
   const [command = "run", argument] = positionals;
   if (values.help) return print(help());
   if (values.version) return print(VERSION);
+  if (command !== "check") assertNode(process.versions.node);
   switch (command) {
     case "run":
       return run(readSettings(values, process.env));
@@ -44,43 +44,27 @@ async function main(): Promise<number> {
   }
 }
 
-function parseArguments() {
-  const options = {
-    ...SETTING_FLAGS,
-    ...UPLOAD_FLAGS,
-    config: { type: "string" },
-    json: { type: "boolean" },
-    help: { type: "boolean", short: "h" },
-    version: { type: "boolean", short: "v" },
-  } as const;
-  try {
-    return parseArgs({ options, allowPositionals: true });
-  } catch (error) {
-    throw new SettingsError(messageOf(error));
-  }
-}
-
-async function run(config: Settings): Promise<number> {
-  const log = createLog({ level: config.log_level, format: config.log_format });
-  const { name, hardware, engine, slots } = config;
+async function run(settings: Settings): Promise<number> {
+  const log = createLog({ level: settings.log_level, format: settings.log_format });
+  const { name, hardware, engine, slots } = settings;
   const { stop, kill } = signals();
   surviveUnhandledRejections(log);
-  log.info("starting", { version: VERSION, name, hardware, engine, slots, url: config.url });
-  const controlPlane = new ControlPlane(config);
+  log.info("starting", { version: VERSION, name, hardware, engine, slots, url: settings.url });
+  const controlPlane = new ControlPlane(settings);
   const agent = new Agent({
     runner: { name, hardware, engine, slots },
     machine: await readMachine(),
-    drainSeconds: config.drain_seconds,
+    drainSeconds: settings.drain_seconds,
     controlPlane,
     executor: createExecutor({
-      engine: engineOptions(config),
+      engine: engineOptions(settings),
       name,
       slots,
-      containers: config.containers,
+      containers: settings.containers,
       controlPlane,
-      files: fileOptions(config),
+      files: fileOptions(settings),
       log,
-      timing: { cancelGraceMs: config.cancel_seconds * 1_000 },
+      timing: { cancelGraceMs: settings.cancel_seconds * 1_000 },
     }),
     log,
     stop,
@@ -125,8 +109,8 @@ function whenNpxEnds(end: () => void): void {
   timer.unref();
 }
 
-async function check(config: Settings, json: boolean): Promise<number> {
-  const findings = await checkMachine(config, () => checkEngine(engineOptions(config)));
+async function check(settings: Settings, json: boolean): Promise<number> {
+  const findings = await checkMachine(settings, () => checkEngine(engineOptions(settings)));
   print(json ? JSON.stringify(findings, null, 2) : formatFindings(findings));
   return findings.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -114,8 +114,14 @@ test("killed, it ends what runs", async () => {
 });
 
 test.each([
-  [401, "the control plane rejected the runner token"],
-  [403, "the runner token has no permission for this"],
+  [
+    401,
+    "the control plane rejected the runner token (create another under Fleet → Runner tokens): ",
+  ],
+  [
+    403,
+    "the runner token has no permission for this (check --hardware, or create another token): ",
+  ],
   [426, "this runner's version does not match the deployment"],
 ])("HTTP %i at the registration ends it in words", async (status, words) => {
   plane.endpoints.set("/v1/runner/sessions", () => ({ status }));

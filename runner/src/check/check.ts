@@ -36,6 +36,12 @@ export function checkNode(version: string): Finding {
   return { ok, name: "node", detail: version, advice };
 }
 
+/** For every command but `check`, which reports it with its other findings. */
+export function assertNode(version: string): void {
+  const { ok, advice } = checkNode(version);
+  if (!ok) throw new Error(`Node.js ${version} is too old: ${advice}`);
+}
+
 async function findGpus(): Promise<{ finding: Finding; count: number }> {
   const name = "gpu";
   try {

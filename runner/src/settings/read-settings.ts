@@ -22,7 +22,7 @@ export type Settings = Omit<ParsedSettings, "token_file">;
 
 /** What is wrong with the settings, one line per problem, for the operator. */
 export class SettingsError extends Error {
-  override readonly name = "ConfigError";
+  override readonly name = "SettingsError";
 }
 
 type Raw = Record<string, unknown>;
@@ -46,49 +46,49 @@ export function readSettings(flags: Flags, environment: Environment): Settings {
   if (typeof given.token_file === "string") given.token = readText(given.token_file);
   const result = settingsSchema.safeParse(given);
   if (!result.success) throw new SettingsError(describeIssues(result.error, given));
-  const { token_file: _, ...config } = result.data;
-  if (config.engine === "process" && config.models === undefined) {
+  const { token_file: _, ...settings } = result.data;
+  if (settings.engine === "process" && settings.models === undefined) {
     throw new SettingsError(`${sourcesOf("models")}: required by the process engine`);
   }
-  return config;
+  return settings;
 }
 
 /** The settings that concern the engine. */
-export function engineOptions(config: Settings): EngineOptions {
-  if (config.engine === "process") {
-    const state = path.join(homedir(), ".local", "state", "auspex-runner", config.name);
-    return { kind: "process", models: config.models ?? "", state: config.state ?? state };
+export function engineOptions(settings: Settings): EngineOptions {
+  if (settings.engine === "process") {
+    const state = path.join(homedir(), ".local", "state", "auspex-runner", settings.name);
+    return { kind: "process", models: settings.models ?? "", state: settings.state ?? state };
   }
   return {
     kind: "docker",
-    socket: config.docker_socket,
-    gpus: config.gpus,
-    firewall: config.firewall,
-    containers: config.containers ?? config.slots,
-    sandbox: sandboxOf(config),
+    socket: settings.docker_socket,
+    gpus: settings.gpus,
+    firewall: settings.firewall,
+    containers: settings.containers ?? settings.slots,
+    sandbox: sandboxOf(settings),
   };
 }
 
-export const fileOptions = (config: Settings): FileOptions => ({
-  cache: config.cache ?? path.join(homedir(), ".cache", "auspex-runner", config.name),
-  cache_bytes: gigabytesToBytes(config.cache_gb),
-  cache_ms: config.cache_hours * 3_600_000,
-  max_file_bytes: gigabytesToBytes(config.max_file_gb),
-  fetch_allow: config.fetch_allow,
+export const fileOptions = (settings: Settings): FileOptions => ({
+  cache: settings.cache ?? path.join(homedir(), ".cache", "auspex-runner", settings.name),
+  cache_bytes: gigabytesToBytes(settings.cache_gb),
+  cache_ms: settings.cache_hours * 3_600_000,
+  max_file_bytes: gigabytesToBytes(settings.max_file_gb),
+  fetch_allow: settings.fetch_allow,
 });
 
-const sandboxOf = (config: Settings): Sandbox => ({
-  memory_bytes: bytes(config.memory_gb),
-  disk_bytes: bytes(config.disk_gb),
-  cpus: config.cpus,
-  user: config.user,
-  runtime: runtimeOf(config),
-  shm_bytes: bytes(config.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
-  pids: config.pids ?? DEFAULT_SANDBOX.pids,
-  capabilities: config.capabilities ?? DEFAULT_SANDBOX.capabilities,
-  readonly_rootfs: config.read_only ?? DEFAULT_SANDBOX.readonly_rootfs,
-  egress: config.egress ?? DEFAULT_SANDBOX.egress,
-  dns: config.dns ?? DEFAULT_SANDBOX.dns,
+const sandboxOf = (settings: Settings): Sandbox => ({
+  memory_bytes: bytes(settings.memory_gb),
+  disk_bytes: bytes(settings.disk_gb),
+  cpus: settings.cpus,
+  user: settings.user,
+  runtime: runtimeOf(settings),
+  shm_bytes: bytes(settings.shm_gb) ?? DEFAULT_SANDBOX.shm_bytes,
+  pids: settings.pids ?? DEFAULT_SANDBOX.pids,
+  capabilities: settings.capabilities ?? DEFAULT_SANDBOX.capabilities,
+  readonly_rootfs: settings.read_only ?? DEFAULT_SANDBOX.readonly_rootfs,
+  egress: settings.egress ?? DEFAULT_SANDBOX.egress,
+  dns: settings.dns ?? DEFAULT_SANDBOX.dns,
 });
 
 /** An entry for this machine's hardware class takes precedence over the general one. */

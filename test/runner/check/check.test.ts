@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
+  assertNode,
   checkClock,
   checkControlPlane,
   checkNode,
@@ -94,6 +95,10 @@ test("clocks: a warning beyond five seconds", () => {
 test("Node", () => {
   expect(checkNode("24.1.0").ok).toBe(true);
   expect(checkNode("20.19.0")).toMatchObject({ ok: false, advice: "install Node.js 22 or later" });
+  expect(() => assertNode("24.1.0")).not.toThrow();
+  expect(() => assertNode("20.19.0")).toThrow(
+    "Node.js 20.19.0 is too old: install Node.js 22 or later",
+  );
 });
 
 test("for people", () => {
