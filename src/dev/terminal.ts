@@ -50,7 +50,7 @@ as your own processes, without isolation: use this to try things out.
 
   dashboard  ${url.replace("127.0.0.1", "localhost")}   (${login.email}, password ${login.password})
   token      ${token}
-  reference  ${url}/docs
+  docs       ${url}/docs
 
 Paste these into another terminal:
 
@@ -77,19 +77,25 @@ Paste these into another terminal:
     -H 'Content-Type: application/json' -d '{"model": "${username}/scribe", "stream": true,
     "messages": [{"role": "user", "content": "Where is the golden key?"}]}'
 
-  # a long prediction, to cancel: the response has its URL
+  # a long prediction: to cancel it, POST to the url in the response, followed by /cancel
   curl -s $AUSPEX_URL/v1/predictions -H "Authorization: Bearer $AUSPEX_TOKEN" \\
     -H 'Content-Type: application/json' \\
     -d '{"model": "${username}/sums", "input": {"numbers": [1, 2, 3], "mode": "slow", "seconds": 60}}'
 
-Or in JavaScript (npm install openai):
+Or save this as try.mjs, and run it with: npm install openai && node try.mjs
 
   import OpenAI from "openai";
   const openai = new OpenAI({
     baseURL: process.env.AUSPEX_URL + "/v1/vendora", apiKey: process.env.AUSPEX_TOKEN,
   });
-  await openai.responses.create({ model: "${username}/scribe", input: "Why is the Hatter mad?" });
-  await openai.embeddings.create({ model: "${username}/meaning", input: ["cat", "kitten"] });
+  const answer = await openai.responses.create({
+    model: "${username}/scribe", input: "Why is the Hatter mad?",
+  });
+  console.log(answer.output_text);
+  const { data } = await openai.embeddings.create({
+    model: "${username}/meaning", input: ["cat", "kitten"],
+  });
+  console.log(data.length, "vectors of", data[0].embedding.length, "numbers");
 
 Press Ctrl-C to stop. Your data stays in .auspex/ for the next start, and so does the operator
 token, in .auspex/secrets.json.`);
