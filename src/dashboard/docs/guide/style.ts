@@ -8,7 +8,7 @@ export const guideStyle = `
 .guide h4 { color: inherit; }
 .guide h1 + p { font-size: 1.0625rem; color: var(--quiet); }
 .guide li { margin: 0.25rem 0; }
-.guide td:first-child { white-space: normal; }
+.guide td:first-child { min-width: 8rem; white-space: normal; }
 .guide blockquote { margin: 1rem 0; padding: 0.25rem 1rem; border-left: 3px solid var(--change); background: var(--raised); border-radius: 0 6px 6px 0; }
 .guide blockquote strong { color: var(--change); }
 .guide .table { overflow-x: auto; overflow-wrap: break-word; }
