@@ -45,4 +45,12 @@ export async function copyExamples(folder: string): Promise<void> {
   for (const name of await exampleNames()) await copyExample(name, join(folder, name));
 }
 
-if (import.meta.main) await copyExamples(process.argv[2] ?? ".");
+if (import.meta.main) {
+  const [, , folder] = process.argv;
+  if (folder === undefined) {
+    console.error("Name a folder to write the examples into: npm run examples -- /tmp/models");
+    process.exit(2);
+  }
+  await copyExamples(folder);
+  console.log(`Wrote ${(await exampleNames()).join(", ")} into ${folder}`);
+}
