@@ -328,11 +328,11 @@ CREATE TABLE `invitations` (
 --> statement-breakpoint
 CREATE UNIQUE INDEX `invitations_hash_unique` ON `invitations` (`hash`);--> statement-breakpoint
 CREATE INDEX `invitations_user` ON `invitations` (`user_id`);--> statement-breakpoint
-CREATE TABLE `sign_up_tries` (
+CREATE TABLE `sign_up_attempts` (
 	`day` text NOT NULL,
-	`by` text NOT NULL,
-	`tries` integer NOT NULL,
-	PRIMARY KEY(`day`, `by`)
+	`client` text NOT NULL,
+	`attempts` integer NOT NULL,
+	PRIMARY KEY(`day`, `client`)
 );
 --> statement-breakpoint
 CREATE TABLE `webhook_endpoints` (

@@ -4,18 +4,18 @@
  * extra room for one complete holder, which always finishes.
  */
 
-export interface Room {
-  /** Bytes for everybody, and for one owner. */
+export interface ByteLimits {
+  /** Bytes for all owners together, and for one of them. */
   shared: number;
   share: number;
   /** How many requests of one owner may wait. More are refused at once. */
   waiting: number;
-  /** How long one may wait. */
+  /** How long a request may wait. */
   patience_ms: number;
 }
 
-/** No room became free in time. */
-export class NoRoom extends Error {}
+/** The bytes did not become available in time. */
+export class BudgetExceeded extends Error {}
 
 /** A holder of bytes: one request body, say. */
 interface Held {
@@ -30,7 +30,7 @@ interface Waiter {
 }
 
 export class ByteBudget {
-  readonly #room: Room;
+  readonly #limits: ByteLimits;
   #shared = 0;
   readonly #shares = new Map<string, number>();
   /** The holder that has the extra room. Its bytes do not count as shared. */
@@ -38,22 +38,22 @@ export class ByteBudget {
   /** By owner, in the order of their turns. */
   readonly #waiters = new Map<string, Waiter[]>();
 
-  constructor(room: Room) {
-    this.#room = room;
+  constructor(limits: ByteLimits) {
+    this.#limits = limits;
   }
 
-  /** Takes the bytes, waiting until there is room. @throws NoRoom */
+  /** Takes the bytes, waiting until there is room. @throws BudgetExceeded */
   async take(held: Held, bytes: number): Promise<void> {
     if (this.#fits(held, bytes)) return this.#give(held, bytes);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const queue = this.#waiters.get(held.owner) ?? [];
-    if (queue.length === this.#room.waiting) throw new NoRoom();
+    if (queue.length === this.#limits.waiting) throw new BudgetExceeded();
     const waiter: Waiter = { held, bytes, go: resolve };
     this.#waiters.set(held.owner, [...queue, waiter]);
     const timer = setTimeout(() => {
       this.#leave(waiter);
-      reject(new NoRoom());
-    }, this.#room.patience_ms);
+      reject(new BudgetExceeded());
+    }, this.#limits.patience_ms);
     this.#serve();
     await promise.finally(() => clearTimeout(timer));
   }
@@ -68,7 +68,7 @@ export class ByteBudget {
   }
 
   #fits(held: Held, bytes: number): boolean {
-    const { shared, share } = this.#room;
+    const { shared, share } = this.#limits;
     const own = this.#shares.get(held.owner) ?? 0;
     return held === this.#favoured || (this.#shared + bytes <= shared && own + bytes <= share);
   }

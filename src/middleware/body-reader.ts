@@ -4,7 +4,7 @@
  */
 import { fault, issueAt, malformedJson, ValidationFailure } from "../domain/schemas/validation.ts";
 import { ProblemError } from "../errors.ts";
-import { ByteBudget, NoRoom } from "../lib/byte-budget.ts";
+import { BudgetExceeded, ByteBudget } from "../lib/byte-budget.ts";
 import { FormScan } from "../lib/form-scan.ts";
 import { type JsonBounds, JsonScan } from "../lib/json-scan.ts";
 
@@ -134,7 +134,7 @@ export class BodyReader {
     try {
       await pace.excluding(budget.take(this.#held, bytes));
     } catch (error) {
-      throw error instanceof NoRoom ? busy() : error;
+      throw error instanceof BudgetExceeded ? busy() : error;
     }
   }
 

@@ -8,7 +8,7 @@ import { predictionWithIO } from "../../src/protocol/prediction.ts";
 import { SAMPLE } from "../journey/support/duotone.ts";
 import { uploadFile } from "../journey/support/upload-file.ts";
 import { walk } from "./support/keyboard.ts";
-import { PLACES, type Things } from "./support/places.ts";
+import { PAGES, type PageContent } from "./support/pages.ts";
 import { prefer } from "./support/scheme.ts";
 import { OPERATOR, Site } from "./support/site.ts";
 import type { Visitor } from "./support/visitor.ts";
@@ -23,7 +23,7 @@ const MODEL = `${OPERATOR}/story`;
 
 let site: Site;
 let owner: Client;
-let things: Things;
+let things: PageContent;
 
 beforeAll(async () => {
   // One try of each webhook, and no other while somebody looks.
@@ -73,7 +73,7 @@ describe.each(["nobody", "newcomer", "operator"] as const)("for %s", (somebody) 
   });
   afterAll(() => site.leave());
 
-  const theirs = Object.entries(PLACES).flatMap(([route, places]) => {
+  const theirs = Object.entries(PAGES).flatMap(([route, places]) => {
     const ours = places.filter(({ to }) => to.includes(somebody));
     return ours.length === 0 ? [] : [[route, ours] as const];
   });

@@ -1,7 +1,7 @@
 /** The scale of the usage chart. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ceilingOf, stack } from "../../src/dashboard/account/scale.ts";
+import { scaleMaximum, stack } from "../../src/dashboard/account/scale.ts";
 
 test.each([
   [0, 2],
@@ -17,13 +17,13 @@ test.each([
   [450, 600],
   [12_345, 20_000],
 ])("the chart of %i ends at %i", (most, ceiling) => {
-  expect(ceilingOf(most)).toBe(ceiling);
+  expect(scaleMaximum(most)).toBe(ceiling);
 });
 
 test("whatever the numbers are, they fit, and half of the ceiling is whole", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 1e12 }), (most) => {
-      const ceiling = ceilingOf(most);
+      const ceiling = scaleMaximum(most);
       expect(ceiling).toBeGreaterThanOrEqual(most);
       expect(ceiling % 2).toBe(0);
       expect(ceiling).toBeLessThanOrEqual(Math.max(2, 2 * most));

@@ -1,10 +1,10 @@
 /** The bound on bytes that are held: it holds, nobody starves, and nobody waits for ever. */
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ByteBudget, NoRoom, type Room } from "../../src/lib/byte-budget.ts";
+import { BudgetExceeded, ByteBudget, type ByteLimits } from "../../src/lib/byte-budget.ts";
 
 const LARGEST = 10;
-const ROOM: Room = { shared: 14, share: 6, waiting: 3, patience_ms: 1_000 };
+const ROOM: ByteLimits = { shared: 14, share: 6, waiting: 3, patience_ms: 1_000 };
 
 const someone = (owner: string) => ({ owner, bytes: 0 });
 
@@ -65,7 +65,7 @@ describe("bytes that are held", () => {
     await budget.take(someone("a"), 6);
     const waiting = Array.from({ length: 3 }, () => budget.take(someone("a"), 1));
     const outcomes = Promise.allSettled(waiting);
-    await expect(budget.take(someone("a"), 1)).rejects.toThrow(NoRoom);
+    await expect(budget.take(someone("a"), 1)).rejects.toThrow(BudgetExceeded);
     await vi.advanceTimersByTimeAsync(ROOM.patience_ms);
     expect((await outcomes).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
     // They are forgotten: nothing is given to who has gone.

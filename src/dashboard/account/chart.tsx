@@ -1,6 +1,6 @@
 /** Predictions per day as bars, stacked by model. The tables below it have the numbers. */
 import type { DayUsage, UsageReport } from "../../domain/accounts/usage.ts";
-import { ceilingOf, stack } from "./scale.ts";
+import { scaleMaximum, stack } from "./scale.ts";
 
 /** In SVG units. The drawing is stretched to fit, so its labels are HTML beside it. */
 const HEIGHT = 100;
@@ -8,7 +8,7 @@ const STEP = 10;
 const BAR = 8;
 
 export function Chart({ report: { days, models, total } }: { report: UsageReport }) {
-  const ceiling = ceilingOf(Math.max(...days.map(({ predictions }) => predictions)));
+  const ceiling = scaleMaximum(Math.max(...days.map(({ predictions }) => predictions)));
   const width = days.length * STEP;
   const names = models.map(({ model }) => model ?? "other models");
   return (

@@ -3,7 +3,7 @@
 const STEPS = [2, 4, 6, 8, 10];
 
 /** The next round number from `most` on; even, so that the half is whole too. */
-export function ceilingOf(most: number): number {
+export function scaleMaximum(most: number): number {
   const power = 10 ** Math.max(0, Math.ceil(Math.log10(Math.max(most, 1))) - 1);
   return power * (STEPS.find((step) => step * power >= most) ?? 10);
 }

@@ -2,7 +2,7 @@
 import type { Json } from "../../protocol/common.ts";
 import type { Metrics } from "../../protocol/event.ts";
 import { type ChatOptions, ChatStream } from "./chat-stream.ts";
-import { ChoiceAssembler } from "./chat-whole.ts";
+import { ChoiceAssembler } from "./choice-assembler.ts";
 
 /**
  * The completion of a succeeded prediction, from its outputs: pieces, whole completions, or nothing,

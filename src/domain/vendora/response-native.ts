@@ -6,7 +6,7 @@
 import { CallItem } from "./response-call.ts";
 import type { OutputItem } from "./response-item.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./response-json.ts";
-import { endOf, type ResponseOutput } from "./response-output.ts";
+import { itemStatus, type ResponseOutput } from "./response-output.ts";
 import { logprobsOf, type PartKind } from "./response-part.ts";
 import { TextItem } from "./response-text-item.ts";
 
@@ -116,7 +116,7 @@ export class NativeReader {
     if (!found) return this.#output.whole(item);
     if (!found.isOpen) return;
     found.complete(item);
-    found.close(endOf(item));
+    found.close(itemStatus(item));
   }
 
   #lookUp(event: Fields): OutputItem | undefined {

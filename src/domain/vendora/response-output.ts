@@ -55,7 +55,7 @@ export class ResponseOutput {
     const all = fieldsOf(item);
     const opened = this.open(all);
     opened.complete(all);
-    opened.close(endOf(all));
+    opened.close(itemStatus(all));
   }
 
   /** Ends all open items. The last one gets the status, because it was being written. */
@@ -90,5 +90,5 @@ export class ResponseOutput {
 }
 
 /** The final status of an item, as its container reports it. */
-export const endOf = ({ status }: Fields): ItemStatus =>
+export const itemStatus = ({ status }: Fields): ItemStatus =>
   status === "incomplete" ? "incomplete" : "completed";

@@ -169,4 +169,4 @@ export async function contentOf(
 }
 
 /** Unix seconds, as in the convention. @param at unix ms or a timestamp */
-export const secondsOf = (at: number | string) => Math.floor(new Date(at).getTime() / 1_000);
+export const unixSeconds = (at: number | string) => Math.floor(new Date(at).getTime() / 1_000);

@@ -11,7 +11,7 @@ import type { ChatRequest } from "../../protocol/vendora/chat.ts";
 import type { CreatedPrediction } from "../predictions/create-prediction.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
-import { type EndedCall, readerOf, secondsOf } from "./calls.ts";
+import { type EndedCall, readerOf, unixSeconds } from "./calls.ts";
 import { asVendoraProblem, failureOf, translateOrFail } from "./failure.ts";
 import { failureBeforeOutput, readUntilOutput } from "./first-event.ts";
 import type { NumberedEntry } from "./log-reader.ts";
@@ -24,7 +24,7 @@ export function chatCompletion(
   const failure = failureOf(prediction, settings.vendoraTimeoutSeconds);
   if (failure) throw failure;
   const { id, created_at, metrics } = prediction;
-  const head = { id: chatIdOf(id), created: secondsOf(created_at), model: request.model };
+  const head = { id: chatIdOf(id), created: unixSeconds(created_at), model: request.model };
   const limit = limitOf(request);
   return translateOrFail(() => completionOf({ ...head, limit }, outputs, metrics));
 }
@@ -46,7 +46,7 @@ export async function chatStream(
   if (failure) throw failure;
   const { model, stream_options } = request;
   const includeUsage = stream_options?.include_usage === true;
-  const head = { id: chatIdOf(snapshot.id), created: secondsOf(snapshot.created_at), model };
+  const head = { id: chatIdOf(snapshot.id), created: unixSeconds(snapshot.created_at), model };
   const translation = new ChatStream({ ...head, limit: limitOf(request), includeUsage });
   return writtenStream(reader, new ChatWriter(translation, seconds), held);
 }

@@ -8,7 +8,7 @@ import { listCallable } from "../../storage/models/models.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
-import { MODELS_HINT, secondsOf } from "./calls.ts";
+import { MODELS_HINT, unixSeconds } from "./calls.ts";
 
 /** The list has no pages, and nobody chooses from more. */
 const MAX_LISTED = 1_000;
@@ -54,6 +54,6 @@ const present = ({
 }) => ({
   id: `${owner}/${name}`,
   object: "model" as const,
-  created: secondsOf(created_at),
+  created: unixSeconds(created_at),
   owned_by: owner,
 });

@@ -15,7 +15,7 @@ import type { Caller } from "../accounts/caller.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import { predictionStub, removePrediction } from "../predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import { contentOf, secondsOf } from "./calls.ts";
+import { contentOf, unixSeconds } from "./calls.ts";
 import { LogReader } from "./log-reader.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { writtenStream } from "./streams.ts";
@@ -66,7 +66,7 @@ export const presentResponse = ({ id, prediction, request }: Omit<StoredResponse
 /** @param createdAt unix ms or a timestamp */
 export const headOf = (id: string, createdAt: number | string, request: ResponseRequest) => ({
   id,
-  created_at: secondsOf(createdAt),
+  created_at: unixSeconds(createdAt),
   model: request.model,
   request,
 });

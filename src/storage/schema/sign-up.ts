@@ -24,13 +24,14 @@ export const invitations = sqliteTable(
   (t) => [index("invitations_user").on(t.user_id)],
 );
 
-/** Sign-up attempts by day (UTC) and client, to limit them. */
-export const signUpTries = sqliteTable(
-  "sign_up_tries",
+/** Sign-up attempts per day (UTC) and client, to limit them. */
+export const signUpAttempts = sqliteTable(
+  "sign_up_attempts",
   {
     day: text().notNull(),
-    by: text().notNull(),
-    tries: integer().notNull(),
+    /** Hash of a network or an invitation, keyed with SECRET_KEY. */
+    client: text().notNull(),
+    attempts: integer().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.day, t.by] })],
+  (t) => [primaryKey({ columns: [t.day, t.client] })],
 );

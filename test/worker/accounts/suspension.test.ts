@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { sweepSuspended } from "../../../src/services/accounts/suspension.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { Client } from "../support/client.ts";
+import { newDashboardUser, newOperator, signInAgain } from "../support/dashboard-users.ts";
 import { EventReader } from "../support/events.ts";
-import { newOperator, newPerson, signedInAgain } from "../support/people.ts";
 import { advance, eventually, startClock, stopClock } from "../support/time.ts";
 import { PASSWORD, Visitor } from "../support/visitor.ts";
 import { newWorld, operator, unique, type World } from "../support/world.ts";
@@ -87,7 +87,7 @@ describe("of an account that is suspended", () => {
   });
 
   test("sessions end, and whoever signs in is told why and let in nowhere", async () => {
-    const person = await newPerson();
+    const person = await newDashboardUser();
     await suspend(person);
     expect((await person.visitor.look("/tokens")).location).toMatch(/^\/sign-in/);
     const visitor = new Visitor();
@@ -99,7 +99,7 @@ describe("of an account that is suspended", () => {
     ]);
     expect((await visitor.look("/tokens")).location).toMatch(/^\/sign-in/);
     await restore(person);
-    const back = await signedInAgain(person);
+    const back = await signInAgain(person);
     expect((await back.look("/tokens")).status).toBe(200);
   });
 
@@ -113,14 +113,14 @@ describe("of an account that is suspended", () => {
     const person = await newOperator();
     await suspend(person);
     await restore(person);
-    const back = await signedInAgain(person);
+    const back = await signInAgain(person);
     expect((await back.look("/users")).status).toBe(404);
   });
 });
 
 test("operators suspend on the people page, but not themselves", async () => {
   const { visitor, username } = await newOperator();
-  const person = await newPerson();
+  const person = await newDashboardUser();
   const at = (name: string) => visitor.send("/users/suspensions", { suspend: name });
   expect((await at(person.username)).location).toBe("/users");
   await eventually(async () => expect((await whoAmI(person.client)).status).toBe(401));

@@ -1,28 +1,28 @@
-/** Who gets somewhere in the dashboard, and who does not: every page and action, one by one. */
+/** Who can open each page and action of the dashboard, and who cannot. */
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";
 import { getServices } from "../../../src/services/services.ts";
 import { getAuth } from "../../../src/services/sign-in/auth-loader.ts";
-import { ask, ENDPOINTS, OPERATOR_ENDPOINTS } from "../support/access.ts";
 import { newModel } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
+import { DASHBOARD_ROUTES, type DashboardRoute } from "../support/dashboard-routes.ts";
 import {
-  like,
+  copyVisitor,
+  type DashboardUser,
+  type EndedSessions,
+  newDashboardUser,
+  newEndedSessions,
   newOperator,
-  newPerson,
-  type Person,
-  type Stale,
-  staleOf,
-} from "../support/people.ts";
-import type { Place } from "../support/places.ts";
-import { ROOMS, type Room } from "../support/rooms.ts";
+} from "../support/dashboard-users.ts";
+import { callEndpoint, ENDPOINT_ACCESS, OPERATOR_ENDPOINTS } from "../support/endpoint-access.ts";
+import type { RouteParameters } from "../support/route-parameters.ts";
 import { everything } from "../support/state.ts";
 import { eventually } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
 
-/** Passwords take long to be checked, on purpose. */
+/** Checking a password is slow on purpose. */
 const LONG = 60_000;
 
 /** What stands before pages, and better-auth's own addresses, which are looked at below. */
@@ -33,34 +33,34 @@ it("the table names every page and action", () => {
   const pages = routes.filter(({ method }) => method !== "ALL");
   const others = routes.filter(({ method }) => method === "ALL").map(({ path }) => path);
   const named = pages.map(({ method, path }) => `${method} ${path}`);
-  expect(Object.keys(ROOMS).toSorted()).toEqual([...new Set(named)].toSorted());
+  expect(Object.keys(DASHBOARD_ROUTES).toSorted()).toEqual([...new Set(named)].toSorted());
   expect(NO_PAGES).toEqual(expect.arrayContaining(others));
 });
 
 interface Somebody {
-  person: Person;
-  stale: Stale;
+  person: DashboardUser;
+  stale: EndedSessions;
 }
 
-const withStale = async (person: Person): Promise<Somebody> => ({
+const withStale = async (person: DashboardUser): Promise<Somebody> => ({
   person,
-  stale: await staleOf(person),
+  stale: await newEndedSessions(person),
 });
 
 let owner: Somebody;
 let operator: Somebody;
-let stranger: Person;
+let stranger: DashboardUser;
 
 beforeAll(async () => {
-  owner = await withStale(await newPerson());
+  owner = await withStale(await newDashboardUser());
   operator = await withStale(await newOperator());
-  stranger = await newPerson();
+  stranger = await newDashboardUser();
 }, LONG);
 
-/** For whom a room is: of what ends an account or its sessions somebody of its own. */
-async function rightful({ of, ends }: Room): Promise<Somebody> {
-  if (ends) return withStale(await newPerson());
-  return of === "operators" ? operator : owner;
+/** A user from the audience of a route: a new one if the route ends their session or account. */
+async function rightful({ audience, endsSession }: DashboardRoute): Promise<Somebody> {
+  if (endsSession) return withStale(await newDashboardUser());
+  return audience === "operators" ? operator : owner;
 }
 
 interface Answer {
@@ -71,8 +71,13 @@ interface Answer {
 
 type Asking = (visitor: Visitor, headers?: Record<string, string>) => Promise<Answer>;
 
-/** Asks for what a row names, as different people. */
-function askingFor(key: string, { form, json }: Room, place: Place, person: Person): Asking {
+/** Requests a route as different users. */
+function askingFor(
+  key: string,
+  { form, json }: DashboardRoute,
+  place: RouteParameters,
+  person: DashboardUser,
+): Asking {
   const [method = "", template = ""] = key.split(" ");
   const path = template.replace(/:(\w+)({.*?}(?=\/|$))?/g, (_, name: string) => {
     return place[name] ?? expect.fail(`no ${name}`);
@@ -89,50 +94,55 @@ function askingFor(key: string, { form, json }: Room, place: Place, person: Pers
 
 type Attempt = [how: string, visitor: Visitor, headers?: Record<string, string>];
 
-/** Sessions that are none: whoever comes with them is nobody. */
+/** Requests without a valid session. */
 const nobodies = async ({ person, stale }: Somebody): Promise<Attempt[]> => [
   ["nobody", new Visitor()],
-  ["signed out", like(stale.signedOut)],
+  ["signed out", copyVisitor(stale.signedOut)],
   ["expired", await stale.expired()],
   ["an access token", new Visitor(), { authorization: `Bearer ${person.client.token}` }],
 ];
 
-/** Forms that are not ours, sent by the browser of whom they are for. */
+/** Forged forms, sent from the browser of a user who may use the route. */
 const forgeries = ({ person: { visitor }, stale }: Somebody): Attempt[] => [
-  ["of another origin", like(visitor), { origin: "https://evil.example" }],
+  ["of another origin", copyVisitor(visitor), { origin: "https://evil.example" }],
   ["of another origin, by nobody", new Visitor(), { origin: "https://evil.example" }],
-  ["of no origin", like(visitor), { origin: "null" }],
-  ["of another site", like(visitor), { "sec-fetch-site": "cross-site" }],
-  ["of a site beside ours", like(visitor), { "sec-fetch-site": "same-site" }],
-  ["without a token", like(visitor, "")],
-  ["with a wrong token", like(visitor, "0".repeat(64))],
-  ["with another's token", like(visitor, stranger.visitor.formToken)],
-  ["with a token of an earlier session", like(visitor, stale.signedOut.formToken)],
+  ["of no origin", copyVisitor(visitor), { origin: "null" }],
+  ["of another site", copyVisitor(visitor), { "sec-fetch-site": "cross-site" }],
+  ["of a site beside ours", copyVisitor(visitor), { "sec-fetch-site": "same-site" }],
+  ["without a token", copyVisitor(visitor, "")],
+  ["with a wrong token", copyVisitor(visitor, "0".repeat(64))],
+  ["with another's token", copyVisitor(visitor, stranger.visitor.formToken)],
+  ["with a token of an earlier session", copyVisitor(visitor, stale.signedOut.formToken)],
 ];
 
-describe.each(Object.entries(ROOMS))("%s", (key, room) => {
+describe.each(Object.entries(DASHBOARD_ROUTES))("%s", (key, route) => {
   const isPage = key.startsWith("GET ");
-  const isTheirs = room.of === "owner" || room.of === "operators";
-  const { of, nobody = isPage ? 303 : 401, answers = isPage ? 200 : 303 } = room;
+  const isTheirs = route.audience === "owner" || route.audience === "operators";
+  const {
+    audience,
+    anonymousStatus = isPage ? 303 : 401,
+    status: expected = isPage ? 200 : 303,
+  } = route;
 
-  it("lets in whom it is for, and nobody else", { timeout: LONG }, async () => {
-    const somebody = await rightful(room);
+  it("admits its audience and nobody else", { timeout: LONG }, async () => {
+    const somebody = await rightful(route);
     const { person } = somebody;
-    const place = (await room.place?.(person)) ?? {};
-    const shown = room.shown ? [await room.shown(person)] : [];
-    const asking = askingFor(key, room, place, person);
-    const state = async () => [await everything(), await room.look?.(place, person)];
+    const place = (await route.parameters?.(person)) ?? {};
+    const shown = route.publicParameters ? [await route.publicParameters(person)] : [];
+    const asking = askingFor(key, route, place, person);
+    const state = async () => [await everything(), await route.readState?.(place, person)];
 
-    const strangers = of === "everybody" && !isPage ? [] : await nobodies(somebody);
+    const strangers = audience === "everybody" && !isPage ? [] : await nobodies(somebody);
     const before = await state();
     for (const [who, visitor, headers] of strangers) {
       const { status, location } = await asking(visitor, headers);
       // A program with a token means the API, which has nothing there.
-      expect([who, status]).toEqual([who, room.json && headers ? 404 : nobody]);
+      expect([who, status]).toEqual([who, route.json && headers ? 404 : anonymousStatus]);
       if (isPage && status === 303) expect(location).toMatch(/^\/sign-in/);
     }
     for (const one of isPage || isTheirs ? [place, ...shown] : []) {
-      const { status, html } = await askingFor(key, room, one, person)(like(stranger.visitor));
+      const asStranger = askingFor(key, route, one, person);
+      const { status, html } = await asStranger(copyVisitor(stranger.visitor));
       if (isTheirs) expect([403, 404]).toContain(status);
       else expect(html).not.toContain(person.username);
     }
@@ -142,9 +152,9 @@ describe.each(Object.entries(ROOMS))("%s", (key, room) => {
     }
     expect(await state()).toEqual(before);
 
-    const { status, html } = await asking(like(person.visitor));
-    expect({ status, html }).toMatchObject({ status: answers });
-    if (isPage || room.idle || answers >= 400) return;
+    const { status, html } = await asking(copyVisitor(person.visitor));
+    expect({ status, html }).toMatchObject({ status: expected });
+    if (isPage || route.changesNothing || expected >= 400) return;
     await eventually(async () => expect(await state()).not.toEqual(before));
   });
 });
@@ -154,7 +164,7 @@ describe("the API", () => {
     ({ method, path }) => method !== "ALL" && path.startsWith("/v1/runner/"),
   );
 
-  /** Whoever brings the session of an operator, and no token. */
+  /** A client with the session of an operator and no token. */
   class Rider extends Client {
     readonly #own: Record<string, string>;
 
@@ -175,10 +185,10 @@ describe("the API", () => {
     const nobody = new Client(undefined);
     const { name: model_name } = await newModel(operator.person.client);
     const place = { username, model_owner: username, model_name };
-    for (const [key, endpoint] of Object.entries({ ...ENDPOINTS, ...OPERATOR_ENDPOINTS })) {
+    for (const [key, endpoint] of Object.entries({ ...ENDPOINT_ACCESS, ...OPERATOR_ENDPOINTS })) {
       const [riding, walking] = await Promise.all([
-        ask(rider, key, place, endpoint),
-        ask(nobody, key, place, endpoint),
+        callEndpoint(rider, key, place, endpoint),
+        callEndpoint(nobody, key, place, endpoint),
       ]);
       expect([key, riding.status, riding.text]).toEqual([key, walking.status, walking.text]);
     }
@@ -193,7 +203,7 @@ describe("of what better-auth answers by itself", () => {
     const reached = new Set<string>();
     for (const { path, options } of Object.values(api)) {
       for (const method of [options.method].flat()) {
-        const answer = await like(operator.person.visitor).call(method, `/auth${path}`);
+        const answer = await copyVisitor(operator.person.visitor).call(method, `/auth${path}`);
         await answer.text();
         if (answer.status !== 404) reached.add(path);
       }

@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readManifest } from "../../../src/services/assets.ts";
 import { pageAt } from "../support/catalogue.ts";
+import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { registered, setAside, shown } from "../support/fleet.ts";
-import { newOperator, newPerson } from "../support/people.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, unique } from "../support/world.ts";
@@ -325,7 +325,7 @@ describe("a class of machines", () => {
 });
 
 test("for who is no operator there is nothing", async () => {
-  const { visitor: other } = await newPerson();
+  const { visitor: other } = await newDashboardUser();
   const { runner } = await registered();
   for (const path of ["/fleet", "/fleet/tokens", "/fleet/hardware", "/fleet/hardware/cpu"])
     expect([path, (await other.look(path)).status]).toEqual([path, 404]);

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, it } from "vitest";
 import { getServices } from "../../../src/services/services.ts";
 import { run } from "../support/accounts.ts";
-import { newOperator } from "../support/people.ts";
+import { newOperator } from "../support/dashboard-users.ts";
 import { signedUp, type Visitor } from "../support/visitor.ts";
 
 const { settings } = getServices(env);

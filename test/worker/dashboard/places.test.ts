@@ -2,11 +2,11 @@
 import { expect, it } from "vitest";
 import { app } from "../../../src/app.ts";
 import { createDashboard } from "../../../src/dashboard/app.tsx";
-import { NO_PLACES, PLACES } from "../../browser/support/places.ts";
+import { NOT_PAGES, PAGES } from "../../browser/support/pages.ts";
 
 it("the list of places names every page", () => {
   const { routes } = createDashboard(app);
   const pages = routes.filter(({ method }) => method === "GET").map(({ path }) => path);
-  const named = [...Object.keys(PLACES), ...NO_PLACES];
+  const named = [...Object.keys(PAGES), ...NOT_PAGES];
   expect(named.toSorted()).toEqual([...new Set(pages)].toSorted());
 });

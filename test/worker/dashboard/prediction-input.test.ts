@@ -1,8 +1,8 @@
 /** What a run was given, as its page shows it. */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ORIGIN } from "../support/client.ts";
+import { type Customer, newCustomer } from "../support/customer.ts";
 import { bytesOf, fileUrl, nobody, uploaded } from "../support/files.ts";
-import { type Customer, newCustomer } from "../support/runs.ts";
 
 afterEach(() => {
   vi.useRealTimers();

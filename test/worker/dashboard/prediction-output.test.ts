@@ -1,8 +1,8 @@
 /** What a run has put out, as its page shows it. */
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
+import { newCustomer, view, viewOfOutputs } from "../support/customer.ts";
 import { storeValue } from "../support/files.ts";
-import { newCustomer, view, viewOfOutputs } from "../support/runs.ts";
 
 describe("what a model puts out", () => {
   /** The output section of a run that has put out these. */

@@ -1,9 +1,9 @@
 /** A run as the server shows it, and the stream that goes on from there. */
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { newCustomer, textIn, view } from "../support/customer.ts";
 import { EventReader, eventsOf, named } from "../support/events.ts";
 import { objectOf } from "../support/objects.ts";
-import { newCustomer, textIn, view } from "../support/runs.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,7 +1,7 @@
 /** The list of predictions, and what can be done with one, without client code. */
 import { describe, expect, it } from "vitest";
+import { type Customer, newCustomer } from "../support/customer.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";
-import { type Customer, newCustomer } from "../support/runs.ts";
 import { eventually } from "../support/time.ts";
 import { signedUp } from "../support/visitor.ts";
 import { settled } from "../support/webhooks.ts";

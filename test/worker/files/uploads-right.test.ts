@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import type { Upload } from "../../../src/protocol/upload.ts";
 import type { Client, Refusal } from "../support/client.ts";
+import { newDashboardUser } from "../support/dashboard-users.ts";
 import { beginRunnerUpload, beginUpload, putPart, sendPart } from "../support/files.ts";
-import { newPerson } from "../support/people.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newUser, newWorld, operator } from "../support/world.ts";
 
@@ -69,7 +69,7 @@ test("of a token that expires they end with it", async () => {
 });
 
 test("of a session they end with it", async () => {
-  const { visitor, user_id } = await newPerson();
+  const { visitor, user_id } = await newDashboardUser();
   const begin = async () => {
     const body = { size: 3, mime_type: "text/plain" };
     return (await visitor.call("POST", "/uploads", body)).json<Upload>();

@@ -2,18 +2,18 @@
 import { expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import { scope } from "../../../src/protocol/operator.ts";
+import { newModel, publish, referenceOf } from "../support/catalogue.ts";
+import { Client } from "../support/client.ts";
 import {
-  ask,
   CALLERS,
-  ENDPOINTS,
-  type Endpoint,
+  callEndpoint,
+  ENDPOINT_ACCESS,
+  type EndpointAccess,
   newResponse,
   newUploads,
   newWebhooks,
   OPERATOR_ENDPOINTS,
-} from "../support/access.ts";
-import { newModel, publish, referenceOf } from "../support/catalogue.ts";
-import { Client } from "../support/client.ts";
+} from "../support/endpoint-access.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { sweep } from "../support/queues.ts";
 import { FakeRunner } from "../support/runner.ts";
@@ -35,7 +35,7 @@ test("the tables name every endpoint", () => {
     .filter(({ method, path }) => method !== "ALL" && path.startsWith("/v1/"))
     .filter(({ path }) => !path.startsWith("/v1/runner/") && path !== "/v1/openapi.json")
     .map(({ method, path }) => `${method} ${path}`);
-  const named = [...Object.keys(ENDPOINTS), ...Object.keys(OPERATOR_ENDPOINTS)];
+  const named = [...Object.keys(ENDPOINT_ACCESS), ...Object.keys(OPERATOR_ENDPOINTS)];
   expect(named.sort()).toEqual([...new Set(routes)].sort());
 });
 
@@ -58,7 +58,7 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
   const stranger = await world.stranger();
   const other = await newModel(world.client);
   const limited = await newClient(username, { models: [referenceOf(other)] });
-  const clientFor = async ({ scopes }: Endpoint): Promise<Client> => {
+  const clientFor = async ({ scopes }: EndpointAccess): Promise<Client> => {
     if (caller === "nobody") return nobody;
     if (caller === "a stranger") return stranger;
     if (caller === "the owner") return world.client;
@@ -72,12 +72,12 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
     variable_name: VARIABLE,
   };
   const found: [string, number][] = [];
-  for (const [key, endpoint] of Object.entries(ENDPOINTS)) {
+  for (const [key, endpoint] of Object.entries(ENDPOINT_ACCESS)) {
     const model_name = key.startsWith("DELETE") ? idle.name : "story";
     const uploads = key.endsWith("/complete") ? whole : pending;
     const id = key.includes("/webhooks") ? told_id : prediction_id;
     const client = await clientFor(endpoint);
-    const { status } = await ask(
+    const { status } = await callEndpoint(
       client,
       key,
       { ...place, ...uploads, ...response, ...webhooks, prediction_id: id, model_name },
@@ -85,7 +85,7 @@ test.each(CASES)("a $visibility model: $caller", async ({ visibility, caller, co
     );
     found.push([key, status]);
   }
-  const expected = Object.entries(ENDPOINTS).map(([key, { hidden, shown }]) => {
+  const expected = Object.entries(ENDPOINT_ACCESS).map(([key, { hidden, shown }]) => {
     const statuses = visibility === "private" ? hidden : shown;
     return [key, statuses[column]];
   });
@@ -109,16 +109,16 @@ test("to a stranger a private model is what a model that does not exist is, to t
     "GET /v1/models/:model_owner?sort_by=predictions_count&category_slugs=chat",
     `GET /v1/search/models?q=${model_name}`,
     `GET /v1/search/users?q=${model_name}`,
-  ].map((key): [string, Pick<Endpoint, "body">] => [key, {}]);
+  ].map((key): [string, Pick<EndpointAccess, "body">] => [key, {}]);
   const answers = async () => {
-    const all = Object.entries(ENDPOINTS).filter(
+    const all = Object.entries(ENDPOINT_ACCESS).filter(
       ([key]) =>
         !/prediction_id|response_id|^POST \/v1\/(?:models|uploads|webhook-endpoints)$/.test(key),
     );
     const given: [string, unknown][] = [];
     for (const caller of [nobody, stranger]) {
       for (const [key, endpoint] of [...all, ...lists])
-        given.push([key, await ask(caller, key, place, endpoint)]);
+        given.push([key, await callEndpoint(caller, key, place, endpoint)]);
     }
     return given;
   };
@@ -182,10 +182,10 @@ test("what is the operator's is nobody else's, and the other way round", async (
     const token_id = key.includes("runner_tokens") ? runner_token_id : place.token_id;
     const username = key.includes("usernames") ? given_up : place.username;
     const statusFor = async (caller: Client) =>
-      (await ask(caller, key, { ...place, username, token_id }, endpoint)).status;
+      (await callEndpoint(caller, key, { ...place, username, token_id }, endpoint)).status;
     const statuses = [await statusFor(nobody), await statusFor(client), await statusFor(operator)];
     expect([key, ...statuses]).toEqual([key, 401, 401, 200]);
   }
-  for (const [key, endpoint] of Object.entries(ENDPOINTS))
-    expect([key, (await ask(operator, key, place, endpoint)).status]).toEqual([key, 401]);
+  for (const [key, endpoint] of Object.entries(ENDPOINT_ACCESS))
+    expect([key, (await callEndpoint(operator, key, place, endpoint)).status]).toEqual([key, 401]);
 });

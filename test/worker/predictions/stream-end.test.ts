@@ -7,8 +7,8 @@ import { endStreamWhen } from "../../../src/middleware/stream-end.ts";
 import { PredictionObject } from "../../../src/objects/prediction/object.ts";
 import { piped } from "../../../src/services/predictions/event-stream.ts";
 import type { Client } from "../support/client.ts";
+import { newDashboardUser } from "../support/dashboard-users.ts";
 import { EventReader } from "../support/events.ts";
-import { newPerson } from "../support/people.ts";
 import { startClock } from "../support/time.ts";
 import { chat, chunk, newVendora, put } from "../support/vendora.ts";
 import { newClient, newWorld } from "../support/world.ts";
@@ -206,7 +206,7 @@ test("a chat's ends with an error as its clients know them", async () => {
 
 test("a page's ends with the session", async () => {
   stopAll();
-  const { visitor, client, user_id } = await newPerson();
+  const { visitor, client, user_id } = await newDashboardUser();
   const world = await newWorld({ visibility: "public" });
   const { id } = (await client.create({ model: world.model, input: {} })).body;
   const { channel } = await (await world.runner()).work();

@@ -10,26 +10,26 @@ import {
 import type { Client } from "./client.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 
-export const ENDPOINTS = "/v1/webhook-endpoints";
+export const WEBHOOK_ENDPOINTS = "/v1/webhook-endpoints";
 
 export const newEndpoint = async (client: Client, fields: object = {}) =>
   createdWebhookEndpoint.parse(
-    await client.ok("POST", ENDPOINTS, { url: addressOf(freshPath()), ...fields }),
+    await client.ok("POST", WEBHOOK_ENDPOINTS, { url: addressOf(freshPath()), ...fields }),
   );
 
 export const getEndpoint = async (client: Client, id: string): Promise<WebhookEndpoint> =>
-  webhookEndpoint.parse(await client.ok("GET", `${ENDPOINTS}/${id}`));
+  webhookEndpoint.parse(await client.ok("GET", `${WEBHOOK_ENDPOINTS}/${id}`));
 
 export const changeEndpoint = async (client: Client, id: string, changes: object) =>
-  webhookEndpoint.parse(await client.ok("PATCH", `${ENDPOINTS}/${id}`, changes));
+  webhookEndpoint.parse(await client.ok("PATCH", `${WEBHOOK_ENDPOINTS}/${id}`, changes));
 
 export const addSecret = async (client: Client, id: string) =>
-  createdEndpointSecret.parse(await client.ok("POST", `${ENDPOINTS}/${id}/secrets`));
+  createdEndpointSecret.parse(await client.ok("POST", `${WEBHOOK_ENDPOINTS}/${id}/secrets`));
 
 export const testEndpoint = async (client: Client, id: string) =>
-  webhookTest.parse(await client.ok("POST", `${ENDPOINTS}/${id}/test`));
+  webhookTest.parse(await client.ok("POST", `${WEBHOOK_ENDPOINTS}/${id}/test`));
 
 export const listEndpoints = async (client: Client) =>
   z
     .object({ items: z.array(webhookEndpoint), next_url: z.null(), previous_url: z.null() })
-    .parse(await client.ok("GET", ENDPOINTS)).items;
+    .parse(await client.ok("GET", WEBHOOK_ENDPOINTS)).items;

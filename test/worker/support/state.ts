@@ -1,6 +1,6 @@
 /** All that the service keeps: to see that nothing has changed. */
 import { env } from "cloudflare:workers";
-import { EXPIRED } from "./people.ts";
+import { EXPIRED } from "./dashboard-users.ts";
 import { operator } from "./world.ts";
 
 /** Those of searches follow the others, and cannot be read whole. */

@@ -6,9 +6,9 @@ import type { CreateWebhookEndpoint } from "../../../src/protocol/webhook-endpoi
 import {
   addSecret,
   changeEndpoint,
-  ENDPOINTS,
   getEndpoint,
   newEndpoint,
+  WEBHOOK_ENDPOINTS,
 } from "../support/endpoints.ts";
 import { storeValue } from "../support/files.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
@@ -90,7 +90,7 @@ describe("an endpoint", () => {
     const [both] = await exchanged(path);
     if (both) await expectSigned(both, secret, second.secret);
     const [first] = (await getEndpoint(world.client, id)).secrets;
-    await world.client.ok("DELETE", `${ENDPOINTS}/${id}/secrets/${first?.id}`);
+    await world.client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}/secrets/${first?.id}`);
     await run(world);
     const [, last] = await exchanged(path, 2);
     if (last) await expectSigned(last, second.secret);
@@ -159,7 +159,7 @@ describe("a delivery that waits", () => {
 
   test("ends when its endpoint is deleted", async () => {
     const { endpoint, id, client } = await failed();
-    await client.ok("DELETE", `${ENDPOINTS}/${endpoint.id}`);
+    await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${endpoint.id}`);
     await passes(7, id);
     const [event] = await settled(client, id, "failed");
     expect(event?.deliveries[0]).toMatchObject({

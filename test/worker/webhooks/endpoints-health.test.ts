@@ -12,9 +12,9 @@ import { findEndpoint, type WebhookEndpointRow } from "../../../src/storage/webh
 import {
   addSecret,
   changeEndpoint,
-  ENDPOINTS,
   getEndpoint,
   newEndpoint,
+  WEBHOOK_ENDPOINTS,
 } from "../support/endpoints.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -285,7 +285,7 @@ describe("an isolate that knows too little does no harm:", () => {
   test("of one that is deleted nothing is written", async () => {
     const { client, id, asked } = await newOne();
     const known = await asked();
-    await client.ok("DELETE", `${ENDPOINTS}/${id}`);
+    await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}`);
     await recordOutcome(db, known, gone());
     expect(await findEndpoint(db, id)).toBeUndefined();
   });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { app } from "../../../src/app.ts";
 import type { Bindings } from "../../../src/env.ts";
 import { ORIGIN } from "../support/client.ts";
-import { ENDPOINTS } from "../support/endpoints.ts";
+import { WEBHOOK_ENDPOINTS } from "../support/endpoints.ts";
 import { newClient, newUser } from "../support/world.ts";
 
 /** Of test/projects/worker.ts, in 10 s: less than a token has. */
@@ -16,7 +16,7 @@ const limited: Bindings = Object.assign({}, env, { RATE_LIMITS: "on" });
 const NOBODY = crypto.randomUUID();
 
 test.each([
-  ["a test delivery", `${ENDPOINTS}/${NOBODY}/test`],
+  ["a test delivery", `${WEBHOOK_ENDPOINTS}/${NOBODY}/test`],
   ["a redelivery", `/v1/predictions/${NOBODY}/webhooks/evt_${NOBODY}_1/redeliver`],
 ])("%s: over all tokens of the account, which read on", async (_, path) => {
   const { client, username } = await newUser();
@@ -34,7 +34,7 @@ test.each([
   const refused = answers.pop();
   expect(refused).toMatchObject({ status: 429, body: expect.stringContaining("by this account") });
   expect(answers.length).toBeGreaterThanOrEqual(LIMIT);
-  expect((await ask("GET", ENDPOINTS, 0)).status).toBe(200);
+  expect((await ask("GET", WEBHOOK_ENDPOINTS, 0)).status).toBe(200);
 });
 
 test("a receiver that is none is told what there may be", async () => {

@@ -10,10 +10,10 @@ import { ORIGIN } from "../support/client.ts";
 import {
   addSecret,
   changeEndpoint,
-  ENDPOINTS,
   getEndpoint,
   newEndpoint,
   testEndpoint,
+  WEBHOOK_ENDPOINTS,
 } from "../support/endpoints.ts";
 import { addressOf, freshPath, received, script } from "../support/receiver.ts";
 import { newUser } from "../support/world.ts";
@@ -75,7 +75,7 @@ describe("what is posted", () => {
     const { path, client, id, secret: first, secrets } = await newReceiver();
     const { secret: second } = await addSecret(client, id);
     await testEndpoint(client, id);
-    await client.ok("DELETE", `${ENDPOINTS}/${id}/secrets/${secrets[0]?.id}`);
+    await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}/secrets/${secrets[0]?.id}`);
     await testEndpoint(client, id);
     const [both, one] = await received(path, 2);
     expect([await isSignedWith(both, first), await isSignedWith(both, second)]).toEqual([
@@ -133,7 +133,7 @@ describe("a receiver that fails", () => {
   test("and says its secrets gets no secret of the endpoint shown", async () => {
     const { client, id, secret } = await newReceiver({ status: 500, body: "whsec_" });
     expect(JSON.stringify(await testEndpoint(client, id))).not.toContain("whsec_");
-    for (const path of [ENDPOINTS, `${ENDPOINTS}/${id}`])
+    for (const path of [WEBHOOK_ENDPOINTS, `${WEBHOOK_ENDPOINTS}/${id}`])
       expect(JSON.stringify(await client.ok("GET", path))).not.toContain(secret);
   });
 });

@@ -9,15 +9,15 @@ import {
   getEnabledEndpoints,
 } from "../../../src/storage/webhooks/endpoint-cache.ts";
 import type { Behaviour } from "../../receiver/exchange.ts";
-import { ENDPOINTS as ACCESS, ask } from "../support/access.ts";
 import type { Refusal } from "../support/client.ts";
+import { ENDPOINT_ACCESS as ACCESS, callEndpoint } from "../support/endpoint-access.ts";
 import {
   addSecret,
   changeEndpoint,
-  ENDPOINTS,
   getEndpoint,
   listEndpoints,
   newEndpoint,
+  WEBHOOK_ENDPOINTS,
 } from "../support/endpoints.ts";
 import { addressOf, freshPath, received, script } from "../support/receiver.ts";
 import { advance, startClock, stopClock } from "../support/time.ts";
@@ -73,7 +73,7 @@ describe("an endpoint", () => {
 
   test("answers 304 to whoever knows it as it is", async () => {
     const { client } = await newUser();
-    const path = `${ENDPOINTS}/${(await newEndpoint(client)).id}`;
+    const path = `${WEBHOOK_ENDPOINTS}/${(await newEndpoint(client)).id}`;
     const etag = (await client.json("GET", path)).headers.get("etag") ?? "";
     const again = () => client.fetch(path, { headers: { "if-none-match": etag } });
     expect((await again()).status).toBe(304);
@@ -89,12 +89,12 @@ describe("an endpoint", () => {
     expect(await getEnabledEndpoints(db, user_id)).toEqual([
       { id, events: ["started", "completed"] },
     ]);
-    expect(await client.ok("DELETE", `${ENDPOINTS}/${id}`)).toEqual({});
+    expect(await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}`)).toEqual({});
     expect(await getCachedEndpoint(db, id)).toBeUndefined();
     expect(await getEnabledEndpoints(db, user_id)).toEqual([]);
     expect(await listEndpoints(client)).toEqual([]);
     for (const method of ["GET", "DELETE", "PATCH"] as const)
-      expect(await client.json(method, `${ENDPOINTS}/${id}`)).toMatchObject({
+      expect(await client.json(method, `${WEBHOOK_ENDPOINTS}/${id}`)).toMatchObject({
         status: 404,
         body: { detail: `The webhook endpoint '${id}' was not found.` },
       });
@@ -104,7 +104,7 @@ describe("an endpoint", () => {
     const { client } = await newUser();
     const { client: stranger, user_id } = await newUser();
     const made = await newEndpoint(client);
-    const path = `${ENDPOINTS}/${made.id}`;
+    const path = `${WEBHOOK_ENDPOINTS}/${made.id}`;
     const [first] = made.secrets;
     const answers = await Promise.all([
       stranger.json("GET", path),
@@ -142,7 +142,7 @@ describe("an endpoint", () => {
     ] as const) {
       const lacks = await newClient(username, { scopes });
       for (const [key, endpoint] of changes) {
-        const { status, text = "" } = await ask(lacks, key, place, endpoint);
+        const { status, text = "" } = await callEndpoint(lacks, key, place, endpoint);
         const detail = `This requires a token with the scopes write and read: it lacks ${lacking}. Create one at /tokens.`;
         expect([key, status, JSON.parse(text).detail]).toEqual([key, 403, detail]);
       }
@@ -182,7 +182,7 @@ describe("a change", () => {
     await changedBy(changeEndpoint(client, id, { enabled: true }));
     const secret = await addSecret(client, id);
     await changedBy(getEndpoint(client, id));
-    await changedBy(client.ok("DELETE", `${ENDPOINTS}/${id}/secrets/${secret.id}`));
+    await changedBy(client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}/secrets/${secret.id}`));
     const first = Date.parse(updated_at);
     expect(times.map((time) => Date.parse(time) - first)).toEqual([0, 1, 2, 3, 4]);
     advance(1);
@@ -215,8 +215,8 @@ describe("a change", () => {
     const { secret: _secret, ...made } = await newEndpoint(client);
     const url = addressOf(freshPath());
     const answers = [
-      await client.json<Refusal>("PATCH", `${ENDPOINTS}/${made.id}`, fields),
-      await client.refused(ENDPOINTS, { url, ...fields }),
+      await client.json<Refusal>("PATCH", `${WEBHOOK_ENDPOINTS}/${made.id}`, fields),
+      await client.refused(WEBHOOK_ENDPOINTS, { url, ...fields }),
     ];
     for (const { status, body } of answers) {
       expect({ status, body }).toMatchObject({ status: 422 });
@@ -317,14 +317,14 @@ describe("how many there may be", () => {
     const { client } = await newUser();
     const body = { url: addressOf(freshPath()) };
     const answers = await Promise.all(
-      Array.from({ length: 12 }, () => client.refused(ENDPOINTS, body)),
+      Array.from({ length: 12 }, () => client.refused(WEBHOOK_ENDPOINTS, body)),
     );
     expect(statuses(answers)).toEqual([...Array(4).fill(200), ...Array(8).fill(409)]);
     const refused = answers.find(({ status }) => status === 409);
     expect(refused?.body.detail).toMatch(/^An account may have 4 webhook endpoints\. Delete one/);
     const all = await listEndpoints(client);
     expect(new Set(all.map(({ id }) => id)).size).toBe(4);
-    await client.ok("DELETE", `${ENDPOINTS}/${all[0]?.id}`);
+    await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${all[0]?.id}`);
     await newEndpoint(client);
     expect(await listEndpoints(client)).toHaveLength(4);
     const { client: other } = await newUser();
@@ -334,7 +334,7 @@ describe("how many there may be", () => {
   test("three secrets of an endpoint, and never none", async () => {
     const { client } = await newUser();
     const made = await newEndpoint(client);
-    const path = `${ENDPOINTS}/${made.id}/secrets`;
+    const path = `${WEBHOOK_ENDPOINTS}/${made.id}/secrets`;
     advance(1);
     const added = await Promise.all(Array.from({ length: 6 }, () => client.json("POST", path)));
     expect(statuses(added)).toEqual([200, 200, 409, 409, 409, 409]);
@@ -364,7 +364,7 @@ describe("how many there may be", () => {
     expect(await known()).toEqual([first]);
     const { secret: second } = await addSecret(client, id);
     expect(await known()).toEqual([first, second]);
-    await client.ok("DELETE", `${ENDPOINTS}/${id}/secrets/${secrets[0]?.id}`);
+    await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}/secrets/${secrets[0]?.id}`);
     expect(await known()).toEqual([second]);
   });
 });

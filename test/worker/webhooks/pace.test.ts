@@ -6,7 +6,7 @@ import { app } from "../../../src/app.ts";
 import { type Bindings, settings } from "../../../src/env.ts";
 import { mayPost } from "../../../src/outbound/pace.ts";
 import { ORIGIN } from "../support/client.ts";
-import { ENDPOINTS, newEndpoint } from "../support/endpoints.ts";
+import { newEndpoint, WEBHOOK_ENDPOINTS } from "../support/endpoints.ts";
 import { objectOf } from "../support/objects.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";
 import { eventually, passes, startClock, stopClock } from "../support/time.ts";
@@ -67,7 +67,7 @@ test("a test delivery says so", async () => {
   const { client } = await newUser();
   const { id } = await newEndpoint(client, { url: addressOf(freshPath()) });
   vi.spyOn(env.RATE_LIMIT_RECEIVER, "limit").mockResolvedValue({ success: false });
-  const request = new Request(`${ORIGIN}${ENDPOINTS}/${id}/test`, {
+  const request = new Request(`${ORIGIN}${WEBHOOK_ENDPOINTS}/${id}/test`, {
     method: "POST",
     headers: { authorization: `Bearer ${client.token}` },
   });

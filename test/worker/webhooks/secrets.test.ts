@@ -12,9 +12,9 @@ import type { Client } from "../support/client.ts";
 import {
   addSecret,
   changeEndpoint,
-  ENDPOINTS,
   newEndpoint,
   testEndpoint,
+  WEBHOOK_ENDPOINTS,
 } from "../support/endpoints.ts";
 import { captureLog } from "../support/log.ts";
 import { objectOf } from "../support/objects.ts";
@@ -85,7 +85,7 @@ describe("of an endpoint", () => {
     const { client } = await newUser();
     const [one, other] = [await newEndpoint(client), await newEndpoint(client)];
     await keep(other.id, await kept(one.id));
-    expect(await client.json("POST", `${ENDPOINTS}/${other.id}/test`)).toMatchObject({
+    expect(await client.json("POST", `${WEBHOOK_ENDPOINTS}/${other.id}/test`)).toMatchObject({
       status: 503,
       body: { detail: expect.stringContaining("could not be decrypted") },
     });
@@ -112,7 +112,7 @@ describe("of an endpoint", () => {
       "one secret less",
       async (client, id, user_id) => {
         const another = await createSecret(keyless, callerOf(user_id), id);
-        await client.ok("DELETE", `${ENDPOINTS}/${id}/secrets/${another.id}`);
+        await client.ok("DELETE", `${WEBHOOK_ENDPOINTS}/${id}/secrets/${another.id}`);
         return [];
       },
     ],

@@ -1,11 +1,11 @@
 /** Reads the answer of an OpenAI-compatible server: a stream or a single JSON value. */
 import type { IncomingMessage } from "node:http";
-import { TranslationFailed } from "../../../../src/domain/vendora/translation.ts";
 import {
   ChatAssembler,
   NativeResponseAssembler,
   type ResponseAssembler,
-} from "../../../../src/domain/vendora/whole-answer.ts";
+} from "../../../../src/domain/vendora/response-assembler.ts";
+import { TranslationFailed } from "../../../../src/domain/vendora/translation.ts";
 import { isObject } from "../../../../src/lib/json.ts";
 import type { Json } from "../../../../src/protocol/common.ts";
 import type { VendoraCall } from "../../../../src/protocol/runner.ts";

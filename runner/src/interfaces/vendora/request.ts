@@ -2,7 +2,7 @@
  * The request for an OpenAI-compatible server, made from the caller's; and the model's name in both
  * directions.
  */
-import { toCallerPaths } from "../../../../src/domain/vendora/caller-places.ts";
+import { toCallerPaths } from "../../../../src/domain/vendora/caller-paths.ts";
 import { chatRequestOf } from "../../../../src/domain/vendora/chat-request.ts";
 import { withPlainTools } from "../../../../src/domain/vendora/plain-tools.ts";
 import { NotSupportedByChat } from "../../../../src/domain/vendora/response-messages.ts";

@@ -52,7 +52,7 @@ it("20 a day of one network, whatever becomes of them; others and the next day a
 
 it("what is kept of a network is no address, and goes with its day", async () => {
   await limitSignUpAttempts(services, "203.0.113.9");
-  expect(JSON.stringify(await run("SELECT * FROM sign_up_tries"))).not.toContain("203.0.113");
+  expect(JSON.stringify(await run("SELECT * FROM sign_up_attempts"))).not.toContain("203.0.113");
   await sweepSessions(services, Date.now() + 2 * 86_400_000);
-  expect(await run("SELECT * FROM sign_up_tries")).toEqual([]);
+  expect(await run("SELECT * FROM sign_up_attempts")).toEqual([]);
 });

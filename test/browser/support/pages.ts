@@ -1,7 +1,7 @@
-/** Every page of the dashboard, by its route: for whom it is, and the addresses to see it at. */
+/** Every page of the dashboard by its route: who visits it, and at which URLs. */
 
-/** What a deployment has for its pages to show. */
-export interface Things {
+/** What the deployment has for its pages to show. */
+export interface PageContent {
   /** A model with versions, variables and runs, of the operator. */
   model: string;
   /** One without a version, of the newcomer. */
@@ -12,37 +12,40 @@ export interface Things {
   running: string;
 }
 
-/** The operator has all things; a newcomer has nothing but the bare model. */
-type Somebody = "nobody" | "newcomer" | "operator";
+/** The operator owns everything but the bare model, which is the only thing of a newcomer. */
+type PageVisitor = "nobody" | "newcomer" | "operator";
 
-interface Place {
-  to: Somebody[];
-  at: (things: Things) => string[];
-  /** Something is going on there. */
+interface PageVisit {
+  to: PageVisitor[];
+  at: (things: PageContent) => string[];
+  /** The page updates while it is open. */
   live?: true;
 }
 
-const everybody: Somebody[] = ["nobody", "newcomer", "operator"];
-const people: Somebody[] = ["newcomer", "operator"];
-const operators: Somebody[] = ["operator"];
+const everybody: PageVisitor[] = ["nobody", "newcomer", "operator"];
+const people: PageVisitor[] = ["newcomer", "operator"];
+const operators: PageVisitor[] = ["operator"];
 
-const page = (to: Somebody[], ...addresses: string[]): Place => ({ to, at: () => addresses });
+const page = (to: PageVisitor[], ...addresses: string[]): PageVisit => ({
+  to,
+  at: () => addresses,
+});
 
 const MODEL = "/models/:owner/:name";
 const RUN = "/predictions/:prediction_id";
 
-/** Of a model: to its owner with all there can be, and with nothing yet. */
-const ofModel = (suffix: string, ...others: Place[]): Place[] => [
+/** A page of a model with everything, and of one without a version, each for its owner. */
+const ofModel = (suffix: string, ...others: PageVisit[]): PageVisit[] => [
   { to: ["operator"], at: ({ model }) => [`/models/${model}${suffix}`] },
   { to: ["newcomer"], at: ({ bare }) => [`/models/${bare}${suffix}`] },
   ...others,
 ];
-const toStrangers = (suffix: string, to: Somebody[] = ["nobody", "newcomer"]): Place => ({
+const toStrangers = (suffix: string, to: PageVisitor[] = ["nobody", "newcomer"]): PageVisit => ({
   to,
   at: ({ model }) => [`/models/${model}${suffix}`],
 });
 
-export const PLACES: Record<string, Place[]> = {
+export const PAGES: Record<string, PageVisit[]> = {
   "/": [page(everybody, "/")],
   "/sign-in": [page(["nobody"], "/sign-in", "/sign-in?error=access_denied")],
   "/sign-up": [page(everybody, "/sign-up")],
@@ -100,13 +103,13 @@ export const PLACES: Record<string, Place[]> = {
   ],
 };
 
-/** Answered with something else than a page of one's own. */
-export const NO_PLACES = [
+/** Routes that respond with something other than a full page. */
+export const NOT_PAGES = [
   // Parts of pages, streams and files.
   `${RUN}/view`,
   `${RUN}/events`,
   `${RUN}/json`,
   "/uploads/:id",
-  // Only for somebody whom GitHub has just sent.
+  // Only after a sign-in with GitHub.
   "/welcome",
 ];

@@ -5,7 +5,7 @@
 import type { Json } from "../../protocol/common.ts";
 import { ChatChoice, type StreamedChoice } from "./chat-choice.ts";
 import { chunksOf } from "./chat-chunks.ts";
-import { ChoiceAssembler } from "./chat-whole.ts";
+import { ChoiceAssembler } from "./choice-assembler.ts";
 import { type Fields, fieldsOf, listOf } from "./response-json.ts";
 
 export interface ResponseAssembler {

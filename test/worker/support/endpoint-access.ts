@@ -1,8 +1,8 @@
-/** Every endpoint, and what it answers to whom: the table of permissions. */
+/** The table of permissions: every endpoint, and its status for each kind of caller. */
 import type { Scope } from "../../../src/protocol/operator.ts";
 import { VERSION } from "./catalogue.ts";
 import type { Client } from "./client.ts";
-import { newEndpoint, ENDPOINTS as WEBHOOK_ENDPOINTS } from "./endpoints.ts";
+import { newEndpoint, WEBHOOK_ENDPOINTS } from "./endpoints.ts";
 import { beginUpload, fileUrl, sendParts, uploaded } from "./files.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { unique } from "./world.ts";
@@ -15,68 +15,68 @@ export const CALLERS = [
   "a token for another model",
 ] as const;
 
-/** One for each caller, in their order. */
+/** One status per caller, in the order of CALLERS. */
 type Statuses = readonly [number, number, number, number, number];
 
-export interface Endpoint {
-  /** Scopes of which a token must have one, or each. */
+export interface EndpointAccess {
+  /** A token needs one of these scopes, or with `needsEach` all of them. */
   scopes: Scope[];
   needsEach?: true;
   hidden: Statuses;
-  /** Of a model that is public or restricted. */
+  /** For a public or restricted model. */
   shown: Statuses;
-  body?: (place: Place) => object;
+  body?: (place: PathParameters) => object;
   query?: string;
 }
 
-/** What the parameters of addresses stand for. */
-export type Place = Record<string, string>;
+/** Values of the path parameters. */
+export type PathParameters = Record<string, string>;
 
-const everybody: Endpoint = {
+const everybody: EndpointAccess = {
   scopes: ["read"],
   hidden: [200, 200, 200, 200, 200],
   shown: [200, 200, 200, 200, 200],
 };
-const reading: Endpoint = { ...everybody, hidden: [404, 404, 200, 404, 403] };
-const writing: Endpoint = {
+const reading: EndpointAccess = { ...everybody, hidden: [404, 404, 200, 404, 403] };
+const writing: EndpointAccess = {
   scopes: ["write"],
   hidden: [401, 404, 200, 403, 403],
   shown: [401, 403, 200, 403, 403],
   body: () => ({}),
 };
-const running: Endpoint = {
+const running: EndpointAccess = {
   scopes: ["predict"],
   hidden: [401, 404, 202, 403, 403],
   shown: [401, 202, 202, 403, 403],
   body: () => ({ input: {} }),
 };
-const readingVendora: Endpoint = {
+const readingVendora: EndpointAccess = {
   scopes: ["read", "predict"],
   hidden: [401, 404, 200, 403, 403],
   shown: [401, 200, 200, 403, 403],
 };
-/** A call that the model is not for: who may know of the model is told so. */
-const calling: Endpoint = {
+/** A call that the model is not compatible with: a 400 for callers who can see the model. */
+const calling: EndpointAccess = {
   scopes: ["predict"],
   hidden: [401, 404, 400, 403, 403],
   shown: [401, 400, 400, 403, 403],
   body: ({ model_owner, model_name }) => ({ model: `${model_owner}/${model_name}` }),
 };
-/** Of one's own things, whatever models there are. */
-const own = (scopes: Scope[], statuses: Statuses): Endpoint => ({
+/** Resources of the caller, independent of models. */
+const own = (scopes: Scope[], statuses: Statuses): EndpointAccess => ({
   scopes,
   hidden: statuses,
   shown: statuses,
 });
 
-/** Of lists, and of what anybody who has an account has of their own. */
+/** Lists, and what every account has. */
 const ALL_THEIRS: Statuses = [401, 200, 200, 403, 200];
 
-/** Of what is the account's as a whole. */
+/** What belongs to the account as a whole. */
 const WHOLE_ACCOUNT: Statuses = [401, 200, 200, 403, 403];
 
-/** Of webhook endpoints, which hand on what `read` shows. */
-const changing = (statuses: Statuses): Endpoint => ({
+/** Webhook endpoints need `read` as well, because they pass on what it shows. */
+const changing = (statuses: Statuses): EndpointAccess => ({
   ...own(["write", "read"], statuses),
   needsEach: true,
 });
@@ -92,7 +92,7 @@ const WEBHOOK_ENDPOINT = `${WEBHOOK_ENDPOINTS}/:endpoint_id`;
 const RESPONSE = "/v1/vendora/responses/:response_id";
 const VENDORA_MODELS = "/v1/vendora/models";
 
-export const ENDPOINTS: Record<string, Endpoint> = {
+export const ENDPOINT_ACCESS: Record<string, EndpointAccess> = {
   "GET /v1/models": everybody,
   "GET /v1/models/:model_owner": everybody,
   "GET /v1/search/models": { ...everybody, query: "?q=story" },
@@ -113,7 +113,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
   },
 
   "GET /v1/user": own(["read"], ALL_THEIRS),
-  // Of these each is told what is theirs: token-access.test.ts.
+  // Limited to the models of the token: token-access.test.ts.
   "GET /v1/user/models": own(["read"], ALL_THEIRS),
   "PATCH /v1/user": { ...own(["write"], WHOLE_ACCOUNT), body: () => ({}) },
   "POST /v1/models": { ...own(["write"], WHOLE_ACCOUNT), body: () => ({ name: unique("model") }) },
@@ -132,7 +132,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     ...own(["predict"], [401, 404, 202, 403, 403]),
     body: () => ({}),
   },
-  // After it is cancelled, for the data of one that goes on stays.
+  // After the prediction was canceled: the data of a running one cannot be deleted.
   [`DELETE ${PREDICTION}`]: own(["predict"], [401, 404, 200, 403, 403]),
 
   [`GET ${WEBHOOKS}`]: own(["read", "predict"], [401, 404, 200, 403, 403]),
@@ -190,7 +190,7 @@ export const ENDPOINTS: Record<string, Endpoint> = {
     body: ({ etag }) => ({ etags: [etag] }),
   },
   [`DELETE ${UPLOAD}`]: own(["predict"], [401, 404, 200, 403, 403]),
-  // Without a signature, for with one it is anybody's. Who may not read sees what nobody sees.
+  // Without a signature: with one, everybody can read it. A token without `read` counts as none.
   [`GET ${FILE}`]: own(["read"], [401, 404, 200, 401, 403]),
   [`POST ${FILE}/addresses`]: {
     ...own(["read", "predict"], [401, 404, 200, 403, 403]),
@@ -210,7 +210,9 @@ export const ENDPOINTS: Record<string, Endpoint> = {
 };
 
 /** An upload that waits for a part `{}`, one that waits for completion, and a file. */
-export async function newUploads(client: Client): Promise<{ pending: Place; whole: Place }> {
+export async function newUploads(
+  client: Client,
+): Promise<{ pending: PathParameters; whole: PathParameters }> {
   const part = new TextEncoder().encode("{}");
   const [pending, whole, completed] = await Promise.all([
     beginUpload(client, part.length),
@@ -228,14 +230,14 @@ export async function newUploads(client: Client): Promise<{ pending: Place; whol
 }
 
 /** A response of the model, which waits. */
-export async function newResponse(client: Client, model: string): Promise<Place> {
+export async function newResponse(client: Client, model: string): Promise<PathParameters> {
   const body = { model, input: "Go on", background: true };
   const answer = await client.json<{ id: string }>("POST", "/v1/vendora/responses", body);
   return { response_id: answer.body.id, model: encodeURIComponent(model) };
 }
 
 /** A prediction that has ended and told of it, and an endpoint of the account. */
-export async function newWebhooks(client: Client, model: string): Promise<Place> {
+export async function newWebhooks(client: Client, model: string): Promise<PathParameters> {
   const hook = addressOf(freshPath());
   const { id, secrets } = await newEndpoint(client, { url: hook, enabled: false });
   const { body } = await client.create({ model, input: {}, webhook: { url: hook } });
@@ -251,8 +253,8 @@ export async function newWebhooks(client: Client, model: string): Promise<Place>
   };
 }
 
-/** What the operator alone may call. */
-export const OPERATOR_ENDPOINTS: Record<string, Pick<Endpoint, "body">> = {
+/** Endpoints for operators only. */
+export const OPERATOR_ENDPOINTS: Record<string, Pick<EndpointAccess, "body">> = {
   "POST /v1/operator/users": { body: () => ({ username: unique("user") }) },
   "DELETE /v1/operator/usernames/:username": {},
   "PUT /v1/operator/users/:username/suspension": {},
@@ -274,11 +276,11 @@ export const OPERATOR_ENDPOINTS: Record<string, Pick<Endpoint, "body">> = {
 };
 
 /** @param key method and address, as in the tables */
-export async function ask(
+export async function callEndpoint(
   client: Client,
   key: string,
-  place: Place,
-  { body, query = "" }: Pick<Endpoint, "body" | "query">,
+  place: PathParameters,
+  { body, query = "" }: Pick<EndpointAccess, "body" | "query">,
 ) {
   const [method = "", template = ""] = key.split(" ");
   const path = (template + query).replace(

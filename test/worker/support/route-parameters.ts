@@ -1,26 +1,26 @@
-/** What addresses of the dashboard name, made for those whose it is. */
+/** Creates what the paths of the dashboard name, for the user who owns it. */
 import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
+import { type DashboardUser, newOperator, signInAgain } from "./dashboard-users.ts";
 import { beginUpload, sendParts } from "./files.ts";
-import { newOperator, type Person, signedInAgain } from "./people.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { FakeRunner } from "./runner.ts";
 import { eventually } from "./time.ts";
 import { newRunnerToken, newUser, operator, unique } from "./world.ts";
 
-/** What the parameters of an address stand for, and what its form is to say. */
-export type Place = Record<string, string>;
+/** Values of path parameters and form fields. */
+export type RouteParameters = Record<string, string>;
 
-/** The row that was inserted last. */
-export const newest = async (table: string): Promise<Place> => {
+/** The id of the row inserted last. */
+export const newestId = async (table: string): Promise<RouteParameters> => {
   const statement = env.DB.prepare(`SELECT id FROM ${table} ORDER BY rowid DESC LIMIT 1`);
   const id = await statement.first<string>("id");
   if (id === null) throw new Error(`nothing is in ${table}`);
   return { id };
 };
 
-export async function newPasskey({ user_id }: Person): Promise<Place> {
+export async function newPasskey({ user_id }: DashboardUser): Promise<RouteParameters> {
   const id = crypto.randomUUID();
   await env.DB.prepare(
     `INSERT INTO passkeys (id, user_id, public_key, credential_id, counter, device_type, backed_up)
@@ -31,26 +31,30 @@ export async function newPasskey({ user_id }: Person): Promise<Place> {
   return { id };
 }
 
-export const newSession = async (person: Person) => {
-  await signedInAgain(person);
-  return newest("sessions");
+export const newSession = async (person: DashboardUser) => {
+  await signInAgain(person);
+  return newestId("sessions");
 };
 
-export const newToken = async ({ visitor }: Person) => {
+export const newToken = async ({ visitor }: DashboardUser) => {
   await visitor.send("/tokens", TOKEN);
-  return newest("tokens");
+  return newestId("tokens");
 };
 
-export const newInvitation = async ({ visitor }: Person) => {
+export const newInvitation = async ({ visitor }: DashboardUser) => {
   await visitor.send("/users/invitations", { note: "Grace", username: "" });
-  return newest("invitations");
+  return newestId("invitations");
 };
 
-export const newOperatorPlace = async (): Promise<Place> => ({ id: (await newOperator()).user_id });
+export const newOperatorPlace = async (): Promise<RouteParameters> => ({
+  id: (await newOperator()).user_id,
+});
 
-export const newUserPlace = async (): Promise<Place> => ({ username: (await newUser()).username });
+export const newUserPlace = async (): Promise<RouteParameters> => ({
+  username: (await newUser()).username,
+});
 
-export async function newSuspended(): Promise<Place> {
+export async function newSuspended(): Promise<RouteParameters> {
   const { username } = await newUser();
   await operator.ok("PUT", `/v1/operator/users/${username}/suspension`);
   return { username };
@@ -65,12 +69,15 @@ export const TOKEN = {
 };
 
 /** Private, with a version. */
-export const newVersion = (person: Person) => versionOf(person, "private");
+export const newVersion = (person: DashboardUser) => versionOf(person, "private");
 
 /** Others may see it, and run it. */
-export const newShownVersion = (person: Person) => versionOf(person, "public");
+export const newShownVersion = (person: DashboardUser) => versionOf(person, "public");
 
-async function versionOf({ client }: Person, visibility: Visibility): Promise<Place> {
+async function versionOf(
+  { client }: DashboardUser,
+  visibility: Visibility,
+): Promise<RouteParameters> {
   const model = await newModel(client, { visibility });
   await publish(client, referenceOf(model));
   const [owner = "", name = ""] = referenceOf(model).split("/");
@@ -79,12 +86,16 @@ async function versionOf({ client }: Person, visibility: Visibility): Promise<Pl
 
 export const VARIABLE = { variable_name: "API_KEY", value: "secret" };
 
-export const newVariable = async (person: Person) => withVariable(person, await newVersion(person));
+export const newVariable = async (person: DashboardUser) =>
+  withVariable(person, await newVersion(person));
 
-export const newShownVariable = async (person: Person) =>
+export const newShownVariable = async (person: DashboardUser) =>
   withVariable(person, await newShownVersion(person));
 
-async function withVariable(person: Person, place: Place): Promise<Place> {
+async function withVariable(
+  person: DashboardUser,
+  place: RouteParameters,
+): Promise<RouteParameters> {
   await person.visitor.send(`/models/${place.owner}/${place.name}/variables`, VARIABLE);
   return { ...place, variable: VARIABLE.variable_name };
 }
@@ -92,7 +103,7 @@ async function withVariable(person: Person, place: Place): Promise<Place> {
 export const MODEL = { visibility: "private", description: "", overview: "" };
 
 /** Of a private model: it waits. */
-export async function newRun(person: Person): Promise<Place> {
+export async function newRun(person: DashboardUser): Promise<RouteParameters> {
   const { owner, name } = await newVersion(person);
   const webhook = { url: addressOf(freshPath()), events: ["completed"] };
   const body = { model: `${owner}/${name}`, input: {}, webhook };
@@ -101,7 +112,7 @@ export async function newRun(person: Person): Promise<Place> {
 }
 
 /** It has ended, its row says so, and it has been told. */
-export async function newEndedRun(person: Person): Promise<Place> {
+export async function newEndedRun(person: DashboardUser): Promise<RouteParameters> {
   const { prediction_id = "" } = await newRun(person);
   await person.client.cancel(prediction_id);
   return eventually(async () => {
@@ -118,15 +129,15 @@ interface Told {
   deliveries: { state: string }[];
 }
 
-export const webhooksOf = async ({ prediction_id }: Place, { client }: Person) =>
+export const webhooksOf = async ({ prediction_id }: RouteParameters, { client }: DashboardUser) =>
   (await client.ok<{ items: Told[] }>("GET", `/v1/predictions/${prediction_id}/webhooks`)).items;
 
-export const newUpload = async ({ client }: Person): Promise<Place> => {
+export const newUpload = async ({ client }: DashboardUser): Promise<RouteParameters> => {
   const { id } = await beginUpload(client, 2);
   return { id };
 };
 
-export async function newWholeUpload({ client }: Person): Promise<Place> {
+export async function newWholeUpload({ client }: DashboardUser): Promise<RouteParameters> {
   const part = new TextEncoder().encode("{}");
   const upload = await beginUpload(client, part.length);
   const [etag = ""] = await sendParts(upload, part);
@@ -139,31 +150,33 @@ export const PNG = new File(
   "ada.png",
 );
 
-export const newAvatar = async ({ visitor }: Person): Promise<Place> => {
+export const newAvatar = async ({ visitor }: DashboardUser): Promise<RouteParameters> => {
   await visitor.send("/account/avatar", { avatar: PNG });
   return {};
 };
 
-export async function newHardware(): Promise<Place> {
+export async function newHardware(): Promise<RouteParameters> {
   const identifier = unique("hw");
   await operator.ok("PUT", `/v1/operator/hardware/${identifier}`, { name: "Box" });
   return { identifier };
 }
 
-export const newRunnerPlace = async (): Promise<Place> => ({ id: (await newRunner()).id });
+export const newRunnerPlace = async (): Promise<RouteParameters> => ({
+  id: (await newRunner()).id,
+});
 
 async function newRunner(): Promise<FakeRunner> {
   const { identifier = "" } = await newHardware();
   return FakeRunner.begin(await newRunnerToken(identifier), identifier, unique("box"));
 }
 
-export async function newDrainedRunner(): Promise<Place> {
+export async function newDrainedRunner(): Promise<RouteParameters> {
   const { id } = await newRunner();
   await operator.ok("POST", `/v1/operator/runners/${id}/drain`);
   return { id };
 }
 
-export async function newStoppedRunner(): Promise<Place> {
+export async function newStoppedRunner(): Promise<RouteParameters> {
   const runner = await newRunner();
   await runner.tell({ state: "stopped" });
   return { id: runner.id };

@@ -1,26 +1,27 @@
-/** Somebody who is signed in, with the model of somebody else to run, and a runner for it. */
+/** A signed-in user who runs another user's model, with a runner for it. */
 import { env } from "cloudflare:workers";
-import { newPerson, type Person } from "./people.ts";
+import { type DashboardUser, newDashboardUser } from "./dashboard-users.ts";
 import type { FakeRunner } from "./runner.ts";
 import { newWorld } from "./world.ts";
 
-export interface Customer extends Person {
+export interface Customer extends DashboardUser {
   /** `owner/name`. */
   model: string;
   runner: () => Promise<FakeRunner>;
-  /** Its owner gives it another name. */
+  /** As the owner of the model. */
   rename(name: string): Promise<void>;
-  /** Its owner keeps it to themselves. */
   hide(): Promise<void>;
-  /** Its owner deletes it. */
   remove(): Promise<void>;
-  /** A prediction that waits. */
+  /** Creates a prediction, which waits for a runner. */
   waiting(request?: object): Promise<string>;
 }
 
-/** @param output the schema of what the model puts out */
+/** @param output the schema of the output */
 export async function newCustomer(output: object = {}): Promise<Customer> {
-  const [world, person] = await Promise.all([newWorld({ visibility: "public" }), newPerson()]);
+  const [world, person] = await Promise.all([
+    newWorld({ visibility: "public" }),
+    newDashboardUser(),
+  ]);
   const { model, runner } = world;
   await env.DB.prepare("UPDATE versions SET schemas = ? WHERE repository LIKE ?")
     .bind(JSON.stringify({ prediction: { input: {}, output } }), `%/${model}`)
@@ -44,11 +45,11 @@ export async function newCustomer(output: object = {}): Promise<Customer> {
   };
 }
 
-/** A run as client code is handed it. */
+/** The view of a prediction that client code loads. */
 export const view = async ({ visitor }: Customer, id: string) =>
   (await visitor.look(`/predictions/${id}/view`)).html;
 
-/** Of one that has put out these. @param output the schema of what the model puts out */
+/** The view of a prediction with these outputs. @param output the schema of the output */
 export async function viewOfOutputs(values: object[] | string[], output?: object): Promise<string> {
   const who = await newCustomer(output);
   const id = await who.waiting();
@@ -61,7 +62,7 @@ export async function viewOfOutputs(values: object[] | string[], output?: object
   return view(who, id);
 }
 
-/** What is in the element with an attribute, as text. */
+/** The text of the element with an attribute. */
 export const textIn = (html: string, attribute: string) => {
   const [, inner = ""] =
     new RegExp(`<[^>]* ${attribute}[^>]*>(.*?)</(?:pre|section)>`, "s").exec(html) ?? [];

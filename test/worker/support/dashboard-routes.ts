@@ -1,0 +1,250 @@
+/** Every page and action of the dashboard: who can open it, and with what parameters. */
+import { env } from "cloudflare:workers";
+import type { DashboardUser } from "./dashboard-users.ts";
+import {
+  MODEL,
+  newAvatar,
+  newDrainedRunner,
+  newEndedRun,
+  newestId,
+  newHardware,
+  newInvitation,
+  newOperatorPlace,
+  newPasskey,
+  newRun,
+  newRunnerPlace,
+  newSession,
+  newShownVariable,
+  newShownVersion,
+  newStoppedRunner,
+  newSuspended,
+  newToken,
+  newUpload,
+  newUserPlace,
+  newVariable,
+  newVersion,
+  newWholeUpload,
+  PNG,
+  type RouteParameters,
+  TOKEN,
+  VARIABLE,
+  webhooksOf,
+} from "./route-parameters.ts";
+import { PASSWORD } from "./visitor.ts";
+import { DIGEST, newRunnerToken, unique } from "./world.ts";
+
+type Form = Record<string, string | File>;
+
+export interface DashboardRoute {
+  /** `each`: every signed-in user has their own. `owner`: only the owner of what the path names. */
+  audience: "everybody" | "each" | "owner" | "operators";
+  /** Creates what the path names. */
+  parameters?: (person: DashboardUser) => Promise<RouteParameters>;
+  /** The same, for a public resource: others may view it, but not change it. */
+  publicParameters?: (person: DashboardUser) => Promise<RouteParameters>;
+  form?: (place: RouteParameters, person: DashboardUser) => Form;
+  /** In place of a form: only client code sends this request. */
+  json?: (place: RouteParameters) => object;
+  /** The status for its audience: by default 200 for a page, 303 for an action. */
+  status?: number;
+  /** The status without a session: by default 303 to the sign-in for a page, 401 for an action. */
+  anonymousStatus?: number;
+  /** It ends the session or account, so it gets a user of its own. */
+  endsSession?: true;
+  /** An action that changes nothing that tests can see. */
+  changesNothing?: true;
+  /** Reads state that is not in the database. */
+  readState?: (place: RouteParameters, person: DashboardUser) => Promise<unknown>;
+}
+
+const open: DashboardRoute = { audience: "everybody", anonymousStatus: 200 };
+const each: DashboardRoute = { audience: "each" };
+const operators: DashboardRoute = { audience: "operators" };
+
+const SECURITY = "/account/security";
+const ONE_MODEL = "/models/:owner/:name";
+const NUMBER = ":number{[1-9][0-9]{0,8}}";
+const RUN = "/predictions/:prediction_id";
+
+const ownModel: DashboardRoute = {
+  audience: "owner",
+  parameters: newVersion,
+  publicParameters: newShownVersion,
+};
+/** Pages of a private model, which does not exist for others. */
+const hiddenModel: DashboardRoute = {
+  audience: "owner",
+  parameters: newVersion,
+  anonymousStatus: 404,
+};
+const ownRun: DashboardRoute = { audience: "owner", parameters: newEndedRun };
+
+export const DASHBOARD_ROUTES: Record<string, DashboardRoute> = {
+  "GET /": open,
+  "GET /sign-in": { ...open, status: 303 },
+  "POST /sign-in": { ...open, form: (_, { email }) => ({ email, password: PASSWORD, next: "/" }) },
+  "POST /sign-in/github": { ...open, status: 404 },
+  "GET /sign-up": open,
+  "POST /sign-up": {
+    ...open,
+    form: () => {
+      const username = unique("bob");
+      return { username, name: "", email: `${username}@example.com`, password: PASSWORD };
+    },
+  },
+  // What it says is remembered by the browser alone.
+  "POST /sign-up/invitation": {
+    ...open,
+    changesNothing: true,
+    anonymousStatus: 303,
+    form: () => ({ invitation: "x" }),
+  },
+  "GET /welcome": { audience: "everybody", anonymousStatus: 303, status: 303 },
+  "POST /welcome": { ...open, changesNothing: true },
+  "GET /set-up": open,
+  "POST /set-up": {
+    ...open,
+    endsSession: true,
+    form: () => ({ operator_token: env.OPERATOR_TOKEN }),
+  },
+  "POST /sign-out": { ...open, endsSession: true },
+
+  "GET /users": operators,
+  "POST /users/invitations": {
+    ...operators,
+    status: 200,
+    form: () => ({ note: "Grace", username: "" }),
+  },
+  "POST /users/invitations/:id/withdraw": { ...operators, parameters: newInvitation },
+  "POST /users/operators/:id/demote": { ...operators, parameters: newOperatorPlace },
+  "POST /users/suspensions": {
+    ...operators,
+    parameters: newUserPlace,
+    form: ({ username = "" }) => ({ suspend: username }),
+  },
+  "POST /users/suspensions/:username/end": { ...operators, parameters: newSuspended },
+
+  [`GET ${SECURITY}`]: each,
+  [`POST ${SECURITY}/password`]: {
+    ...each,
+    endsSession: true,
+    form: () => ({ current: PASSWORD, password: "another long password" }),
+  },
+  [`POST ${SECURITY}/passkeys/:id/remove`]: { audience: "owner", parameters: newPasskey },
+  [`POST ${SECURITY}/sessions/:id/end`]: { audience: "owner", parameters: newSession },
+  [`POST ${SECURITY}/sessions/end`]: { ...each, endsSession: true },
+  [`POST ${SECURITY}/recoveries/read`]: {
+    ...each,
+    changesNothing: true,
+    form: () => ({ until: "0" }),
+  },
+
+  "GET /tokens": each,
+  "POST /tokens": { ...each, status: 200, form: () => TOKEN },
+  "POST /tokens/:id/revoke": { audience: "owner", parameters: newToken },
+
+  "GET /account": each,
+  "POST /account": {
+    ...each,
+    form: (_, { username }) => ({ username, name: unique("Ada") }),
+  },
+  "POST /account/avatar": { ...each, form: () => ({ avatar: PNG }) },
+  "POST /account/avatar/remove": { ...each, parameters: newAvatar },
+  "GET /account/usage": each,
+  "GET /account/delete": each,
+  "POST /account/delete": {
+    ...each,
+    endsSession: true,
+    form: (_, { username }) => ({ username, password: PASSWORD }),
+  },
+
+  "GET /models": open,
+  "GET /models/new": each,
+  "POST /models/new": { ...each, form: () => ({ ...MODEL, name: unique("model") }) },
+  [`GET ${ONE_MODEL}`]: hiddenModel,
+  [`GET ${ONE_MODEL}/versions`]: hiddenModel,
+  [`GET ${ONE_MODEL}/versions/${NUMBER}`]: hiddenModel,
+  [`GET ${ONE_MODEL}/api`]: hiddenModel,
+  [`GET ${ONE_MODEL}/settings`]: ownModel,
+  [`POST ${ONE_MODEL}/settings`]: {
+    ...ownModel,
+    form: ({ name = "" }) => ({ ...MODEL, name, description: "changed" }),
+  },
+  [`POST ${ONE_MODEL}/delete`]: { ...ownModel, form: ({ name = "" }) => ({ typed_name: name }) },
+  [`GET ${ONE_MODEL}/versions/new`]: ownModel,
+  [`POST ${ONE_MODEL}/versions/new`]: {
+    ...ownModel,
+    form: () => ({ container_image_digest: DIGEST, input: "{}", output: "{}" }),
+  },
+  [`POST ${ONE_MODEL}/versions/${NUMBER}/delete`]: ownModel,
+
+  [`GET ${ONE_MODEL}/variables`]: ownModel,
+  [`POST ${ONE_MODEL}/variables`]: { ...ownModel, form: () => VARIABLE },
+  [`POST ${ONE_MODEL}/variables/:variable/delete`]: {
+    audience: "owner",
+    parameters: newVariable,
+    publicParameters: newShownVariable,
+  },
+  [`GET ${ONE_MODEL}/playground`]: { audience: "owner", parameters: newVersion },
+  [`POST ${ONE_MODEL}/playground`]: {
+    audience: "owner",
+    parameters: newVersion,
+    form: () => ({ json: "{}" }),
+  },
+
+  "POST /uploads": { ...each, status: 200, json: () => ({ size: 2, mime_type: "text/plain" }) },
+  "GET /uploads/:id": { audience: "owner", parameters: newUpload },
+  "POST /uploads/:id/complete": {
+    audience: "owner",
+    parameters: newWholeUpload,
+    json: ({ etag = "" }) => ({ etags: [etag] }),
+    status: 200,
+  },
+  "POST /uploads/:id/cancel": {
+    audience: "owner",
+    parameters: newUpload,
+    json: () => ({}),
+    status: 200,
+  },
+
+  "GET /fleet": operators,
+  "POST /fleet/runners/:id/drain": { ...operators, parameters: newRunnerPlace },
+  "POST /fleet/runners/:id/resume": { ...operators, parameters: newDrainedRunner },
+  "POST /fleet/runners/:id/remove": { ...operators, parameters: newStoppedRunner },
+  "GET /fleet/tokens": operators,
+  "POST /fleet/tokens": {
+    ...operators,
+    status: 200,
+    form: () => ({ name: "rack", hardware: "cpu" }),
+  },
+  "POST /fleet/tokens/:id/revoke": {
+    ...operators,
+    parameters: () => newRunnerToken("cpu").then(() => newestId("runner_tokens")),
+  },
+  "GET /fleet/hardware": operators,
+  "POST /fleet/hardware": {
+    ...operators,
+    form: () => ({ identifier: unique("hw"), name: "Box" }),
+  },
+  "GET /fleet/hardware/:identifier": { ...operators, parameters: newHardware },
+  "POST /fleet/hardware/:identifier": {
+    ...operators,
+    parameters: newHardware,
+    form: () => ({ name: "Another box" }),
+  },
+  "POST /fleet/hardware/:identifier/delete": { ...operators, parameters: newHardware },
+
+  "GET /predictions": each,
+  [`GET ${RUN}`]: ownRun,
+  [`GET ${RUN}/view`]: ownRun,
+  [`GET ${RUN}/events`]: ownRun,
+  [`GET ${RUN}/json`]: ownRun,
+  [`POST ${RUN}/cancel`]: { audience: "owner", parameters: newRun },
+  [`POST ${RUN}/retry`]: ownRun,
+  [`POST ${RUN}/delete`]: ownRun,
+  [`POST ${RUN}/webhooks/:event_id/redeliver`]: {
+    ...ownRun,
+    form: () => ({ receiver: "" }),
+    readState: webhooksOf,
+  },
+};
