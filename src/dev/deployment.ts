@@ -69,12 +69,20 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     // Kills workerd and waits for its exit. SIGKILL, because with open polls it survives a SIGTERM.
     stop: () => miniflare.dispose(),
   };
-  await migrate(await deployment.database());
+  try {
+    await migrate(await deployment.database(), options.stateFolder);
+  } catch (error) {
+    await deployment.stop();
+    throw error;
+  }
   return deployment;
 }
 
-/** Applies pending migrations and records them as wrangler does. */
-async function migrate(db: Database): Promise<void> {
+/**
+ * Applies pending migrations and records them as wrangler does.
+ * @throws Error if the state has migrations that this version does not
+ */
+async function migrate(db: Database, stateFolder = ""): Promise<void> {
   await db.exec(
     "CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)",
   );
@@ -82,6 +90,11 @@ async function migrate(db: Database): Promise<void> {
   const applied = new Set(results.map(({ name }) => name));
   const folder = join(ROOT, "migrations");
   const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
+  if ([...applied].some((name) => !files.includes(name))) {
+    throw new Error(
+      `The state in ${stateFolder} was created by another version of Auspex. Delete it and start again: rm -r ${stateFolder}`,
+    );
+  }
   for (const file of files.filter((name) => !applied.has(name))) {
     const text = await readFile(join(folder, file), "utf8");
     const statements = text.split("--> statement-breakpoint").map((sql) => db.prepare(sql));
