@@ -1,11 +1,11 @@
 /**
- * For whoever receives webhooks of Auspex: shows that one is genuine, fresh and unchanged, and
- * gives what it tells. Nothing but Web Crypto, so that it runs in Node, Workers, Deno and Bun.
+ * Verifies webhooks of Auspex: that a delivery is authentic, recent and unchanged. Uses only Web
+ * Crypto, so that it runs in Node, Workers, Deno and Bun.
  */
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** What is posted: the prediction as it was when the event happened. */
+/** The body of a webhook: the prediction at the time of the event. */
 export interface WebhookPayload {
   id: string;
   model: { owner: string; name: string; version_number: number };
@@ -24,26 +24,26 @@ export interface WebhookPayload {
   input: Json;
   output: Json;
   data_removed: boolean;
-  /** Input or output is too large for a webhook, or removed, and null here: GET `url`. */
+  /** Input or output was too large for a webhook, or was removed, and is null here: GET `url`. */
   data_omitted: boolean;
   webhook: {
-    /** The same whenever it is posted: drop repeats by it. */
+    /** The same for every delivery of an event: use it to ignore duplicates. */
     id: string;
     event: "started" | "output" | "completed" | "test";
-    /** Orders the events of one prediction: it only rises. */
+    /** Rises within a prediction: use it to put events in order. */
     sequence: number;
     created_at: string;
   };
 }
 
-/** A `Request`, as Workers, Deno, Bun and route handlers have it; its body not read yet. */
+/** A web `Request` whose body has not been read, as in Workers, Deno, Bun and route handlers. */
 export interface WebRequest {
   headers: WebHeaders;
   bodyUsed: boolean;
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** Anything else: its headers, and the body as it arrived. Express's own request, for one. */
+/** Headers and the raw body, such as an Express request with `express.raw()`. */
 export interface RawRequest {
   headers: WebHeaders | Record<string, string | string[] | undefined>;
   body: string | Uint8Array | ArrayBuffer;
@@ -54,9 +54,9 @@ export interface WebHeaders {
 }
 
 export interface VerifyOptions {
-  /** How far the time that it was sent may be from now, either way; 300 by default. */
+  /** The most that the time of sending may differ from now, in either direction (default: 300). */
   toleranceSeconds?: number;
-  /** Unix ms; the clock of this machine by default. */
+  /** Unix ms (default: the clock of this machine). */
   now?: number;
 }
 
@@ -69,11 +69,11 @@ export type VerificationErrorCode =
   | "bad_body"
   | "no_match";
 
-/** Why it was refused, for programs (`code`) and for people. */
+/** Why a delivery was refused: `code` for programs, `message` for people. */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";
   readonly code: VerificationErrorCode;
-  /** What to answer; Express does so by itself. */
+  /** The status to respond with; Express does so by itself. */
   readonly status = 400;
 
   constructor(code: VerificationErrorCode, message: string) {
@@ -82,17 +82,17 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-// 42 characters have six bits each, the next has four: with any other there its last two bits
-// could be changed unnoticed.
+// 42 characters encode six bits each, the 43rd four. Other characters there would set two bits that
+// decoding ignores, and one signature would have several spellings.
 const SIGNATURE = /^v1,([A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=),?$/;
-/** An endpoint has a handful of secrets; each signature looked at costs a pass over the body. */
+/** An endpoint has up to three secrets. Each signature costs a pass over the body. */
 const MAX_SIGNATURES = 20;
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 const encoder = new TextEncoder();
 
 /**
- * What a webhook tells, once it is shown to come from who has the secret.
- * @param secret With several any one will do: the old and the new, while they are changed.
+ * Verifies a delivery and returns its body.
+ * @param secret a list while you rotate secrets: any of them may match
  * @throws WebhookVerificationError
  */
 export async function verifyWebhook(
@@ -104,7 +104,7 @@ export async function verifyWebhook(
   if (keys.length === 0)
     throw new WebhookVerificationError(
       "bad_secret",
-      "There is no secret to verify with: is the variable set that holds it?",
+      "The secret is missing: check that the variable that holds it is set.",
     );
   const { id, timestamp, signatures } = readHeaders(request.headers);
   checkAge(Math.floor(now / 1_000) - Number(timestamp), toleranceSeconds);
@@ -119,11 +119,11 @@ export async function verifyWebhook(
       if (await crypto.subtle.verify("HMAC", key, signature, signed)) return parse(body);
   throw new WebhookVerificationError(
     "no_match",
-    "No signature matches. Verify the raw body, byte for byte as it arrived: one that was parsed and written again is another. And use the whole secret of this very webhook, with its 'whsec_' if it has one.",
+    "No signature matches. Pass the raw body exactly as it arrived, not parsed and serialized again, and the complete secret of this webhook, including 'whsec_' if it starts with it.",
   );
 }
 
-/** As the sender reads secrets: base64 after `whsec_`, any other text as it is. */
+/** As the sender derives it: base64 after `whsec_`, any other text verbatim. */
 async function keyOf(secret: string) {
   try {
     const bytes = secret.startsWith("whsec_")
@@ -133,17 +133,17 @@ async function keyOf(secret: string) {
   } catch {
     throw new WebhookVerificationError(
       "bad_secret",
-      "A secret is any text that is not empty, or 'whsec_' and a key in base64: copy the whole of it.",
+      "The secret is empty, or is not valid base64 after 'whsec_': copy the complete secret.",
     );
   }
 }
 
-/** @param headers of what JavaScript passes, which may be another thing altogether */
+/** @param headers undefined if JavaScript code passes something else than a request */
 function readHeaders(headers: RawRequest["headers"] | undefined) {
   if (!headers)
     throw new WebhookVerificationError(
       "missing_headers",
-      "What was passed has no headers: pass the Request itself (in Hono c.req.raw), or { headers, body }.",
+      "The first argument has no headers: pass the Request itself (in Hono, c.req.raw) or { headers, body }.",
     );
   const id = readHeader(headers, "webhook-id");
   const timestamp = readHeader(headers, "webhook-timestamp");
@@ -151,13 +151,13 @@ function readHeaders(headers: RawRequest["headers"] | undefined) {
   if (!id || !timestamp || !signature)
     throw new WebhookVerificationError(
       "missing_headers",
-      "webhook-id, webhook-timestamp or webhook-signature is missing: pass the headers of the request as they came. The last is only sent for a webhook that has a secret.",
+      "webhook-id, webhook-timestamp or webhook-signature is missing: pass all headers of the request. webhook-signature is only sent for webhooks with a secret.",
     );
-  // With a full stop in either, one signature would fit several ways to part id, time and body.
+  // With a period in either, one signature would match several divisions into id, time and body.
   if (!/^[\w-]+$/.test(id) || !/^\d{1,15}$/.test(timestamp))
     throw new WebhookVerificationError(
       "bad_headers",
-      "webhook-id or webhook-timestamp is not as Auspex sends it: see what changes headers on the way.",
+      "webhook-id or webhook-timestamp is malformed: check whether a proxy changes headers.",
     );
   const signatures = signature
     .split(/\s+/)
@@ -167,7 +167,7 @@ function readHeaders(headers: RawRequest["headers"] | undefined) {
   return { id, timestamp, signatures };
 }
 
-/** Whatever the case of its name; what was sent several times is one list. */
+/** Ignores the case of names, and joins repeated headers. */
 function readHeader(headers: RawRequest["headers"], name: string): string | null {
   if (isWebHeaders(headers)) return headers.get(name);
   return Object.entries(headers)
@@ -178,14 +178,14 @@ function readHeader(headers: RawRequest["headers"], name: string): string | null
 const isWebHeaders = (headers: RawRequest["headers"]): headers is WebHeaders =>
   typeof headers.get === "function";
 
-/** Written so that a tolerance that is not a number refuses everything. */
+/** The comparison is negated so that a tolerance of NaN refuses every delivery. */
 function checkAge(age: number, tolerance: number) {
   const [code, when] =
     age > 0 ? (["timestamp_too_old", "ago"] as const) : (["timestamp_too_new", "ahead"] as const);
   if (!(Math.abs(age) <= tolerance))
     throw new WebhookVerificationError(
       code,
-      `It was sent ${Math.abs(age)} s ${when}, and ${tolerance} s are allowed: set the clock of this machine, or it is an old delivery that somebody sends again.`,
+      `The delivery was sent ${Math.abs(age)} s ${when}; at most ${tolerance} s are allowed. Check the clock of this machine. Otherwise someone is replaying an old delivery.`,
     );
 }
 
@@ -194,18 +194,18 @@ async function bodyOf(request: WebRequest | RawRequest): Promise<Uint8Array> {
     if (!request.bodyUsed) return new Uint8Array(await request.arrayBuffer());
     throw new WebhookVerificationError(
       "bad_body",
-      "The body of the request was read before: verify first, or read it as text and pass { headers, body }.",
+      "The body of the request has already been read: verify it first, or pass { headers, body } with its text.",
     );
   }
   const { body } = request;
   if (typeof body === "string") return encoder.encode(body);
-  // Not instanceof: what a test runner passes need not be of its own Uint8Array, or ArrayBuffer.
+  // Not instanceof: test runners may use other realms, with their own Uint8Array and ArrayBuffer.
   if (ArrayBuffer.isView(body))
     return new Uint8Array(body.buffer, body.byteOffset, body.byteLength);
   if (Object.prototype.toString.call(body) === "[object ArrayBuffer]") return new Uint8Array(body);
   throw new WebhookVerificationError(
     "bad_body",
-    "The body is neither text nor bytes. Verify the raw body, not what was parsed from it: in Express by express.raw({ type: 'application/json' }) for this route, in place of express.json().",
+    "The body is neither text nor bytes: pass the raw body, not the parsed one. In Express, use express.raw({ type: 'application/json' }) for this route instead of express.json().",
   );
 }
 
@@ -215,7 +215,7 @@ function parse(body: Uint8Array): WebhookPayload {
   } catch {
     throw new WebhookVerificationError(
       "bad_body",
-      "The signature is right, but the body is not JSON: its sender is not an Auspex.",
+      "The signature matches, but the body is not JSON: it was not sent by Auspex.",
     );
   }
 }
