@@ -38,6 +38,8 @@ const KILLS = 6;
 /** Requests to an endpoint before it is well for good. */
 const ILL = 150;
 const SLOTS = 32;
+/** Six restarts of workerd, up to 20 s each on a busy machine, and all tries that fail between them. */
+const SETTLED_MS = 180_000;
 
 /** A receiver of a prediction's events. */
 interface Target {
@@ -154,32 +156,42 @@ async function outage({ path, endpointId }: Target): Promise<void> {
   const body = { model: `${USERNAME}/hello`, input: { name: "outage" } };
   const headers = { "idempotency-key": randomUUID() };
   const { id } = await ada.call(predictionWithIO, "POST", "/predictions", { body, headers });
-  const refused = await ledgerWith(ada, id, (events) => {
-    const { delivery } = deliveryIn(events, "started", endpointId);
-    expect(delivery.attempts.filter(({ error }) => error).length).toBeGreaterThan(1);
-  });
+  const refused = await ledgerWith(
+    ada,
+    id,
+    (events) => {
+      const { delivery } = deliveryIn(events, "started", endpointId);
+      expect(delivery.attempts.filter(({ error }) => error).length).toBeGreaterThan(1);
+    },
+    SETTLED_MS,
+  );
   expect(deliveryIn(refused, "started", endpointId).delivery.attempts[0]?.status).toBeNull();
   shaky = await Receiver.open(port);
 }
 
 /** Waits until all that must be delivered is, and what may be left out is settled. */
 function settled({ client, id, targets }: Made): Promise<WebhookEvent[]> {
-  return ledgerWith(client, id, (events) => {
-    for (const { endpointId, events: wanted } of targets) {
-      for (const name of wanted) {
-        // An output that the end comes too soon after is not told by itself.
-        if (name === "output" && wanted.includes("completed")) continue;
-        const states = events
-          .filter(({ event }) => event === name)
-          .flatMap(({ deliveries }) => deliveries)
-          .filter(({ endpoint_id }) => endpoint_id === endpointId)
-          .map(({ state }) => state);
-        expect(states).toContain("delivered");
+  return ledgerWith(
+    client,
+    id,
+    (events) => {
+      for (const { endpointId, events: wanted } of targets) {
+        for (const name of wanted) {
+          // An output that the end comes too soon after is not told by itself.
+          if (name === "output" && wanted.includes("completed")) continue;
+          const states = events
+            .filter(({ event }) => event === name)
+            .flatMap(({ deliveries }) => deliveries)
+            .filter(({ endpoint_id }) => endpoint_id === endpointId)
+            .map(({ state }) => state);
+          expect(states).toContain("delivered");
+        }
       }
-    }
-    const left = events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
-    expect(left.filter((state) => state === "pending")).toEqual([]);
-  });
+      const left = events.flatMap(({ deliveries }) => deliveries.map(({ state }) => state));
+      expect(left.filter((state) => state === "pending")).toEqual([]);
+    },
+    SETTLED_MS,
+  );
 }
 
 const requests = () => [...before, ...receiver.received, ...shaky.received];
@@ -225,7 +237,10 @@ function expectWritten(ledger: WebhookEvent[], endpointId: string | null, receiv
   }
 }
 
-it(`every event arrives, signed and in an order, whatever dies (SEED=${SEED})`, async () => {
+it(`every event arrives, signed and in an order, whatever dies (SEED=${SEED})`, {
+  // 20 s of work, of which a busy machine does a tenth at a time.
+  timeout: 600_000,
+}, async () => {
   const asks = asksOf(SEED, PREDICTIONS);
   const first = await endpoint(shaky.url, "/first", ["started", "completed"]);
   await rotate(first);

@@ -12,8 +12,8 @@ export const FAULT_VARIABLES = {
   WEBHOOK_RETRY_SECONDS: "0.02",
   /** The local queue is memory: an offer that waits there is lost with each kill. */
   REDISPATCH_SECONDS: "2",
-  /** Long enough for workerd to come back in: nobody is lost here. */
-  LEASE_SECONDS: "6",
+  /** A busy machine takes up to 20 s to start workerd again, and no runner may be lost in that time. */
+  LEASE_SECONDS: "60",
 };
 const TOO_SLOW_MS = 1_500;
 

@@ -15,7 +15,7 @@ export async function ledgerOf(client: Client, id: string): Promise<WebhookEvent
   return (await client.call(page, "GET", `/predictions/${id}/webhooks`)).items;
 }
 
-/** A dispatch that a kill has lost is sent again soon; all that can then fail takes 10 s. */
+/** Only what never comes takes so long. */
 const LEDGER_MS = 60_000;
 
 /** Waits for a ledger in which something is so. */
@@ -23,13 +23,14 @@ export function ledgerWith(
   client: Client,
   id: string,
   check: (events: WebhookEvent[]) => void,
+  timeout = LEDGER_MS,
 ): Promise<WebhookEvent[]> {
   const read = async () => {
     const events = await ledgerOf(client, id);
     check(events);
     return events;
   };
-  return vi.waitFor(read, { timeout: LEDGER_MS, interval: 100 });
+  return vi.waitFor(read, { timeout, interval: 100 });
 }
 
 /** An event of the ledger, as it went at one receiver: of the prediction's own webhook by default. */
