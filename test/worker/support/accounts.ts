@@ -1,4 +1,4 @@
-/** Accounts with something of everything, to be given up, and what is left of them. */
+/** Accounts that have one of everything, to delete, and what remains of them. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Model } from "../../../src/protocol/model.ts";

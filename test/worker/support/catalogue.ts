@@ -1,4 +1,4 @@
-/** Models, versions and pages to work with. */
+/** Creates models and versions, and reads pages of lists. */
 import type { Model, Version } from "../../../src/protocol/model.ts";
 import type { Owner } from "../../../src/protocol/user.ts";
 import type { Client } from "./client.ts";

@@ -1,16 +1,16 @@
-/** The contract of the API as tables: its endpoints, with what they take and answer. */
+/** The contract of the API as tables: its endpoints, with their parameters and responses. */
 import { expect } from "vitest";
 
-/** JSON Schema, as much of it as the contract says. */
+/** The parts of a JSON Schema that the contract specifies. */
 export type Expected = Record<string, unknown>;
 
 export interface Endpoint {
   query?: Record<string, Expected>;
   headers?: Record<string, Expected>;
   body?: { required: string[]; fields: Record<string, Expected> };
-  /** The type of a body that is no JSON. */
+  /** The media type of a body that is not JSON. */
   bytes?: string;
-  /** By status: the form of the answer, `page of` one, `events`, `bytes`, or nothing. */
+  /** By status: the schema of the response, `page of` a schema, `events`, `bytes`, or nothing. */
   answers: Record<string, string[]>;
 }
 

@@ -1,4 +1,4 @@
-/** The OpenAPI document as it is served, in either shape. */
+/** The served OpenAPI document, in both shapes. */
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { app } from "../../../src/app.ts";

@@ -1,4 +1,4 @@
-/** Files and large values, as users and runners send and read them, and what R2 keeps of them. */
+/** Files and large values: uploads by users, requests of runners, and what R2 stores. */
 import { env } from "cloudflare:workers";
 import type { Json } from "../../../src/protocol/common.ts";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";

@@ -1,4 +1,4 @@
-/** Runners as an operator has them. */
+/** Runners as an operator sees them. */
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { RunnerState } from "../../../src/protocol/operator.ts";

@@ -1,4 +1,4 @@
-/** The contract of the API as tables: what is in the bodies. */
+/** The contract of the API as tables: the fields of bodies. */
 
 /** Of each form its fields: `?` may be null, `[]` is a list. */
 const predictionFields = {

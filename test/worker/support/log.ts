@@ -1,4 +1,4 @@
-/** What the Worker logs, as objects. */
+/** The log of the Worker, parsed. */
 import { type MockInstance, vi } from "vitest";
 
 interface Entry {

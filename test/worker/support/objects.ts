@@ -1,4 +1,4 @@
-/** Behind the doors: rows, objects and what lies in their storage. */
+/** Direct access to rows, Durable Objects and their storage. */
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";

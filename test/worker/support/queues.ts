@@ -1,4 +1,4 @@
-/** What calls the Worker beside requests: messages of the queues, and the schedule. */
+/** Delivers queue messages to the Worker, and runs its schedule. */
 import {
   createExecutionContext,
   createMessageBatch,

@@ -1,4 +1,4 @@
-/** The receiver of webhooks that runs in Node beside these tests. All of them share it: take a fresh path. */
+/** The webhook receiver, in Node. All tests share it, so each uses a path of its own. */
 import { inject } from "vitest";
 import type { Behaviour, Received } from "../../receiver/exchange.ts";
 

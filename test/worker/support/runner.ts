@@ -1,4 +1,4 @@
-/** A runner that speaks the real wire: claims by fetch, reports over the channel. */
+/** A runner that uses the real protocol: it claims jobs by fetch, and reports over the channel. */
 import { exports } from "cloudflare:workers";
 import { type DownFrame, downFrame, type Finish } from "../../../src/protocol/channel.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";

@@ -1,4 +1,4 @@
-/** All that the service keeps: to see that nothing has changed. */
+/** Everything that the service stores, to check that nothing has changed. */
 import { env } from "cloudflare:workers";
 import { EXPIRED } from "./dashboard-users.ts";
 import { operator } from "./world.ts";

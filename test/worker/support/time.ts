@@ -1,4 +1,4 @@
-/** Time is moved, not slept away: tests share their clock with the objects. */
+/** Moves the clock instead of sleeping. Tests share it with the Durable Objects. */
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { vi } from "vitest";
 import { objectOf } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Variables of models to work with. */
+/** Sets and lists variables of models. */
 import { z } from "zod";
 import { type Variable, variable } from "../../../src/protocol/variable.ts";
 import type { Client } from "./client.ts";

@@ -1,4 +1,4 @@
-/** Calls of the vendora convention, and a runner that answers them as a container would have it. */
+/** OpenAI-compatible calls, and a runner that answers them like a container. */
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { Json } from "../../../src/protocol/common.ts";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";

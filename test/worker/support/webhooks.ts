@@ -1,4 +1,4 @@
-/** Webhooks as their receivers and their owners see them. */
+/** Webhooks from the side of their receiver and of their owner. */
 import { runInDurableObject } from "cloudflare:test";
 import { decodeBase64, encodeBase64 } from "hono/utils/encode";
 import { expect } from "vitest";

@@ -1,4 +1,4 @@
-/** A user with a model, on hardware of their own, so that no test meets another's pool. */
+/** A user with a model, on its own hardware class, so that tests do not share a pool. */
 import { env } from "cloudflare:workers";
 import type { Compatibilities, Configuration, Visibility } from "../../../src/protocol/model.ts";
 import type { Job } from "../../../src/protocol/runner.ts";
@@ -23,9 +23,9 @@ export interface World {
   runnerToken: string;
   /** A new runner of the hardware. */
   runner(slots?: number): Promise<FakeRunner>;
-  /** A prediction that waits, created. */
+  /** Creates a prediction, which waits for a runner. */
   waiting(input?: object, headers?: Record<string, string>): Promise<string>;
-  /** A prediction whose runner has been heard once. */
+  /** A prediction whose runner has connected. */
   begun(): Promise<{ id: string; runner: FakeRunner; job: Job; channel: Channel }>;
   /** Another account's client, for the same model when it is public. */
   stranger(): Promise<Client>;
