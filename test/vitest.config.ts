@@ -5,9 +5,10 @@ import browser from "./projects/browser.ts";
 import journey from "./projects/journey.ts";
 import rules from "./projects/rules.ts";
 import runner from "./projects/runner.ts";
+import { Sequencer } from "./projects/sequence.ts";
 import { root } from "./projects/shared.ts";
 import worker from "./projects/worker.ts";
 
 const projects = [rules, worker, runner, journey, ...(browserIsThere ? [browser] : [])];
 
-export default defineConfig({ root, test: { projects } });
+export default defineConfig({ root, test: { projects, sequence: { sequencer: Sequencer } } });

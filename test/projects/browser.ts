@@ -1,6 +1,6 @@
 /** People at the dashboard, in a Chromium. */
 import { defineProject } from "vitest/config";
-import { root, WORKERS } from "./shared.ts";
+import { REAL_PROCESSES, root } from "./shared.ts";
 
 export default defineProject({
   root,
@@ -8,9 +8,7 @@ export default defineProject({
     name: "browser",
     include: ["test/browser/**/*.test.ts"],
     globalSetup: "test/journey/global-setup.ts",
-    // After the journeys, whose clocks a Chromium would disturb.
-    sequence: { groupOrder: 2 },
-    maxWorkers: WORKERS,
+    ...REAL_PROCESSES,
     // What is imported is the same for all files, and heavy: Miniflare, wrangler, playwright.
     isolate: false,
     testTimeout: 60_000,

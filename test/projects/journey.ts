@@ -1,6 +1,6 @@
 /** All of it as real processes: the Worker in workerd, runners, models. */
 import { defineProject } from "vitest/config";
-import { root, WORKERS } from "./shared.ts";
+import { REAL_PROCESSES, root } from "./shared.ts";
 
 export default defineProject({
   root,
@@ -8,9 +8,9 @@ export default defineProject({
     name: "journey",
     include: ["test/journey/**/*.test.ts"],
     globalSetup: "test/journey/global-setup.ts",
-    // After the others, which would disturb its clocks; two at a time, for they wait more than they work.
-    sequence: { groupOrder: 1 },
-    maxWorkers: WORKERS,
+    ...REAL_PROCESSES,
+    // What is imported is the same for all files, and heavy: Miniflare, wrangler.
+    isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

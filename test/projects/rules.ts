@@ -1,6 +1,6 @@
 /** Pure rules: no process, no network, no clock but a fake one. */
 import { defineProject } from "vitest/config";
-import { root, WORKERS } from "./shared.ts";
+import { COMPUTING, root } from "./shared.ts";
 
 export default defineProject({
   root,
@@ -9,7 +9,7 @@ export default defineProject({
     include: ["dashboard", "domain", "lib", "middleware", "protocol"].map(
       (folder) => `test/${folder}/**/*.test.ts`,
     ),
-    maxWorkers: WORKERS,
+    ...COMPUTING,
     isolate: false,
   },
 });
