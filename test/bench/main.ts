@@ -4,7 +4,7 @@
  * TMPDIR=/dev/shm takes the disk out of both sides.
  *
  *   --quick      whether it works, not how fast it is
- *   --only a,b   memory, latency, tokens, fanout, lists, files, vendora, webhooks, bill
+ *   --only a,b   memory, latency, tokens, fanout, lists, files, vendora, webhooks, hostile, bill
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -16,6 +16,7 @@ import { countOperations } from "./bill.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
 import { measureFanout } from "./fanout.ts";
 import { measureFiles } from "./files.ts";
+import { measureHostile } from "./hostile.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
 import { measureMemory } from "./memory.ts";
@@ -37,12 +38,16 @@ const PARTS: Record<string, Part> = {
   vendora: measureVendora,
   webhooks: measureWebhooks,
 };
-const BILL = "bill";
+/** Of these none needs a deployment that is warm, or any. */
+const ALONE: Record<string, (effort: Effort) => Promise<Table>> = {
+  hostile: measureHostile,
+  bill: countOperations,
+};
 
 const { values } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
-    only: { type: "string", default: [...Object.keys(PARTS), BILL].join(",") },
+    only: { type: "string", default: [...Object.keys(PARTS), ...Object.keys(ALONE)].join(",") },
   },
 });
 
@@ -61,7 +66,8 @@ async function measure(wanted: string[], effort: Effort): Promise<Table[]> {
       await bed.stop();
     }
   }
-  if (wanted.includes(BILL)) show(await countOperations(effort));
+  for (const [name, part] of Object.entries(ALONE))
+    if (wanted.includes(name)) show(await part(effort));
   return tables;
 }
 

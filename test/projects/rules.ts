@@ -11,5 +11,7 @@ export default defineProject({
     ),
     ...COMPUTING,
     isolate: false,
+    // None waits: only what does not end at all is to be noticed, however busy the machine is.
+    testTimeout: 60_000,
   },
 });

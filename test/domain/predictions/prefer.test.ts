@@ -53,11 +53,10 @@ test.each(["wait=", "wait=-1", "wait=1.5", "wait=soon", 'wait="x"', "wait=10s", 
   },
 );
 
-test("a header of a thousand quotes takes no time", () => {
-  const begun = performance.now();
-  parse('"'.repeat(1_000));
-  parse(`x=${'"\\'.repeat(500)}`);
-  expect(performance.now() - begun).toBeLessThan(100);
+test("a header of a thousand quotes says nothing", () => {
+  const nothing = parse(undefined);
+  expect(parse('"'.repeat(1_000))).toEqual(nothing);
+  expect(parse(`x=${'"\\'.repeat(500)}`)).toEqual(nothing);
 });
 
 test("what was honoured is said, and only that", () => {

@@ -160,11 +160,9 @@ describe("the fields of a schema", () => {
     expect(formFields(schema)).toEqual([]);
   });
 
-  test("of a schema that doubles at each level are there in a moment", () => {
+  test("of a schema that doubles at each level are not looked for to its end", () => {
     const schema = avalanche("allOf", 30, object({ a: { type: "string" } }));
-    const began = performance.now();
-    formFields(schema);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(formFields(schema)).toEqual([]);
   });
 });
 

@@ -106,12 +106,16 @@ class Life {
     const { changed, dropped } = this.outbox.takeChanges();
     for (const event of changed) this.#rows.set(event.sequence, JSON.stringify(event));
     for (const sequence of dropped) this.#rows.delete(sequence);
-    expect(this.#stored()).toEqual(JSON.parse(JSON.stringify(this.outbox.events)));
+    expect(this.#bodies()).toEqual(this.outbox.events.map((event) => JSON.stringify(event)));
   }
 
   #stored(): OutboxEvent[] {
+    return this.#bodies().map((body) => JSON.parse(body));
+  }
+
+  #bodies(): string[] {
     const rows = [...this.#rows].toSorted(([a], [b]) => a - b);
-    return rows.map(([, body]) => JSON.parse(body));
+    return rows.map(([, body]) => body);
   }
 }
 

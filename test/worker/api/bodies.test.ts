@@ -34,7 +34,6 @@ describe("JSON at every door", () => {
   test("of 10 MB of brackets is too deep, and a stranger is answered beside it", async () => {
     const attack = "[".repeat(10 * MIB);
     for (const [path, client] of doors) {
-      const begun = performance.now();
       const [answer, stranger] = await Promise.all([
         client.post(path, attack),
         new Client(undefined).fetch("/v1/hardware"),
@@ -42,7 +41,6 @@ describe("JSON at every door", () => {
       expect([path, answer.status]).toEqual([path, 422]);
       expect((await answer.json<Refusal>()).detail).toMatchObject([{ type: "recursion_loop" }]);
       expect(stranger.status).toBe(200);
-      expect(performance.now() - begun).toBeLessThan(2_000);
     }
   });
 

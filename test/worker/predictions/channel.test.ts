@@ -131,9 +131,7 @@ test.each([
 ])("a value that is %s ends the run, and says so", async (_, value, text) => {
   const { client, id, channel } = await begun();
   const frame = `{"type":"events","seq":2,"events":[{"event":"output","data":${value}}]}`;
-  const begunAt = performance.now();
   expect(await channel.exchange(frame)).toMatchObject({ type: "fenced" });
-  expect(performance.now() - begunAt).toBeLessThan(2_000);
   const { status, output, error } = await client.get(id);
   expect({ status, output }).toEqual({ status: "failed", output: null });
   expect(error).toMatchObject({ message: expect.stringContaining(text) });

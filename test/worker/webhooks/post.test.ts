@@ -15,6 +15,9 @@ const letter = (path: string) => ({
   body: '{"name":"Žofie"}',
 });
 
+/** Longer than a test may take, ms: what waits for it fails. */
+const NEVER = 60_000;
+
 /** What becomes of it, and how long that took, ms. */
 async function posted(path: string, settings = impatient) {
   const begun = performance.now();
@@ -100,9 +103,8 @@ describe("a receiver that fails", () => {
     async (behaviour) => {
       const path = freshPath();
       await script(path, behaviour);
-      const { outcome, took } = await posted(path);
+      const { outcome } = await posted(path);
       expect(outcome).toEqual({ status: null, error: broke });
-      expect(took).toBeLessThan(impatient.timeoutMs);
     },
   );
 
@@ -114,7 +116,6 @@ describe("a receiver that fails", () => {
       const { outcome, took } = await posted(path);
       expect(outcome).toEqual({ status: null, error: "no response within 0.3 s" });
       expect(took).toBeGreaterThanOrEqual(impatient.timeoutMs - 5);
-      expect(took).toBeLessThan(impatient.timeoutMs + 500);
       // Left means that its connection is closed too.
       expect(await exchanged(path)).toHaveLength(1);
     },
@@ -144,24 +145,21 @@ describe("a body in return", () => {
   ])("(%s) holds nothing up", async (behaviour) => {
     const path = freshPath();
     await script(path, behaviour);
-    const { outcome, took } = await posted(path, { ...impatient, timeoutMs: 5_000 });
+    const { outcome } = await posted(path, { ...impatient, timeoutMs: NEVER });
     expect(outcome).toEqual({ status: 200, error: null });
-    expect(took).toBeLessThan(1_000);
   });
 
   test("that never comes is not waited for, once it is known to be one", async () => {
     const path = freshPath();
     await script(path, "stalled");
-    const began = performance.now();
-    await posted(path, { ...impatient, timeoutMs: 10_000 });
+    await posted(path, { ...impatient, timeoutMs: NEVER });
     await exchanged(path);
-    expect(performance.now() - began).toBeLessThan(3_000);
   });
 
   test("without end is read no further than a little", async () => {
     const path = freshPath();
     await script(path, "endless");
-    await posted(path, { ...impatient, timeoutMs: 30_000 });
+    await posted(path, { ...impatient, timeoutMs: NEVER });
     // The connection is closed, and not by the time limit: a test may take 5 s. Read were 4 KiB;
     // the kernel's buffers, which hold some more, are filled before anybody reads.
     const [exchange] = await exchanged(path);
