@@ -36,7 +36,8 @@ const ordinaryText = paragraph.repeat(32_000 / paragraph.length);
 const pass = (text: string) => () => exceededBound(text, BOUNDS);
 const ordinaryJson = `"${"A".repeat(10_000_000)}"`;
 
-const matches = (pattern: string, text: string) => () => new PatternMatcher().matches(pattern, text);
+const matches = (pattern: string, text: string) => () =>
+  new PatternMatcher().matches(pattern, text);
 const WORDS = "^[a-z]+$";
 
 const numbers = Array.from({ length: 90_000 }, (_, n) => n);
