@@ -32,7 +32,10 @@ test("an input up to 1 MiB comes with the job, a larger one does not", async () 
   const { waiting, runner } = await newWorld();
   const one = await runner();
   await waiting({ text: "x".repeat(1_000_000) });
-  expect((await one.take()).input?.text).toHaveLength(1_000_000);
+  const job = await one.take();
+  expect(job.input?.text).toHaveLength(1_000_000);
+  // A runner that has not connected to its last job is offered no other for 5 s.
+  await one.connect(job);
   await waiting({ text: "x".repeat(1_050_000) });
   expect((await one.take()).input).toBeUndefined();
 });
