@@ -1,6 +1,7 @@
-/** All tests, as five projects; each can be run by itself (package.json: test:rules, test:worker …). */
+/** All tests, as six projects; each can be run by itself (package.json: test:rules, test:worker …). */
 import { defineConfig } from "vitest/config";
 import { browserIsThere } from "./browser/support/chromium.ts";
+import bounds from "./projects/bounds.ts";
 import browser from "./projects/browser.ts";
 import journey from "./projects/journey.ts";
 import rules from "./projects/rules.ts";
@@ -9,6 +10,6 @@ import { Sequencer } from "./projects/sequence.ts";
 import { root } from "./projects/shared.ts";
 import worker from "./projects/worker.ts";
 
-const projects = [rules, worker, runner, journey, ...(browserIsThere ? [browser] : [])];
+const projects = [rules, bounds, worker, runner, journey, ...(browserIsThere ? [browser] : [])];
 
 export default defineConfig({ root, test: { projects, sequence: { sequencer: Sequencer } } });

@@ -11,7 +11,15 @@ import { ROOT } from "../../src/dev/bundle.ts";
 const imageUrl = (name: string) => `/assets/${name}`;
 const render = (markdown: string) => renderGuide(markdown, imageUrl);
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
-const headingsOf = (path: string) => render(read(path)).headings.map(({ id }) => id);
+
+/** By path: most guides are linked to several times. */
+const headings = new Map<string, string[]>();
+
+function headingsOf(path: string): string[] {
+  const ids = headings.get(path) ?? render(read(path)).headings.map(({ id }) => id);
+  headings.set(path, ids);
+  return ids;
+}
 
 const guides = globSync("src/dashboard/guides/*.md", { cwd: ROOT });
 

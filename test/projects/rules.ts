@@ -1,6 +1,6 @@
 /** Pure rules: no process, no network, no clock but a fake one. */
 import { defineProject } from "vitest/config";
-import { COMPUTING, root } from "./shared.ts";
+import { BOUNDS, COMPUTING, root } from "./shared.ts";
 
 export default defineProject({
   root,
@@ -9,9 +9,8 @@ export default defineProject({
     include: ["dashboard", "domain", "lib", "middleware", "protocol"].map(
       (folder) => `test/${folder}/**/*.test.ts`,
     ),
+    exclude: BOUNDS,
     ...COMPUTING,
     isolate: false,
-    // None waits: only what does not end at all is to be noticed, however busy the machine is.
-    testTimeout: 60_000,
   },
 });

@@ -1,4 +1,5 @@
 import { readFileSync, statfsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -12,6 +13,12 @@ const ROOM_BYTES = 4 * 2 ** 30;
  * disk, 1 to 7 ms, and one file of tests makes thousands.
  */
 if (process.env.TMPDIR === undefined && hasRoom()) process.env.TMPDIR = MEMORY;
+
+/**
+ * Node keeps compiled modules, for all processes of a run and for the next run: a runner starts with
+ * 0.4 s of processor time instead of 0.7 s.
+ */
+process.env.NODE_COMPILE_CACHE ??= join(root, ".auspex/compiled");
 
 /** Docker gives a container 64 MB, and nothing may be executed there. */
 function hasRoom(): boolean {
@@ -31,3 +38,6 @@ function hasRoom(): boolean {
  */
 export const REAL_PROCESSES = { maxWorkers: 3, sequence: { groupOrder: 0 } };
 export const COMPUTING = { maxWorkers: 2, sequence: { groupOrder: 1 } };
+
+/** Pure rules that take seconds. */
+export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];
