@@ -101,8 +101,7 @@ class Desk {
         PATH: process.env.PATH,
         AUSPEX_URL: this.url,
         AUSPEX_TOKEN: user.token,
-        // Many processes of the same: each after the first begins sooner.
-        NODE_COMPILE_CACHE: join(folder, "compiled"),
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         XDG_STATE_HOME: join(this.states, "../.."),
         ...environment,
       },

@@ -3,15 +3,14 @@ import { EventEmitter, once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
-import { ROOT } from "../../../src/dev/bundle.ts";
 import { type RunnerOptions, type RunnerProcess, startRunner } from "../../../src/dev/runner.ts";
 import { processesIn } from "../../runner/support/containers.ts";
 
 /** A cancelled model has so long to stop before its container is killed. */
 const CANCEL_SECONDS = 1;
 
-/** Many processes of the same: with it each after the first starts with half the work. */
-const COMPILE_CACHE = join(ROOT, "node_modules/.cache/compiled");
+/** Set in test/projects/shared.ts. */
+const { NODE_COMPILE_CACHE } = process.env;
 
 /** No journey makes a runner silent for so long. */
 const SAYS_MS = 20_000;
@@ -33,7 +32,7 @@ export class Runner {
       ...options,
       environment: {
         AUSPEX_CANCEL_SECONDS: String(CANCEL_SECONDS),
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
+        ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
         ...options.environment,
       },
       onLine: (line) => {
