@@ -8,6 +8,8 @@ export default defineProject({
     name: "runner",
     include: ["test/runner/**/*.test.ts"],
     ...REAL_PROCESSES,
+    // What is imported is the same for all files.
+    isolate: false,
     testTimeout: 30_000,
   },
 });

@@ -36,7 +36,7 @@ function hasRoom(): boolean {
  * Two groups, one after the other, on two processors; by itself vitest takes one worker less than
  * there are. Those of real processes come first, three at a time, since they wait as well as work.
  */
-export const REAL_PROCESSES = { maxWorkers: 3, sequence: { groupOrder: 0 } };
+export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 } };
 export const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
 
 /** Pure rules that take seconds. */

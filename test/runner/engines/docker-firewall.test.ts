@@ -127,6 +127,25 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 10_000);
   });
 
+  it("is put back although another program removes a rule at the same moment", async () => {
+    await open({ watch_interval_ms: NEVER });
+    // As while Docker puts its own jump first: missing when it is checked, restored and checked again.
+    const folder = join(box.folder, "busy");
+    mkdirSync(folder);
+    const checks = join(folder, "checks");
+    const { stdout: iptables } = await run("which", ["iptables"]);
+    const script = [
+      "#!/bin/sh",
+      `case "$*" in *"-C FORWARD"*) echo >> ${checks}; [ $(wc -l < ${checks}) -gt 3 ] || exit 1;; esac`,
+      `exec ${iptables.trim()} "$@"`,
+    ];
+    writeFileSync(join(folder, "iptables"), `${script.join("\n")}\n`, { mode: 0o755 });
+    process.env.PATH = `${folder}:${PATH}`;
+    const next = await box.run(executor, "liar", { mode: "pid" }).finish;
+    expect(next, JSON.stringify(next)).toMatchObject({ status: "succeeded" });
+    expect(log.lines.join()).toContain("the containers' firewall was gone, restoring it");
+  });
+
   it("ends what runs and lets nothing start when it cannot be put back", async () => {
     await open({ watch_interval_ms: 50 });
     const caller = box.run(executor, "caller", { port });

@@ -10,18 +10,15 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll } from "vitest";
 import { ROOT } from "../../../src/dev/bundle.ts";
 import { copyExamples } from "../../../src/dev/examples.ts";
 
-/** The complete examples, for this test file alone. */
+/** The complete examples, for all test files of this process. */
 export const examplesFolder = mkdtempSync(join(tmpdir(), "auspex-examples-"));
-beforeAll(async () => {
-  // For duotone's sharp.
-  symlinkSync(join(ROOT, "node_modules"), join(examplesFolder, "node_modules"));
-  await copyExamples(examplesFolder);
-});
-afterAll(() => rmSync(examplesFolder, { recursive: true }));
+process.once("exit", () => rmSync(examplesFolder, { recursive: true }));
+// For duotone's sharp.
+symlinkSync(join(ROOT, "node_modules"), join(examplesFolder, "node_modules"));
+await copyExamples(examplesFolder);
 
 export const webhookToken = "a token of the test";
 

@@ -3,6 +3,8 @@
  * Docker or firewalld, an operator's script). It is checked before each start and regularly, and
  * restored; if that fails, no container may start and none may continue.
  */
+
+import { retry } from "../../../../src/lib/retry.ts";
 import { type Failure, internal } from "../../containers/failure.ts";
 import type { Log } from "../../lib/log.ts";
 import { repeat } from "../../lib/repeat.ts";
@@ -17,6 +19,12 @@ const GONE =
   "the firewall between containers and this machine's private network is gone and cannot be restored";
 const ADVICE = "see the runner's log";
 
+/**
+ * Docker removes and inserts its own jump for each network that anyone creates, and another runner
+ * on this machine restores the same one: a rule may be missing for a moment after it was restored.
+ */
+const RESTORE = { attempts: 4, baseMs: 100, maxMs: 400, isRetryable: () => true };
+
 export interface FirewallGuardOptions {
   rules: FirewallRules[];
   /** Between two checks. */
@@ -30,6 +38,7 @@ export class FirewallGuard {
   readonly #options: FirewallGuardOptions;
   /** The installed rules as the system lists them, in order. */
   readonly #installed: string[] = [];
+  readonly #removed = new AbortController();
   #checking: Promise<void> | undefined;
   #stop = () => {};
 
@@ -56,6 +65,7 @@ export class FirewallGuard {
 
   async remove(): Promise<void> {
     this.#stop();
+    this.#removed.abort();
     // A check in progress would restore the rules.
     await this.#checking?.catch(() => {});
     for (const rules of this.#options.rules) await removeFirewall(rules);
@@ -67,13 +77,19 @@ export class FirewallGuard {
       if (await isFirewallIntact(rules, this.#installed[index] ?? "")) continue;
       log.warn("the containers' firewall was gone, restoring it", { bridge: rules.bridge });
       try {
-        const raised = await installFirewall(rules);
-        if (!(await isFirewallIntact(rules, raised))) throw new Error("the rules disappear again");
-        this.#installed[index] = raised;
+        const { signal } = this.#removed;
+        this.#installed[index] = await retry(() => restore(rules), { ...RESTORE, signal });
       } catch (cause) {
         log.error(GONE, { bridge: rules.bridge, error: cause });
         throw internal(`${GONE}: ${ADVICE}`, { cause });
       }
     }
   }
+}
+
+/** @returns the rules as the system lists them */
+async function restore(rules: FirewallRules): Promise<string> {
+  const installed = await installFirewall(rules);
+  if (!(await isFirewallIntact(rules, installed))) throw new Error("the rules disappear again");
+  return installed;
 }
