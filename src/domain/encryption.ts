@@ -1,7 +1,7 @@
 /**
  * Encryption of secrets at rest: AES-256-GCM with keys derived from the deployment's SECRET_KEY. A
- * ciphertext is bound to its place, so that someone who can write to the database cannot move it. It
- * names its key, so that older keys keep working during a rotation.
+ * ciphertext is bound to its context (what it belongs to), so that someone who can write to the
+ * database cannot move it. It names its key, so that older keys keep working during a rotation.
  *
  *   v1.<key id>.<base64url of nonce and ciphertext>
  */
@@ -17,7 +17,7 @@ export interface EncryptionKeys {
   secrets: readonly string[];
   purpose: Purpose;
   /** Identifies the secret and where it is stored, for example `model_id:name`. */
-  place: string;
+  context: string;
 }
 
 /** None of the deployment's keys decrypts a ciphertext. The message is for the operator. */
@@ -38,21 +38,21 @@ const derived = new Map<string, DerivedKey>();
 
 /** @throws Error without a secret: check first */
 export async function encrypt(
-  { secrets, purpose, place }: EncryptionKeys,
+  { secrets, purpose, context }: EncryptionKeys,
   text: string,
 ): Promise<string> {
   const [secret] = secrets;
   if (secret === undefined) throw new Error("nothing can be encrypted without SECRET_KEY");
   const { id, key } = await keyOf(purpose, secret);
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  const ciphertext = await crypto.subtle.encrypt(cipher(nonce, place), key, bytesOf(text));
+  const ciphertext = await crypto.subtle.encrypt(cipher(nonce, context), key, bytesOf(text));
   const bytes = new Uint8Array([...nonce, ...new Uint8Array(ciphertext)]);
   return `v1.${id}.${encodeBase64Url(bytes.buffer).replaceAll("=", "")}`;
 }
 
 /** @throws DecryptionFailed */
 export async function decrypt(
-  { secrets, purpose, place }: EncryptionKeys,
+  { secrets, purpose, context }: EncryptionKeys,
   ciphertext: string,
 ): Promise<string> {
   const [, id, content = ""] = FORM.exec(ciphertext) ?? [];
@@ -64,8 +64,8 @@ export async function decrypt(
       `it was encrypted with a SECRET_KEY (key ${id}) that this deployment does not have: append that key to the current one, separated by a comma, or set the value again`,
     );
   }
-  return decryptWith(key, place, content).catch((cause: unknown) => {
-    throw new DecryptionFailed("it was modified, or encrypted for another place", { cause });
+  return decryptWith(key, context, content).catch((cause: unknown) => {
+    throw new DecryptionFailed("it was modified, or encrypted for something else", { cause });
   });
 }
 
@@ -73,10 +73,10 @@ export async function decrypt(
 export const keyPrefix = async (purpose: Purpose, secret: string): Promise<string> =>
   `v1.${(await keyOf(purpose, secret)).id}.`;
 
-async function decryptWith({ key }: DerivedKey, place: string, content: string): Promise<string> {
+async function decryptWith({ key }: DerivedKey, context: string, content: string): Promise<string> {
   const bytes = decodeBase64Url(content);
   const [nonce, ciphertext] = [bytes.slice(0, NONCE_BYTES), bytes.slice(NONCE_BYTES)];
-  const text = await crypto.subtle.decrypt(cipher(nonce, place), key, ciphertext);
+  const text = await crypto.subtle.decrypt(cipher(nonce, context), key, ciphertext);
   return new TextDecoder("utf-8", { ignoreBOM: true, fatal: true }).decode(text);
 }
 
@@ -94,10 +94,10 @@ async function keyOf(purpose: Purpose, secret: string): Promise<DerivedKey> {
   return derivedKeyWithId;
 }
 
-const cipher = (iv: Uint8Array<ArrayBuffer>, place: string) => ({
+const cipher = (iv: Uint8Array<ArrayBuffer>, context: string) => ({
   name: "AES-GCM",
   iv,
-  additionalData: bytesOf(place),
+  additionalData: bytesOf(context),
 });
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);

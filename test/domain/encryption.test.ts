@@ -1,4 +1,4 @@
-/** What is sealed opens with its key in its place, and in no other way. */
+/** What is sealed opens with its key for what it was sealed for, and nothing else. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -13,7 +13,7 @@ const OLDER = "an-older-key-of-this-test-0123456789";
 const at = (changes: Partial<EncryptionKeys> = {}): EncryptionKeys => ({
   secrets: [SECRET],
   purpose: "variables",
-  place: "model:HF_TOKEN",
+  context: "model:HF_TOKEN",
   ...changes,
 });
 
@@ -25,9 +25,9 @@ const text = fc.string({ unit: "binary", maxLength: 300 });
 describe("what is sealed", () => {
   test("opens again, whatever it is", async () => {
     await fc.assert(
-      fc.asyncProperty(text, fc.string({ unit: "binary" }), async (value, place) => {
-        const sealed = await encrypt(at({ place }), value);
-        expect(await decrypt(at({ place }), sealed)).toBe(value);
+      fc.asyncProperty(text, fc.string({ unit: "binary" }), async (value, context) => {
+        const sealed = await encrypt(at({ context }), value);
+        expect(await decrypt(at({ context }), sealed)).toBe(value);
       }),
     );
   });
@@ -58,7 +58,7 @@ describe("what is sealed", () => {
       await idOf(at({ purpose: "webhooks" })),
     ];
     expect(new Set(ids).size).toBe(3);
-    expect(await idOf(at({ place: "elsewhere" }))).toBe(ids[0]);
+    expect(await idOf(at({ context: "elsewhere" }))).toBe(ids[0]);
     // Derived the same way for ever: what was sealed by an earlier release opens.
     expect(ids[0]).toBe("4acded73");
   });
@@ -72,10 +72,10 @@ describe("it does not open", () => {
   const refused = (sealing: EncryptionKeys, sealed: string) =>
     expect(decrypt(sealing, sealed)).rejects.toThrow(DecryptionFailed);
 
-  test("in another place, or for another purpose", async () => {
+  test("for something else, or for another purpose", async () => {
     const sealed = await encrypt(at(), "hunter2");
-    await refused(at({ place: "model:HF_TOKEN2" }), sealed);
-    await refused(at({ place: "" }), sealed);
+    await refused(at({ context: "model:HF_TOKEN2" }), sealed);
+    await refused(at({ context: "" }), sealed);
     await refused(at({ purpose: "webhooks" }), sealed);
   });
 

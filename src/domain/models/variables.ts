@@ -36,5 +36,5 @@ export const pickVariables = (names: readonly string[] = [], encrypted: Variable
 const keysFor = (secrets: readonly string[], modelId: string, name: string): EncryptionKeys => ({
   secrets,
   purpose: "variables",
-  place: `${modelId}:${name}`,
+  context: `${modelId}:${name}`,
 });

@@ -14,22 +14,22 @@ interface EndpointSecret extends StoredSecret {
   id: string;
 }
 
-/** @param place what the secret belongs to: it can be decrypted only for the same */
+/** @param context what the secret belongs to: it can be decrypted only for the same */
 export async function storedSecret(
   secrets: readonly string[],
-  place: string,
+  context: string,
   secret: string,
 ): Promise<StoredSecret> {
   if (secrets.length === 0) return { secret };
-  return { secret: await encrypt(keysOf(secrets, place), secret), encrypted: true };
+  return { secret: await encrypt(keysOf(secrets, context), secret), encrypted: true };
 }
 
 /** @throws DecryptionFailed */
 export const readSecret = async (
   secrets: readonly string[],
-  place: string,
+  context: string,
   { secret, encrypted }: StoredSecret,
-): Promise<string> => (encrypted ? decrypt(keysOf(secrets, place), secret) : secret);
+): Promise<string> => (encrypted ? decrypt(keysOf(secrets, context), secret) : secret);
 
 /** A secret of an endpoint as it is stored. One that is encrypted already is returned unchanged. */
 export const storedForEndpoint = async <Secret extends EndpointSecret>(
@@ -39,7 +39,7 @@ export const storedForEndpoint = async <Secret extends EndpointSecret>(
 ): Promise<Secret> =>
   one.encrypted
     ? one
-    : { ...one, ...(await storedSecret(secrets, placeOf(endpointId, one.id), one.secret)) };
+    : { ...one, ...(await storedSecret(secrets, encryptionContext(endpointId, one.id), one.secret)) };
 
 /** The same secret, encrypted with the newest key. @throws DecryptionFailed */
 export const reencryptedForEndpoint = async <Secret extends EndpointSecret>(
@@ -47,7 +47,7 @@ export const reencryptedForEndpoint = async <Secret extends EndpointSecret>(
   endpointId: string,
   one: Secret,
 ): Promise<Secret> => {
-  const secret = await readSecret(secrets, placeOf(endpointId, one.id), one);
+  const secret = await readSecret(secrets, encryptionContext(endpointId, one.id), one);
   return storedForEndpoint(secrets, endpointId, { ...one, secret, encrypted: false });
 };
 
@@ -57,13 +57,13 @@ export const signingSecrets = (
   endpoint: { id: string; secrets: EndpointSecret[] },
 ): Promise<string[]> =>
   Promise.all(
-    endpoint.secrets.map((one) => readSecret(secrets, placeOf(endpoint.id, one.id), one)),
+    endpoint.secrets.map((one) => readSecret(secrets, encryptionContext(endpoint.id, one.id), one)),
   );
 
-const placeOf = (endpointId: string, secretId: string) => `${endpointId}:${secretId}`;
+const encryptionContext = (endpointId: string, secretId: string) => `${endpointId}:${secretId}`;
 
-const keysOf = (secrets: readonly string[], place: string): EncryptionKeys => ({
+const keysOf = (secrets: readonly string[], context: string): EncryptionKeys => ({
   secrets,
   purpose: "webhooks",
-  place,
+  context,
 });
