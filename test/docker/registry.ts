@@ -28,6 +28,7 @@ export interface Registry {
   host: string;
   /** Builds an example, pushes it as `owner/name` and leaves nothing of it with the daemon. */
   push(name: string, owner?: string): Promise<Pushed>;
+  /** Also removes from Docker what was pushed here or pulled from here. */
   stop(): Promise<void>;
 }
 
@@ -85,6 +86,7 @@ export async function startRegistry(): Promise<Registry> {
       await exited;
     }
     await rm(folder, { recursive: true, force: true });
+    await removeImages(host);
   }
 
   async function push(name: string, owner = "examples"): Promise<Pushed> {
@@ -106,6 +108,19 @@ export async function startRegistry(): Promise<Registry> {
     throw error;
   }
   return { host, push, stop };
+}
+
+/** By reference, not by id: the same image may be in use under the name of another registry. */
+async function removeImages(host: string): Promise<void> {
+  const format = "{{.Repository}}:{{.Tag}} {{.Repository}}@{{.Digest}}";
+  const listed = await docker("images", "--digests", "--format", format, `${host}/*/*`);
+  const references = new Set(listed.split(/\s+/).filter((one) => /^[^<]+$/.test(one)));
+  for (const reference of references) {
+    await docker("image", "rm", "--force", reference).catch((error: unknown) => {
+      // The last tag of an image takes its digest along.
+      if (!String(error).includes("No such image")) throw error;
+    });
+  }
 }
 
 function configuration(port: number, root: string): string {

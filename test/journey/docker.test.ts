@@ -43,8 +43,6 @@ describe.runIf(dockerIsUp)("in containers", () => {
   afterAll(async () => {
     try {
       await world.close();
-      const images = await docker("images", "-q", `${registry.host}/*/*`);
-      if (images !== "") await docker("image", "rm", "--force", ...new Set(images.split("\n")));
     } finally {
       await registry.stop();
     }

@@ -39,7 +39,10 @@ export const storedForEndpoint = async <Secret extends EndpointSecret>(
 ): Promise<Secret> =>
   one.encrypted
     ? one
-    : { ...one, ...(await storedSecret(secrets, encryptionContext(endpointId, one.id), one.secret)) };
+    : {
+        ...one,
+        ...(await storedSecret(secrets, encryptionContext(endpointId, one.id), one.secret)),
+      };
 
 /** The same secret, encrypted with the newest key. @throws DecryptionFailed */
 export const reencryptedForEndpoint = async <Secret extends EndpointSecret>(

@@ -206,8 +206,6 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
     await registry.stop();
     await plane.stop();
     rmSync(folder, { recursive: true });
-    const references = await docker("images", "-q", `${registry.host}/*/*`);
-    if (references) await docker("image", "rm", "--force", ...new Set(references.split("\n")));
   });
 
   beforeEach(async () => {

@@ -110,8 +110,6 @@ export class DockerBox {
     await this.registry.stop();
     await this.plane.stop();
     rmSync(this.folder, { recursive: true });
-    const references = await docker("images", "-q", `${this.registry.host}/*/*`);
-    if (references) await docker("image", "rm", "--force", ...new Set(references.split("\n")));
   }
 }
 

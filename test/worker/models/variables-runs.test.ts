@@ -157,7 +157,7 @@ describe("when no key opens them", () => {
   async function losesKey(world: World): Promise<void> {
     const { id } = await world.client.ok<{ id: string }>("GET", `/v1/models/${world.model}`);
     const lost = { secrets: ["a-key-that-is-lost-0123456789-0123"], purpose: "variables" as const };
-    const sealed = await encrypt({ ...lost, place: `${id}:HF_TOKEN` }, SECRET);
+    const sealed = await encrypt({ ...lost, context: `${id}:HF_TOKEN` }, SECRET);
     const statement = "UPDATE model_variables SET sealed = ? WHERE model_id = ? AND name = ?";
     await env.DB.prepare(statement).bind(sealed, id, "HF_TOKEN").run();
     advance(10.1);
