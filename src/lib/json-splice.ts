@@ -32,13 +32,22 @@ export function spliceArray<Reference = never>(
   return joined(["[", ...values.flatMap((value, n) => (n === 0 ? [value] : [",", value])), "]"]);
 }
 
-/** As spliceObject, for texts alone: each event of a log is written by it, in 0.6 µs instead of 3 µs. */
+/** As spliceObject, for texts alone: 0.6 µs instead of 3 µs. */
 export function objectText(members: object, values: Record<string, string>): string {
   let text = JSON.stringify(members).slice(0, -1);
   for (const [name, value] of Object.entries(values)) {
     text += `${text === "{" ? "" : ","}${JSON.stringify(name)}:${value}`;
   }
   return `${text}}`;
+}
+
+/**
+ * As objectText, for many objects that differ only in their last member: each event of a log is
+ * written by one.
+ */
+export function objectWriter(members: object, name: string): (value: string) => string {
+  const head = objectText(members, { [name]: "" }).slice(0, -1);
+  return (value) => `${head}${value}}`;
 }
 
 /** As spliceArray, of texts alone. */

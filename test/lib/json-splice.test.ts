@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { arrayText, objectText, spliceArray, spliceObject } from "../../src/lib/json-splice.ts";
+import {
+  arrayText,
+  objectText,
+  objectWriter,
+  spliceArray,
+  spliceObject,
+} from "../../src/lib/json-splice.ts";
 
 const json = fc.jsonValue({ maxDepth: 2 });
 const names = fc.string({ minLength: 1 }).filter((name) => name !== "__proto__");
@@ -28,6 +34,13 @@ test("the values go in verbatim, in their order, and names are escaped", () => {
     '{"a":1,"c\\"":[ 1.0 ],"d":null}',
   );
   expect(objectText({}, {})).toBe("{}");
+});
+
+test("a writer makes the same object for each value", () => {
+  const write = objectWriter({ event: "output" }, 'da"ta');
+  for (const value of ["1", '"two"', "[3]"])
+    expect(write(value)).toBe(objectText({ event: "output" }, { 'da"ta': value }));
+  expect(objectWriter({}, "a")("1")).toBe('{"a":1}');
 });
 
 test("references stay between the texts around them", () => {

@@ -1,5 +1,5 @@
 /** The event log: frames of numbered events, each one row. */
-import { arrayText, objectText } from "../../lib/json-splice.ts";
+import { arrayText, objectText, objectWriter } from "../../lib/json-splice.ts";
 import { encodeJsonEvent } from "../../lib/sse.ts";
 import type { LogEvent, StoredValue } from "../../protocol/event.ts";
 import type { Entries } from "./entries.ts";
@@ -205,7 +205,14 @@ const streamText = (first: number, events: EncodedEvent[]) =>
   events.map(({ event, json }, n) => encodeJsonEvent(first + n, event, json)).join("");
 
 /** A Frame as JSON text. */
-function frameText(totals: LogTotals, events: EncodedEvent[], at: number): string {
-  const texts = events.map(({ event, json }) => objectText({ event }, { data: json }));
-  return objectText({ ...totals, at }, { events: arrayText(texts) });
+const frameText = (totals: LogTotals, events: EncodedEvent[], at: number): string =>
+  objectText({ ...totals, at }, { events: arrayText(events.map(eventText)) });
+
+/** By the name of the event, of which there are few. */
+const eventWriters = new Map<string, (json: string) => string>();
+
+function eventText({ event, json }: EncodedEvent): string {
+  const write = eventWriters.get(event) ?? objectWriter({ event }, "data");
+  eventWriters.set(event, write);
+  return write(json);
 }
