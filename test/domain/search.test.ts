@@ -83,21 +83,6 @@ describe("an expression", () => {
     );
     expect(matchExpression(whisper, { lastTier: 4 })).not.toContain("marks");
   });
-
-  test("never has more of a query than its letters and digits, and is of bounded size", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 50 }), (q) => {
-        const query = parseQuery(q);
-        if (!query) return;
-        for (const word of query.words) {
-          expect(word).toMatch(/^[\p{L}\p{N}]+$/u);
-          expect(similarWordsExpression(word).length).toBeLessThan(20_000);
-        }
-        const alternatives = query.words.map(() => Array<string>(32).fill("a".repeat(32)));
-        expect(matchExpression(query, { alternatives }).length).toBeLessThan(100_000);
-      }),
-    );
-  });
 });
 
 test("the tier of a rank, whatever the number of the model is", () => {

@@ -1,6 +1,6 @@
 /** Pure rules: no process, no network, no clock but a fake one. */
 import { defineProject } from "vitest/config";
-import { BOUNDS, COMPUTING, root } from "./shared.ts";
+import { BOUNDS, RULES, root } from "./shared.ts";
 
 export default defineProject({
   root,
@@ -10,7 +10,7 @@ export default defineProject({
       (folder) => `test/${folder}/**/*.test.ts`,
     ),
     exclude: BOUNDS,
-    ...COMPUTING,
+    ...RULES,
     isolate: false,
   },
 });

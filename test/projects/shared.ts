@@ -33,11 +33,13 @@ function hasRoom(): boolean {
 }
 
 /**
- * Two groups, one after the other, on two processors; by itself vitest takes one worker less than
- * there are. Those of real processes come first, three at a time, since they wait as well as work.
+ * Three groups, one after the other, on two processors; by itself vitest takes one worker less than
+ * there are. Real processes wait as well as work, and the Worker waits for its objects; rules only
+ * compute, and another worker would only import the same once more.
  */
 export const REAL_PROCESSES = { maxWorkers: 4, sequence: { groupOrder: 0 } };
-export const COMPUTING = { maxWorkers: 3, sequence: { groupOrder: 1 } };
+export const RULES = { maxWorkers: 2, sequence: { groupOrder: 1 } };
+export const WORKER = { maxWorkers: 3, sequence: { groupOrder: 2 } };
 
 /** Pure rules that take seconds. */
 export const BOUNDS = ["test/**/*.bounds.test.ts", "test/**/*.property.test.ts"];

@@ -1,7 +1,7 @@
 /** The Worker itself, in workerd, with a D1, R2, queues and objects of its own for each file. */
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-plugin";
 import { defineProject } from "vitest/config";
-import { COMPUTING, root } from "./shared.ts";
+import { root, WORKER } from "./shared.ts";
 
 const PASSWORDS = `${root}test/worker/support/passwords.ts`;
 
@@ -49,7 +49,7 @@ export default defineProject({
   test: {
     name: "worker",
     isolate: false,
-    ...COMPUTING,
+    ...WORKER,
     globalSetup: ["test/worker/support/assets-setup.ts", "test/worker/support/receiver-setup.ts"],
     include: ["test/worker/**/*.test.ts"],
     setupFiles: ["test/worker/support/setup.ts"],
