@@ -51,7 +51,9 @@ export class FirewallGuard {
       this.#installed[index] = await installFirewall(rules);
     }
     this.#stop = repeat(this.#options.intervalMs, () =>
-      this.ensure().catch((reason: Failure) => this.#options.onBreach(reason)),
+      this.ensure().catch((reason: Failure) => {
+        if (!this.#removed.signal.aborted) this.#options.onBreach(reason);
+      }),
     );
   }
 
@@ -80,7 +82,7 @@ export class FirewallGuard {
         const { signal } = this.#removed;
         this.#installed[index] = await retry(() => restore(rules), { ...RESTORE, signal });
       } catch (cause) {
-        log.error(GONE, { bridge: rules.bridge, error: cause });
+        if (!this.#removed.signal.aborted) log.error(GONE, { bridge: rules.bridge, error: cause });
         throw internal(`${GONE}: ${ADVICE}`, { cause });
       }
     }

@@ -1,0 +1,39 @@
+// With an iptables that fails on demand: no root and no Docker are needed.
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { FirewallGuard } from "../../../runner/src/engines/docker/firewall-guard.ts";
+import { recordedLog } from "../support/docker-box.ts";
+
+const { PATH } = process.env;
+const RULES = { bridge: "br-test", gateway: "172.30.0.1", callbackPort: 1, egress: true };
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "auspex-firewall-"));
+  for (const name of ["iptables", "iptables-restore"]) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n[ ! -e ${folder}/broken ]\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  process.env.PATH = `${folder}:${PATH}`;
+});
+afterEach(() => {
+  process.env.PATH = PATH;
+  rmSync(folder, { recursive: true });
+});
+
+it("is no breach if the guard is removed while it restores the rules", async () => {
+  const log = recordedLog();
+  const onBreach = vi.fn();
+  const guard = new FirewallGuard({ rules: [RULES], intervalMs: 5, onBreach, log });
+  await guard.install();
+  writeFileSync(join(folder, "broken"), "");
+  await vi.waitFor(() => expect(log.lines.join()).toContain("was gone, restoring it"));
+  const starting = expect(guard.ensure()).rejects.toThrow("cannot be restored");
+  await guard.remove();
+  await starting;
+  expect(log.lines.join()).not.toContain("error");
+  expect(onBreach).not.toHaveBeenCalled();
+});
