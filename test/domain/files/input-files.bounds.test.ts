@@ -1,28 +1,8 @@
 /** What the schema calls a file, in inputs made to take long: they are given up early. */
 import { describe, expect, test } from "vitest";
-import {
-  type FoundString,
-  findStrings,
-  findUriStrings,
-  type StringSearch,
-} from "../../../src/domain/files/input-files.ts";
+import { findStrings, findUriStrings } from "../../../src/domain/files/input-files.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-
-const URI: Json = { type: "string", format: "uri" };
-const URL = "https://example.com/a.png";
-const ANY: StringSearch = { like: () => true, most: 100 };
-const LIKE: StringSearch = { like: (text) => text.startsWith("/v1/"), most: 100 };
-
-const object = (properties: { [name: string]: Json }): Json => ({ type: "object", properties });
-
-const placesOf = (found: FoundString[]) => found.map((one) => one.at);
-
-/** Nested to a depth with loops only: recursion would not get there. */
-function nested(depth: number, wrap: (inner: Json) => Json): Json {
-  let value: Json = URL;
-  for (let n = 0; n < depth; n++) value = wrap(value);
-  return value;
-}
+import { ANY, LIKE, nested, object, placesOf, URI, URL } from "./nested-inputs.ts";
 
 describe("what is hostile", () => {
   const branches = (name: string, inner: Json): Json => ({ [name]: Array<Json>(3).fill(inner) });

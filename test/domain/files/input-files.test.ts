@@ -6,16 +6,9 @@ import {
   findStrings,
   findUriStrings,
   type JsonPath,
-  type StringSearch,
 } from "../../../src/domain/files/input-files.ts";
 import type { Json } from "../../../src/protocol/common.ts";
-
-const URI: Json = { type: "string", format: "uri" };
-const URL = "https://example.com/a.png";
-const ANY: StringSearch = { like: () => true, most: 100 };
-const LIKE: StringSearch = { like: (text) => text.startsWith("/v1/"), most: 100 };
-
-const object = (properties: { [name: string]: Json }): Json => ({ type: "object", properties });
+import { ANY, LIKE, nested, object, placesOf, URI, URL } from "./nested-inputs.ts";
 
 /** What stands at a place. */
 function at(input: Json, place: JsonPath): Json | undefined {
@@ -24,15 +17,6 @@ function at(input: Json, place: JsonPath): Json | undefined {
     if (typeof value !== "object" || value === null) return undefined;
     value = Array.isArray(value) ? value[Number(name)] : value[String(name)];
   }
-  return value;
-}
-
-const placesOf = (found: FoundString[]) => found.map((one) => one.at);
-
-/** Nested to a depth with loops only: recursion would not get there. */
-function nested(depth: number, wrap: (inner: Json) => Json): Json {
-  let value: Json = URL;
-  for (let n = 0; n < depth; n++) value = wrap(value);
   return value;
 }
 
