@@ -6,12 +6,16 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
-import { unstable_getMiniflareWorkerOptions } from "wrangler";
 import { ROOT } from "./bundle.ts";
+
+/** What wrangler.toml says of the Worker, as Miniflare takes it; plain JSON. */
+export type Configuration = Awaited<ReturnType<typeof readConfiguration>>;
 
 export interface DeploymentOptions {
   /** The bundle's script. */
   script: string;
+  /** For who starts many deployments; otherwise wrangler.toml is read. */
+  configuration?: Configuration;
   /** Where state is stored. Without it, state is lost at the end. */
   stateFolder?: string;
   /** 0: any free port. */
@@ -36,7 +40,7 @@ export interface Deployment {
 export class PortTaken extends Error {}
 
 export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
-  const { workerOptions } = unstable_getMiniflareWorkerOptions(join(ROOT, "wrangler.toml"));
+  const configuration = options.configuration ?? (await readConfiguration());
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: "127.0.0.1",
@@ -46,9 +50,9 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       ...(options.stateFolder !== undefined && { resourcePersistencePath: options.stateFolder }),
       workers: [
         {
-          ...workerOptions,
+          ...configuration,
           name: "auspex",
-          bindings: Object.assign({}, workerOptions.bindings, options.variables, {
+          bindings: Object.assign({}, configuration.bindings, options.variables, {
             OPERATOR_TOKEN: options.operatorToken,
             SECRET_KEY: options.secretKey,
           }),
@@ -76,6 +80,12 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     throw error;
   }
   return deployment;
+}
+
+/** Importing wrangler takes a second. */
+export async function readConfiguration() {
+  const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
+  return unstable_getMiniflareWorkerOptions(join(ROOT, "wrangler.toml")).workerOptions;
 }
 
 /**

@@ -19,7 +19,7 @@ afterEach(() => site.leave());
 
 describe("where sign-up is open", () => {
   beforeAll(async () => {
-    site = await Site.open({}, { models: false });
+    site = await Site.open();
   });
   afterAll(() => site.close());
 
@@ -171,7 +171,7 @@ describe("where sign-up is open", () => {
 
 describe("where sign-up is by invitation", () => {
   beforeAll(async () => {
-    site = await Site.open({ SIGN_UP: "invitation" }, { models: false });
+    site = await Site.open({ SIGN_UP: "invitation" });
   });
   afterAll(() => site.close());
 
@@ -210,7 +210,7 @@ describe("where sign-up is by invitation", () => {
 
 describe("where sign-up is closed", () => {
   beforeAll(async () => {
-    site = await Site.open({ SIGN_UP: "closed" }, { models: false });
+    site = await Site.open({ SIGN_UP: "closed" });
   });
   afterAll(() => site.close());
 

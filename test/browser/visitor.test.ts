@@ -8,7 +8,7 @@ let site: Site;
 let visitor: Visitor;
 
 beforeAll(async () => {
-  site = await Site.open({}, { models: false });
+  site = await Site.open();
   visitor = await site.visitor();
 });
 afterAll(() => site.close());

@@ -1,15 +1,17 @@
-/** Builds the Worker once for all that stand on a real deployment: journeys, and the browser. */
+/** Builds the Worker, and prepares a state, once for all that stand on a real deployment. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { bundle } from "../../src/dev/bundle.ts";
+import { type Configuration, readConfiguration } from "../../src/dev/deployment.ts";
 import { browserIsThere } from "../browser/support/chromium.ts";
+import { type PreparedState, prepareState } from "./support/prepared-state.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The path of the bundle's script. */
-    worker: string;
+    worker: { scriptPath: string; configuration: Configuration };
+    prepared: PreparedState;
   }
 }
 
@@ -17,8 +19,10 @@ declare module "vitest" {
 export default async function setup({ vitest }: TestProject) {
   if ("worker" in vitest.getProvidedContext()) return;
   if (!browserIsThere) console.log("There is no Chromium: the tests in a browser are left out.");
-  const folder = await mkdtemp(join(tmpdir(), "auspex-bundle-"));
-  await bundle(folder);
-  vitest.provide("worker", join(folder, "worker.js"));
+  const folder = await mkdtemp(join(tmpdir(), "auspex-prepared-"));
+  const script = await bundle(join(folder, "bundle"));
+  const configuration = await readConfiguration();
+  vitest.provide("worker", { scriptPath: join(folder, "bundle/worker.js"), configuration });
+  vitest.provide("prepared", await prepareState(folder, { script, configuration }));
   return () => rm(folder, { recursive: true });
 }

@@ -1,27 +1,19 @@
 /** The state that a local deployment finds in its folder. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, inject, onTestFinished, test, vi } from "vitest";
-import { startDeployment } from "../../src/dev/deployment.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startWorker } from "./support/deployment.ts";
 import { workerdPid } from "./support/workerd.ts";
 
 test("state of another version is refused with what to do about it, and workerd ends", async () => {
   const stateFolder = mkdtempSync(join(tmpdir(), "auspex-state-"));
   onTestFinished(() => rmSync(stateFolder, { recursive: true, force: true }));
-  const options = {
-    script: await readFile(inject("worker"), "utf8"),
-    stateFolder,
-    port: 0,
-    operatorToken: "an-operator-token",
-    secretKey: "a-secret-key-for-tests-of-32-chars",
-  };
-  const first = await startDeployment(options);
+  const first = await startWorker({ stateFolder });
   const db = await first.database();
   await db.exec("UPDATE d1_migrations SET name = '0000_of_another_version.sql'");
   await first.stop();
-  await expect(startDeployment(options)).rejects.toThrow(
+  await expect(startWorker({ stateFolder })).rejects.toThrow(
     `The state in ${stateFolder} was created by another version of Auspex. Delete it and start again: rm -r ${stateFolder}`,
   );
   await vi.waitFor(() => expect(workerdPid()).toBeUndefined());

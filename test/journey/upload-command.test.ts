@@ -21,15 +21,16 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../../src/dev/bundle.ts";
 import { Client } from "../../src/dev/client.ts";
-import { type Deployment, startDeployment } from "../../src/dev/deployment.ts";
+import type { Deployment } from "../../src/dev/deployment.ts";
 import { type Seed, seed } from "../../src/dev/seed.ts";
 import { nothing } from "../../src/protocol/common.ts";
 import { upload } from "../../src/protocol/upload.ts";
+import { startWorker } from "./support/deployment.ts";
+import { OPERATOR_TOKEN } from "./support/prepared-state.ts";
 
-const OPERATOR_TOKEN = "an-operator-token-for-uploads";
 /** The smallest that R2 takes. */
 const PART_MIB = 5;
 const SIZE = 2 * PART_MIB * 1024 * 1024 + 1_234;
@@ -43,13 +44,9 @@ let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "auspex-upload-"));
-  deployment = await startDeployment({
-    script: readFileSync(inject("worker"), "utf8"),
+  deployment = await startWorker({
     stateFolder: join(folder, "state"),
-    port: 0,
-    operatorToken: OPERATOR_TOKEN,
-    secretKey: "a-secret-key-for-tests-of-32-chars",
-    variables: { RATE_LIMITS: "off", UPLOAD_PART_MIB: String(PART_MIB) },
+    variables: { UPLOAD_PART_MIB: String(PART_MIB) },
   });
   user = await seed(new Client(deployment.url, OPERATOR_TOKEN), "ada");
   client = new Client(deployment.url, user.token);

@@ -25,20 +25,11 @@ export class Site {
   readonly #sessions = new Map<string, Promise<Session>>();
   readonly #visitors = new Set<Visitor>();
 
-  /**
-   * @param variables that differ from wrangler.toml; sign-up is open.
-   * @param models whether there are any: to publish them takes a second.
-   */
-  static async open(
-    variables: Record<string, string> = {},
-    { models = true }: { models?: boolean } = {},
-  ): Promise<Site> {
+  /** @param variables that differ from wrangler.toml; sign-up is open. */
+  static async open(variables: Record<string, string> = {}): Promise<Site> {
     const browser = await launch();
     try {
-      const world = await World.open({
-        variables: { SIGN_UP: "open", ...variables },
-        ...(!models && { publish: async () => {} }),
-      });
+      const world = await World.open({ variables: { SIGN_UP: "open", ...variables } });
       const { url } = await world.relay();
       // By name, not by number: passkeys are bound to a name.
       return new Site(url.replace("127.0.0.1", "localhost"), world, browser);

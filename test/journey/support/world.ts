@@ -1,28 +1,26 @@
 /** A world of its own for one file of journeys: a deployment with fresh state, a user, models, runners. */
 import { randomBytes } from "node:crypto";
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, vi } from "vitest";
 import { z } from "zod";
-import { ROOT } from "../../../src/dev/bundle.ts";
 import { Client } from "../../../src/dev/client.ts";
-import { type Deployment, startDeployment } from "../../../src/dev/deployment.ts";
-import { copyExamples, SHARED } from "../../../src/dev/examples.ts";
+import type { Deployment } from "../../../src/dev/deployment.ts";
 import { type Relay, startRelay } from "../../../src/dev/relay.ts";
 import type { RunnerOptions } from "../../../src/dev/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
 import { runnerState } from "../../../src/protocol/operator.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
 import { Cable } from "./cable.ts";
+import { startWorker } from "./deployment.ts";
+import { OPERATOR_TOKEN, USERNAME } from "./prepared-state.ts";
 import { checkRows } from "./rows.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
 import { workerdPid } from "./workerd.ts";
 
-export const OPERATOR_TOKEN = "an-operator-token-for-journeys";
-export const USERNAME = "ada";
+export { OPERATOR_TOKEN, USERNAME };
 
 /** Short enough not to sleep half a minute, long enough for a machine with two busy cores, s. */
 const PATIENCE = {
@@ -39,7 +37,7 @@ export interface WorldOptions {
   /** Who has the models and the token; USERNAME otherwise. */
   username?: string;
   variables?: Record<string, string>;
-  /** Instead of the examples and the models of the journeys, as folders for the process engine. */
+  /** Other models than those of the prepared state: runners then have no folders with models. */
   publish?: (owner: Client) => Promise<void>;
 }
 
@@ -65,21 +63,19 @@ export class World {
     publish,
   }: WorldOptions = {}): Promise<World> {
     const folder = mkdtempSync(join(tmpdir(), "auspex-journey-"));
-    const deployment = await startDeployment({
-      script: await readFile(inject("worker"), "utf8"),
-      stateFolder: join(folder, "state"),
-      port: 0,
-      operatorToken: OPERATOR_TOKEN,
-      secretKey: "a-secret-key-for-tests-of-32-chars",
-      variables: { RATE_LIMITS: "off", ...PATIENCE, ...variables },
-    });
+    const stateFolder = join(folder, "state");
+    const prepared = inject("prepared");
+    cpSync(prepared.state, stateFolder, { recursive: true });
+    const deployment = await startWorker({ stateFolder, variables: { ...PATIENCE, ...variables } });
     try {
-      const seeds = await seed(new Client(deployment.url, OPERATOR_TOKEN), username);
+      const seeds =
+        username === USERNAME
+          ? prepared.seed
+          : await seed(new Client(deployment.url, OPERATOR_TOKEN), username);
       const owner = new Client(deployment.url, seeds.token);
-      const models = publish ? undefined : await assembleModels(join(folder, "models"));
-      if (models === undefined) await publish?.(owner);
-      else await publishModels(owner, username, models);
-      return new World(deployment, seeds, folder, models);
+      if (publish) await publish(owner);
+      else if (username !== USERNAME) await publishModels(owner, username, prepared.models);
+      return new World(deployment, seeds, folder, publish ? undefined : prepared.models);
     } catch (error) {
       await deployment.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -216,17 +212,4 @@ export class World {
       rmSync(this.#folder, { recursive: true, force: true });
     }
   }
-}
-
-/** The examples and the models of the journeys in one folder. */
-async function assembleModels(folder: string): Promise<string> {
-  await copyExamples(folder);
-  // For duotone's sharp.
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  const own = join(ROOT, "test/journey/models");
-  for (const name of readdirSync(own)) {
-    cpSync(join(own, name), join(folder, name), { recursive: true });
-    cpSync(join(SHARED, "cog.mjs"), join(folder, name, "cog.mjs"));
-  }
-  return folder;
 }
