@@ -44,13 +44,15 @@ export function showUsage({
   login: { email: string; password: string };
   picture: Picture;
 }): void {
+  // Where people sign in: passkeys are bound to a name.
+  const pages = url.replace("127.0.0.1", "localhost");
   say(`
 Auspex is up: the control plane in workerd, a runner with seven example models. The models run
 as your own processes, without isolation: use this to try things out.
 
-  dashboard  ${url.replace("127.0.0.1", "localhost")}   (${login.email}, password ${login.password})
+  dashboard  ${pages}   (${login.email}, password ${login.password})
   token      ${token}
-  docs       ${url}/docs
+  docs       ${pages}/docs
 
 Paste these into another terminal:
 

@@ -1,6 +1,6 @@
 /** Coming in and going out: accounts, passwords, passkeys, sessions. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { OPERATOR_TOKEN } from "../journey/support/world.ts";
+import { OPERATOR_TOKEN } from "../journey/support/access.ts";
 import { addAuthenticator } from "./support/authenticator.ts";
 import {
   emailOf,
@@ -19,7 +19,7 @@ afterEach(() => site.leave());
 
 describe("where sign-up is open", () => {
   beforeAll(async () => {
-    site = await Site.open();
+    site = await Site.open({}, { models: false });
   });
   afterAll(() => site.close());
 
@@ -40,6 +40,16 @@ describe("where sign-up is open", () => {
     await visitor.arrives("/users");
     await page.getByRole("link", { name: "Fleet", exact: true }).click();
     await visitor.arrives("/fleet");
+  });
+
+  it("there are no models yet, and the page leads to the first one", async () => {
+    const stranger = await site.visitor();
+    await stranger.open("/models");
+    await stranger.page.getByText("No models yet").waitFor();
+    const visitor = await site.visitor({ as: "ellen" });
+    await visitor.open("/models");
+    await visitor.page.getByRole("link", { name: "Create the first one" }).click();
+    await visitor.arrives("/models/new");
   });
 
   it("anybody signs up, is in, goes out, and comes in again with the password", async () => {

@@ -1,9 +1,10 @@
 /** Lives that are cancelled: by a call, or by the creator's own wait. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 let world: World;
 let runner: Runner;

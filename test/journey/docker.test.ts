@@ -8,12 +8,13 @@ import { model, version } from "../../src/protocol/model.ts";
 import { variable } from "../../src/protocol/variable.ts";
 import { docker, type Registry, startRegistry } from "../docker/registry.ts";
 import { dockerIsUp } from "../runner/support/containers.ts";
+import { USERNAME } from "./support/access.ts";
 import { duotone, pixelsOf, SAMPLE } from "./support/duotone.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
 import { uploadFile } from "./support/upload-file.ts";
 import { vendoraOf } from "./support/vendora.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 if (!dockerIsUp) console.log("Docker does not answer: the journeys of containers are left out.");
 

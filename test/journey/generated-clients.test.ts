@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROOT } from "../../src/dev/bundle.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { USERNAME } from "./support/access.ts";
+import { World } from "./support/world.ts";
 
 const run = promisify(execFile);
 const CLIENTS = join(ROOT, "test/clients");

@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { predictionWithIO } from "../../src/protocol/prediction.ts";
+import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
 import type { Event } from "./support/watch.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 /** The first event of a stream carries the prediction. */
 const firstEvent = z.object({

@@ -28,8 +28,8 @@ import type { Deployment } from "../../src/dev/deployment.ts";
 import { type Seed, seed } from "../../src/dev/seed.ts";
 import { nothing } from "../../src/protocol/common.ts";
 import { upload } from "../../src/protocol/upload.ts";
+import { OPERATOR_TOKEN } from "./support/access.ts";
 import { startWorker } from "./support/deployment.ts";
-import { OPERATOR_TOKEN } from "./support/prepared-state.ts";
 
 /** The smallest that R2 takes. */
 const PART_MIB = 5;

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { variable } from "../../src/protocol/variable.ts";
+import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
 import { leaksIn, listen } from "./support/webhook-leaks.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 const MODEL = `${USERNAME}/env`;
 const NAMES = ["HF_TOKEN", "GREETING", "UNSET", "UNWANTED", "AUSPEX_RUNNER_TOKEN"];

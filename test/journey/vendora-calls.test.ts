@@ -1,6 +1,7 @@
 /** The other calls of the official client, what is refused and how, and calls whose time is up. */
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import {
   asks,
@@ -11,7 +12,7 @@ import {
   type Vendora,
   vendoraOf,
 } from "./support/vendora.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
 /** Longer than a container takes to start beside another file of journeys. */

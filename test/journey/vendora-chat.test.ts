@@ -2,9 +2,10 @@
 import type OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import { asks, predictionIn, type Vendora, vendoraOf } from "./support/vendora.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
 const RECITER = `${USERNAME}/reciter`;

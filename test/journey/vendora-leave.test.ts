@@ -2,9 +2,10 @@
 import { APIUserAbortError } from "openai";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { USERNAME } from "./support/access.ts";
 import { asks, predictionIn, tallyOf, told, type Vendora, vendoraOf } from "./support/vendora.ts";
 import type { Watch } from "./support/watch.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
 /** Of a machine with two busy cores. */

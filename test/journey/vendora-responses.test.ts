@@ -2,9 +2,10 @@
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { responseIdOf } from "../../src/domain/vendora/ids.ts";
+import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import { predictionIn, tallyOf, told, type Vendora, vendoraOf } from "./support/vendora.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 const ORACLE = `${USERNAME}/oracle`;
 const NATIVE = `${USERNAME}/oracle-native`;

@@ -15,6 +15,7 @@ import {
 } from "../../src/protocol/webhook-endpoint.ts";
 import type { Received } from "../receiver/exchange.ts";
 import { Receiver } from "../receiver/receiver.ts";
+import { USERNAME } from "./support/access.ts";
 import type { Runner } from "./support/runner.ts";
 import {
   type Ask,
@@ -29,7 +30,7 @@ import { eventIdOf, historyOf, isRead } from "./support/webhook-history.ts";
 import { leaksIn, listen, Witness } from "./support/webhook-leaks.ts";
 import { deliveryIn, ledgerWith } from "./support/webhook-ledger.ts";
 import { expectSigned } from "./support/webhook-signatures.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 const SEED = Number(process.env.SEED ?? randomInt(2 ** 31));
 const PREDICTIONS = 210;

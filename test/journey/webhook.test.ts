@@ -7,13 +7,14 @@ import { type WebhookPayload, webhookPayload } from "../../src/protocol/webhook-
 import { verifyWebhook } from "../../src/receiver/index.ts";
 import type { Behaviour, Received } from "../receiver/exchange.ts";
 import { Receiver } from "../receiver/receiver.ts";
+import { USERNAME } from "./support/access.ts";
 import { endOf } from "./support/end.ts";
 import type { Runner } from "./support/runner.ts";
 import { asks, predictionIn, vendoraOf } from "./support/vendora.ts";
 import type { Watch } from "./support/watch.ts";
 import { deliveryIn, ledgerWith } from "./support/webhook-ledger.ts";
 import { expectSigned, newStandardSecret } from "./support/webhook-signatures.ts";
-import { USERNAME, World } from "./support/world.ts";
+import { World } from "./support/world.ts";
 
 /** So long that nothing but a redelivery comes in the time of a test. */
 const RETRY_SECONDS = "600";

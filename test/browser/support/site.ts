@@ -2,7 +2,8 @@
 import { type Browser, chromium } from "playwright-core";
 import { Client } from "../../../src/dev/client.ts";
 import { newToken } from "../../../src/protocol/operator.ts";
-import { OPERATOR_TOKEN, USERNAME, World } from "../../journey/support/world.ts";
+import { OPERATOR_TOKEN, USERNAME } from "../../journey/support/access.ts";
+import { World } from "../../journey/support/world.ts";
 import { findChromium } from "./chromium.ts";
 import { setUp, signUp } from "./people.ts";
 import { type Session, Visitor, type VisitorOptions } from "./visitor.ts";
@@ -25,11 +26,20 @@ export class Site {
   readonly #sessions = new Map<string, Promise<Session>>();
   readonly #visitors = new Set<Visitor>();
 
-  /** @param variables that differ from wrangler.toml; sign-up is open. */
-  static async open(variables: Record<string, string> = {}): Promise<Site> {
+  /**
+   * @param variables that differ from wrangler.toml; sign-up is open.
+   * @param models whether there are any; without, there is nothing but the operator.
+   */
+  static async open(
+    variables: Record<string, string> = {},
+    { models = true }: { models?: boolean } = {},
+  ): Promise<Site> {
     const browser = await launch();
     try {
-      const world = await World.open({ variables: { SIGN_UP: "open", ...variables } });
+      const world = await World.open({
+        variables: { SIGN_UP: "open", ...variables },
+        ...(!models && { publish: async () => {} }),
+      });
       const { url } = await world.relay();
       // By name, not by number: passkeys are bound to a name.
       return new Site(url.replace("127.0.0.1", "localhost"), world, browser);

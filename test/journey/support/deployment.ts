@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { inject } from "vitest";
 import { type Deployment, startDeployment } from "../../../src/dev/deployment.ts";
-import { OPERATOR_TOKEN, SECRET_KEY } from "./prepared-state.ts";
+import { LOCAL } from "./access.ts";
 
 interface Options {
   stateFolder: string;
@@ -13,12 +13,10 @@ interface Options {
 export async function startWorker({ stateFolder, variables }: Options): Promise<Deployment> {
   const { scriptPath, configuration } = inject("worker");
   return startDeployment({
+    ...LOCAL,
     script: await readFile(scriptPath, "utf8"),
     configuration,
     stateFolder,
-    port: 0,
-    operatorToken: OPERATOR_TOKEN,
-    secretKey: SECRET_KEY,
     variables: { RATE_LIMITS: "off", ...variables },
   });
 }

@@ -1,7 +1,4 @@
-/**
- * The state that most worlds start with: to apply the migrations and to publish the models takes a
- * second of processor time, and there are dozens of worlds.
- */
+/** The state that most worlds start with: each would apply the same migrations and publish the same models. */
 import { cpSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../../src/dev/bundle.ts";
@@ -9,10 +6,7 @@ import { Client } from "../../../src/dev/client.ts";
 import { type DeploymentOptions, startDeployment } from "../../../src/dev/deployment.ts";
 import { copyExamples, SHARED } from "../../../src/dev/examples.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
-
-export const OPERATOR_TOKEN = "an-operator-token-for-journeys";
-export const SECRET_KEY = "a-secret-key-for-tests-of-32-chars";
-export const USERNAME = "ada";
+import { LOCAL, OPERATOR_TOKEN, USERNAME } from "./access.ts";
 
 export interface PreparedState {
   /** State of a deployment that has stopped. */
@@ -20,7 +14,7 @@ export interface PreparedState {
   /** The examples and the models of the journeys, as folders for the process engine. */
   models: string;
   /** Whose models these are. */
-  seed: Seed;
+  user: Seed;
 }
 
 export async function prepareState(
@@ -31,19 +25,17 @@ export async function prepareState(
   const models = join(folder, "models");
   const [deployment] = await Promise.all([
     startDeployment({
+      ...LOCAL,
       ...worker,
       stateFolder: state,
-      port: 0,
-      operatorToken: OPERATOR_TOKEN,
-      secretKey: SECRET_KEY,
       variables: { RATE_LIMITS: "off" },
     }),
     assembleModels(models),
   ]);
   try {
-    const seeds = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);
-    await publishModels(new Client(deployment.url, seeds.token), USERNAME, models);
-    return { state, models, seed: seeds };
+    const user = await seed(new Client(deployment.url, OPERATOR_TOKEN), USERNAME);
+    await publishModels(new Client(deployment.url, user.token), USERNAME, models);
+    return { state, models, user };
   } finally {
     await deployment.stop();
   }

@@ -1,4 +1,4 @@
-/** A world of its own for one file of journeys: a deployment with fresh state, a user, models, runners. */
+/** A world of its own for one file of journeys: a deployment with a user and models, and runners. */
 import { randomBytes } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,15 +12,13 @@ import type { RunnerOptions } from "../../../src/dev/runner.ts";
 import { publishModels, type Seed, seed } from "../../../src/dev/seed.ts";
 import { runnerState } from "../../../src/protocol/operator.ts";
 import { type PredictionWithIO, predictionWithIO } from "../../../src/protocol/prediction.ts";
+import { OPERATOR_TOKEN, USERNAME } from "./access.ts";
 import { Cable } from "./cable.ts";
 import { startWorker } from "./deployment.ts";
-import { OPERATOR_TOKEN, USERNAME } from "./prepared-state.ts";
 import { checkRows } from "./rows.ts";
 import { Runner } from "./runner.ts";
 import { Watch } from "./watch.ts";
 import { workerdPid } from "./workerd.ts";
-
-export { OPERATOR_TOKEN, USERNAME };
 
 /** Short enough not to sleep half a minute, long enough for a machine with two busy cores, s. */
 const PATIENCE = {
@@ -37,7 +35,7 @@ export interface WorldOptions {
   /** Who has the models and the token; USERNAME otherwise. */
   username?: string;
   variables?: Record<string, string>;
-  /** Other models than those of the prepared state: runners then have no folders with models. */
+  /** Instead of the examples and the models of the journeys, as folders for the process engine. */
   publish?: (owner: Client) => Promise<void>;
 }
 
@@ -49,7 +47,7 @@ export class World {
   /** The predictions whose ends were looked at. */
   readonly ended: PredictionWithIO[] = [];
   readonly #deployment: Deployment;
-  readonly #seed: Seed;
+  readonly #user: Seed;
   readonly #folder: string;
   readonly #models: string | undefined;
   readonly #runners: Runner[] = [];
@@ -65,17 +63,17 @@ export class World {
     const folder = mkdtempSync(join(tmpdir(), "auspex-journey-"));
     const stateFolder = join(folder, "state");
     const prepared = inject("prepared");
-    cpSync(prepared.state, stateFolder, { recursive: true });
+    const isPrepared = username === USERNAME && publish === undefined;
+    if (isPrepared) cpSync(prepared.state, stateFolder, { recursive: true });
     const deployment = await startWorker({ stateFolder, variables: { ...PATIENCE, ...variables } });
     try {
-      const seeds =
-        username === USERNAME
-          ? prepared.seed
-          : await seed(new Client(deployment.url, OPERATOR_TOKEN), username);
-      const owner = new Client(deployment.url, seeds.token);
+      const user = isPrepared
+        ? prepared.user
+        : await seed(new Client(deployment.url, OPERATOR_TOKEN), username);
+      const owner = new Client(deployment.url, user.token);
       if (publish) await publish(owner);
-      else if (username !== USERNAME) await publishModels(owner, username, prepared.models);
-      return new World(deployment, seeds, folder, publish ? undefined : prepared.models);
+      else if (!isPrepared) await publishModels(owner, username, prepared.models);
+      return new World(deployment, user, folder, publish ? undefined : prepared.models);
     } catch (error) {
       await deployment.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -85,16 +83,16 @@ export class World {
 
   private constructor(
     deployment: Deployment,
-    seeds: Seed,
+    user: Seed,
     folder: string,
     models: string | undefined,
   ) {
     this.#deployment = deployment;
-    this.#seed = seeds;
+    this.#user = user;
     this.#folder = folder;
     this.#models = models;
-    this.access = { url: deployment.url, token: seeds.token };
-    this.client = new Client(deployment.url, seeds.token);
+    this.access = { url: deployment.url, token: user.token };
+    this.client = new Client(deployment.url, user.token);
     this.operator = new Client(deployment.url, OPERATOR_TOKEN);
   }
 
@@ -107,12 +105,12 @@ export class World {
     if (this.#models) cpSync(this.#models, folder, { recursive: true });
     const runner = new Runner({
       url: this.#deployment.url,
-      token: this.#seed.runnerToken,
+      token: this.#user.runnerToken,
       name: unique,
       hardware: "cpu",
       slots: 4,
       stateFolder,
-      ...(this.#models && { models: { owner: this.#seed.username, folder } }),
+      ...(this.#models && { models: { owner: this.#user.username, folder } }),
       ...options,
     });
     this.#runners.push(runner);
@@ -141,7 +139,7 @@ export class World {
 
   /** The user behind such a cable. */
   clientOver(cable: Cable): Client {
-    return new Client(cable.url, this.#seed.token);
+    return new Client(cable.url, this.#user.token);
   }
 
   /** Creates a prediction and watches it. */
@@ -150,7 +148,7 @@ export class World {
     input: Record<string, unknown>,
     headers: Record<string, string> = {},
   ): Promise<Watch> {
-    const body = { model: `${this.#seed.username}/${model}`, input };
+    const body = { model: `${this.#user.username}/${model}`, input };
     const { id } = await this.client.call(predictionWithIO, "POST", "/predictions", {
       body,
       headers,
