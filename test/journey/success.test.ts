@@ -99,7 +99,8 @@ it("goes on when its only reader leaves, waiting or streaming", async () => {
 
 it("is resumed mid-run through a broken connection, each event exactly once", async () => {
   const cable = await world.cable();
-  const input = { max_tokens: 150, seed: 1, delay_ms: 10 };
+  // 6 s: it must not end before it was broken off three times, which takes 2.4 s, or more under load.
+  const input = { max_tokens: 150, seed: 1, delay_ms: 40 };
   const whole = await world.create("story", input);
   const seen: Event[] = [];
   for (const how of ["after_id", "last-event-id", "after_id"]) {
