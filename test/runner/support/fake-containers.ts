@@ -1,0 +1,154 @@
+/** A pool of containers over an engine and an interface in memory: runs and time are the test's. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import { CallbackServer } from "../../../runner/src/containers/callback-server.ts";
+import { external } from "../../../runner/src/containers/failure.ts";
+import { ContainerPool } from "../../../runner/src/containers/pool.ts";
+import { type RunParts, runJob } from "../../../runner/src/containers/run-job.ts";
+import { Tunnels } from "../../../runner/src/containers/tunnels.ts";
+import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
+import type {
+  Engine,
+  Exit,
+  LaunchOptions,
+  RunningContainer,
+} from "../../../runner/src/engines/engine.ts";
+import { InputFiles } from "../../../runner/src/files/input-files.ts";
+import { OutputFiles } from "../../../runner/src/files/output-files.ts";
+import type { Outcome, ServerInterface } from "../../../runner/src/interfaces/interface.ts";
+import { DEFAULT_TIMING } from "../../../runner/src/interfaces/interface.ts";
+import { fileOptions, type JobOptions, makeJob, record, signals, silent } from "./containers.ts";
+
+const imageOf = (name: string) => ({ repository: name, digest: `sha256:${"0".repeat(64)}` });
+const modelOf = (name: string) => ({ owner: "test", name, version_number: 1 });
+export const warmOf = (name: string) => ({ key: "c", model: `test/${name}:1` });
+
+class FakeContainer implements RunningContainer {
+  readonly address = new URL("http://127.0.0.1:9");
+  readonly #exit = Promise.withResolvers<Exit>();
+  readonly exited = this.#exit.promise;
+  readonly launch: LaunchOptions;
+  forgotten = 0;
+
+  constructor(launch: LaunchOptions) {
+    this.launch = launch;
+  }
+
+  follow(): () => void {
+    return () => {};
+  }
+
+  clearLogs(): void {
+    this.forgotten += 1;
+  }
+
+  async read(): Promise<never> {
+    throw external("there are no files in memory");
+  }
+
+  exit(description: string): void {
+    this.#exit.resolve({ description, logs: "" });
+  }
+
+  async stop(): Promise<void> {
+    this.exit("was stopped");
+  }
+
+  async kill(): Promise<void> {
+    this.exit("was killed");
+  }
+}
+
+/** Runs end when the test says so; a start that is `held` waits for its release. */
+export function world(slots: number) {
+  const started: FakeContainer[] = [];
+  const runs: {
+    container: FakeContainer;
+    end: (outcome?: Partial<Outcome>) => void;
+    fail: (reason: unknown) => void;
+  }[] = [];
+  let held: Promise<void> | undefined;
+  const engine: Engine = {
+    open: async () => new URL("http://127.0.0.1:9"),
+    images: async () => [],
+    async pull(_image, report) {
+      report({ phase: "pulling", progress: 0.5 });
+      await held;
+      return 1_234;
+    },
+    async start(launch) {
+      const container = new FakeContainer(launch);
+      started.push(container);
+      return container;
+    },
+    close: async () => {},
+  };
+  const server: ServerInterface = {
+    environment: () => ({}),
+    async connect({ ended }, report) {
+      report("loading\n");
+      const container = started.at(-1);
+      if (!container) throw external("nothing has started");
+      return {
+        declaresFiles: false,
+        stopsOnDisconnect: false,
+        run({ stop }) {
+          const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+          const end = (outcome: Partial<Outcome> = {}) =>
+            resolve({
+              finish: { status: "succeeded", output: "none" },
+              container: "kept",
+              ...outcome,
+            });
+          const failed = { status: "failed", output: "none" } as const;
+          ended.addEventListener("abort", () => end({ finish: failed, container: "retired" }));
+          stop.addEventListener("abort", () =>
+            end({ finish: { status: "canceled", output: "none" } }),
+          );
+          runs.push({ container, end, fail: reject });
+          return promise;
+        },
+        shutdown: async () => {},
+        close() {},
+      };
+    },
+  };
+  const pool = new ContainerPool(slots);
+  const callbackServer = new CallbackServer();
+  callbackServer.setBaseUrl(new URL("http://127.0.0.1:9"));
+  const controlPlane = new ControlPlane({ url: "http://127.0.0.1:9", token: "ausr_x" });
+  const directory = join(tmpdir(), "never-written");
+  const inputs = new InputFiles(callbackServer, controlPlane, fileOptions(directory));
+  const outputs = new OutputFiles(callbackServer, controlPlane, silent, {
+    directory,
+    max_file_bytes: 1,
+  });
+  const files = { inputs, outputs, tunnels: new Tunnels(callbackServer) };
+  const parts: RunParts = { engine, server, ...files, timing: DEFAULT_TIMING, log: silent };
+  return {
+    pool,
+    started,
+    runs,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+    run(name: string, more?: JobOptions, stop = signals()) {
+      const reporter = record();
+      const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
+      return { reporter, finish: runJob(pool, parts, job, reporter, stop) };
+    },
+    running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
+    /** Also gives back the real time. */
+    async close() {
+      await pool.close();
+      expect(pool.warm()).toEqual([]);
+      expect(vi.getTimerCount()).toBe(0);
+      vi.useRealTimers();
+    },
+  };
+}
+
+export type World = ReturnType<typeof world>;
