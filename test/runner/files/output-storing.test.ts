@@ -1,0 +1,125 @@
+/** Outputs while their files are being stored: in order, with trouble, until a cancel. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Json } from "../../../src/protocol/common.ts";
+import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
+import { signals } from "../support/containers.ts";
+import {
+  BUSY_MS,
+  items,
+  type OutputBox,
+  openOutputBox,
+  type Steps,
+} from "../support/output-box.ts";
+
+vi.setConfig({ testTimeout: 15_000 });
+
+let box: OutputBox;
+beforeEach(async () => {
+  box = await openOutputBox();
+});
+afterEach(() => box.close());
+
+describe("the order of outputs", () => {
+  const put = (name: string): Steps[number] => ({ put: { name, text: name, as: name } });
+  const say = (value: Json): Steps[number] => ({ say: { value } });
+
+  it("is kept while files are on their way, and what came before is not held up", async () => {
+    const release = box.hold((url) => url.includes("slow"));
+    const { reporter, finish } = box.run(
+      [put("slow"), put("fast"), say("first"), say("$slow"), say("second"), say("$fast"), say(3)],
+      items,
+    );
+    await vi.waitFor(() => expect(box.plane.files.named("fast")).toHaveLength(1), BUSY_MS);
+    expect(reporter.of("output")).toEqual(["first"]);
+    release();
+    expect(await finish).toMatchObject({ status: "succeeded", output: "items" });
+    const address = (name: string) => box.plane.files.named(name)[0];
+    expect(reporter.of("output")).toEqual(["first", address("slow"), "second", address("fast"), 3]);
+  });
+
+  it("has no holes: nothing follows a file that could not be stored", async () => {
+    box.plane.files.trouble = ({ url }) => (url?.includes("bad") ? 403 : undefined);
+    const { reporter, finish } = box.run(
+      [put("good"), put("bad"), say("$good"), say("$bad"), say("after"), say("$good")],
+      items,
+    );
+    const message = "the file bad (3 bytes) could not be stored: HTTP 403";
+    expect(await finish).toMatchObject({
+      status: "failed",
+      output: "items",
+      error: { source: "internal", message },
+      execution_seconds: expect.any(Number),
+    });
+    expect(reporter.of("output")).toEqual([box.plane.files.named("good")[0]]);
+  });
+
+  it("storage trouble is not the container's fault: it is used again", async () => {
+    box.plane.files.trouble = () => 403;
+    for (let i = 0; i < 3; i++) {
+      const { finish } = box.run([put("a"), say("$a")]);
+      expect(await finish).toMatchObject({ status: "failed", output: "none" });
+    }
+    expect(box.executor.warm()).toHaveLength(1);
+  });
+});
+
+describe("a store that has trouble", () => {
+  beforeEach(() => {
+    // A delay is a random part of its bound: none.
+    vi.spyOn(Math, "random").mockReturnValue(-0.999);
+  });
+  afterEach(() => void vi.restoreAllMocks());
+
+  it("is tried again, whole files and parts alike", async () => {
+    const seen = new Map<string, number>();
+    box.plane.files.trouble = ({ method, url }) => {
+      const call = `${method} ${url}`;
+      const tries = (seen.get(call) ?? 0) + 1;
+      seen.set(call, tries);
+      return ([503, "cut", 429] as const)[tries - 1];
+    };
+    const { reporter, finish } = box.run([
+      { put: { name: "big.bin", size: MAX_WHOLE_FILE + 1, text: "ab", as: "big" } },
+      { put: { name: "small.bin", text: "s", as: "small" } },
+      { say: { value: ["$big", "$small"] } },
+    ]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const [big] = box.plane.files.named("big.bin");
+    const [small] = box.plane.files.named("small.bin");
+    expect(reporter.of("output")).toEqual([[big, small]]);
+    expect(box.stored(big)?.bytes.equals(Buffer.alloc(MAX_WHOLE_FILE + 1, "ab"))).toBe(true);
+  });
+
+  it("for good fails the run", async () => {
+    box.plane.files.trouble = () => 503;
+    const { reporter, finish } = box.run([
+      { put: { name: "a.bin", text: "a", as: "a" } },
+      { say: { value: "$a" } },
+    ]);
+    const message = "the file a.bin (1 bytes) could not be stored: HTTP 503";
+    const error = { source: "internal", message };
+    expect(await finish).toMatchObject({ status: "failed", output: "none", error });
+    expect(reporter.of("output")).toEqual([]);
+  });
+});
+
+it("a cancel while files are stored ends it, with what came before", async () => {
+  const release = box.hold((url) => url.includes("slow"));
+  const stop = signals();
+  const { reporter, finish } = box.run(
+    [
+      { put: { name: "slow", text: "x", as: "slow" } },
+      { say: { value: "first" } },
+      { say: { value: "$slow" } },
+    ],
+    items,
+    stop,
+  );
+  await vi.waitFor(() =>
+    expect(box.plane.files.requests).toContainEqual(expect.stringContaining("/files")),
+  );
+  stop.abortCancel();
+  expect(await finish).toMatchObject({ status: "canceled", output: "items" });
+  expect(reporter.of("output")).toEqual(["first"]);
+  release();
+});

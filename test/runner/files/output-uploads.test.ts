@@ -1,0 +1,185 @@
+/** Files that a container uploads: whole, broken off, or too large. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
+import { items, type OutputBox, openOutputBox, type Steps } from "../support/output-box.ts";
+
+vi.setConfig({ testTimeout: 15_000 });
+
+let box: OutputBox;
+beforeEach(async () => {
+  box = await openOutputBox();
+});
+afterEach(() => box.close());
+
+describe("an upload of the container", () => {
+  it("becomes an address of the service, with its name and type", async () => {
+    const { reporter, finish } = box.run([
+      { put: { name: "cat%20one.png", text: "meow", type: "image/png", as: "cat" } },
+      { say: { value: "$cat" } },
+    ]);
+    expect(await finish).toMatchObject({ status: "succeeded", output: "value" });
+    const [address] = reporter.of("output");
+    expect(box.stored(address)).toEqual({
+      lease: "lease",
+      name: "cat one.png",
+      mime_type: "image/png",
+      bytes: Buffer.from("meow"),
+    });
+  });
+
+  it("is told from others of the same name, and stored once though it is said twice", async () => {
+    const value = { first: "$a", list: ["$b", "$a", { deep: ["$b"] }], text: "$ a" };
+    const { reporter, finish } = box.run([
+      { put: { name: "out.txt", text: "one", as: "a" } },
+      { put: { name: "out.txt", text: "two", as: "b" } },
+      { say: { value } },
+    ]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    const [one, two] = ["one", "two"].map((text) =>
+      [...box.plane.files.stored].flatMap(([url, { bytes }]) =>
+        bytes.toString() === text ? [url] : [],
+      ),
+    );
+    expect([one?.length, two?.length]).toEqual([1, 1]);
+    const [a, b] = [one?.[0], two?.[0]];
+    expect(reporter.of("output")).toEqual([{ first: a, list: [b, a, { deep: [b] }], text: "$ a" }]);
+  });
+
+  it("goes in parts when it is large, byte for byte", async () => {
+    const size = MAX_WHOLE_FILE + 1;
+    const { reporter, finish } = box.run([
+      { put: { name: "big.bin", size, text: "0123456", as: "big" } },
+      { say: { value: "$big" } },
+    ]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(box.stored(reporter.of("output")[0])?.bytes.equals(Buffer.alloc(size, "0123456"))).toBe(
+      true,
+    );
+    expect(box.plane.files.requests.filter((call) => call.startsWith("PUT"))).toHaveLength(2);
+  });
+
+  it("need not be said", async () => {
+    const { finish } = box.run([
+      { put: { name: "unsaid.txt", text: "x", as: "x" } },
+      { say: { value: "done" } },
+    ]);
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    expect(box.plane.files.stored.size).toBe(0);
+  });
+
+  it("is its run's, and nobody else's, with several in a container", async () => {
+    const limits = { max_concurrency: 2 };
+    const steps = (text: string): Steps => [
+      { meet: { at: "begin" } },
+      { put: { name: "out.txt", text, as: "mine" } },
+      { meet: { at: "put" } },
+      { say: { value: "$mine" } },
+    ];
+    const [one, two] = [box.run(steps("one"), { limits }), box.run(steps("two"), { limits })];
+    expect(await one.finish).toMatchObject({ status: "succeeded" });
+    expect(await two.finish).toMatchObject({ status: "succeeded" });
+    expect(box.textOf(one.reporter.of("output")[0])).toBe("one");
+    expect(box.textOf(two.reporter.of("output")[0])).toBe("two");
+  });
+
+  it("goes with its run: whoever says its address later has no file", async () => {
+    const put = { put: { name: "a.txt", text: "a", as: "a" } };
+    expect(await box.run([put, { say: { value: "$a" } }]).finish).toMatchObject({
+      status: "succeeded",
+    });
+    const { reporter, finish } = box.run([{ say: { value: "$$a" } }]);
+    const message = expect.stringContaining(
+      "the URL of a file that does not exist, or no longer exists",
+    );
+    const error = { source: "external", message };
+    expect(await finish).toMatchObject({ status: "failed", output: "none", error });
+    expect(reporter.of("output")).toEqual([]);
+  });
+});
+
+describe("an upload that fails", () => {
+  it("fails the run, though its item is just missing", async () => {
+    const { reporter, finish } = box.run(
+      [
+        { say: { value: "before" } },
+        { put: { name: "cut.bin", size: 100_000, cutAt: 50_000, as: "cut" } },
+        { say: { value: "after" } },
+      ],
+      items,
+    );
+    const message = expect.stringMatching(/cut\.bin failed: the connection was closed$/);
+    expect(await finish).toMatchObject({
+      status: "failed",
+      output: "items",
+      error: { source: "external", message },
+    });
+    expect(reporter.of("output")).toEqual(["before", "after"]);
+  });
+
+  it("because the file is too large is the container's doing", async () => {
+    const { finish } = box.run([
+      { put: { name: "huge.bin", size: 50_000_001, as: "huge" } },
+      { say: { value: "$huge.status" } },
+    ]);
+    const message = "the file huge.bin is larger than 50000000 bytes";
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: { source: "external", message },
+    });
+  });
+
+  it("because the files are too large together is told too", async () => {
+    const size = 40_000_000;
+    const { finish } = box.run([
+      { put: { name: "1.bin", size, as: "a" } },
+      { put: { name: "2.bin", size, as: "b" } },
+      { put: { name: "3.bin", size, as: "c" } },
+      { say: { value: "$a" } },
+    ]);
+    const message = "the container's files are larger than 100000000 bytes in total";
+    expect(await finish).toMatchObject({
+      status: "failed",
+      error: { source: "external", message },
+    });
+  });
+
+  it("fails all that were there, or the one that it names", async () => {
+    const limits = { max_concurrency: 2 };
+    const broken = (mine: boolean): Steps => [
+      { meet: { at: "begin" } },
+      { put: { name: "cut.bin", size: 1_000, cutAt: 500, as: "cut", mine } },
+      { meet: { at: "end" } },
+      { say: { value: "done" } },
+    ];
+    const whole: Steps = [
+      { meet: { at: "begin" } },
+      { meet: { at: "end" } },
+      { say: { value: "done" } },
+    ];
+    const named = [box.run(broken(true), { limits }), box.run(whole, { limits })];
+    expect(await named[0]?.finish).toMatchObject({ status: "failed" });
+    expect(await named[1]?.finish).toMatchObject({ status: "succeeded" });
+    const unnamed = [box.run(broken(false), { limits }), box.run(whole, { limits })];
+    expect(await unnamed[0]?.finish).toMatchObject({ status: "failed" });
+    expect(await unnamed[1]?.finish).toMatchObject({ status: "failed" });
+  });
+
+  it.each([
+    [{}, "the run ended before its file late.bin was uploaded"],
+    [{ cut: 300 }, "the upload of the file late.bin failed: the connection was closed"],
+  ])("fails a run that ended before it: %j", async (how, message) => {
+    const begin = { begin: { name: "late.bin", ...how } };
+    const { reporter, finish } = box.run([begin, { say: { value: "done" } }]);
+    const error = { source: "external", message };
+    expect(await finish).toMatchObject({ status: "failed", output: "value", error });
+    expect(reporter.of("output")).toEqual(["done"]);
+  });
+
+  it("leaves the error of a run that fails by itself as it is", async () => {
+    const { finish } = box.run([
+      { put: { name: "cut.bin", size: 1_000, cutAt: 500, as: "cut" } },
+      { fail: { message: "out of paint" } },
+    ]);
+    expect(await finish).toMatchObject({ status: "failed", error: { message: "out of paint" } });
+  });
+});

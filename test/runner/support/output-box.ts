@@ -1,0 +1,52 @@
+/** A box whose model says, uploads and writes what a test names (models/files.mjs). */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, vi } from "vitest";
+import type { RunSignals } from "../../../runner/src/jobs/executor.ts";
+import type { Json } from "../../../src/protocol/common.ts";
+import { type Box, type JobOptions, openBox } from "./containers.ts";
+import type { FakeFile } from "./fake-files.ts";
+
+export type Steps = Record<string, Record<string, Json>>[];
+
+export const items = { variables: { ITERATOR: "1" } };
+export const dataUri = (type: string, text: string) =>
+  `data:${type};base64,${Buffer.from(text).toString("base64")}`;
+
+/** A model needs longer to start on a busy machine than `waitFor` waits by itself. */
+export const BUSY_MS = 10_000;
+
+export interface OutputBox extends Omit<Box, "run"> {
+  run(steps: Steps, more?: JobOptions, stop?: RunSignals): ReturnType<Box["run"]>;
+  /** What the address leads to. */
+  stored(address: unknown): FakeFile | undefined;
+  textOf(address: unknown): string | undefined;
+  /** Stores wait until the test lets them go. */
+  hold(which?: (url: string) => boolean): () => void;
+}
+
+export async function openOutputBox(): Promise<OutputBox> {
+  const box = await openBox();
+  const { files } = box.plane;
+  const stored = (address: unknown) => files.stored.get(String(address));
+  return {
+    ...box,
+    run: (steps, ...more) => box.run("files", { steps }, ...more),
+    stored,
+    textOf: (address) => stored(address)?.bytes.toString(),
+    hold(which = () => true) {
+      const gate = Promise.withResolvers<undefined>();
+      files.trouble = ({ url = "" }) => (which(url) ? gate.promise : undefined);
+      return () => gate.resolve(undefined);
+    },
+    async close() {
+      // Nothing of a run stays on the disk once it has ended.
+      await vi.waitFor(() => {
+        const left = readdirSync(join(box.directory, "cache/outputs"), { recursive: true });
+        expect(left.filter((path) => String(path).includes("/"))).toEqual([]);
+      });
+      await box.close();
+      await vi.waitFor(() => expect(box.processes()).toEqual([]));
+    },
+  };
+}
