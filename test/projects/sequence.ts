@@ -10,6 +10,7 @@ const LONG = [
   "browser/sign-in",
   "runner/engines/docker-engine",
   "runner/engines/docker-egress",
+  "runner/engines/docker-sandbox",
   "worker/api/fuzz",
 ];
 

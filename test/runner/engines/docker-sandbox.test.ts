@@ -1,9 +1,10 @@
-// What a container gets of the machine, and what nobody may see of it.
-import { availableParallelism } from "node:os";
+/** What a container gets of the machine, whom it reaches, and what nobody may see of it. */
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { availableParallelism, networkInterfaces } from "node:os";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { checkEngine } from "../../../runner/src/engines/docker/check.ts";
-import { describeIsolation, runtimeProblem } from "../../../runner/src/engines/docker/isolation.ts";
 import type { DockerOptions } from "../../../runner/src/engines/options.ts";
 import type { Executor } from "../../../runner/src/jobs/executor.ts";
 import type { Log } from "../../../runner/src/lib/log.ts";
@@ -22,48 +23,40 @@ const inside = z.object({
   pid: z.number(),
 });
 
-describe("how far containers are from root", () => {
-  const info = {
-    ServerVersion: "28",
-    Driver: "overlay2",
-    DriverStatus: null,
-    DockerRootDir: "/var/lib/docker",
-    OperatingSystem: "Debian",
-    Runtimes: { runc: {} },
-    SecurityOptions: ["name=seccomp,profile=builtin"],
-    NCPU: 2,
-    MemTotal: 1,
-  };
-  const mapped = { ...info, SecurityOptions: ["name=seccomp", "name=userns"] };
+let box: DockerBox;
+let executor: Executor;
+const log: Log & { lines: string[] } = recordedLog();
 
-  it.each([
-    [info, {}, true],
-    [info, { user: "0:0" }, true],
-    [info, { user: "root" }, true],
-    [info, { user: "65534:65534" }, false],
-    [info, { runtime: "runsc" }, false],
-    [mapped, {}, false],
-    [{ ...info, SecurityOptions: ["name=rootless"] }, {}, false],
-  ])("is said, and what to do about it: %#", (found, sandbox, advised) => {
-    expect(describeIsolation(found, sandbox).advice !== undefined).toBe(advised);
-  });
+async function open(engine: Partial<DockerOptions> = {}): Promise<void> {
+  executor = box.executor(engine, log);
+  await executor.open();
+}
 
-  it("is no secret where Docker lacks the runtime that is asked for", () => {
-    expect(runtimeProblem(info, { runtime: "runsc" })).toContain("no runtime runsc");
-    expect(runtimeProblem(info, { runtime: "runc" })).toBeUndefined();
+beforeAll(async () => {
+  box = await DockerBox.start();
+  const script = "insider.mjs";
+  await box.push("insider", script, { commands: ["VOLUME /data", "RUN chmod 777 /src"] });
+  await box.push("bare", script, { commands: ['RUN ["/bin/busybox", "rm", "/bin/sh"]'] });
+  await box.push("liar", "liar.mjs");
+  await box.push("probe", "probe.mjs");
+  const python = "/usr/local/bin/python";
+  const server = `printf '#!/bin/sh\\nexec node /src/model.mjs "$@"\\n' >${python}`;
+  await box.push("cog", script, {
+    labels: ["run.cog.version=0.17.0"],
+    commands: [`RUN ${server} && chmod +x ${python}`],
   });
+}, 120_000);
+afterAll(() => box.close());
+beforeEach(() => {
+  log.lines.length = 0;
+});
+afterEach(async () => {
+  await executor.close();
+  expect(await box.containers()).toEqual([]);
+  expect(await box.networks()).toEqual([]);
 });
 
 describe.runIf(dockerIsUp)("a container", () => {
-  let box: DockerBox;
-  let executor: Executor;
-  const log: Log & { lines: string[] } = recordedLog();
-
-  async function open(engine: Partial<DockerOptions> = {}): Promise<void> {
-    executor = box.executor(engine, log);
-    await executor.open();
-  }
-
   async function look(model: string, variables: Record<string, string> = {}) {
     const names = [...Object.keys(variables), "HOST"];
     const { reporter, finish } = box.run(executor, model, { names }, { variables });
@@ -71,27 +64,6 @@ describe.runIf(dockerIsUp)("a container", () => {
     const [id = ""] = await box.containers();
     return { seen: inside.parse(reporter.of("output")[0]), inspected: await docker("inspect", id) };
   }
-
-  beforeAll(async () => {
-    box = await DockerBox.start();
-    const script = "insider.mjs";
-    await box.push("insider", script, { commands: ["VOLUME /data", "RUN chmod 777 /src"] });
-    await box.push("bare", script, { commands: ['RUN ["/bin/busybox", "rm", "/bin/sh"]'] });
-    const python = "/usr/local/bin/python";
-    const server = `printf '#!/bin/sh\\nexec node /src/model.mjs "$@"\\n' >${python}`;
-    await box.push("cog", script, {
-      labels: ["run.cog.version=0.17.0"],
-      commands: [`RUN ${server} && chmod +x ${python}`],
-    });
-  }, 120_000);
-  afterAll(() => box.close());
-  beforeEach(() => {
-    log.lines.length = 0;
-  });
-  afterEach(async () => {
-    await executor.close();
-    expect(await box.containers()).toEqual([]);
-  });
 
   const SECRET = `it's "sealed" $HOME \`id\` \\ ü\nsecond line`;
 
@@ -177,5 +149,68 @@ describe.runIf(dockerIsUp)("a container", () => {
       ({ name }) => name === "container isolation",
     );
     expect(isolation).toMatchObject({ ok: true, advice: expect.stringContaining("userns-remap") });
+  });
+});
+
+describe.runIf(dockerIsUp)("the Docker engine", () => {
+  const facts = z.object({
+    capabilities: z.number(),
+    noNewPrivileges: z.string(),
+    pids: z.string(),
+    memory: z.string(),
+    reached: z.record(z.string(), z.string()),
+  });
+
+  /** What it may do, and whom it reaches. */
+  async function probe(targets: [string, number][] = []) {
+    const { reporter, finish } = box.run(executor, "probe", { targets });
+    expect(await finish).toMatchObject({ status: "succeeded" });
+    return facts.parse(reporter.of("output")[0]);
+  }
+
+  it("keeps a container in its limits", async () => {
+    await open({ sandbox: { pids: 64, memory_bytes: 256 * 1024 ** 2 } });
+    const seen = await probe();
+    // CHOWN 0, DAC_OVERRIDE 1, FOWNER 3, SETGID 6, SETUID 7, NET_BIND_SERVICE 10.
+    const allowed = [0, 1, 3, 6, 7, 10].reduce((mask, bit) => mask + 2 ** bit, 0);
+    expect(seen).toMatchObject({ capabilities: allowed, noNewPrivileges: "1" });
+    expect(seen).toMatchObject({ pids: "64", memory: String(256 * 1024 ** 2) });
+  });
+
+  it("keeps a container from this machine, its neighbours and the metadata service", async () => {
+    await open();
+    const server = createServer((socket) => socket.destroy()).listen(0, "0.0.0.0");
+    await once(server, "listening");
+    const address = server.address();
+    const port = address !== null && typeof address === "object" ? address.port : 0;
+    // Idle, and its container still up: the probe's neighbour.
+    await box.run(executor, "liar", { mode: "pid" }).finish;
+    const addressOf = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
+    const neighbour = await docker("inspect", "--format", addressOf, ...(await box.containers()));
+    const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+    const mine = own.filter(({ family, internal }) => family === "IPv4" && !internal);
+    const targets: [string, number][] = [
+      ["host", port],
+      ...mine.map(({ address: host }): [string, number] => [host, port]),
+      ["169.254.169.254", 80],
+      ["10.0.0.1", 80],
+      // Docker gives its networks the lower ones, when others of them are taken.
+      ["192.168.254.1", 80],
+      [neighbour, 5_000],
+    ];
+    const { reached } = await probe(targets);
+    for (const [host] of targets) expect([host, reached[host]]).toEqual([host, "ECONNREFUSED"]);
+
+    const script = `require("net").connect(${port}, process.argv[1])
+      .on("connect", () => process.exit(0)).on("error", () => process.exit(1))`;
+    // Without the runner's network the same port is open: the test would notice a closed one.
+    await docker("run", "--rm", "node:24-slim", "node", "-e", script, mine[0]?.address ?? "");
+    server.close();
+  });
+
+  it("keeps a container from everything when told so", async () => {
+    await open({ sandbox: { egress: false } });
+    const { reached } = await probe([["1.1.1.1", 80]]);
+    expect(reached["1.1.1.1"]).toBe("ECONNREFUSED");
   });
 });

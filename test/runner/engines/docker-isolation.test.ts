@@ -1,0 +1,35 @@
+/** How the isolation of containers is described, and what is missing for more of it. */
+import { describe, expect, it } from "vitest";
+import { describeIsolation, runtimeProblem } from "../../../runner/src/engines/docker/isolation.ts";
+
+describe("how far containers are from root", () => {
+  const info = {
+    ServerVersion: "28",
+    Driver: "overlay2",
+    DriverStatus: null,
+    DockerRootDir: "/var/lib/docker",
+    OperatingSystem: "Debian",
+    Runtimes: { runc: {} },
+    SecurityOptions: ["name=seccomp,profile=builtin"],
+    NCPU: 2,
+    MemTotal: 1,
+  };
+  const mapped = { ...info, SecurityOptions: ["name=seccomp", "name=userns"] };
+
+  it.each([
+    [info, {}, true],
+    [info, { user: "0:0" }, true],
+    [info, { user: "root" }, true],
+    [info, { user: "65534:65534" }, false],
+    [info, { runtime: "runsc" }, false],
+    [mapped, {}, false],
+    [{ ...info, SecurityOptions: ["name=rootless"] }, {}, false],
+  ])("is said, and what to do about it: %#", (found, sandbox, advised) => {
+    expect(describeIsolation(found, sandbox).advice !== undefined).toBe(advised);
+  });
+
+  it("is no secret where Docker lacks the runtime that is asked for", () => {
+    expect(runtimeProblem(info, { runtime: "runsc" })).toContain("no runtime runsc");
+    expect(runtimeProblem(info, { runtime: "runc" })).toBeUndefined();
+  });
+});
