@@ -1,0 +1,167 @@
+/** The pages of versions: publishes, shows and deletes them without client code. */
+import { describe, expect, it } from "vitest";
+import { ORIGIN } from "../support/client.ts";
+import { issueOf, NEW_VERSION, owner, textOf } from "../support/model-pages.ts";
+import { Visitor } from "../support/visitor.ts";
+import { DIGEST } from "../support/world.ts";
+
+const INPUT = {
+  type: "object",
+  required: ["prompt"],
+  properties: {
+    steps: { type: "integer", minimum: 1, maximum: 50, default: 20, "x-order": 1 },
+    prompt: { type: "string", maxLength: 300, description: "What `to` do", "x-order": 0 },
+    size: { allOf: [{ $ref: "#/components/schemas/Size" }], default: "small", "x-order": 2 },
+  },
+  components: { schemas: { Size: { enum: ["small", "large"], description: "How big" } } },
+};
+
+describe("a version", () => {
+  it("is published, shown, and told how to call", async () => {
+    const { visitor, username, path } = await owner();
+    const published = await visitor.send(`${path}/versions/new`, {
+      ...NEW_VERSION,
+      release_notes: "Faster",
+      input: JSON.stringify(INPUT),
+      output: '{"type": "array", "items": {"type": "string"}}',
+      stream_output: "true",
+      compatibilities: ["vendora_chat_completions"],
+      variable_names: "HF_TOKEN\r\nSEED",
+      max_concurrency: "4",
+    });
+    expect(published.location).toBe(`${path}/versions/1`);
+    const { html } = await new Visitor().look(`${path}/versions/1`);
+    const text = textOf(html);
+    expect(text).toContain("Faster");
+    expect(text).toContain(DIGEST);
+    expect(text).toContain("prompt string What to do — at most 300 characters");
+    expect(text).toContain("steps integer optional 1 to 50, default 20");
+    expect(text).toContain('size small · large optional How big — default "small"');
+    expect(html.indexOf(">prompt<")).toBeLessThan(html.indexOf(">steps<"));
+    expect(text).toContain("array of string");
+    expect(text).toContain("OpenAI chat completions");
+    expect(text).toContain("HF_TOKEN, SEED");
+    expect(text).toContain("4 per container");
+    expect((await new Visitor().look(`${path}/versions`)).html).toContain("Faster");
+
+    const { html: api } = await new Visitor().look(`${path}/api`);
+    const calls = textOf(api);
+    expect(calls).toContain(`curl -N '${ORIGIN}/v1/predictions'`);
+    expect(calls).toContain(`"model": "${username}/story"`);
+    expect(calls).toContain('"prompt": "some text"');
+    expect(calls).toContain('"size": "small"');
+    expect(calls).toContain(`${ORIGIN}/v1/vendora`);
+  });
+
+  it("is published with components that its schemas refer to", async () => {
+    const { visitor, path } = await owner();
+    const input = JSON.stringify({ $ref: "#/components/schemas/Input" });
+    const components = JSON.stringify({ schemas: { Input: INPUT.components.schemas.Size } });
+    const wrong = '{"schemas": {"Input": {"type": "text"}}}';
+    const send = (fields: object) =>
+      visitor.send(`${path}/versions/new`, { ...NEW_VERSION, input, ...fields });
+    const refused = await send({ components: wrong });
+    expect(refused.status).toBe(422);
+    expect(issueOf(refused.html, "components")).toContain("schemas.Input.type: ");
+    expect((await send({ components })).location).toBe(`${path}/versions/1`);
+    const { html } = await visitor.look(`${path}/versions/new`);
+    expect(html).toContain("#/components/schemas/Input");
+    expect(html).toContain("How big");
+  });
+
+  it("tells everybody whose runs share its container", async () => {
+    const { visitor, path } = await owner();
+    const said = async (page: string) =>
+      /Container sharing ([A-Z][\w’ ]+?) (?:[A-Z]|Delete)/.exec(
+        textOf((await new Visitor().look(path + page)).html),
+      )?.[1];
+    await visitor.send(`${path}/versions/new`, NEW_VERSION);
+    await visitor.send(`${path}/versions/new`, { ...NEW_VERSION, isolation: "prediction" });
+    expect(await said("/versions/1")).toBe("Shared by all accounts");
+    expect(await said("/versions/2")).toBe("Separate for each prediction");
+    expect(await said("")).toBe("Separate for each prediction");
+  });
+
+  it("tells everybody whom its container reaches", async () => {
+    const { visitor, path } = await owner();
+    const said = async (page: string) =>
+      textOf((await new Visitor().look(path + page)).html).replace(/\s+/g, " ");
+    const send = (more: object) =>
+      visitor.send(`${path}/versions/new`, { ...NEW_VERSION, ...more });
+    await send({});
+    await send({ egress: "none" });
+    await send({ egress: "hosts", egress_hosts: "huggingface.co\r\n*.hf.co" });
+    expect(await said("/versions/1")).toContain("Network access Public internet");
+    expect(await said("/versions/2")).toContain("Network access No network");
+    expect(await said("/versions/3")).toContain("Network access huggingface.co, *.hf.co");
+    expect(await said("")).toContain("Network access huggingface.co, *.hf.co");
+    const { html } = await visitor.look(`${path}/versions/new`);
+    expect(html).toMatch(/value="hosts" checked=""/);
+    expect(html).toContain("huggingface.co\n*.hf.co");
+  });
+
+  it.each([
+    ["hf.co https://huggingface.co", "'https://huggingface.co': a lower-case host name"],
+    ["", "Enter at least one host."],
+    [Array.from({ length: 51 }, (_, n) => `n${n}.example.com`).join("\n"), "at most 50 items"],
+  ])("is told at its hosts what is wrong with them", async (egress_hosts, words) => {
+    const { visitor, path } = await owner();
+    const fields = { ...NEW_VERSION, egress: "hosts", egress_hosts };
+    const { status, html } = await visitor.send(`${path}/versions/new`, fields);
+    expect(status).toBe(422);
+    expect(issueOf(html, "egress_hosts")).toContain(words);
+    expect(issueOf(html, "egress")).toBe("");
+  });
+
+  it("begins as the one before it was", async () => {
+    const { visitor, path } = await owner();
+    const isolation = "account";
+    const first = { ...NEW_VERSION, interface: "vendora", timeout_seconds: "90", isolation };
+    await visitor.send(`${path}/versions/new`, {
+      ...first,
+      compatibilities: ["vendora_embeddings"],
+    });
+    const { html } = await visitor.look(`${path}/versions/new`);
+    expect(textOf(html)).toContain(`curl ${ORIGIN}/v1${path}/versions `);
+    expect(html).toMatch(/value="vendora" checked=""/);
+    expect(html).toMatch(/value="account" checked=""/);
+    expect(html).toMatch(/value="vendora_embeddings" checked=""/);
+    expect(html).toContain('value="90"');
+    expect(html).toContain("&quot;type&quot;: &quot;object&quot;");
+  });
+
+  it.each([
+    ["container_image_digest", "latest", "sha256: and 64 hex digits"],
+    ["input", '{"type": ', "unexpected end at line 1, column 10"],
+    ["input", '{"type": "text"}', "type: "],
+    ["input", '{"properties": {"a": {"minimum": "1"}}}', "properties.a.minimum: "],
+    ["output", "[]", ""],
+    ["timeout_seconds", "soon", "finite number"],
+    ["max_concurrency", "0", "greater than or equal to 1"],
+    ["variable_names", "HF_TOKEN lower case", "'lower': upper-case letters"],
+    ["image", "elsewhere.example.com/story", "is not below"],
+    ["hardware_identifier", "abacus", "'abacus' does not exist"],
+  ])("is not published with a wrong %s: %s", async (field, value, words) => {
+    const { visitor, path } = await owner();
+    const { status, html } = await visitor.send(`${path}/versions/new`, {
+      ...NEW_VERSION,
+      release_notes: "still there",
+      [field]: value,
+    });
+    expect(status).toBe(422);
+    expect(issueOf(html, field)).toContain(words);
+    expect(issueOf(html, field)).not.toBe("");
+    expect(html).toContain('value="still there"');
+    expect((await visitor.look(`${path}/versions/1`)).status).toBe(404);
+  });
+
+  it("is deleted, and its number not given again", async () => {
+    const { visitor, path } = await owner();
+    await visitor.send(`${path}/versions/new`, NEW_VERSION);
+    const deleted = await visitor.send(`${path}/versions/1/delete`);
+    expect(deleted.location).toBe(`${path}/versions`);
+    expect((await visitor.look(`${path}/versions/1`)).status).toBe(404);
+    const next = await visitor.send(`${path}/versions/new`, NEW_VERSION);
+    expect(next.location).toBe(`${path}/versions/2`);
+  });
+});

@@ -1,0 +1,50 @@
+/** The pages of models and versions: makes both through their forms, and reads what the pages say. */
+import { expect } from "vitest";
+import { signedUp } from "./visitor.ts";
+import { DIGEST } from "./world.ts";
+
+export const NEW_MODEL = {
+  name: "story",
+  visibility: "public",
+  description: "",
+  overview: "",
+  source_url: "",
+  license_url: "",
+  paper_url: "",
+  cover_image_url: "",
+  hardware_identifier: "",
+};
+
+export const NEW_VERSION = {
+  release_notes: "First",
+  container_image_digest: DIGEST,
+  image: "",
+  interface: "cog",
+  input: '{"type": "object"}',
+  output: "{}",
+  hardware_identifier: "",
+  variable_names: "",
+  timeout_seconds: "",
+  max_concurrency: "",
+  idle_seconds: "",
+};
+
+/** Somebody with a model, made through the pages. */
+export async function owner(fields: Record<string, string | string[]> = {}) {
+  const person = await signedUp();
+  const made = await person.visitor.send("/models/new", { ...NEW_MODEL, ...fields });
+  expect(made.status).toBe(303);
+  return { ...person, path: made.location ?? "" };
+}
+
+/** As the page says it, in one line. */
+export const textOf = (html: string) =>
+  html
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll(/\s+/g, " ");
+
+/** What is said below a field. */
+export const issueOf = (html: string, field: string) =>
+  textOf(html.split(`id="${field}-error">`)[1]?.split("</p>")[0] ?? "");
