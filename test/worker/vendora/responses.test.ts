@@ -1,8 +1,6 @@
-/** Responses of the vendora convention: three ways to wait, resumed, continued, cancelled, deleted. */
+/** Responses of the vendora convention: waited for, streamed and replayed, refused. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Json } from "../../../src/protocol/common.ts";
-import { expectErrorBody, expectResponse, expectResponseEvent } from "../../published/validate.ts";
 import { eventually, passes, startClock, stopClock } from "../support/time.ts";
 import {
   answer,
@@ -14,71 +12,20 @@ import {
   put,
   refused,
 } from "../support/vendora.ts";
+import {
+  eventsOf,
+  newResponses,
+  numbersOf,
+  PATH,
+  refusal,
+  resource,
+  text,
+  upTo,
+} from "../support/vendora-responses.ts";
 
-const { client, model, fleet } = await newVendora();
-const { client: stranger } = await newVendora();
+const { client, model, fleet, create, read, completed } = await newResponses();
 
 afterEach(startClock);
-
-const PATH = "/v1/vendora/responses";
-
-interface Resource {
-  id: string;
-  status: string;
-  output: { type: string; content: { text: string }[] }[];
-  [field: string]: unknown;
-}
-
-interface StreamEvent {
-  type: string;
-  sequence_number: number;
-  response?: Resource;
-}
-
-const create = (more: object = {}) => client.post(PATH, { model, input: "Go on", ...more });
-
-async function resource(answering: Response | Promise<Response>, status = 200): Promise<Resource> {
-  const response = await answering;
-  const body = await response.json<Resource>();
-  expect([response.status, body]).toEqual([status, expect.anything()]);
-  expectResponse(body);
-  return body;
-}
-
-const read = (id: string) => resource(client.fetch(`${PATH}/${id}`));
-
-async function eventsOf(response: Response): Promise<StreamEvent[]> {
-  expect(response.headers.get("content-type")).toBe("text/event-stream");
-  const text = await response.clone().text();
-  const events = [...text.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(
-    ([, name, data = ""]): StreamEvent => {
-      const event = JSON.parse(data);
-      expect(event.type).toBe(name);
-      return event;
-    },
-  );
-  for (const event of events) expectResponseEvent(event);
-  return events;
-}
-
-const numbersOf = (events: StreamEvent[]) => events.map((event) => event.sequence_number);
-const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
-const text = ({ output }: Resource) => output[0]?.content[0]?.text;
-
-async function completed(more: object = {}, ...values: Json[]): Promise<Resource> {
-  const [response] = await Promise.all([
-    create(more),
-    answer(fleet, ...(values.length > 0 ? values : ["on", " and on"])),
-  ]);
-  return resource(response);
-}
-
-async function refusal(answering: Promise<Response>) {
-  const response = await answering;
-  const body = await response.json<{ error: { code: string; param: string; message: string } }>();
-  expectErrorBody(body);
-  return { status: response.status, ...body.error };
-}
 
 describe("one that is waited for", () => {
   test("is completed, and stays to be read", async () => {
@@ -210,209 +157,6 @@ describe("one that is streamed", () => {
       type: "response.failed",
       response: { status: "failed" },
     });
-  });
-});
-
-describe("one in the background", () => {
-  test("is there at once, and can be polled while it grows", async () => {
-    const queued = await resource(create({ background: true }), 202);
-    expect(queued).toMatchObject({ status: "queued", background: true, output: [] });
-    const { channel } = await fleet.work();
-    await put(channel, "on");
-    const growing = await read(queued.id);
-    expect([growing.status, text(growing)]).toEqual(["in_progress", "on"]);
-    await finish(channel, [" and", " on"]);
-    const ended = await read(queued.id);
-    expect([ended.status, text(ended)]).toEqual(["completed", "on and on"]);
-  });
-
-  test("goes on when its reader leaves right after the first event, and is resumed", async () => {
-    const response = await create({ background: true, stream: true });
-    const reader = response.body?.getReader();
-    const first = new TextDecoder().decode((await reader?.read())?.value);
-    expect(first).toContain("event: response.created");
-    const [, id = ""] = /"id":"(resp_\w+)"/.exec(first) ?? [];
-    await reader?.cancel();
-    const { channel } = await fleet.work();
-    const resumed = client.fetch(`${PATH}/${id}?stream=true&starting_after=0`);
-    await finish(channel, ["on", " and on"]);
-    const events = await eventsOf(await resumed);
-    expect(events[0]).toMatchObject({ type: "response.queued", sequence_number: 1 });
-    expect(numbersOf(events)).toEqual(upTo(events.length + 1).slice(1));
-    expect(events.at(-1)?.type).toBe("response.completed");
-  });
-
-  test("has no time limit but the version's own", async () => {
-    stopClock();
-    const world = await newVendora();
-    const body = { model: world.model, input: "Go on", background: true };
-    const { id } = await resource(world.client.post(PATH, body), 202);
-    await passes(601, await newest(world.client));
-    await answer(world.fleet, "on");
-    const found = await world.client.json<Resource>("GET", `${PATH}/${id}`);
-    expect(found.body.status).toBe("completed");
-  });
-
-  test("is cancelled, twice to the same effect", async () => {
-    const { id } = await resource(create({ background: true }), 202);
-    const { channel } = await fleet.work();
-    const cancelling = client.post(`${PATH}/${id}/cancel`, "");
-    expect(await channel.next()).toMatchObject({ type: "cancel" });
-    await channel.report([], { status: "canceled", output: "none" });
-    const first = await resource(cancelling);
-    expect(first.status).toBe("cancelled");
-    expect(await resource(client.post(`${PATH}/${id}/cancel`, ""))).toEqual(first);
-    const events = await eventsOf(await client.fetch(`${PATH}/${id}?stream=true`));
-    expect(events.map(({ type }) => type).at(-1)).not.toMatch(/cancel|completed|failed/);
-  });
-
-  test("cannot be cancelled when it has ended", async () => {
-    const { id } = await resource(create({ background: true }), 202);
-    await answer(fleet, "on");
-    await eventually(async () => expect((await read(id)).status).toBe("completed"));
-    const { status, message } = await refusal(client.post(`${PATH}/${id}/cancel`, ""));
-    expect([status, message]).toEqual([400, expect.stringContaining("succeeded")]);
-  });
-});
-
-describe("what came before", () => {
-  test("is all given to the model, and listed as input", async () => {
-    const first = await completed({ input: "One", instructions: "Be brief" }, "first");
-    const [response, job] = await Promise.all([
-      create({ input: "Two", previous_response_id: first.id }),
-      answer(fleet, "second"),
-    ]);
-    const second = await resource(response);
-    expect(second.previous_response_id).toBe(first.id);
-    expect(second.instructions).toBeNull();
-    const { input } = job.input ?? {};
-    expect(input).toMatchObject([
-      { role: "user" },
-      { role: "assistant", content: [{ text: "first" }] },
-      { role: "user" },
-    ]);
-    const list = `${PATH}/${second.id}/input_items`;
-    const all = await client.ok<{ data: { id: string }[] }>("GET", `${list}?order=asc`);
-    expect(all).toMatchObject({
-      object: "list",
-      has_more: false,
-      data: [
-        { content: [{ type: "input_text", text: "One" }] },
-        { content: [{ type: "output_text", text: "first" }] },
-        { content: [{ type: "input_text", text: "Two" }] },
-      ],
-    });
-    const [last] = all.data.slice(-1);
-    const page = await client.ok("GET", `${list}?limit=1&after=${last?.id}`);
-    expect(page).toMatchObject({ data: [all.data[1]], has_more: true });
-    expect(await refusal(client.fetch(`${list}?after=none`))).toMatchObject({ status: 400 });
-  });
-
-  test("may be referred to item by item, as clients do that keep the conversation themselves", async () => {
-    const call = chunk({
-      role: "assistant",
-      tool_calls: [
-        { index: 0, id: "call_1", type: "function", function: { name: "sum", arguments: "{}" } },
-      ],
-    });
-    const first = await completed({ input: "One" }, call, chunk({}, "tool_calls"));
-    const [item] = first.output;
-    const [, job] = await Promise.all([
-      create({
-        input: [
-          { role: "user", content: "One" },
-          { type: "item_reference", id: item && "id" in item ? item.id : "" },
-          { type: "function_call_output", call_id: "call_1", output: "2" },
-        ],
-      }).then((response) => response.text()),
-      answer(fleet, "Two."),
-    ]);
-    expect(job.input?.input).toMatchObject([
-      { role: "user" },
-      { type: "function_call", call_id: "call_1", name: "sum" },
-      { type: "function_call_output" },
-    ]);
-  });
-
-  test.each(["msg_unknown", "msg_0123456789abcdef0123456789abcdef_0"])(
-    "must be there to be referred to: %s",
-    async (id) => {
-      const input = [
-        { role: "user", content: "One" },
-        { type: "item_reference", id },
-      ];
-      expect(await refusal(create({ input }))).toMatchObject({
-        status: 400,
-        code: "item_not_found",
-        param: "input[1]",
-      });
-    },
-  );
-
-  test("must not have failed", async () => {
-    const wrong = await completed({}, { width: 5 });
-    expect(wrong.status).toBe("failed");
-    expect(await refusal(create({ previous_response_id: wrong.id }))).toMatchObject({
-      status: 400,
-      param: "previous_response_id",
-    });
-  });
-
-  test.each([
-    ["unknown", "resp_0123456789abcdef0123456789abcdef"],
-    ["no id at all", "nonsense"],
-  ])("must be there: %s", async (_, previous_response_id) => {
-    expect(await refusal(create({ previous_response_id }))).toMatchObject({
-      status: 400,
-      code: "previous_response_not_found",
-      param: "previous_response_id",
-    });
-  });
-
-  test("must be one's own, and have ended", async () => {
-    const { id } = await resource(create({ background: true }), 202);
-    const { channel } = await fleet.work();
-    expect(await refusal(create({ previous_response_id: id }))).toMatchObject({
-      status: 400,
-      param: "previous_response_id",
-    });
-    await finish(channel, ["on"]);
-    expect((await stranger.fetch(`${PATH}/${id}`)).status).toBe(404);
-  });
-});
-
-describe("one that is not kept", () => {
-  test("because it was not to be stored is not found, and its data goes", async () => {
-    stopClock();
-    const { id } = await completed({ store: false });
-    expect(await refusal(client.fetch(`${PATH}/${id}`))).toMatchObject({ status: 404 });
-    expect(await refusal(create({ previous_response_id: id }))).toMatchObject({ status: 400 });
-  });
-
-  test("cannot be in the background", async () => {
-    const wrong = create({ store: false, background: true });
-    expect(await refusal(wrong)).toMatchObject({ status: 400, param: "store" });
-  });
-
-  test("because it was deleted is not found, and its prediction has no data", async () => {
-    const { id } = await completed();
-    const gone = await client.ok("DELETE", `${PATH}/${id}`);
-    expect(gone).toEqual({ id, object: "response", deleted: true });
-    for (const path of ["", "/input_items", "?stream=true"]) {
-      expect(await refusal(client.fetch(`${PATH}/${id}${path}`))).toMatchObject({
-        status: 404,
-        code: "response_not_found",
-      });
-    }
-    expect((await client.fetch(`${PATH}/${id}`, { method: "DELETE" })).status).toBe(404);
-  });
-
-  test("cannot be deleted while it is under way", async () => {
-    const { id } = await resource(create({ background: true }), 202);
-    const { channel } = await fleet.work();
-    const deleting = client.fetch(`${PATH}/${id}`, { method: "DELETE" });
-    expect(await refusal(deleting)).toMatchObject({ status: 400, code: "response_in_progress" });
-    await finish(channel, ["on"]);
   });
 });
 

@@ -1,0 +1,151 @@
+/** The state of a conversation: responses that go on from earlier ones, and those that are not kept. */
+import { afterEach, describe, expect, test } from "vitest";
+import { startClock, stopClock } from "../support/time.ts";
+import { answer, chunk, finish, newVendora } from "../support/vendora.ts";
+import { newResponses, PATH, refusal, resource } from "../support/vendora-responses.ts";
+
+const { client, fleet, create, completed } = await newResponses();
+const { client: stranger } = await newVendora();
+
+afterEach(startClock);
+
+describe("what came before", () => {
+  test("is all given to the model, and listed as input", async () => {
+    const first = await completed({ input: "One", instructions: "Be brief" }, "first");
+    const [response, job] = await Promise.all([
+      create({ input: "Two", previous_response_id: first.id }),
+      answer(fleet, "second"),
+    ]);
+    const second = await resource(response);
+    expect(second.previous_response_id).toBe(first.id);
+    expect(second.instructions).toBeNull();
+    const { input } = job.input ?? {};
+    expect(input).toMatchObject([
+      { role: "user" },
+      { role: "assistant", content: [{ text: "first" }] },
+      { role: "user" },
+    ]);
+    const list = `${PATH}/${second.id}/input_items`;
+    const all = await client.ok<{ data: { id: string }[] }>("GET", `${list}?order=asc`);
+    expect(all).toMatchObject({
+      object: "list",
+      has_more: false,
+      data: [
+        { content: [{ type: "input_text", text: "One" }] },
+        { content: [{ type: "output_text", text: "first" }] },
+        { content: [{ type: "input_text", text: "Two" }] },
+      ],
+    });
+    const [last] = all.data.slice(-1);
+    const page = await client.ok("GET", `${list}?limit=1&after=${last?.id}`);
+    expect(page).toMatchObject({ data: [all.data[1]], has_more: true });
+    expect(await refusal(client.fetch(`${list}?after=none`))).toMatchObject({ status: 400 });
+  });
+
+  test("may be referred to item by item, as clients do that keep the conversation themselves", async () => {
+    const call = chunk({
+      role: "assistant",
+      tool_calls: [
+        { index: 0, id: "call_1", type: "function", function: { name: "sum", arguments: "{}" } },
+      ],
+    });
+    const first = await completed({ input: "One" }, call, chunk({}, "tool_calls"));
+    const [item] = first.output;
+    const [, job] = await Promise.all([
+      create({
+        input: [
+          { role: "user", content: "One" },
+          { type: "item_reference", id: item && "id" in item ? item.id : "" },
+          { type: "function_call_output", call_id: "call_1", output: "2" },
+        ],
+      }).then((response) => response.text()),
+      answer(fleet, "Two."),
+    ]);
+    expect(job.input?.input).toMatchObject([
+      { role: "user" },
+      { type: "function_call", call_id: "call_1", name: "sum" },
+      { type: "function_call_output" },
+    ]);
+  });
+
+  test.each(["msg_unknown", "msg_0123456789abcdef0123456789abcdef_0"])(
+    "must be there to be referred to: %s",
+    async (id) => {
+      const input = [
+        { role: "user", content: "One" },
+        { type: "item_reference", id },
+      ];
+      expect(await refusal(create({ input }))).toMatchObject({
+        status: 400,
+        code: "item_not_found",
+        param: "input[1]",
+      });
+    },
+  );
+
+  test("must not have failed", async () => {
+    const wrong = await completed({}, { width: 5 });
+    expect(wrong.status).toBe("failed");
+    expect(await refusal(create({ previous_response_id: wrong.id }))).toMatchObject({
+      status: 400,
+      param: "previous_response_id",
+    });
+  });
+
+  test.each([
+    ["unknown", "resp_0123456789abcdef0123456789abcdef"],
+    ["no id at all", "nonsense"],
+  ])("must be there: %s", async (_, previous_response_id) => {
+    expect(await refusal(create({ previous_response_id }))).toMatchObject({
+      status: 400,
+      code: "previous_response_not_found",
+      param: "previous_response_id",
+    });
+  });
+
+  test("must be one's own, and have ended", async () => {
+    const { id } = await resource(create({ background: true }), 202);
+    const { channel } = await fleet.work();
+    expect(await refusal(create({ previous_response_id: id }))).toMatchObject({
+      status: 400,
+      param: "previous_response_id",
+    });
+    await finish(channel, ["on"]);
+    expect((await stranger.fetch(`${PATH}/${id}`)).status).toBe(404);
+  });
+});
+
+describe("one that is not kept", () => {
+  test("because it was not to be stored is not found, and its data goes", async () => {
+    stopClock();
+    const { id } = await completed({ store: false });
+    expect(await refusal(client.fetch(`${PATH}/${id}`))).toMatchObject({ status: 404 });
+    expect(await refusal(create({ previous_response_id: id }))).toMatchObject({ status: 400 });
+  });
+
+  test("cannot be in the background", async () => {
+    const wrong = create({ store: false, background: true });
+    expect(await refusal(wrong)).toMatchObject({ status: 400, param: "store" });
+  });
+
+  test("because it was deleted is not found, and its prediction has no data", async () => {
+    const { id } = await completed();
+    const gone = await client.ok("DELETE", `${PATH}/${id}`);
+    expect(gone).toEqual({ id, object: "response", deleted: true });
+    for (const path of ["", "/input_items", "?stream=true"]) {
+      expect(await refusal(client.fetch(`${PATH}/${id}${path}`))).toMatchObject({
+        status: 404,
+        code: "response_not_found",
+      });
+    }
+    expect((await client.fetch(`${PATH}/${id}`, { method: "DELETE" })).status).toBe(404);
+  });
+
+  test("cannot be deleted while it is under way", async () => {
+    const { id } = await resource(create({ background: true }), 202);
+    const { channel } = await fleet.work();
+    const deleting = client.fetch(`${PATH}/${id}`, { method: "DELETE" });
+    expect(await refusal(deleting)).toMatchObject({ status: 400, code: "response_in_progress" });
+    await finish(channel, ["on"]);
+  });
+});
