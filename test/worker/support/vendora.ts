@@ -91,6 +91,9 @@ export async function dataOf(response: Response): Promise<unknown[]> {
 export const chat = (client: Client, model: string, more: object = {}) =>
   client.post("/v1/vendora/chat/completions", { model, messages: MESSAGES, ...more });
 
+/** The prediction that an answer names. */
+export const predictionOf = ({ headers }: Response) => headers.get("auspex-prediction-id") ?? "";
+
 /** The prediction that was created last. */
 export async function newest(client: Client): Promise<string> {
   const { items } = await client.ok<{ items: { id: string }[] }>("GET", "/v1/predictions");
