@@ -1,0 +1,206 @@
+/** How the database finds what accounts have: webhook endpoints, usage, tokens, what goes with them. */
+import { describe, expect, test } from "vitest";
+import {
+  deleteUsage,
+  listFirstPredictions,
+  listSomeModels,
+  listSomeUnfinished,
+  takeClosedAccounts,
+} from "../../../src/storage/accounts/account-removal.ts";
+import { listOperators, listSuspended } from "../../../src/storage/accounts/operators.ts";
+import { listRecoveries } from "../../../src/storage/accounts/sign-in.ts";
+import {
+  findModelNames,
+  findModelsByName,
+  insertToken,
+  markTokenUsed,
+} from "../../../src/storage/accounts/tokens.ts";
+import { findMostUsed, listUsage } from "../../../src/storage/accounts/usage.ts";
+import {
+  deletePredictions,
+  markDataRemoved,
+} from "../../../src/storage/predictions/predictions.ts";
+import {
+  addSecret,
+  clearFailures,
+  deleteEndpoint,
+  findEndpoint,
+  findOwnEndpoint,
+  insertEndpoint,
+  listEnabled,
+  removeSecret,
+  saveHealth,
+  updateEndpoint,
+  type WebhookEndpointRow,
+} from "../../../src/storage/webhooks/endpoints.ts";
+import { ALLOWANCE, BYTES, db, isCheap, newRows, plansOf } from "../support/query-plans.ts";
+
+const { user_id } = await newRows();
+
+describe("webhook endpoints", () => {
+  const BY_ID = "SEARCH webhook_endpoints USING INDEX sqlite_autoindex_webhook_endpoints_1 (id=?)";
+  const OF_USER = "USING INDEX webhook_endpoints_user (user_id=?)";
+  const secret = { id: "s1", secret: "", created_at: 0 };
+  const health = { enabled: true, failing_since: 0, last_error: "", notice: null };
+  const row: WebhookEndpointRow = {
+    ...health,
+    id: "new",
+    user_id,
+    url: "",
+    description: "",
+    events: [],
+    secrets: [],
+    created_at: 0,
+    updated_at: 0,
+  };
+
+  test.each<[string, () => Promise<unknown>, string[]]>([
+    [
+      "those of an account are counted in their index",
+      () => insertEndpoint(db, row, 4),
+      [
+        "SCAN CONSTANT ROW",
+        "SCALAR SUBQUERY 1",
+        "SEARCH webhook_endpoints USING COVERING INDEX webhook_endpoints_user (user_id=?)",
+      ],
+    ],
+    [
+      "those that are on are looked up in it, in order",
+      async () => listEnabled(db, user_id),
+      [`SEARCH webhook_endpoints ${OF_USER}`],
+    ],
+    ["one is found by its id", async () => findEndpoint(db, "w1"), [BY_ID]],
+    ["one's own too", async () => findOwnEndpoint(db, user_id, "w1"), [BY_ID]],
+    ["changed", async () => updateEndpoint(db, user_id, "w1", { enabled: false }, 0), [BY_ID]],
+    [
+      "told of",
+      () => saveHealth(db, "w1", health, { at: 0, updated_at: 0, failing_since: null }),
+      [BY_ID],
+    ],
+    ["told to work", () => clearFailures(db, "w1", { at: 0, updated_at: 0 }), [BY_ID]],
+    ["given a secret", async () => addSecret(db, user_id, "w1", secret, 3), [BY_ID]],
+    ["deleted", () => deleteEndpoint(db, user_id, "w1"), [BY_ID]],
+  ])("%s", async (_, call, plan) => {
+    expect(await plansOf(call)).toEqual([plan]);
+  });
+
+  test("a secret that goes is looked for in its endpoint", async () => {
+    const [plan = []] = await plansOf(async () => removeSecret(db, user_id, "w1", "s1", 0));
+    expect(plan[0]).toBe(BY_ID);
+    expect(plan.filter((step) => !isCheap(step))).toEqual([]);
+  });
+});
+
+describe("usage", () => {
+  // Grouping takes a tree of its own: of a range that has a row for each day and model.
+  test("is a range of its key", async () => {
+    const range = "SEARCH usage USING PRIMARY KEY (user_id=? AND day>?)";
+    const [most = []] = await plansOf(async () => findMostUsed(db, user_id, "2026-11-20", 6));
+    const [days = []] = await plansOf(async () => listUsage(db, user_id, "2026-11-20", ["m1"]));
+    for (const plan of [most, days]) {
+      expect(plan[0]).toBe(range);
+      expect(plan.filter((step) => /^(SCAN|SEARCH)/.test(step))).toEqual([range]);
+    }
+  });
+});
+
+describe("accounts that are given up", () => {
+  const OF_USER = "SEARCH predictions USING PRIMARY KEY (user_id=?)";
+
+  test.each<[string, () => Promise<unknown>, string[]]>([
+    [
+      "are a range of the names",
+      async () => takeClosedAccounts(db, 1, 5),
+      [
+        "SEARCH users USING COVERING INDEX sqlite_autoindex_users_1 (id=?)",
+        "LIST SUBQUERY 1",
+        "SEARCH users USING INDEX users_username_unique (username>? AND username<?)",
+        "USE TEMP B-TREE FOR ORDER BY",
+      ],
+    ],
+    ["their predictions are one", async () => listFirstPredictions(db, user_id, 10), [OF_USER]],
+    [
+      "what is under way of them is one",
+      async () => listSomeUnfinished(db, user_id, 10),
+      [
+        "SEARCH predictions USING PRIMARY KEY (user_id=? AND id=?)",
+        "LIST SUBQUERY 3",
+        "SEARCH predictions USING COVERING INDEX predictions_status (user_id=? AND status=?)",
+      ],
+    ],
+    [
+      "their models are one",
+      async () => listSomeModels(db, user_id, 10),
+      ["SEARCH models USING COVERING INDEX models_owner (owner_id=?)"],
+    ],
+  ])("%s", async (_, call, plan) => {
+    expect(await plansOf(call)).toEqual([plan]);
+  });
+
+  test("what is deleted of them is looked for in their own", async () => {
+    const plans = await plansOf(async () => {
+      await deletePredictions(db, user_id, "p1");
+      await markDataRemoved(db, user_id, ["p1"]);
+      await deleteUsage(db, user_id, 10);
+    });
+    const steps = plans.flat().filter((step) => /^(SCAN|SEARCH)/.test(step));
+    expect(
+      steps.filter((step) => !/USING (PRIMARY KEY|INDEX)|^SCAN json_each|gone/.test(step)),
+    ).toEqual([]);
+  });
+});
+
+describe("tokens", () => {
+  const OWNERS = "SEARCH users USING INDEX sqlite_autoindex_users_1 (id=?)";
+  const USED = "SEARCH tokens USING INDEX sqlite_autoindex_tokens_1 (id=?)";
+  const row = { id: "new", user_id, name: "", hash: "new", prefix: "", scopes: [], created_at: 0 };
+
+  test.each<[string, () => Promise<unknown>, string[]]>([
+    [
+      "those of an account are counted in their index",
+      async () => insertToken(db, row, 1_000, ALLOWANCE),
+      ["SCALAR SUBQUERY 1", "SEARCH tokens USING INDEX tokens_user (user_id=?)"],
+    ],
+    ["one that is used is found by its id", () => markTokenUsed(db, "t1", 2, 1), [USED]],
+    [
+      "models that are named are found by owner and name",
+      async () => findModelsByName(db, user_id, [["a", "b"]]),
+      [
+        "SCAN json_each VIRTUAL TABLE INDEX 1:",
+        "SEARCH users USING INDEX users_username_unique (username=?)",
+        "SEARCH models USING INDEX models_owner_name (owner_id=? AND name=?)",
+      ],
+    ],
+    [
+      "those of a token by their ids",
+      async () => findModelNames(db, "t1"),
+      [
+        USED,
+        "CORRELATED SCALAR SUBQUERY 1",
+        "SCAN json_each VIRTUAL TABLE INDEX 1:",
+        "SEARCH models USING INDEX sqlite_autoindex_models_1 (id=?)",
+        OWNERS,
+      ],
+    ],
+  ])("%s", async (_, call, plan) => {
+    expect((await plansOf(call)).filter(([step]) => step !== BYTES[0])).toEqual([plan]);
+  });
+});
+
+describe("people", () => {
+  test("operators, and who is suspended, are ranges of indexes that have nobody else", async () => {
+    const plans = await plansOf(async () => {
+      await listOperators(db, "proof", 10);
+      await listSuspended(db, 0, 10);
+    });
+    expect(plans).toEqual([
+      ["SEARCH users USING INDEX users_operators (operator_proof=?)"],
+      ["SEARCH users USING INDEX users_suspended (suspended_at>?)"],
+    ]);
+  });
+
+  test("by whom somebody was given a new password is looked for among what was for them", async () => {
+    const [plan = []] = await plansOf(async () => listRecoveries(db, user_id, 10));
+    expect(plan[0]).toBe("SEARCH invitations USING INDEX invitations_user (user_id=?)");
+  });
+});

@@ -1,0 +1,101 @@
+/** How the database finds uploads: one by its id, many by their account, never by looking at all. */
+import { describe, expect, test } from "vitest";
+import {
+  claimExpired,
+  completeUpload,
+  deleteUploads,
+  findOwnUploads,
+  findUpload,
+  insertUpload,
+  keepUploads,
+  listAccountsWithExpired,
+  listParts,
+} from "../../../src/storage/files/uploads.ts";
+import { ALLOWANCE, BYTES, db, newRows, plansOf } from "../support/query-plans.ts";
+
+const { user_id, other } = await newRows();
+
+describe("uploads", () => {
+  const BY_ID = "SEARCH uploads USING INDEX sqlite_autoindex_uploads_1 (id=?)";
+  const BY_ID_ALONE = BY_ID.replace("USING", "USING COVERING");
+  const EXPIRES = "SEARCH uploads USING COVERING INDEX uploads_expires";
+  const PARTS = "SEARCH upload_parts USING PRIMARY KEY (upload_id=?)";
+  const row = {
+    id: "new",
+    user_id,
+    prediction_id: null,
+    token_id: null,
+    key: "",
+    multipart_id: "",
+    size: 1,
+    mime_type: "",
+    name: null,
+    part_size: 1,
+    created_at: 0,
+    completed_at: null,
+    removed_at: null,
+    expires_at: 1,
+  };
+
+  test.each<[string, () => Promise<unknown>, string[][]]>([
+    [
+      "what is pending of an account is counted in the index of what is pending",
+      () => insertUpload(db, row, 1_000, ALLOWANCE),
+      [
+        BYTES,
+        [
+          "SCAN CONSTANT ROW",
+          "SCALAR SUBQUERY 1",
+          "SEARCH uploads USING INDEX uploads_pending (user_id=?)",
+          // Nothing is there: SQLite looks because parts refer to uploads.
+          PARTS,
+        ],
+        BYTES,
+      ],
+    ],
+    ["one is found by its id", async () => findUpload(db, "u1"), [[BY_ID]]],
+    ["one's own too", async () => findOwnUploads(db, user_id, ["u1", "u2"]), [[BY_ID]]],
+    ["its parts are a range, in order", async () => listParts(db, "u1"), [[PARTS]]],
+    ["completed", () => completeUpload(db, "u1", 1, 2), [[BY_ID], [PARTS]]],
+    ["kept for longer", async () => keepUploads(db, ["u1", "u2"], 5), [[BY_ID]]],
+    [
+      "deleted, with their parts",
+      async () => deleteUploads(db, ["u1", "u2"]),
+      [[BY_ID_ALONE, "LIST SUBQUERY 1", "SCAN json_each VIRTUAL TABLE INDEX 1:", PARTS]],
+    ],
+    [
+      "accounts with some that have had their time are found by two looks each",
+      () => listAccountsWithExpired(db, 100, 50),
+      [
+        [
+          "CO-ROUTINE holders",
+          "SETUP",
+          EXPIRES,
+          "RECURSIVE STEP",
+          "SCAN holders",
+          "CORRELATED SCALAR SUBQUERY 2",
+          `${EXPIRES} (user_id>?)`,
+          "SCAN holders",
+          "SEARCH uploads EXISTS USING COVERING INDEX uploads_expires (user_id=? AND expires_at<?)",
+          "USE TEMP B-TREE FOR ORDER BY",
+        ],
+      ],
+    ],
+    [
+      "those of an account that have had their time are the first of an index",
+      () => claimExpired(db, { users: [user_id, other], each: 5, now: 100, again: 200 }),
+      [
+        [
+          BY_ID_ALONE,
+          "LIST SUBQUERY 2",
+          "SCAN account VIRTUAL TABLE INDEX 1:",
+          "SEARCH one USING COVERING INDEX sqlite_autoindex_uploads_1 (id=?)",
+          "CORRELATED LIST SUBQUERY 1",
+          "SEARCH uploads USING INDEX uploads_expires (user_id=? AND expires_at<?)",
+        ],
+      ],
+    ],
+  ])("%s", async (_, call, plans) => {
+    expect(await plansOf(call)).toEqual(plans);
+  });
+});
