@@ -5,6 +5,7 @@ import { readManifest } from "../../../src/services/assets.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
 import { registered, setAside, shown } from "../support/fleet.ts";
+import { textOf } from "../support/page-text.ts";
 import { FakeRunner } from "../support/runner.ts";
 import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, unique } from "../support/world.ts";
@@ -13,15 +14,6 @@ const { version, sha256 } = (await readManifest(env)).runner;
 const FILE = `auspex-runner-${version}.tgz`;
 const FETCH = `curl -fsSL "https://auspex.test/auspex-runner.tgz?v=${version}" -o ${FILE} && echo "${sha256} ${FILE}" | sha256sum --check &&`;
 const COMMAND = `npx --yes ./${FILE}`;
-
-/** What a page says, without its tags. */
-const textOf = (html: string) =>
-  html
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&")
-    .replaceAll(/\s+/g, " ");
 
 /** The part of a page that is about one runner, or one class of machines. */
 const partOf = (html: string, tag: "li" | "section", id: string) =>

@@ -1,7 +1,8 @@
 /** The pages of models, as visitors and owners use them without client code. */
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { issueOf, NEW_MODEL, NEW_VERSION, owner, textOf } from "../support/model-pages.ts";
+import { issueOf, NEW_MODEL, NEW_VERSION, owner } from "../support/model-pages.ts";
+import { textOf } from "../support/page-text.ts";
 import { signedUp, Visitor } from "../support/visitor.ts";
 import { newClient, operator, unique } from "../support/world.ts";
 

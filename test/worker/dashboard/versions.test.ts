@@ -1,7 +1,8 @@
 /** The pages of versions: publishes, shows and deletes them without client code. */
 import { describe, expect, it } from "vitest";
 import { ORIGIN } from "../support/client.ts";
-import { issueOf, NEW_VERSION, owner, textOf } from "../support/model-pages.ts";
+import { issueOf, NEW_VERSION, owner } from "../support/model-pages.ts";
+import { textOf } from "../support/page-text.ts";
 import { Visitor } from "../support/visitor.ts";
 import { DIGEST } from "../support/world.ts";
 

@@ -1,5 +1,6 @@
 /** The pages of models and versions: makes both through their forms, and reads what the pages say. */
 import { expect } from "vitest";
+import { textOf } from "./page-text.ts";
 import { signedUp } from "./visitor.ts";
 import { DIGEST } from "./world.ts";
 
@@ -36,14 +37,6 @@ export async function owner(fields: Record<string, string | string[]> = {}) {
   expect(made.status).toBe(303);
   return { ...person, path: made.location ?? "" };
 }
-
-/** As the page says it, in one line. */
-export const textOf = (html: string) =>
-  html
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll(/\s+/g, " ");
 
 /** What is said below a field. */
 export const issueOf = (html: string, field: string) =>
