@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Channel } from "../../../runner/src/control-plane/channel.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { Reporter } from "../../../runner/src/jobs/reporter.ts";
@@ -11,13 +11,21 @@ const DONE = { status: "succeeded", output: "items" } as const;
 
 let plane: FakeControlPlane;
 let prediction: FakePrediction;
+let channels: Channel[];
 
 beforeEach(async () => {
+  channels = [];
   plane = await FakeControlPlane.start();
   prediction = plane.prediction("l");
 });
 
-afterEach(() => plane.stop());
+/** A channel that has not ended would reconnect for ever, among the timers of later tests. */
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const channel of channels) channel.release("the test is over");
+  await Promise.all(channels.map(({ ended }) => ended));
+  await plane.stop();
+});
 
 function open(changes: Partial<typeof settings> = {}, streams = false) {
   const [onCancel, onReceipt] = [vi.fn(), vi.fn()];
@@ -35,6 +43,7 @@ function open(changes: Partial<typeof settings> = {}, streams = false) {
     onCancel,
     onReceipt,
   });
+  channels.push(channel);
   channel.open(streams);
   return { channel, reporter, onCancel, onReceipt };
 }
@@ -113,7 +122,6 @@ test("a run that ends before the welcome is one frame, and the socket closes wit
 
 test("a run that says nothing is marked started by an empty frame within 30 ms", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-  onTestFinished(() => void vi.useRealTimers());
   prediction.onConnect = (socket) =>
     socket.send(JSON.stringify({ type: "welcome", seq: 0, receipt: "r" }));
   const { onReceipt } = open();

@@ -68,6 +68,7 @@ export function world(slots: number) {
     end: (outcome?: Partial<Outcome>) => void;
     fail: (reason: unknown) => void;
   }[] = [];
+  const finishes: Promise<unknown>[] = [];
   let held: Promise<void> | undefined;
   const engine: Engine = {
     open: async () => new URL("http://127.0.0.1:9"),
@@ -138,12 +139,16 @@ export function world(slots: number) {
     run(name: string, more?: JobOptions, stop = signals()) {
       const reporter = record();
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
-      return { reporter, finish: runJob(pool, parts, job, reporter, stop) };
+      const finish = runJob(pool, parts, job, reporter, stop);
+      finishes.push(finish);
+      return { reporter, finish };
     },
     running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
     /** Also gives back the real time. */
     async close() {
       await pool.close();
+      // A run that settles its output has a timer of its own until it has.
+      await Promise.allSettled(finishes);
       expect(pool.warm()).toEqual([]);
       expect(vi.getTimerCount()).toBe(0);
       vi.useRealTimers();
