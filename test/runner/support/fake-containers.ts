@@ -68,7 +68,6 @@ export function world(slots: number) {
     end: (outcome?: Partial<Outcome>) => void;
     fail: (reason: unknown) => void;
   }[] = [];
-  const finishes: Promise<unknown>[] = [];
   let held: Promise<void> | undefined;
   const engine: Engine = {
     open: async () => new URL("http://127.0.0.1:9"),
@@ -139,16 +138,12 @@ export function world(slots: number) {
     run(name: string, more?: JobOptions, stop = signals()) {
       const reporter = record();
       const job = makeJob(imageOf(name), {}, { model: modelOf(name), ...more });
-      const finish = runJob(pool, parts, job, reporter, stop);
-      finishes.push(finish);
-      return { reporter, finish };
+      return { reporter, finish: runJob(pool, parts, job, reporter, stop) };
     },
     running: (count: number) => vi.waitFor(() => expect(runs).toHaveLength(count)),
     /** Also gives back the real time. */
     async close() {
       await pool.close();
-      // A run that settles its output has a timer of its own until it has.
-      await Promise.allSettled(finishes);
       expect(pool.warm()).toEqual([]);
       expect(vi.getTimerCount()).toBe(0);
       vi.useRealTimers();
