@@ -103,6 +103,7 @@ const variables = z.object({
   WEBHOOK_SWITCH_OFF_DAYS: z.coerce.number().positive().default(5),
   WEBHOOK_RESOLVER: z.url().default("https://cloudflare-dns.com/dns-query"),
   SECURITY_CONTACT: contact.optional(),
+  LOG_SAMPLE_RATE: z.coerce.number().min(0).max(1).default(0.01),
   SIGN_UP: signUp.default("invitation"),
   GITHUB_CLIENT_ID: z.string().min(1).optional(),
   GITHUB_CLIENT_SECRET: z.string().min(1).optional(),
@@ -160,6 +161,8 @@ export interface Settings {
   webhooks: WebhookSettings;
   /** Where to report vulnerabilities: a URI. */
   securityContact: string | undefined;
+  /** The share of predictions whose ordinary ends are logged, 0 to 1. */
+  logSampleRate: number;
   /** Who can create an account in the dashboard. */
   signUp: z.infer<typeof signUp>;
   /** Set when users can sign in with GitHub. */
@@ -219,6 +222,7 @@ export function settings(env: Bindings): Settings {
         resolver: v.WEBHOOK_RESOLVER,
       },
       securityContact: v.SECURITY_CONTACT,
+      logSampleRate: v.LOG_SAMPLE_RATE,
       signUp: v.SIGN_UP,
       github:
         v.GITHUB_CLIENT_ID !== undefined && v.GITHUB_CLIENT_SECRET !== undefined

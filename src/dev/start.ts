@@ -89,7 +89,7 @@ async function main(): Promise<void> {
     stateFolder: join(STATE_FOLDER, "state"),
     operatorToken: secrets.operatorToken,
     secretKey: secrets.secretKey,
-    variables: { WEBHOOK_ALLOW_INSECURE: "true", RATE_LIMITS: "off" },
+    variables: { WEBHOOK_ALLOW_INSECURE: "true", RATE_LIMITS: "off", LOG_SAMPLE_RATE: "0" },
   });
   handleSignals();
   relay = await startRelay(deployment.url, port);

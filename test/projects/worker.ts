@@ -41,6 +41,7 @@ export default defineProject({
           WEBHOOK_RESOLVER: "http://127.0.0.1:1/dns-query",
           MAX_WAITING: "20",
           RATE_LIMITS: "off",
+          LOG_SAMPLE_RATE: "0",
           MIGRATIONS: await readD1Migrations(`${root}migrations`),
         },
       },

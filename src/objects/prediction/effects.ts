@@ -14,6 +14,7 @@ import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
 import { predictionRowOf, waitingJobOf } from "./job-messages.ts";
 import { type EncodedEvent, encodeEvents, type LogTotals } from "./log.ts";
+import { logEnd } from "./log-end.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -79,6 +80,7 @@ export class Effects {
     for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
     if (all.length > 0) this.#subscribers.publish(appended);
     if (!ended) return;
+    logEnd(this.#env, life);
     this.waiters.releaseAll();
     this.#ctx.waitUntil(this.#sendFinalRow(record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);

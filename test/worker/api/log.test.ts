@@ -1,7 +1,9 @@
 /** What is logged of an error: enough to find it, and no secret. */
 import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
-import { afterEach, expect, test, vi } from "vitest";
+import { v7 as uuid } from "uuid";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { settings } from "../../../src/env.ts";
 import { logger } from "../../../src/log.ts";
 import { database } from "../../../src/storage/database.ts";
 import { captureLog } from "../support/log.ts";
@@ -25,6 +27,42 @@ test("an entry is one JSON object with its level, message and ids", () => {
   expect(log.mock.calls).toEqual([
     ['{"level":"warn","message":"Out of paper","request_id":"r","prediction_id":"p"}'],
   ]);
+});
+
+const line = (id: string) => ({ prediction_id: id });
+
+describe("a line for a share of the predictions", () => {
+  const ids = Array.from({ length: 4_000 }, () => uuid());
+  const logged = (share: number) => {
+    const log = captureLog("info");
+    for (const id of ids) logger.info(share, "Ended", line(id));
+    const found = log.entries().map(({ prediction_id }) => prediction_id);
+    log.mockRestore();
+    return found;
+  };
+
+  test("is written for all, for none, or for about as many", () => {
+    expect(logged(1)).toEqual(ids);
+    expect(logged(0)).toEqual([]);
+    // Of 4,000 about 400, give or take 19: not outside of this in a billion runs.
+    const { length } = logged(0.1);
+    expect(length).toBeGreaterThan(280);
+    expect(length).toBeLessThan(520);
+  });
+
+  test("is written for one prediction always or never, and a larger share has the same and more", () => {
+    const few = logged(0.1);
+    expect(logged(0.1)).toEqual(few);
+    expect(logged(0.5)).toEqual(expect.arrayContaining(few));
+  });
+});
+
+test("the share is a number from 0 to 1", () => {
+  const shareOf = (value: string) =>
+    settings(Object.assign({}, env, { LOG_SAMPLE_RATE: value })).logSampleRate;
+  expect(["0", "0.25", "1"].map(shareOf)).toEqual([0, 0.25, 1]);
+  for (const value of ["-0.1", "1.1", "all"])
+    expect(() => shareOf(value)).toThrow("LOG_SAMPLE_RATE");
 });
 
 test("a failed statement is logged without its values", async () => {

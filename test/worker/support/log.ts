@@ -8,7 +8,9 @@ interface Entry {
 }
 
 /** Takes the log's entries of a level instead of printing them, until mocks are restored. */
-export function captureLog(level: "warn" | "error"): MockInstance & { entries(): Entry[] } {
+export function captureLog(
+  level: "info" | "warn" | "error",
+): MockInstance & { entries(): Entry[] } {
   const spy = vi.spyOn(console, level).mockImplementation(() => {});
   return Object.assign(spy, {
     entries: () => spy.mock.calls.map(([line]): Entry => JSON.parse(line)),
