@@ -1,6 +1,6 @@
 /** The database row of a prediction, from its live state. */
 import type { ProjectionMessage } from "../../protocol/queue.ts";
-import type { PredictionSpec, PredictionState } from "./state.ts";
+import { initialState, type PredictionSpec, type PredictionState } from "./state.ts";
 
 /** @param revision the id of the last event that it reflects */
 export const predictionRow = (
@@ -28,3 +28,7 @@ export const predictionRow = (
   image_bytes: state.image_bytes,
   revision,
 });
+
+/** The row of a new prediction, which has only its first event. */
+export const initialRow = (spec: PredictionSpec, objectId: string) =>
+  predictionRow(spec, initialState(spec), objectId, 1);

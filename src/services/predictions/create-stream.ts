@@ -2,7 +2,8 @@
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
-import { type CreateOptions, createPrediction } from "./create-prediction.ts";
+import { createPrediction } from "./create-prediction.ts";
+import type { CreateOptions } from "./creation.ts";
 import { openLog, readerStream } from "./event-log.ts";
 import type { EventStream } from "./event-stream.ts";
 

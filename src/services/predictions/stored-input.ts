@@ -1,6 +1,7 @@
 /** Large inputs are stored in R2 before their prediction is created. */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import { logger } from "../../log.ts";
+import type { CreateRequest } from "../../objects/prediction/rpc-types.ts";
 import type { StoredValue } from "../../protocol/event.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import { deleteAll, putValue, valueKey } from "../../storage/files/files.ts";
@@ -19,6 +20,10 @@ export function storedInputOf(text: string): StoredValue | null {
   const size = new TextEncoder().encode(text).byteLength;
   return size > MAX_INLINE_BYTES ? { name: INPUT_NAME, size } : null;
 }
+
+/** An input in R2 is not sent to the object. */
+export const withoutStoredInput = (request: CreateRequest): CreateRequest =>
+  request.spec.stored_input ? { ...request, input: "" } : request;
 
 /** Writes the row first: without it nobody would know what to delete. */
 export async function storeInput(

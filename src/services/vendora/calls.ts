@@ -16,7 +16,8 @@ import {
 import type { VendoraCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { type CreatedPrediction, createResolved } from "../predictions/create-prediction.ts";
+import { createResolved } from "../predictions/create-prediction.ts";
+import type { CreatedPrediction } from "../predictions/creation.ts";
 import { jsonBodyOf } from "../predictions/prediction-text.ts";
 import { type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";

@@ -8,7 +8,7 @@ import { VendoraProblem } from "../../errors-vendora.ts";
 import { logger } from "../../log.ts";
 import { prediction as predictionShape } from "../../protocol/prediction.ts";
 import type { ChatRequest } from "../../protocol/vendora/chat.ts";
-import type { CreatedPrediction } from "../predictions/create-prediction.ts";
+import type { CreatedPrediction } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { type EndedCall, readerOf, unixSeconds } from "./calls.ts";

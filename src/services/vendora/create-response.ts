@@ -14,7 +14,7 @@ import {
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
-import type { CreatedPrediction } from "../predictions/create-prediction.ts";
+import type { CreatedPrediction } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { beginCall, type Call, contentOf, readerOf, waitForCall } from "./calls.ts";

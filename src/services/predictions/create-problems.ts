@@ -1,0 +1,28 @@
+/** Why a prediction is not created. */
+import type { PredictionSpec } from "../../domain/predictions/state.ts";
+import { ProblemError } from "../../errors.ts";
+import { logger } from "../../log.ts";
+import type { Services } from "../services.ts";
+
+export function refusalProblem({ settings }: Services, reason: "conflict" | "full"): ProblemError {
+  if (reason === "conflict") {
+    return new ProblemError(
+      "conflict",
+      "This Idempotency-Key was used with a different request in the last 24 hours. Use a new key for each request.",
+    );
+  }
+  return new ProblemError(
+    "too_many_requests",
+    `You have ${settings.maxWaiting} predictions waiting for this hardware. Wait until some have run.`,
+    { "retry-after": "10" },
+  );
+}
+
+export function unavailable(
+  { id, user_id }: PredictionSpec,
+  reason: unknown,
+  detail = "The prediction could not be created and will not run. Try again.",
+): ProblemError {
+  logger.error("Prediction not created", { prediction_id: id, user_id, error: reason });
+  return new ProblemError("unavailable", detail, { "retry-after": "1" });
+}

@@ -1,0 +1,31 @@
+/** What creating a prediction takes, and what it gives. */
+import type { Snapshot } from "../../objects/prediction/rpc-types.ts";
+import type { PredictionStub, StreamOptions } from "../../objects/prediction/stub.ts";
+
+export interface CreateOptions {
+  /** Scheme and host that the request came to. */
+  origin: string;
+  validateInput: boolean;
+  /** How long to wait for it to end. */
+  waitSeconds: number;
+  /** When it is canceled unless it has ended; null for never. */
+  cancelAfterSeconds: number | null;
+  idempotencyKey?: string | undefined;
+  /**
+   * Opens its event stream together with it. Ignored with an Idempotency-Key, whose prediction may
+   * have begun long ago.
+   */
+  follow?: Follow;
+  /** Called once the input is sent: from there on it only waits. */
+  onInputSent?: (() => void) | undefined;
+}
+
+export type Follow = Omit<StreamOptions, "after">;
+
+export interface CreatedPrediction {
+  snapshot: Snapshot;
+  stub: PredictionStub;
+  /** All its events, when it is followed; undefined if they must be requested separately. */
+  events?: ReadableStream<Uint8Array> | null | undefined;
+  follow?: Follow | undefined;
+}
