@@ -35,7 +35,8 @@ export class Telemetry {
    * the last.
    */
   wake(): void {
-    this.#changed.abort();
+    // An explicit reason: the default one captures a stack trace, twice per job.
+    this.#changed.abort("changed");
   }
 
   /** Ends with the signal; rejects if the control plane has ended the session. */
