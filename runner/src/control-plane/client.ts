@@ -32,7 +32,7 @@ export interface ChannelAddress {
 export interface WholeFile {
   name: string;
   mime_type: string;
-  bytes: Uint8Array<ArrayBuffer>;
+  bytes: Uint8Array;
 }
 
 const CALL_TIMEOUT_MS = 15_000;
@@ -90,10 +90,15 @@ export class ControlPlane {
 
   /** Reads a stored input file. The caller reads it to the end or aborts. */
   async file(lease: string, key: string, signal: AbortSignal): Promise<Response> {
-    const headers = { [LEASE_HEADER]: lease };
-    const response = await this.#service.send(`/v1/runner/files/${key}`, { headers, signal });
+    const response = await fetch(`${this.url}/v1/runner/files/${key}`, {
+      headers: { ...this.#headers, [LEASE_HEADER]: lease },
+      // The token is for the configured address only.
+      redirect: "manual",
+      signal,
+    });
     if (response.ok) return response;
-    throw errorFor(response.status, response.headers, await response.text());
+    const retryAfter = response.headers.get("retry-after") ?? undefined;
+    throw errorFor(response.status, retryAfter, await response.text());
   }
 
   storeFile(lease: string, { name, mime_type, bytes }: WholeFile, signal: AbortSignal) {

@@ -4,12 +4,13 @@
  */
 import { z } from "zod";
 import { problem, validationError } from "../../../src/protocol/common.ts";
+import { HttpClient } from "../lib/http-client.ts";
 import { ControlPlaneError, messageOf } from "./error.ts";
 
 export interface Call {
   /** A request with a body is a POST; `content` is sent verbatim. */
   body?: unknown;
-  content?: string | Uint8Array<ArrayBuffer>;
+  content?: string | Uint8Array;
   headers?: Record<string, string>;
   timeoutMs: number;
   signal: AbortSignal;
@@ -17,55 +18,52 @@ export interface Call {
 
 export class JsonClient {
   readonly #base: string;
+  readonly #path: string;
   readonly #headers: Record<string, string>;
+  readonly #http: HttpClient;
 
   /** @param headers sent with every call, including the token */
   constructor(base: string, headers: Record<string, string>) {
+    const url = new URL(base);
     this.#base = base;
+    this.#path = url.pathname.replace(/\/$/, "");
     this.#headers = headers;
+    this.#http = new HttpClient(url);
   }
 
   /** @throws ControlPlaneError; the signal's reason */
   async call<T extends z.ZodType>(path: string, schema: T, call: Call): Promise<z.output<T>> {
-    const { status, headers, text } = await this.#fetch(path, call);
-    if (status < 200 || status > 299) throw errorFor(status, headers, text);
-    const answer = schema.safeParse(parseJson(text));
+    const { status, headers, body } = await this.#send(path, call);
+    // Redirects are not followed either: the token is for the configured address only.
+    if (status < 200 || status > 299) throw errorFor(status, headers["retry-after"], body);
+    const answer = schema.safeParse(parseJson(body));
     if (answer.success) return answer.data;
     throw new ControlPlaneError(`${path}: unexpected response: ${z.prettifyError(answer.error)}`, {
       status,
     });
   }
 
-  async #fetch(path: string, { body, content, headers, timeoutMs, signal }: Call) {
+  async #send(path: string, { body, content, headers, timeoutMs, signal }: Call) {
     const sent = content ?? (body === undefined ? undefined : JSON.stringify(body));
-    const timeout = AbortSignal.timeout(timeoutMs);
     try {
-      const response = await this.send(path, {
+      return await this.#http.call(`${this.#path}${path}`, {
         method: sent === undefined ? "GET" : "POST",
-        headers: { "content-type": "application/json", ...headers },
+        headers: { ...this.#headers, "content-type": "application/json", ...headers },
         body: sent,
-        signal: AbortSignal.any([signal, timeout]),
+        timeoutMs,
+        signal,
       });
-      return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (error) {
       signal.throwIfAborted();
-      const reason = timeout.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(error);
-      throw new ControlPlaneError(`${this.#base}: ${reason}`);
+      throw new ControlPlaneError(`${this.#base}: ${messageOf(error)}`);
     }
-  }
-
-  /** Returns the answer, whatever its status. */
-  send(path: string, init: Omit<RequestInit, "headers"> & Pick<Call, "headers" | "signal">) {
-    // The token is sent to the configured address only, so redirects are not followed.
-    const headers = { ...this.#headers, ...init.headers };
-    return fetch(`${this.#base}${path}`, { ...init, headers, redirect: "manual" });
   }
 }
 
-export const errorFor = (status: number, headers: Headers, text: string) =>
+export const errorFor = (status: number, retryAfter: string | undefined, text: string) =>
   new ControlPlaneError(problemDetail(status, text), {
     status,
-    retryAfterMs: retryAfterMs(headers.get("retry-after")),
+    retryAfterMs: retryAfterMs(retryAfter),
   });
 
 /** The message of an error response, in either of the two error formats. */
@@ -79,8 +77,8 @@ export function problemDetail(status: number, text: string): string {
 }
 
 /** Seconds or a date (RFC 9110). At most a minute, in case of a mistyped date. */
-export function retryAfterMs(header: string | null, now = Date.now()): number {
-  if (header === null) return 0;
+export function retryAfterMs(header: string | undefined, now = Date.now()): number {
+  if (header === undefined) return 0;
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now;
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), 60_000);
 }

@@ -141,7 +141,7 @@ const notPublic = ({ protocol, host }: URL): Failure =>
 const statusError = ({ host }: URL, status: number, retryAfter: string | undefined) => {
   const message = `${host} responded with status ${status}`;
   if (!TRANSIENT_STATUSES.includes(status)) return external(message);
-  return new TransientError(message, retryAfterMs(retryAfter ?? null));
+  return new TransientError(message, retryAfterMs(retryAfter));
 };
 
 function rejectEncoding(response: IncomingMessage, { host }: URL): void {

@@ -184,7 +184,7 @@ async function put(url: URL, { content, length, waitMs, signal, idleMs }: Put): 
     const { statusCode: status = 0, headers } = answer;
     if (status === 200 && headers.etag) return headers.etag;
     const why = status === 200 ? "the response has no ETag" : problemDetail(status, body);
-    const retryAfter = headers["retry-after"] ?? null;
+    const retryAfter = headers["retry-after"];
     throw new ControlPlaneError(why, { status, retryAfterMs: retryAfterMs(retryAfter) });
   } catch (error) {
     if (error instanceof ControlPlaneError || error instanceof FileError) throw error;

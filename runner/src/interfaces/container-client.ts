@@ -2,64 +2,40 @@
  * HTTP to a container. Calls use kept-alive connections, bounded answers and timeouts. Streams have
  * a connection each and no timeout but the caller's signal.
  */
-import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
-import { external, type Failure } from "../containers/failure.ts";
+import { type IncomingMessage, request } from "node:http";
+import { external } from "../containers/failure.ts";
+import {
+  type HttpAnswer,
+  type HttpCall,
+  HttpClient,
+  onUpgrade,
+  UnusableResponse,
+} from "../lib/http-client.ts";
 
-/**
- * Servers close idle connections after 5 s (uvicorn, Node). This side closes them earlier, so that
- * no request is sent on a connection that is being closed.
- */
-const IDLE_TIMEOUT_MS = 3_000;
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
 
-export interface Call {
-  method: "GET" | "POST" | "PUT";
+export type Call = Pick<HttpCall, "method" | "headers" | "timeoutMs"> & {
   path: string;
-  headers?: Record<string, string>;
   body?: string;
-  /** For the whole call. */
-  timeoutMs: number;
-}
-
-export interface Answer {
-  status: number;
-  body: string;
-}
+};
+export type Answer = Pick<HttpAnswer, "status" | "body">;
 
 export class ContainerClient {
   readonly #address: URL;
-  readonly #agent = new Agent({ keepAlive: true, timeout: IDLE_TIMEOUT_MS });
+  readonly #http: HttpClient;
 
   constructor(address: URL) {
     this.#address = address;
+    this.#http = new HttpClient(address);
   }
 
-  call(call: Call): Promise<Answer> {
-    const { method, path, headers, body, timeoutMs } = call;
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const outgoing = request(new URL(path, this.#address), {
-      method,
-      agent: this.#agent,
-      headers: { ...headers, "content-length": Buffer.byteLength(body ?? "") },
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    outgoing.on("error", (error) => {
-      // Most likely closed by the server while idle, before it saw this call. All calls are
-      // idempotent.
-      const stale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
-      if (stale) resolve(this.call(call));
-      else reject(error);
-    });
-    refuseUpgrade(outgoing, reject);
-    outgoing.on("response", (incoming) => {
-      const status = incoming.statusCode ?? 0;
-      readBounded(incoming, MAX_ANSWER_BYTES).then((text) => {
-        if (text === undefined) reject(external("the container's response is too large"));
-        else resolve({ status, body: text });
-      }, reject);
-    });
-    outgoing.end(body);
-    return promise;
+  /** Idempotent calls only. */
+  async call({ path, ...call }: Call): Promise<Answer> {
+    try {
+      return await this.#http.call(path, { ...call, maxBytes: MAX_ANSWER_BYTES });
+    } catch (error) {
+      throw error instanceof UnusableResponse ? asExternal(error) : error;
+    }
   }
 
   /**
@@ -79,24 +55,18 @@ export class ContainerClient {
       signal,
     });
     outgoing.on("error", reject);
-    refuseUpgrade(outgoing, reject);
+    onUpgrade(outgoing, (error) => reject(asExternal(error)));
     outgoing.on("response", resolve);
     outgoing.end(body);
     return promise;
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#http.close();
   }
 }
 
-/** Without a listener a 101 closes the connection and neither an answer nor an error is emitted. */
-function refuseUpgrade(outgoing: ClientRequest, reject: (failure: Failure) => void): void {
-  outgoing.on("upgrade", (_answer, socket) => {
-    socket.destroy();
-    reject(external("the container responded with another protocol than HTTP"));
-  });
-}
+const asExternal = ({ message }: UnusableResponse) => external(`the container ${message}`);
 
 /**
  * The body as text; undefined if it is larger than `maxBytes`, and then the connection is closed.

@@ -85,9 +85,11 @@ test("Retry-After: seconds, dates, nonsense, at most a minute", () => {
   expect(retryAfterMs("2", now)).toBe(2_000);
   expect(retryAfterMs("Fri, 20 Nov 2026 12:00:05 GMT", now)).toBe(5_000);
   expect(retryAfterMs("86400", now)).toBe(60_000);
-  expect([retryAfterMs("soon", now), retryAfterMs(null, now), retryAfterMs("-1", now)]).toEqual([
-    0, 0, 0,
-  ]);
+  expect([
+    retryAfterMs("soon", now),
+    retryAfterMs(undefined, now),
+    retryAfterMs("-1", now),
+  ]).toEqual([0, 0, 0]);
 });
 
 test("the words of both error bodies", () => {
