@@ -26,7 +26,14 @@ export const startBare = (script: string, variables: Record<string, string> = {}
     port: 0,
     operatorToken: OPERATOR_TOKEN,
     secretKey: "a-secret-key-for-tests-of-32-chars",
-    variables: { RATE_LIMITS: "off", MAX_READERS: "10000", MAX_STREAMS: "10000", ...variables },
+    variables: {
+      RATE_LIMITS: "off",
+      MAX_READERS: "10000",
+      MAX_STREAMS: "10000",
+      // The tables are what one reads here.
+      LOG_SAMPLE_RATE: "0",
+      ...variables,
+    },
   });
 
 export interface Bed {

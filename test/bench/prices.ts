@@ -1,4 +1,7 @@
-/** What Cloudflare bills, and at which list prices (2026-11, beyond what the plan includes). */
+/**
+ * What Cloudflare bills, and at which list prices (2026-11, beyond what the plan includes). Left out
+ * is what no local count can tell: the Worker's CPU time, $0.02 for a million ms, and what is stored.
+ */
 import { z } from "zod";
 
 export const operations = z.object({
@@ -7,36 +10,56 @@ export const operations = z.object({
   object_requests: z.number(),
   /** WebSocket messages to objects: 20 are billed as one request. */
   object_messages: z.number(),
-  /** Time that prediction objects have a call or a stream open, ms; with more than one, once. */
+  /** Time that prediction objects cannot sleep, ms (worker/awake.ts). */
   object_ms: z.number(),
+  object_rows_read: z.number(),
+  /** Deletes, too; each alarm that is set is one. */
   object_rows_written: z.number(),
   d1_rows_read: z.number(),
   d1_rows_written: z.number(),
   /** Each message is written, read and deleted. */
   queue_operations: z.number(),
+  /** Lines of the log: invocation logs are off (wrangler.toml). */
+  log_events: z.number(),
 });
 export type Operations = z.infer<typeof operations>;
+
+/** What the counting Worker tells. */
+export const look = z.object({
+  counts: operations,
+  /** Objects that have deleted all they had: the end of a prediction's data. */
+  emptied: z.number(),
+  /** Messages that were sent and not yet consumed. */
+  queued: z.number(),
+});
+export type Look = z.infer<typeof look>;
 
 const MILLION = 1e6;
 /** An object is billed as 128 MB, in decimal GB. */
 const OBJECT_GB = 0.128;
 
-/** Dollars for one. */
+/** Dollars for one. Log events: by size from 2026-12 on, which is less for all below 2.4 KB. */
 const PRICES: Record<keyof Operations, number> = {
   worker_requests: 0.3 / MILLION,
   object_requests: 0.15 / MILLION,
   object_messages: 0.15 / 20 / MILLION,
   object_ms: (12.5 / MILLION) * (OBJECT_GB / 1000),
+  object_rows_read: 0.001 / MILLION,
   object_rows_written: 1 / MILLION,
   d1_rows_read: 0.001 / MILLION,
   d1_rows_written: 1 / MILLION,
   queue_operations: 0.4 / MILLION,
+  log_events: 0.6 / MILLION,
 };
 
 export const KINDS = operations.keyof().options;
 
 export const dollars = (counted: Operations, kind: keyof Operations): number =>
   counted[kind] * PRICES[kind];
+
+/** Dollars for a million of such predictions. */
+export const aMillion = (counted: Operations): number =>
+  MILLION * KINDS.reduce((sum, kind) => sum + dollars(counted, kind), 0);
 
 /** What counts against the limit of object requests. */
 export const objectRequests = ({ object_requests, object_messages }: Operations): number =>

@@ -1,20 +1,31 @@
 /**
  * Our Worker with a meter: the production code, whose bindings and storage count each call.
- * `GET /counts` tells the numbers. Not counted is what a runner does whether there is work or not.
+ * `GET /counts` tells the numbers and whether more will come. Not counted is what a runner does whether there is work or not.
  */
 import type { Bindings } from "../../../src/env.ts";
 import worker, { PoolObject as Pool, PredictionObject as Prediction } from "../../../src/worker.ts";
-import { counts } from "./counts.ts";
+import type { Look } from "../prices.ts";
+import { countTimers, watchMethods } from "./awake.ts";
+import { countLines, counts, progress } from "./counts.ts";
 import { meter, metered } from "./metered.ts";
 
 export { RunnerObject } from "../../../src/worker.ts";
 
 const IDLE = new Set(["/v1/runner/sessions", "/v1/runner/telemetry"]);
 
+const ids = new WeakMap<object, string>();
+
+countLines();
+countTimers();
+watchMethods(Prediction.prototype, (object) => ids.get(object) ?? "");
+
 export class PredictionObject extends Prediction {
   constructor(ctx: DurableObjectState, env: Bindings) {
-    meter(ctx);
+    meter(ctx, () => {
+      progress.emptied += 1;
+    });
     super(ctx, metered(env));
+    ids.set(this, ctx.id.toString());
   }
 
   override alarm(): Promise<void> {
@@ -38,7 +49,7 @@ export class PoolObject extends Pool {
 export default {
   fetch(request, env, ctx) {
     const { pathname } = new URL(request.url);
-    if (pathname === "/counts") return Response.json(counts);
+    if (pathname === "/counts") return Response.json({ counts, ...progress } satisfies Look);
     if (IDLE.has(pathname)) return worker.fetch(request, env, ctx);
     counts.worker_requests += 1;
     return worker.fetch(request, metered(env), ctx);
@@ -47,5 +58,6 @@ export default {
     counts.worker_requests += 1;
     await worker.queue(batch, metered(env));
     counts.queue_operations += 2 * batch.messages.length;
+    progress.queued -= batch.messages.length;
   },
 } satisfies ExportedHandler<Bindings>;

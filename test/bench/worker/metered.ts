@@ -1,6 +1,7 @@
 /** The bindings of the Worker and the storage of its objects, each call of them counted. */
 import type { Bindings } from "../../../src/env.ts";
-import { counts, opened } from "./counts.ts";
+import { opened, openedBy } from "./awake.ts";
+import { counts, progress } from "./counts.ts";
 import { meteredDatabase } from "./metered-database.ts";
 import { override } from "./override.ts";
 
@@ -28,6 +29,7 @@ const queue = <Body>(target: Queue<Body>): Queue<Body> =>
   override(target, {
     send: (send) => (message) => {
       counts.queue_operations += 1;
+      progress.queued += 1;
       return send(message);
     },
   });
@@ -44,16 +46,9 @@ function stub(target: unknown, begin: Opened): unknown {
   if (typeof target !== "object" || target === null || !("id" in target)) return target;
   return override(target, (call) => async (...args) => {
     counts.object_requests += 1;
-    const end = begin(String(target.id));
-    const answer = await Promise.resolve(call(...args)).catch((error: unknown) => {
-      end();
-      throw error;
-    });
-    if (answer instanceof Response && answer.status === 200 && answer.body) {
-      return whileRead(answer, answer.body, end);
-    }
-    end();
-    return answer;
+    const answer = await call(...args);
+    if (!(answer instanceof Response) || answer.status !== 200 || !answer.body) return answer;
+    return whileRead(answer, answer.body, begin(String(target.id)));
   });
 }
 
@@ -63,18 +58,31 @@ function whileRead(response: Response, body: ReadableStream, end: () => void): R
   return new Response(body.pipeThrough(pipe), response);
 }
 
-/** Counts what an object writes. Its storage is native and stays itself: a proxy would not do. */
-export function meter({ storage }: DurableObjectState): void {
+/** Counts what an object does. Its storage is native and stays itself: a proxy would not do. */
+export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
+  const { storage } = ctx;
   const { sql } = storage;
-  const [exec, setAlarm, deleteAll] = [
+  const [waitUntil, exec, setAlarm, deleteAll] = [
+    ctx.waitUntil.bind(ctx),
     sql.exec.bind(sql),
     storage.setAlarm.bind(storage),
     storage.deleteAll.bind(storage),
   ];
+  ctx.waitUntil = (promise) => {
+    openedBy(promise);
+    waitUntil(promise);
+  };
+  let last: SqlStorageCursor<never> | undefined;
+  // A cursor reads on after it was made: how much, the next one tells.
+  const countRead = () => {
+    counts.object_rows_read += last?.rowsRead ?? 0;
+    last = undefined;
+  };
   sql.exec = (query, ...bindings) => {
-    const cursor = exec<never>(query, ...bindings);
-    counts.object_rows_written += cursor.rowsWritten;
-    return cursor;
+    countRead();
+    last = exec<never>(query, ...bindings);
+    counts.object_rows_written += last.rowsWritten;
+    return last;
   };
   storage.setAlarm = (...args) => {
     counts.object_rows_written += 1;
@@ -82,7 +90,9 @@ export function meter({ storage }: DurableObjectState): void {
   };
   // It drops the database whole; what that is billed as is written nowhere: a row, as for an alarm.
   storage.deleteAll = (...args) => {
+    countRead();
     counts.object_rows_written += 1;
+    onEmptied();
     return deleteAll(...args);
   };
 }

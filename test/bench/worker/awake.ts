@@ -1,0 +1,89 @@
+/**
+ * The time that objects are billed for: while one runs or cannot hibernate, because a call, a
+ * stream, a timer or a promise of it is open. With more than one of them it counts once.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { counts } from "./counts.ts";
+
+interface Awake {
+  reasons: number;
+  since: number;
+}
+
+const awake = new Map<string, Awake>();
+/** The id of the object whose code runs. */
+const running = new AsyncLocalStorage<string>();
+
+/** An object has one more reason to stay awake; the returned function ends it. */
+export function opened(id: string): () => void {
+  const own = awake.get(id) ?? { reasons: 0, since: Date.now() };
+  own.reasons += 1;
+  awake.set(id, own);
+  return () => {
+    own.reasons -= 1;
+    if (own.reasons > 0) return;
+    awake.delete(id);
+    counts.object_ms += Date.now() - own.since;
+  };
+}
+
+/**
+ * From now on the methods of a class are reasons of the object that they are called of, and so is
+ * whatever they start.
+ */
+export function watchMethods(prototype: object, idOf: (object: object) => string): void {
+  const all = Object.entries(Object.getOwnPropertyDescriptors(prototype));
+  for (const [name, { value: method }] of all) {
+    if (typeof method !== "function" || name === "constructor") continue;
+    Object.defineProperty(prototype, name, {
+      value(this: object, ...args: unknown[]) {
+        return runAs(idOf(this), () => Reflect.apply(method, this, args));
+      },
+    });
+  }
+}
+
+function runAs(id: string, code: () => unknown): unknown {
+  const end = opened(id);
+  const result = running.run(id, code);
+  if (result instanceof Promise) result.then(end, end);
+  else end();
+  return result;
+}
+
+/** What the object that runs now waits for. */
+export function openedBy(promise: Promise<unknown>): void {
+  const id = running.getStore();
+  if (id === undefined) return;
+  const end = opened(id);
+  promise.then(end, end);
+}
+
+/** Timers are those of the object that sets them; the Worker's own and the pool's count nowhere. */
+export function countTimers(): void {
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  const pending = new Map<unknown, () => void>();
+  const settle = (timer: unknown) => {
+    pending.get(timer)?.();
+    pending.delete(timer);
+  };
+  Object.assign(globalThis, {
+    setTimeout(callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) {
+      const id = running.getStore();
+      if (id === undefined) return set(callback, ms, ...args);
+      const timer = set(() => {
+        try {
+          callback(...args);
+        } finally {
+          settle(timer);
+        }
+      }, ms);
+      pending.set(timer, opened(id));
+      return timer;
+    },
+    clearTimeout(timer: number | null) {
+      settle(timer);
+      clear(timer);
+    },
+  });
+}
