@@ -8,7 +8,8 @@
  *   POST /answer/:id
  *   POST /object       the id of a new object, for those that follow
  *   POST /touch/:id    calls the object, which answers at once
- *   GET  /channel/:id  WebSocket: each message goes to all readers as it is, and is acknowledged
+ *   GET  /channel/:id  WebSocket: each message goes to all readers as it is, and is acknowledged;
+ *                      with ?stored they are kept, in groups, and a group is acknowledged as a whole
  *   GET  /stream/:id   a reader
  *
  * And of files, what there is without us: R2 through its binding, as long as it is not told more.
@@ -19,6 +20,7 @@
  *   GET, DELETE /file/:key     with or without a range
  */
 import { DurableObject } from "cloudflare:workers";
+import type { DownFrame } from "../../../src/protocol/channel.ts";
 
 interface Env {
   FILES: R2Bucket;
@@ -28,10 +30,18 @@ interface Env {
 
 const encoder = new TextEncoder();
 const END = "end";
+const STORED = "stored";
+/** A group is what came in this time, or as much as this. */
+const GROUP_MS = 250;
+const GROUP_UNITS = 128 * 1024;
 
 export class PredictionObject extends DurableObject<Env> {
   readonly #answered = Promise.withResolvers<string>();
   readonly #readers = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  /** Messages so far, and those of the group that is not stored yet. */
+  #seq = 0;
+  #group = "";
+  #timer: number | null = null;
 
   async run(): Promise<string> {
     this.ctx.storage.sql.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
@@ -51,7 +61,7 @@ export class PredictionObject extends DurableObject<Env> {
   override fetch(request: Request): Response {
     if (request.headers.get("upgrade") !== "websocket") return new Response(this.#read());
     const { 0: client, 1: server } = new WebSocketPair();
-    this.ctx.acceptWebSocket(server);
+    this.ctx.acceptWebSocket(server, new URL(request.url).searchParams.has(STORED) ? [STORED] : []);
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -61,7 +71,25 @@ export class PredictionObject extends DurableObject<Env> {
       if (message === END) reader.close();
       else reader.enqueue(bytes);
     }
-    socket.send("ack");
+    this.#seq += 1;
+    if (!this.ctx.getTags(socket).includes(STORED)) return this.#acknowledge(socket);
+    this.#group += message;
+    if (message === END || this.#group.length >= GROUP_UNITS) this.#store(socket);
+    else this.#timer ??= setTimeout(() => this.#store(socket), GROUP_MS);
+  }
+
+  #store(socket: WebSocket): void {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    const { sql } = this.ctx.storage;
+    sql.exec("CREATE TABLE IF NOT EXISTS entry (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
+    sql.exec("INSERT INTO entry VALUES (?, ?)", this.#seq, this.#group);
+    this.#group = "";
+    this.#acknowledge(socket);
+  }
+
+  #acknowledge(socket: WebSocket): void {
+    socket.send(JSON.stringify({ type: "ack", seq: this.#seq } satisfies DownFrame));
   }
 
   #read(): ReadableStream<Uint8Array> {
