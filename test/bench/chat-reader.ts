@@ -1,4 +1,5 @@
 /** Reads a chat completion as it streams, as cheaply as can be: what is measured is who writes. */
+import { type Bed, USERNAME } from "./bed.ts";
 
 /** Whoever answers chat completions below `url`. */
 export interface Source {
@@ -18,6 +19,20 @@ export interface Read {
   first: number;
   /** The system_fingerprint of the answer. */
   fingerprint: string | undefined;
+}
+
+/** The service itself. */
+export const chatOf = ({ deployment, seed }: Bed): Source => ({
+  url: `${deployment.url}/v1/vendora`,
+  model: `${USERNAME}/pace`,
+  token: seed.token,
+});
+
+/** The container that answers there, to be asked without anything in between. */
+export async function containerOf(service: Source): Promise<Source> {
+  const { fingerprint } = await readChat(service, { max_tokens: 1, per_second: 0 });
+  if (!fingerprint) throw new Error("the container has not said where it is");
+  return { url: `${fingerprint}/v1`, model: "pace" };
 }
 
 const TOKEN = '"content":" token"';

@@ -3,8 +3,8 @@
  * do. Fails when a limit is broken; a target that is missed is marked. The state lies in TMPDIR:
  * TMPDIR=/dev/shm takes the disk out of both sides.
  *
- *   --quick      whether it works, not how fast it is
- *   --only a,b   memory, latency, tokens, fanout, lists, files, vendora, webhooks, hostile, bill
+ *   --quick      whether it works, not how fast it is: no limit on a ratio of times counts
+ *   --only a,b   memory, latency, first, tokens, fanout, lists, files, vendora, webhooks, hostile, bill
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
@@ -16,6 +16,7 @@ import { countOperations } from "./bill.ts";
 import { type Effort, FULL, QUICK } from "./effort.ts";
 import { measureFanout } from "./fanout.ts";
 import { measureFiles } from "./files.ts";
+import { measureFirstToken } from "./first-token.ts";
 import { measureHostile } from "./hostile.ts";
 import { measureLatency } from "./latency.ts";
 import { measureLists } from "./lists.ts";
@@ -31,6 +32,7 @@ type Part = (bed: Bed, effort: Effort) => Promise<Table>;
 const PARTS: Record<string, Part> = {
   memory: measureMemory,
   latency: measureLatency,
+  first: measureFirstToken,
   tokens: measureTokens,
   fanout: measureFanout,
   lists: measureLists,
