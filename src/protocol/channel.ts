@@ -3,11 +3,13 @@
  *
  * 1. The runner connects to GET /v1/runner/channel with its runner token and the job's lease.
  * 2. The prediction replies `welcome` with the sequence number of the last frame it has stored.
- * 3. The runner sends `events` frames, numbered from 1 within the attempt, at most one
- *    unacknowledged at a time; each is acknowledged once it is durable.
+ * 3. The runner sends `events` frames, numbered from 1 within the attempt, at most WINDOW_BYTES of
+ *    them unacknowledged. The prediction shows them to readers as they come, and acknowledges them
+ *    once they are durable: within 250 ms, many at a time. `flush_ms` and `pace` say how much to gather.
  * 4. The frame with `finish` is the last one. After its `ack` the runner closes with 1000.
  * 5. After a disconnect the runner connects again and resends the frames above `welcome.seq`. The
- *    prediction drops frames it already has and acknowledges them again.
+ *    prediction drops frames it already has. Frames of a prediction that was restarted in between
+ *    get the event ids that they had.
  * 6. `cancel` asks the runner to stop and to finish with whatever the run became; the prediction is
  *    `canceled` in any case. `fenced` means that the attempt no longer belongs to this runner: stop, and
  *    report nothing.
@@ -91,9 +93,21 @@ export type UpFrame = z.infer<typeof upFrame>;
 /** Proof that the runner's report arrived, for its next claim. Not in every frame. */
 const receipt = z.string().max(64).optional();
 
+/** The shortest time between two frames, ms: as finely as somebody watches. */
+const flush_ms = z.number().nonnegative();
+
+/** Bytes of frames that may be unacknowledged; a larger one is sent alone. */
+export const WINDOW_BYTES = 512 * 1024;
+
 export const downFrame = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("welcome"), seq: z.number().int().min(0), receipt }),
-  z.object({ type: z.literal("ack"), seq: z.number().int().min(0), receipt }),
+  z.object({ type: z.literal("welcome"), seq: z.number().int().min(0), flush_ms, receipt }),
+  z.object({
+    type: z.literal("ack"),
+    seq: z.number().int().min(0),
+    flush_ms: flush_ms.optional(),
+    receipt,
+  }),
+  z.object({ type: z.literal("pace"), flush_ms }),
   z.object({ type: z.literal("cancel"), reason: z.string() }),
   z.object({ type: z.literal("fenced"), reason: z.string(), receipt }),
 ]);

@@ -1,6 +1,11 @@
 /**
- * The events of a prediction's log. Each has an id, an integer that rises by one from 1;
- * on an event stream it is `id: <id>`, `event: <name>`, `data: <one JSON value>`.
+ * The events of a prediction's log. Each has an id, an integer that rises from 1; on an event stream
+ * it is `id: <id>`, `event: <name>`, `data: <one JSON value>`.
+ *
+ * An event is shown when it comes and stored within 250 ms. If the prediction's object dies in
+ * between, the runner sends the event again and it gets the same id; if the runner has died, too, the
+ * event is lost. What comes then has an id beyond all that may have been shown: the ids have a gap,
+ * and who resumes after any id misses nothing that follows.
  */
 import { z } from "zod";
 import type { Json } from "./common.ts";

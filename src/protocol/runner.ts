@@ -68,8 +68,6 @@ export const sessionResponse = z.object({
     poll_seconds: z.number(),
     ping_seconds: z.number(),
     lease_seconds: z.number(),
-    /** The shortest time between two frames of one channel, ms. */
-    flush_ms: z.number(),
     telemetry_seconds: z.number(),
   }),
 });

@@ -63,8 +63,9 @@ describe("frames", () => {
     { type: "release", reason: "shutting down" },
   ];
   const down: DownFrame[] = [
-    { type: "welcome", seq: 0 },
-    { type: "ack", seq: 2 },
+    { type: "welcome", seq: 0, flush_ms: 30 },
+    { type: "ack", seq: 2, flush_ms: 1_000 },
+    { type: "pace", flush_ms: 30 },
     { type: "cancel", reason: "canceled by its owner" },
     { type: "fenced", reason: "attempt 1 has ended" },
   ];

@@ -196,15 +196,16 @@ export class Container {
   }
 
   /**
-   * To be called when a run in it is abandoned. The container is killed as soon as all of its runs
-   * are: the others must not suffer. @returns what the run calls before it leaves
+   * To be called when a run in it is abandoned, with a signal that aborts when the run leaves. The
+   * container is killed as soon as all of its runs are abandoned: the others must not suffer.
    */
-  abandon(): () => void {
+  abandon(left: AbortSignal): void {
     this.#abandoned += 1;
-    this.#killIfAbandoned();
-    return () => {
+    const forget = () => {
       this.#abandoned -= 1;
     };
+    left.addEventListener("abort", forget, { once: true });
+    this.#killIfAbandoned();
   }
 
   #killIfAbandoned(): void {

@@ -1,7 +1,7 @@
 /**
  * A job's channel to its prediction (src/protocol/channel.ts) over any number of connections:
- * numbers the frames, keeps the unacknowledged one, resends it after a disconnect, and decides when
- * the next one is sent.
+ * numbers the frames, keeps the unacknowledged ones, resends them after a disconnect, and decides
+ * when the next one is sent.
  */
 
 import { backoffMs } from "../../../src/lib/retry.ts";
@@ -11,13 +11,14 @@ import type { Portion } from "../jobs/reporter.ts";
 import type { ChannelAddress } from "./client.ts";
 import { type Closed, Connection } from "./connection.ts";
 import { createFrame, type Frame } from "./frame.ts";
+import { Window } from "./window.ts";
 
 /** The source of the frames' content. */
 export interface Outbox {
   readonly empty: boolean;
   /** The run has ended; nothing more will be added. */
   readonly finished: boolean;
-  /** Clients wait for its content: it is sent as soon as the last frame is acknowledged. */
+  /** Clients wait for its content: it is sent at once. */
   readonly urgent: boolean;
   take(): Portion;
 }
@@ -36,7 +37,7 @@ export interface ChannelOptions {
   address: ChannelAddress;
   /** Sends the only frame of a short run without a connection. */
   post: (frame: string, signal: AbortSignal) => Promise<DownFrame>;
-  settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds" | "flush_ms">;
+  settings: Pick<RunnerSettings, "ping_seconds" | "lease_seconds">;
   outbox: Outbox;
   onCancel: (reason: string) => void;
   /** Called with the prediction's receipt for this attempt. */
@@ -71,8 +72,9 @@ export class Channel {
   #opened = false;
   #welcome = false;
   #breaks = 0;
-  #seq = 0;
-  #unacknowledged: Frame | undefined;
+  readonly #window = new Window();
+  /** The shortest time between two frames, as the prediction said last. */
+  #flushMs = 0;
   #release: string | undefined;
   #welcomedAt = 0;
   #sentAt = 0;
@@ -129,7 +131,7 @@ export class Channel {
     );
   }
 
-  /** Releases the job as soon as the pending frame is acknowledged. */
+  /** Releases the job as soon as all frames are acknowledged. */
   release(reason: string): void {
     if (this.#over || this.#release !== undefined) return;
     this.#release = reason;
@@ -163,12 +165,16 @@ export class Channel {
     if (this.#over) return;
     this.#contactAt = performance.now();
     if ("receipt" in frame && frame.receipt !== undefined) this.#options.onReceipt(frame.receipt);
+    if ("flush_ms" in frame && frame.flush_ms !== undefined) this.#flushMs = frame.flush_ms;
     switch (frame.type) {
       case "welcome":
         this.#welcomed(frame.seq);
         break;
       case "ack":
         this.#acknowledged(frame.seq);
+        break;
+      case "pace":
+        this.#pump();
         break;
       case "cancel":
         this.#options.onCancel(frame.reason);
@@ -185,31 +191,34 @@ export class Channel {
   }
 
   #welcomed(seq: number): void {
-    const acknowledged = this.#unacknowledged ? this.#seq - 1 : this.#seq;
-    if (seq !== this.#seq && seq !== acknowledged) {
-      const reason = `the prediction is at frame ${seq}, this runner at ${this.#seq}`;
+    if (!this.#window.includes(seq)) {
+      const reason = `the prediction is at frame ${seq}, this runner at ${this.#window.last}`;
       this.#settle({ kind: "lost", reason });
       return;
     }
     this.#welcome = true;
     this.#welcomedAt = performance.now();
-    if (seq === this.#seq) this.#acknowledged(seq);
-    else this.#send();
+    this.#drop(seq);
+    for (const frame of this.#window.frames) this.#send(frame);
+    this.#pump();
   }
 
   #acknowledged(seq: number): void {
-    if (seq === this.#seq && this.#unacknowledged) {
-      this.#contact();
-      const { finish } = this.#unacknowledged;
-      this.#unacknowledged = undefined;
-      if (finish) this.#settle({ kind: "finished", finish });
-    }
+    this.#drop(seq);
     this.#pump();
+  }
+
+  /** The prediction has stored the frames up to this one. */
+  #drop(seq: number): void {
+    const frames = this.#window.acknowledge(seq);
+    if (frames.length > 0) this.#contact();
+    const finish = frames.at(-1)?.finish;
+    if (finish) this.#settle({ kind: "finished", finish });
   }
 
   #pump(): void {
     // Without a connection the timer is that of the next connection and must not be cleared.
-    if (this.#over || !this.#welcome || this.#unacknowledged) return;
+    if (this.#over || !this.#welcome) return;
     clearTimeout(this.#timer);
     const wait = this.#wait(performance.now());
     if (wait === undefined) return;
@@ -219,31 +228,32 @@ export class Channel {
   }
 
   #next(): void {
-    this.#frame();
-    this.#send();
+    this.#send(this.#frame());
+    this.#pump();
   }
 
   #frame(): Frame {
-    this.#seq++;
-    this.#unacknowledged = createFrame(this.#seq, this.#options.outbox.take());
-    return this.#unacknowledged;
+    const frame = createFrame(this.#window.last + 1, this.#options.outbox.take());
+    this.#window.add(frame);
+    return frame;
   }
 
-  /** Milliseconds until the next frame is due; undefined if there is none. */
+  /** Milliseconds until the next frame is due; undefined if there is none, or none may be sent. */
   #wait(now: number): number | undefined {
-    const { outbox, settings } = this.#options;
-    if (this.#release !== undefined || outbox.urgent) return 0;
-    if (this.#seq === 0) return this.#welcomedAt + FIRST_FRAME_MS - now;
+    const { outbox } = this.#options;
+    if (this.#release !== undefined) return this.#window.empty ? 0 : undefined;
+    if (!this.#window.open || this.#window.finished) return undefined;
+    if (outbox.urgent) return 0;
+    if (this.#window.last === 0) return this.#welcomedAt + FIRST_FRAME_MS - now;
     if (outbox.empty) return undefined;
-    return this.#sentAt + settings.flush_ms - now;
+    return this.#sentAt + this.#flushMs - now;
   }
 
-  #send(): void {
-    const frame = this.#unacknowledged;
-    if (!frame) return;
+  #send(frame: Frame): void {
+    if (this.#over) return;
     frame.sends++;
     if (frame.sends > MAX_SENDS) {
-      const reason = `frame ${this.#seq} was sent ${MAX_SENDS} times without an acknowledgement`;
+      const reason = `a frame was sent ${MAX_SENDS} times without an acknowledgement`;
       this.#settle({ kind: "lost", reason });
       return;
     }

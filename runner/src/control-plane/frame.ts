@@ -4,6 +4,7 @@ import type { Portion } from "../jobs/reporter.ts";
 
 export interface Frame {
   text: string;
+  bytes: number;
   finish?: Finish;
   sends: number;
 }
@@ -26,7 +27,7 @@ export function createFrame(seq: number, portion: Portion): Frame {
     const { events, finish } = portion;
     const end = finish ? `,"finish":${JSON.stringify(finish)}` : "";
     const text = `{"type":"events","seq":${seq},"events":[${events.join()}]${end}}`;
-    return { text, finish, sends: 0 };
+    return { text, bytes: Buffer.byteLength(text), finish, sends: 0 };
   } catch {
     // There is no caller to handle the error: it would end the process and all its runs.
     return createFrame(seq, UNREPORTABLE);

@@ -36,6 +36,8 @@ export interface AttemptsState {
   readonly second: Attempt | null;
   /** Oldest first. Each is kept until its runner connects or its time to connect is over. */
   readonly dismissed: readonly Attempt[];
+  /** Whether any was taken from a runner that may have reported. */
+  readonly taken_back: boolean;
   /** How many attempts were opened: the number of the last one. */
   readonly attempt_count: number;
 }
@@ -49,6 +51,7 @@ export const NO_ATTEMPTS: AttemptsState = {
   attempt: null,
   second: null,
   dismissed: [],
+  taken_back: false,
   attempt_count: 0,
 };
 
@@ -213,6 +216,7 @@ export class AttemptSet {
   }
 
   #dismiss(attempt: Attempt): void {
+    this.#state.taken_back = true;
     if (attempt.contact === "none") this.#state.dismissed = [...this.#state.dismissed, attempt];
     if (attempt.contact === "connected") this.#lost.push(attempt);
   }

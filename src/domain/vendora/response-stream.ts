@@ -23,6 +23,12 @@ import { type LogEntry, type Translation, TranslationFailed } from "./translatio
 export type StreamEvent = Fields & { type: string; sequence_number: number };
 
 /**
+ * What is skipped in the numbers for a gap in the ids of the log: events that were shown and lost
+ * (protocol/event.ts) had numbers of their own. More than what the at most 768 KiB of them can become.
+ */
+const NUMBERS_PER_GAP = 1_000_000;
+
+/**
  * Events are numbered from 0. The last one is sent with the log's `done`, whatever the container
  * has sent before. A canceled prediction has no last event.
  */
@@ -38,6 +44,8 @@ export class ResponseStream implements Translation {
   #failure: string | null = null;
   #events: StreamEvent[] = [];
   #number = 0;
+  /** The id of the last entry. */
+  #last = 0;
 
   constructor(head: ResponseHead) {
     this.#resource = new ResponseResource(head);
@@ -61,8 +69,11 @@ export class ResponseStream implements Translation {
     return this.#resource.with({ ...this.#state, output }, this.#native.response);
   }
 
-  take({ event, data }: LogEntry): StreamEvent[] {
+  /** @param id of an entry, where it has one: a gap in the ids is one in the numbers */
+  take({ event, data }: LogEntry, id = this.#last + 1): StreamEvent[] {
     this.#events = [];
+    if (id > this.#last + 1) this.#number += NUMBERS_PER_GAP;
+    this.#last = id;
     if (this.#phase === "ended") return [];
     if (this.#phase === "new") this.#create();
     if (event === "status" && fieldsOf(data).status === "started") this.#start();

@@ -123,6 +123,11 @@ export class Outbox {
     return last ? last.at + OUTPUT_INTERVAL_MS : 0;
   }
 
+  /** Whether output is sent to somebody as it comes. */
+  get wantsOutput(): boolean {
+    return this.#outputReceivers.length > 0;
+  }
+
   /** When the next try is due. */
   dueAt(): number {
     return Math.min(

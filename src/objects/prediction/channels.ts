@@ -17,6 +17,7 @@ interface Attachment {
 interface Welcome {
   attempt: number;
   seq: number;
+  flush_ms: number;
   receipt: string;
 }
 

@@ -13,8 +13,9 @@ import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
 import { predictionRowOf, waitingJobOf } from "./job-messages.ts";
-import { type EncodedEvent, encodeEvents, type LogTotals } from "./log.ts";
 import { logEnd } from "./log-end.ts";
+import { encodeEvents } from "./log-events.ts";
+import { LogWriter } from "./log-writer.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { CancelReason } from "./rpc-types.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -27,13 +28,12 @@ const STARTED_ROW_MS = 2_000;
 const FINAL_ROW_DELAY_MS = 20;
 
 export interface Commit {
-  /** What a runner has reported, and the totals of the log with it. */
-  events?: EncodedEvent[];
-  totals?: LogTotals;
-  /** Whether the state has changed too. */
+  /** Whether the state has changed, and not just the log. */
   changed?: boolean;
   /** Whether the runner's own frame ended it: the runner then learns so by its ack. */
   finished?: boolean;
+  /** Whether readers may see it only once it is durable; what the prediction says itself always is. */
+  held?: boolean;
   /** The `started` webhook, as of before anything else that this commit writes. */
   started?: WebhookEvent | undefined;
 }
@@ -41,10 +41,10 @@ export interface Commit {
 export class Effects {
   readonly channels: Channels;
   readonly alarm: Alarm;
+  readonly writer: LogWriter;
   readonly waiters = new Waiters();
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
-  readonly #subscribers: Subscribers;
   readonly #webhooks: WebhookSender;
   /** Whether the final row is still to be sent. */
   #rowPending = false;
@@ -52,8 +52,8 @@ export class Effects {
   constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers, find: FindValue) {
     this.#ctx = ctx;
     this.#env = env;
-    this.#subscribers = subscribers;
     this.channels = new Channels(ctx);
+    this.writer = new LogWriter(ctx.storage, this.channels, subscribers);
     this.alarm = new Alarm(ctx, env, this.channels);
     const onChange = (record: PredictionRecord) => this.saveDeliveries(record);
     this.#webhooks = new WebhookSender({ ctx, env, find, onChange });
@@ -62,23 +62,23 @@ export class Effects {
   /** Writes all changes in one transaction, and starts everything that follows. */
   commit(
     record: PredictionRecord,
-    { events = [], totals, changed = true, finished = false, started }: Commit = {},
+    { changed = true, finished = false, held = false, started }: Commit = {},
   ): void {
     const { life, log } = record;
     const own = life.takeEvents();
-    const ended = life.terminal && events.length + own.length > 0;
+    const ended = life.terminal && own.length > 0;
     if (ended) own.push({ event: "done", data: record.present() });
-    const all = [...events, ...encodeEvents(own)];
+    log.addOwn(encodeEvents(own));
     if (changed) record.save();
-    const appended = all.length > 0 ? log.append(all, totals) : undefined;
     if (!life.state.webhooks_suppressed) {
       if (started) record.outbox?.plan(started);
       if (ended) record.outbox?.planEnd(record.webhookEvent("completed", life.state.updated_at));
     }
     record.saveOutbox();
-    this.alarm.arm(record);
+    // What a runner reports of a run that goes on moves no deadline but that of `output` webhooks.
+    if (changed || record.outbox) this.alarm.arm(record);
     for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
-    if (all.length > 0) this.#subscribers.publish(appended);
+    this.writer.added(record, held || own.length > 0);
     if (!ended) return;
     logEnd(this.#env, life);
     this.waiters.releaseAll();

@@ -16,7 +16,7 @@ export function historyOf(record: PredictionRecord): History {
   let chars = 0;
   let omitted = 0;
   let first: StoredValue | null = null;
-  for (const { at, attempt, events } of log.frames()) {
+  for (const { at, attempt, events } of log.rows()) {
     for (const logEvent of events) {
       moments = withEvent(moments, logEvent, at);
       // A new attempt's container is set up from the beginning.
@@ -50,7 +50,7 @@ export function historyOf(record: PredictionRecord): History {
     head: JSON.stringify({ ...record.present(), data_removed: life.dataRemoved }),
     model_id: spec.model_id,
     canceling: state.cancel_requested_at !== null && !life.terminal,
-    last: log.last,
+    last: log.stored,
     moments,
     setup: life.terminal ? null : setup,
     logs: { text: tail.text, hidden: tail.hidden, torn: tail.torn },

@@ -57,4 +57,4 @@ export function waitingJobOf(spec: PredictionSpec, objectId: string): WaitingJob
 }
 
 export const predictionRowOf = ({ life, log }: PredictionRecord, objectId: string) =>
-  predictionRow(life.spec, life.state, objectId, log.last);
+  predictionRow(life.spec, life.state, objectId, log.stored);

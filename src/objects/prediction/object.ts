@@ -39,14 +39,16 @@ import { findValue, openValue } from "./stored-values.ts";
 import { HOLDER_HEADER, streamOptionsOf } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 
+const shownOf = ({ log, shown }: PredictionRecord) => shown.upTo(log.last);
+
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
   /** Whether it could be created: calls that arrive meanwhile wait for it. */
   #creation: Promise<boolean> | undefined;
   readonly #subscribers = new Subscribers({
-    page: (after) => this.#load()?.log.page(after),
-    last: () => this.#load()?.log.last ?? 0,
-    ended: () => this.#load()?.life.terminal ?? true,
+    page: (after) => this.#record?.log.page(after, shownOf(this.#record)),
+    last: () => (this.#record ? shownOf(this.#record) : 0),
+    ended: () => !this.#record || (this.#record.life.terminal && !this.#record.shown.held),
     open: (name) => openValue(this.env.FILES, this.#load(), name),
   });
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
@@ -186,7 +188,9 @@ export class PredictionObject extends DurableObject<Bindings> {
     const onLeave = leave && cancelOnLeave;
     // It may have left during the creation: the stream of a response nobody reads is never canceled.
     if (request.signal.aborted) onLeave?.();
-    return new Response(this.#subscribers.subscribe(after, limits, onLeave));
+    const stream = this.#subscribers.subscribe(after, limits, onLeave);
+    if (this.#subscribers.size === 1) this.#effects.writer.quicken(record);
+    return new Response(stream);
   }
 
   /** Ends the stream of a reader who may no longer read, with these last words. */

@@ -11,16 +11,18 @@ import type { StoredValue } from "../../protocol/event.ts";
 import type { Prediction } from "../../protocol/prediction.ts";
 import type { WebhookEventName } from "../../protocol/webhook.ts";
 import { Entries } from "./entries.ts";
-import { EventLog } from "./log.ts";
+import { type Before, EventLog } from "./log.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import { OutputSoFar } from "./output-so-far.ts";
 import type { Piece, Snapshot } from "./rpc-types.ts";
+import { Shown } from "./shown.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class PredictionRecord {
   readonly life: PredictionLife;
   readonly log: EventLog;
+  readonly shown: Shown;
   /** Undefined when it has no webhook destinations. */
   readonly outbox: Outbox | undefined;
   readonly #entries: Entries;
@@ -30,6 +32,7 @@ export class PredictionRecord {
   private constructor(life: PredictionLife, log: EventLog, entries: Entries, sql: SqlStorage) {
     this.life = life;
     this.log = log;
+    this.shown = new Shown(log.stored);
     this.#entries = entries;
     this.#outputSoFar = new OutputSoFar(log);
     const destinations = destinationsOf(life.spec);
@@ -42,8 +45,8 @@ export class PredictionRecord {
   static create(sql: SqlStorage, life: PredictionLife, input: string): PredictionRecord {
     const entries = new Entries(sql);
     const events = life.takeEvents();
-    const frame = EventLog.firstFrame(events);
-    entries.create(JSON.stringify([life.spec, life.state]), input, frame);
+    const row = EventLog.firstRow(events);
+    entries.create(JSON.stringify([life.spec, life.state]), input, row);
     return new PredictionRecord(life, EventLog.first(entries, events), entries, sql);
   }
 
@@ -53,22 +56,25 @@ export class PredictionRecord {
     if (!entries.exists()) return undefined;
     const [spec, state]: [PredictionSpec, PredictionState] = JSON.parse(entries.record());
     const life = new PredictionLife(spec, state);
-    return new PredictionRecord(life, EventLog.load(entries), entries, sql);
+    return new PredictionRecord(life, EventLog.load(entries, beforeOf(life)), entries, sql);
   }
 
+  /** The log first: the record never knows of an event that is not stored. */
   save(): void {
+    this.log.store();
     this.#entries.saveRecord(JSON.stringify([this.life.spec, this.life.state]));
   }
 
   saveOutbox(): void {
     const { changed, dropped } = this.outbox?.takeChanges() ?? { changed: [], dropped: [] };
+    if (changed.length > 0) this.log.store();
     this.#outboxStore?.save(changed, dropped);
   }
 
   /** Deletes input, output and events; spec and state stay. */
   removeData(forgetAt: number): void {
     this.life.removeData(forgetAt);
-    this.#entries.removeData(this.log.last, this.log.closingFrame());
+    this.#entries.removeData(this.log.last, this.log.closingRow());
     this.save();
   }
 
@@ -95,7 +101,7 @@ export class PredictionRecord {
     const { spec, state, terminal, outputAttempt, dataRemoved } = this.life;
     const { id, call, created_at } = spec;
     const members = { ...this.present(), data_removed: dataRemoved };
-    const output = () => outputOf(state.output, this.log.outputs(outputAttempt, this.log.last));
+    const output = () => outputOf(state.output, this.log.outputs(outputAttempt));
     const body = spliceObject<StoredValue>(
       members,
       dataRemoved ? { input: "null", output: "null" } : { input: [this.input()], output: output() },
@@ -103,7 +109,7 @@ export class PredictionRecord {
     return { id, call, created_at, terminal, body };
   }
 
-  /** A webhook event about the present state, as of the last event of the log. */
+  /** A webhook event about the present state, as of the last event of the log: to be saved with it. */
   webhookEvent(event: WebhookEventName, at: number): WebhookEvent {
     const { outputs } = this;
     return {
@@ -144,6 +150,13 @@ export class PredictionRecord {
     if (this.life.terminal) this.#outputSoFar.forget();
     return pieces;
   }
+}
+
+/** What an object that loads this must assume of the one before it. */
+export function beforeOf({ state, terminal }: PredictionLife): Before {
+  const { attempt, taken_back } = state;
+  const atWork = !terminal && (attempt !== null || taken_back);
+  return { atWork, unstarted: attempt?.number === 1 && attempt.started_at === null };
 }
 
 /** The output that values make up; a list includes those before a run failed. */

@@ -18,7 +18,8 @@ import { close, fence, send } from "./channels.ts";
 import type { Effects } from "./effects.ts";
 import { MAX_FRAME_UNITS } from "./entries.ts";
 import { attemptOf } from "./lease-holder.ts";
-import { type EncodedEvent, encodeEvents, type LogTotals } from "./log.ts";
+import { type EncodedEvent, encodeEvents, unitsOf } from "./log-events.ts";
+import type { LogTotals } from "./log-totals.ts";
 import type { PredictionRecord } from "./record.ts";
 
 /** The runner enforces the limits exactly; here an event's envelope must not count. */
@@ -47,10 +48,15 @@ export class RunnerConnection {
     if (!attempt || !this.#confirm(record, attempt)) {
       return new Response("The attempt has ended.", { status: 409 });
     }
-    const { channels } = this.#effects;
-    const { life, log } = record;
+    const { channels, writer } = this.#effects;
+    const { life } = record;
     const { number, secret } = attempt;
-    const welcome = { attempt: number, seq: log.seqOf(number), receipt: receiptOf(secret) };
+    const welcome = {
+      attempt: number,
+      seq: writer.settle(record, number),
+      flush_ms: writer.paceOf(record),
+      receipt: receiptOf(secret),
+    };
     const response = channels.accept(welcome, holder, Date.now());
     if (life.channelOpened(number)) record.save();
     // Ended by this runner's own last frame, whose ack was lost: the welcome's seq tells it.
@@ -101,19 +107,28 @@ export class RunnerConnection {
     if (!attempt || !this.#confirm(record, attempt)) {
       return { type: "fenced", reason: "the attempt has ended" };
     }
-    const reply = this.#take(record, attempt.number, frame) ?? { type: "ack", seq: frame.seq };
+    const { number } = attempt;
+    const reply = this.#take(record, number, frame) ?? {
+      type: "ack" as const,
+      seq: this.#effects.writer.settle(record, number),
+    };
     return { ...reply, receipt: receiptOf(attempt.secret) };
   }
 
+  /** @returns the reply to be sent now: a frame that is taken is acknowledged when it is stored */
   #take(
     record: PredictionRecord | undefined,
     attempt: number,
     frame: UpFrame,
   ): FrameReply | undefined {
     if (!record) return { type: "fenced", reason: "the prediction has been deleted" };
-    const lastSeq = record.log.seqOf(attempt);
-    if (frame.type === "events" && frame.seq <= lastSeq) return { type: "ack", seq: lastSeq };
-    if (!record.life.acceptsFrom(attempt)) {
+    const { log, life } = record;
+    const lastSeq = log.seqOf(attempt);
+    if (frame.type === "events" && frame.seq <= lastSeq) {
+      const seq = log.storedSeqOf(attempt);
+      return frame.seq <= seq ? { type: "ack", seq } : undefined;
+    }
+    if (!life.acceptsFrom(attempt)) {
       return { type: "fenced", reason: `attempt ${attempt} has ended` };
     }
     const now = Date.now();
@@ -123,7 +138,7 @@ export class RunnerConnection {
       return { type: "refused", reason: `frame ${lastSeq + 1} comes next, not ${frame.seq}` };
     }
     this.#append(record, frame, attempt, now);
-    return { type: "ack", seq: frame.seq };
+    return undefined;
   }
 
   /** Ends a run whose frame exceeds the bounds: sending it again would not help. */
@@ -197,11 +212,9 @@ export class RunnerConnection {
     const { life, log } = record;
     const reported = encodeReported(frame.events);
     life.start(now);
-    const own = encodeEvents(life.takeEvents());
-    const started =
-      own.length > 0
-        ? { ...record.webhookEvent("started", now), sequence: log.last + 1 }
-        : undefined;
+    const own = life.takeEvents();
+    log.addOwn(encodeEvents(own), attempt);
+    const started = own.length > 0 ? record.webhookEvent("started", now) : undefined;
     let changed = started !== undefined || frame.finish !== undefined;
     for (const { event, data } of frame.events) {
       if (event === "metrics") life.mergeMetrics(data);
@@ -211,12 +224,14 @@ export class RunnerConnection {
     const totals = reported && log.totalsWith(attempt, frame.seq, reported);
     if (!totals || exceedsLimits(reported, totals, life.spec.limits)) {
       life.fail("internal", totals ? TOO_MUCH : TOO_DEEP, now);
-      return this.#effects.commit(record, { events: own, started });
+      return this.#effects.commit(record, { started });
     }
+    log.add(reported, totals);
     if (frame.finish) life.finish(frame.finish, now);
-    const events = [...own, ...reported];
     const finished = frame.finish !== undefined;
-    this.#effects.commit(record, { events, totals, changed, finished, started });
+    // After a restart nobody could tell a later attempt's first frame from that of an earlier one.
+    const held = started !== undefined && attempt > 1;
+    this.#effects.commit(record, { changed, finished, held, started });
     // Not for one that has ended: a timer keeps the object awake, and 2 s cost $3.20 a million.
     if (started && !life.terminal) this.#effects.sendStartedRow(record);
   }
@@ -237,7 +252,7 @@ const exceedsLimits = (
   { outputs, notes, output_bytes, logs_bytes }: LogTotals,
   limits: Limits,
 ): boolean =>
-  events.reduce((units, { json }) => units + json.length, 0) > MAX_FRAME_UNITS ||
+  unitsOf(events) > MAX_FRAME_UNITS ||
   outputs > MAX_OUTPUTS ||
   notes > MAX_NOTES * LIMIT_TOLERANCE ||
   output_bytes > limits.output_bytes * LIMIT_TOLERANCE ||

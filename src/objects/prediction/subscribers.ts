@@ -5,7 +5,7 @@
  * much it misses.
  */
 import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
-import type { EncodedEvents, StoredEvent } from "./log.ts";
+import type { EncodedEvents, StoredEvent } from "./log-events.ts";
 import type { StreamLimits } from "./stub.ts";
 
 const HEARTBEAT_SECONDS = 15;

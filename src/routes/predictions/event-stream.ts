@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import type { EventStream } from "../../services/predictions/event-stream.ts";
 
 /** The description of operations that respond with one. */
-export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, which rises by one from 1, and one JSON value as \`data\`. Needs the scope \`read\` or \`predict\`.
+export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, an integer that rises from 1 (not always by one: compare ids, do not count them), and one JSON value as \`data\`. Needs the scope \`read\` or \`predict\`.
 
 | Event | Data |
 | --- | --- |
@@ -16,7 +16,7 @@ export const STREAM = `Server-sent events, from the beginning or after an event.
 | \`done\` | the final prediction without input and output; nothing follows |
 | \`problem\` | without an \`id\`: an error that says why the stream ends. When a token expires or is revoked its streams end within 10 s; resume with another token |
 
-A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. The stream of a prediction that has ended replays to \`done\`; a request after that is a 204, so that an \`EventSource\` stops.
+A comment every 15 s keeps the connection open. Reconnect with \`after_id\`, or let an \`EventSource\` do it with \`Last-Event-ID\`: each later event comes exactly once. Events are sent as they come and stored within 250 ms: if the runner and the prediction's object fail together, at most what was sent in these 250 ms is lost, and the events that follow have ids beyond it. The end is stored before it is sent. The stream of a prediction that has ended replays to \`done\`; a request after that is a 204, so that an \`EventSource\` stops.
 
 A browser's \`EventSource\` cannot send a token, and a token does not belong in a page: read the stream on your server, where the npm package \`eventsource\` accepts a custom \`fetch\` that adds it.
 

@@ -33,7 +33,6 @@ import { getHardware } from "./hardware.ts";
 
 /** Pings per lease, of which two can be lost. */
 const PINGS_PER_LEASE = 3;
-const FLUSH_MS = 30;
 /** Per token: each runner has a row, an object and a record in its pool. */
 const MAX_RUNNERS = 1_000;
 
@@ -90,7 +89,6 @@ export async function beginSession(
       poll_seconds: POLL_SECONDS,
       ping_seconds: settings.patience.lease_seconds / PINGS_PER_LEASE,
       lease_seconds: settings.patience.lease_seconds,
-      flush_ms: FLUSH_MS,
       telemetry_seconds: settings.telemetrySeconds,
     },
   };

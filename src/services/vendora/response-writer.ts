@@ -27,7 +27,7 @@ export class ResponseWriter implements Writer {
     const failure =
       entry.event === "done" ? failureOf(prediction.parse(entry.data), this.#seconds) : undefined;
     if (failure?.status === 504) throw failure;
-    const events = this.#translation.take(entry);
+    const events = this.#translation.take(entry, Number(entry.id));
     this.#last = events.at(-1)?.sequence_number ?? this.#last;
     const told = events.filter(({ sequence_number: n }) => n > this.#startingAfter);
     const last = told.at(-1);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Channel } from "../../../runner/src/control-plane/channel.ts";
 import { ControlPlane } from "../../../runner/src/control-plane/client.ts";
 import { Reporter } from "../../../runner/src/jobs/reporter.ts";
-import { CLOSE } from "../../../src/protocol/channel.ts";
+import { CLOSE, WINDOW_BYTES } from "../../../src/protocol/channel.ts";
 import { FakeControlPlane, type FakePrediction } from "../support/fake-control-plane.ts";
 import { settings } from "../support/samples.ts";
 
@@ -64,7 +64,7 @@ test("the receipt of having been heard is told, by welcome and by the answer to 
   expect(short.onReceipt).toHaveBeenCalledExactlyOnceWith("r");
 
   prediction.onConnect = (socket) =>
-    socket.send(JSON.stringify({ type: "welcome", seq: 0, receipt: "s" }));
+    socket.send(JSON.stringify({ type: "welcome", seq: 0, flush_ms: 30, receipt: "s" }));
   const long = open({}, true);
   await vi.waitFor(() => expect(long.onReceipt).toHaveBeenCalledWith("s"));
   long.reporter.finish(DONE);
@@ -123,7 +123,7 @@ test("a run that ends before the welcome is one frame, and the socket closes wit
 test("a run that says nothing is marked started by an empty frame within 30 ms", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   prediction.onConnect = (socket) =>
-    socket.send(JSON.stringify({ type: "welcome", seq: 0, receipt: "r" }));
+    socket.send(JSON.stringify({ type: "welcome", seq: 0, flush_ms: 30, receipt: "r" }));
   const { onReceipt } = open();
   // The channel is opened once the run is no longer short.
   vi.advanceTimersByTime(25);
@@ -134,8 +134,9 @@ test("a run that says nothing is marked started by an empty frame within 30 ms",
   expect(prediction.frames[0]?.events).toEqual([]);
 });
 
-test("first output at once, then one frame a flush, one unacknowledged at a time", async () => {
-  const { channel, reporter } = open({ flush_ms: 100 });
+test("first output at once, then one frame a flush, and the end at once", async () => {
+  prediction.flushMs = 100;
+  const { channel, reporter } = open();
   await prediction.until(() => prediction.connections === 1);
   reporter.output(0);
   await prediction.until(() => prediction.frames.length === 1);
@@ -146,22 +147,93 @@ test("first output at once, then one frame a flush, one unacknowledged at a time
   await prediction.until(() => prediction.frames.length === 2);
   // The first of them, too, had waited for the others.
   expect(prediction.frames[1]?.events.map(({ data }) => data)).toEqual([1, 2, 3]);
-  prediction.onFrame = () => "mute";
   reporter.output(4);
-  await prediction.until(() => prediction.frames.length === 3);
-  reporter.output(5);
   reporter.finish(DONE);
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(prediction.received).toEqual([1, 2, 3]);
-  prediction.onFrame = () => "keep";
-  prediction.tell({ type: "ack", seq: 3 });
   await channel.ended;
-  expect(outputs()).toEqual([0, 1, 2, 3, 4, 5]);
-  expect(prediction.frames.length).toBe(4);
+  expect(outputs()).toEqual([0, 1, 2, 3, 4]);
+  expect(prediction.frames.length).toBe(3);
+});
+
+test("frames go on while none is acknowledged, and one ack is enough for all", async () => {
+  prediction.flushMs = 0;
+  prediction.onFrame = () => "mute";
+  const { channel, reporter } = open({}, true);
+  await prediction.until(() => prediction.connections === 1);
+  for (let i = 1; i <= 20; i++) {
+    reporter.output(i);
+    await prediction.until(() => prediction.frames.length >= i);
+  }
+  reporter.finish(DONE);
+  await prediction.until(() => prediction.finish !== undefined);
+  prediction.tell({ type: "ack", seq: prediction.frames.length });
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect(prediction.received).toEqual(prediction.frames.map(({ seq }) => seq));
+});
+
+test("at most 512 KiB are unacknowledged", async () => {
+  prediction.flushMs = 0;
+  prediction.onFrame = () => "mute";
+  const { channel, reporter } = open({}, true);
+  await prediction.until(() => prediction.connections === 1);
+  const value = "x".repeat(100_000);
+  for (let i = 0; i < 9; i++) {
+    reporter.output(value);
+    await turn();
+  }
+  reporter.finish(DONE);
+  const bytes = () => outputs().length * value.length;
+  await prediction.until(() => bytes() >= 300_000);
+  prediction.tell({ type: "cancel", reason: "a round trip" });
+  await turn();
+  expect(bytes()).toBeLessThan(WINDOW_BYTES);
+  expect(prediction.finish).toBeUndefined();
+  prediction.onFrame = () => "keep";
+  prediction.tell({ type: "ack", seq: prediction.frames.length });
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect(outputs().length).toBe(9);
+});
+
+test("a break with many frames unacknowledged: they come again, in order, and only those above the welcome", async () => {
+  prediction.flushMs = 0;
+  prediction.onFrame = ({ seq }) => (seq > 3 ? "drop" : "mute");
+  const { channel, reporter } = open({}, true);
+  await prediction.until(() => prediction.connections === 1);
+  for (let i = 1; i <= 6; i++) {
+    reporter.output(i);
+    await prediction.until(() => prediction.received.length >= i);
+  }
+  prediction.onFrame = () => "keep";
+  // Frame 5 followed 4, which was lost: the prediction has closed the channel.
+  reporter.finish(DONE);
+  expect(await channel.ended).toMatchObject({ kind: "finished" });
+  expect(outputs()).toEqual([1, 2, 3, 4, 5, 6]);
+  expect(prediction.frames.map(({ seq }) => seq)).toEqual(prediction.frames.map((_, n) => n + 1));
+});
+
+test("a reader who comes is noticed within a frame: what had gathered is sent", async () => {
+  prediction.flushMs = 60_000;
+  const { channel, reporter } = open({}, true);
+  await prediction.until(() => prediction.connections === 1);
+  reporter.output(0);
+  await prediction.until(() => prediction.frames.length === 1);
+  reporter.output(1);
+  await turn();
+  expect(prediction.frames.length).toBe(1);
+  prediction.tell({ type: "pace", flush_ms: 0 });
+  await prediction.until(() => prediction.frames.length === 2);
+  // Nobody reads any more.
+  prediction.tell({ type: "ack", seq: 2, flush_ms: 60_000 });
+  prediction.tell({ type: "cancel", reason: "a round trip" });
+  await turn();
+  reporter.output(2);
+  reporter.finish(DONE);
+  await channel.ended;
+  expect(outputs()).toEqual([0, 1, 2]);
 });
 
 test("resends after a break what was lost, and not what had arrived", async () => {
-  const { channel, reporter } = open({ flush_ms: 1 });
+  prediction.flushMs = 1;
+  const { channel, reporter } = open();
   let frames = 0;
   prediction.onFrame = (_frame, socket) => {
     frames++;
@@ -182,7 +254,8 @@ test("resends after a break what was lost, and not what had arrived", async () =
 test("a stream over a line that keeps breaking is complete and in order", async () => {
   // No waiting: a delay is a random part of its bound.
   vi.spyOn(Math, "random").mockReturnValue(-0.99);
-  const { channel, reporter } = open({ flush_ms: 0 });
+  prediction.flushMs = 0;
+  const { channel, reporter } = open();
   prediction.onFrame = ({ seq }, socket) => {
     const turn = (seq * 7 + prediction.connections * 5) % 4;
     if (turn < 2) socket.terminate();

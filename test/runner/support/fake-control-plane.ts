@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { type WebSocket, WebSocketServer } from "ws";
 import {
+  CLOSE,
   type EventsFrame,
   eventsFrame,
   PING,
@@ -40,6 +41,8 @@ export class FakePrediction {
   onFrame: (frame: EventsFrame, socket: WebSocket) => "keep" | "drop" | "mute" = () => "keep";
   onConnect: (socket: WebSocket) => void = () => {};
   answersPings = true;
+  /** The least time between two frames, as its welcome says. */
+  flushMs = 30;
   readonly #waiters = new Set<() => void>();
 
   accept(socket: WebSocket): void {
@@ -47,7 +50,9 @@ export class FakePrediction {
     this.socket = socket;
     socket.on("message", (data) => this.#receive(data.toString(), socket));
     socket.on("close", () => this.#changed());
-    socket.send(JSON.stringify({ type: "welcome", seq: this.frames.length }));
+    socket.send(
+      JSON.stringify({ type: "welcome", seq: this.frames.length, flush_ms: this.flushMs }),
+    );
     this.onConnect(socket);
     this.#changed();
   }
@@ -99,6 +104,8 @@ export class FakePrediction {
 
   #keep(frame: EventsFrame, socket: WebSocket): void {
     this.received.push(frame.seq);
+    // As the real one: a frame is missing before it.
+    if (frame.seq > this.frames.length + 1) return socket.close(CLOSE.badFrame, "a gap");
     const verdict = frame.seq <= this.frames.length ? "keep" : this.onFrame(frame, socket);
     if (verdict !== "drop") this.#store(frame);
     if (verdict === "keep") socket.send(JSON.stringify({ type: "ack", seq: frame.seq }));

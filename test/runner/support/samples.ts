@@ -8,7 +8,6 @@ export const settings: RunnerSettings = {
   poll_seconds: 5,
   ping_seconds: 10,
   lease_seconds: 30,
-  flush_ms: 30,
   telemetry_seconds: 30,
 };
 

@@ -127,8 +127,9 @@ describe("when its token is revoked", () => {
     const world = await newWorld();
     const { channel } = await world.begun();
     const asked = vi.spyOn(env.DB, "prepare");
-    for (let n = 0; n < 20; n++) await channel.output("x");
-    expect(asked).not.toHaveBeenCalled();
+    await channel.outputEach(Array<string>(20).fill("x"));
+    // Rows of earlier predictions may still be on their way.
+    expect(asked.mock.calls.filter(([query]) => /^select/i.test(query))).toEqual([]);
   });
 });
 

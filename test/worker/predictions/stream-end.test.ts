@@ -172,10 +172,11 @@ describe("a prediction's", () => {
       throw new Error("D1 is down");
     });
     for (let n = 0; n < 20; n++) {
-      await channel.report([output(`${n}`)]);
+      channel.push([output(`${n}`)]);
       expect(await heard(events)).toMatchObject(output(`${n}`));
     }
-    expect(prepare).not.toHaveBeenCalled();
+    // Rows of earlier predictions may still be on their way.
+    expect(prepare.mock.calls.filter(([query]) => /^select/i.test(query))).toEqual([]);
     await pass(20);
     await channel.report([output("later")]);
     expect(await heard(events)).toMatchObject(output("later"));

@@ -1,7 +1,7 @@
 /** The readers of a stream: slow ones fall back to the log, heartbeats, limits. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { encodeEvent, HEARTBEAT } from "../../../src/lib/sse.ts";
-import type { EncodedEvents, StoredEvent } from "../../../src/objects/prediction/log.ts";
+import type { EncodedEvents, StoredEvent } from "../../../src/objects/prediction/log-events.ts";
 import { Subscribers } from "../../../src/objects/prediction/subscribers.ts";
 import { EventReader } from "../support/events.ts";
 

@@ -139,6 +139,8 @@ export class Channel {
   welcomed = -1;
   receipt = "";
   readonly closed: Promise<Closed>;
+  /** How much it was told to gather, each time, ms. */
+  readonly paces: number[] = [];
   readonly #frames: DownFrame[] = [];
   #wake: () => void = () => {};
   #seq = 0;
@@ -153,7 +155,9 @@ export class Channel {
     });
     socket.addEventListener("message", ({ data }) => {
       if (typeof data !== "string" || data === "pong") return;
-      this.#frames.push(downFrame.parse(JSON.parse(data)));
+      const frame = downFrame.parse(JSON.parse(data));
+      if ("flush_ms" in frame && frame.flush_ms !== undefined) this.paces.push(frame.flush_ms);
+      if (frame.type !== "pace") this.#frames.push(frame);
       this.#wake();
     });
     socket.accept();
@@ -215,13 +219,32 @@ export class Channel {
     return this.next();
   }
 
+  /** Sends the next frame without waiting for its ack. @returns its number */
+  push(events: ReportedEvent[], finish?: Finish): number {
+    this.#seq += 1;
+    this.send({ type: "events", seq: this.#seq, events, ...(finish && { finish }) });
+    return this.#seq;
+  }
+
+  /** Waits until this frame is acknowledged. */
+  async acknowledged(seq: number): Promise<void> {
+    for (;;) {
+      const answer = await this.next();
+      if (answer.type !== "ack" || answer.seq > seq)
+        throw new Error(`frame ${seq} was answered ${JSON.stringify(answer)}`);
+      if (answer.seq === seq) return;
+    }
+  }
+
   /** Sends the next frame, which must be acknowledged. */
-  async report(events: ReportedEvent[], finish?: Finish): Promise<void> {
-    const seq = this.#seq + 1;
-    const answer = await this.exchange({ type: "events", seq, events, ...(finish && { finish }) });
-    if (answer.type !== "ack" || answer.seq !== seq)
-      throw new Error(`frame ${seq} was answered ${JSON.stringify(answer)}`);
-    this.#seq = seq;
+  report(events: ReportedEvent[], finish?: Finish): Promise<void> {
+    return this.acknowledged(this.push(events, finish));
+  }
+
+  /** A frame for each value; waits for the last one's ack. */
+  async outputEach(values: string[]): Promise<void> {
+    const seqs = values.map((data) => this.push([{ event: "output", data }]));
+    await this.acknowledged(seqs.at(-1) ?? 0);
   }
 
   output(...values: string[]): Promise<void> {

@@ -42,7 +42,7 @@ describe("a receiver of outputs that asks for time", () => {
   test("is given it, and then what has come meanwhile", async () => {
     const one = await put();
     await goOn(one, 23);
-    await one.channel.report([]);
+    await one.channel.report([{ event: "logs", data: "still there\n" }]);
     await passes(25, one.id);
     const before = Array<string>(23).fill("superseded");
     await settled(one.client, one.id, ...before, "delivered");

@@ -62,9 +62,9 @@ describe("a body has the output up to its event", () => {
     const one = await watched({ events: ["output", "completed"] });
     const { client, path, id, runner, job, channel } = one;
     for (let round = 1; round <= 10; round++) {
-      await channel.report([log("a line"), output(`${round}a`), log("more"), output(`${round}b`)]);
-      if (round % 3 === 0) await channel.report([await storeValue(runner, job, `stored ${round}`)]);
-      await channel.report([log("and nothing else")]);
+      channel.push([log("a line"), output(`${round}a`), log("more"), output(`${round}b`)]);
+      if (round % 3 === 0) channel.push([await storeValue(runner, job, `stored ${round}`)]);
+      channel.push([log("and nothing else")]);
       await channel.output(`${round}c`);
       await tell(one, round);
     }
@@ -78,12 +78,11 @@ describe("a body has the output up to its event", () => {
   test("of which only what is new is read", async () => {
     const one = await watched({ events: ["output"] });
     const { channel } = one;
-    for (let frame = 0; frame < 30; frame++) await channel.output("word");
+    await channel.outputEach(Array<string>(30).fill("word"));
     await tell(one, 1);
     const rows = countRows();
     for (let round = 2; round <= 6; round++) {
-      await channel.output("word");
-      await channel.output("word");
+      await channel.outputEach(["word", "word"]);
       await tell(one, round);
     }
     expect(rows()).toBeGreaterThan(0);

@@ -1,0 +1,91 @@
+/** Events of the log, encoded once: to be counted, stored, and sent to readers. */
+import { encodeJsonEvent } from "../../lib/sse.ts";
+import type { LogEvent, StoredValue } from "../../protocol/event.ts";
+
+/** Characters of setup progress that count as one note. */
+const NOTE_CHARS = 100;
+
+export interface EncodedEvent {
+  event: LogEvent["event"];
+  json: string;
+  /** What counts towards the limits: of a string its length, without JSON's escapes. */
+  size: number;
+  /** How many notes it counts as. */
+  notes: number;
+}
+
+export interface NumberedEvent {
+  id: number;
+  event: LogEvent["event"];
+  json: string;
+}
+
+/** Events as readers are sent them. */
+export interface EncodedEvents {
+  /** The id of the last one. */
+  last: number;
+  bytes: Uint8Array;
+}
+
+/** An event whose value is stored in R2, from where it is copied to each reader. */
+export interface StoredEvent {
+  id: number;
+  stored: StoredValue;
+}
+
+const encoder = new TextEncoder();
+
+export const encodeEvents = (events: LogEvent[]): EncodedEvent[] =>
+  events.map((logEvent) => {
+    const json = JSON.stringify(logEvent.data);
+    const { event } = logEvent;
+    return { event, json, size: sizeOf(logEvent, json), notes: notesIn(logEvent) };
+  });
+
+/** The JSON text of events in UTF-16 units. */
+export const unitsOf = (events: { json: string }[]): number =>
+  events.reduce((units, { json }) => units + json.length, 0);
+
+/** @returns undefined when there is none, or the value of one is stored in R2 */
+export function forReaders(events: NumberedEvent[]): EncodedEvents | undefined {
+  const last = events.at(-1);
+  if (!last || events.some(({ event }) => event === "stored")) return undefined;
+  return { last: last.id, bytes: encoder.encode(events.map(streamText).join("")) };
+}
+
+/**
+ * The beginning of these events, up to `chars` characters and one event: those before the first
+ * whose value is stored in R2, or that one alone.
+ */
+export function pageOf(
+  events: Iterable<NumberedEvent>,
+  chars: number,
+): EncodedEvents | StoredEvent | undefined {
+  let text = "";
+  let last = 0;
+  for (const one of events) {
+    if (one.event === "stored") {
+      if (text === "") return { id: one.id, stored: JSON.parse(one.json) };
+      break;
+    }
+    text += streamText(one);
+    last = one.id;
+    if (text.length >= chars) break;
+  }
+  return text === "" ? undefined : { last, bytes: encoder.encode(text) };
+}
+
+const streamText = ({ id, event, json }: NumberedEvent) => encodeJsonEvent(id, event, json);
+
+function notesIn({ event, data }: LogEvent): number {
+  if (event === "output" || event === "stored") return 0;
+  if (event !== "setup") return 1;
+  const { logs: _, ...rest } = data;
+  return Math.ceil(JSON.stringify(rest).length / NOTE_CHARS);
+}
+
+function sizeOf({ event, data }: LogEvent, json: string): number {
+  if (event === "stored") return data.size;
+  if (event === "setup") return data.logs?.length ?? 0;
+  return typeof data === "string" ? data.length : json.length;
+}
