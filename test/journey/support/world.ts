@@ -46,6 +46,8 @@ export class World {
   readonly access: { url: string; token: string };
   /** The predictions whose ends were looked at. */
   readonly ended: PredictionWithIO[] = [];
+  /** How often its control plane was killed. */
+  kills = 0;
   readonly #deployment: Deployment;
   readonly #user: Seed;
   readonly #folder: string;
@@ -179,6 +181,7 @@ export class World {
     const pid = workerdPid();
     if (pid === undefined) throw new Error("no workerd is running");
     process.kill(pid, "SIGKILL");
+    this.kills += 1;
   }
 
   /** The repair of rows whose projection was lost, as it would be in a while: local queues are memory. */
