@@ -68,17 +68,18 @@ export async function createResolved(
   if (options.validateInput) validateInput(schema, request.input);
   const { origin, cancelAfterSeconds, idempotencyKey: key } = options;
   if (request.webhook) checkWebhook(services, request.webhook);
-  const text = jsonText(request.input, ["body"]);
+  const { input, ...rest } = request;
+  const text = jsonText(input, ["body"]);
   const id = uuid();
   const [files, webhook, endpoints] = await Promise.all([
-    inputFiles(services, caller, { schema, input: request.input, text, origin }),
+    inputFiles(services, caller, { schema, input, text, origin }),
     storedWebhook(services, id, request.webhook),
     getEnabledEndpoints(services.db, caller.user_id),
     requireQuota(services, caller.user_id),
   ]);
   // With the model's id: by the time it is repeated the reference may name another model.
-  const hashed = [target.model.id, reference, request, ...(call === null ? [] : [call])];
-  const requestHash = key === undefined ? null : await sha256(jsonText(hashed, ["body"]));
+  const hashed = [target.model.id, reference, rest, call];
+  const requestHash = key === undefined ? null : await sha256(JSON.stringify(hashed) + text);
   const storedInput = storedInputOf(text);
   const details = {
     id,

@@ -8,6 +8,7 @@
  * prediction's deadline handles that.
  */
 
+import { objectText } from "../../../../src/lib/json-splice.ts";
 import { backoffMs } from "../../../../src/lib/retry.ts";
 import { sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
@@ -60,7 +61,6 @@ export class CogRun {
   readonly #connection: ContainerConnection;
   readonly #parts: SessionParts;
   readonly #delta: Delta;
-  readonly #body: Pick<Run, "id" | "input">;
   readonly #settled = Promise.withResolvers<Outcome>();
   readonly #settledSignal = new AbortController();
   #requested: number | undefined;
@@ -72,18 +72,17 @@ export class CogRun {
     this.#connection = connection;
     this.#parts = parts;
     this.#delta = new Delta(run.reporter, parts.iterator);
-    this.#body = { id: run.id, input: run.input };
   }
 
   async execute(): Promise<Outcome> {
     const { ended, token } = this.#connection;
-    const { limits, stop, input } = this.#run;
-    const inputBytes = JSON.stringify(input).length;
+    const { limits, stop } = this.#run;
+    const input = JSON.stringify(this.#run.input);
     const webhook = this.#parts.webhooks.expect({
       token,
       // Cog up to 0.16 repeats the input in its reports.
       maxBytes:
-        JSON_GROWTH * (limits.output_bytes + limits.logs_bytes + inputBytes) +
+        JSON_GROWTH * (limits.output_bytes + limits.logs_bytes + input.length) +
         DATA_URI_BYTES +
         SLACK_BYTES,
       saveFile: this.#run.saveFile,
@@ -92,7 +91,7 @@ export class CogRun {
       distrust: (what) => this.#distrust(what),
     });
     this.#on(ended, () => this.#fail(ended.reason, "retired", this.#unlessAccepted));
-    const created = this.#create(webhook.url);
+    const created = this.#create(input, webhook.url);
     this.#on(stop, () => void this.#stop(created));
     void created.then(() => this.#watchHealth(webhook));
     try {
@@ -111,10 +110,11 @@ export class CogRun {
       });
   }
 
-  async #create(webhook: string): Promise<void> {
-    const { stop } = this.#run;
+  /** @param input JSON text: it may be large, and is made only once */
+  async #create(input: string, webhook: string): Promise<void> {
+    const { id, stop } = this.#run;
     const events = this.#parts.iterator ? ["output", "logs", "completed"] : ["logs", "completed"];
-    const body = JSON.stringify({ ...this.#body, webhook, webhook_events_filter: events });
+    const body = objectText({ id, webhook, webhook_events_filter: events }, { input });
     for (let tries = 1; ; tries++) {
       if (stop.aborted) return this.#settle({ status: "canceled", output: "none" }, "kept");
       this.#requested ??= performance.now();
