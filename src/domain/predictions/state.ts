@@ -60,6 +60,8 @@ export interface PredictionSpec {
   cancel_at: number | null;
   /** Distinguishes a repeated create from another one with the same Idempotency-Key. */
   request_hash: string | null;
+  /** Whether its row is written only when it lasts or has ended (short-run.ts). */
+  row_held: boolean;
 }
 
 /** Read-only: only the transitions of PredictionLife write it. Times are unix ms. */

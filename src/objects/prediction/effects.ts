@@ -3,7 +3,6 @@
  * row is updated, its next dispatch sent, its alarm set.
  */
 import type { Attempt } from "../../domain/predictions/attempts.ts";
-import type { Deadline } from "../../domain/predictions/deadlines.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
@@ -12,7 +11,8 @@ import { poolOf } from "../pool/stub.ts";
 import { runnerAt } from "../runner/stub.ts";
 import { Alarm } from "./alarm.ts";
 import { Channels } from "./channels.ts";
-import { predictionRowOf, waitingJobOf } from "./job-messages.ts";
+import { IndexRow } from "./index-row.ts";
+import { waitingJobOf } from "./job-messages.ts";
 import { logEnd } from "./log-end.ts";
 import { encodeEvents } from "./log-events.ts";
 import { LogWriter } from "./log-writer.ts";
@@ -22,10 +22,6 @@ import type { Subscribers } from "./subscribers.ts";
 import { Waiters } from "./waiters.ts";
 import type { FindValue } from "./webhook-body.ts";
 import { WebhookSender } from "./webhook-sender.ts";
-
-/** A run that ends sooner needs no row that says `started`. */
-const STARTED_ROW_MS = 2_000;
-const FINAL_ROW_DELAY_MS = 20;
 
 export interface Commit {
   /** Whether the state has changed, and not just the log. */
@@ -42,12 +38,11 @@ export class Effects {
   readonly channels: Channels;
   readonly alarm: Alarm;
   readonly writer: LogWriter;
+  readonly row: IndexRow;
   readonly waiters = new Waiters();
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #webhooks: WebhookSender;
-  /** Whether the final row is still to be sent. */
-  #rowPending = false;
 
   constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers, find: FindValue) {
     this.#ctx = ctx;
@@ -55,6 +50,7 @@ export class Effects {
     this.channels = new Channels(ctx);
     this.writer = new LogWriter(ctx.storage, this.channels, subscribers);
     this.alarm = new Alarm(ctx, env, this.channels);
+    this.row = new IndexRow(ctx, env, this.alarm);
     const onChange = (record: PredictionRecord) => this.saveDeliveries(record);
     this.#webhooks = new WebhookSender({ ctx, env, find, onChange });
   }
@@ -75,14 +71,16 @@ export class Effects {
       if (ended) record.outbox?.planEnd(record.webhookEvent("completed", life.state.updated_at));
     }
     record.saveOutbox();
+    const rowHeld = ended && this.row.isHeld(record);
+    if (rowHeld) this.alarm.retry(record);
     // What a runner reports of a run that goes on moves no deadline but that of `output` webhooks.
-    if (changed || record.outbox) this.alarm.arm(record);
+    else if (changed || record.outbox) this.alarm.arm(record);
     for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
     this.writer.added(record, held || own.length > 0);
     if (!ended) return;
     logEnd(this.#env, life);
     this.waiters.releaseAll();
-    this.#ctx.waitUntil(this.#sendFinalRow(record));
+    this.#ctx.waitUntil(rowHeld ? this.row.writeHeld(record) : this.row.sendFinal(record));
     if (!finished) this.channels.fence(`the prediction is ${life.state.status}`);
     const { attempt, dispatches } = life.state;
     if (attempt ? attempt.started_at === null : dispatches > 0) this.#withdraw(record);
@@ -133,40 +131,6 @@ export class Effects {
   saveDeliveries(record: PredictionRecord): void {
     record.saveOutbox();
     this.alarm.arm(record);
-  }
-
-  /** Sends the current row to the projection queue. */
-  async sendRow(record: PredictionRecord, dataRemoved = false): Promise<void> {
-    // Set until it is sent: an alarm for a webhook may come before the retry.
-    this.#rowPending = true;
-    await this.#env.PROJECTION.send({
-      ...predictionRowOf(record, this.#objectId),
-      data_removed: dataRemoved,
-    });
-    this.#rowPending = false;
-  }
-
-  /** Callers that wait for the end come first: nobody notices a row that is 20 ms late. */
-  async #sendFinalRow(record: PredictionRecord): Promise<void> {
-    await scheduler.wait(FINAL_ROW_DELAY_MS);
-    await this.sendRow(record).catch(() => this.alarm.retry(record));
-  }
-
-  /**
-   * Whether an alarm, for this deadline or none, must send the final row. With none due it may have
-   * been sent before the object was evicted: a second time does no harm, unless the row was deleted
-   * meanwhile with its account, which deletes the data first.
-   */
-  owesRow({ life }: PredictionRecord, due: Deadline | undefined): boolean {
-    return life.terminal && (this.#rowPending || (!due && !life.dataRemoved));
-  }
-
-  /** Sends the row of a run that has started, unless it ends soon. */
-  sendStartedRow(record: PredictionRecord): void {
-    setTimeout(() => {
-      if (record.life.state.status !== "started") return;
-      this.#ctx.waitUntil(this.sendRow(record).catch(() => {}));
-    }, STARTED_ROW_MS);
   }
 
   /** Tells the runner's object that the run is no longer its: the fleet page shows what it knows. */

@@ -47,6 +47,7 @@ export class Handouts {
     if (result !== "taken") life.closeAttempt(attempt.number, now);
     if (result === "none") life.recordDispatch(now);
     const record = write(life);
+    this.#effects.row.begun();
     this.#effects.alarm.arm(record);
     if (result === "none") this.#effects.sendDispatch(record);
     if (result === "not decrypted") this.#failWithoutVariables(record);

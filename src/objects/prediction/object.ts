@@ -262,7 +262,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     this.#effects.alarm.disarmed();
     try {
       let due = this.#effects.alarm.due(record, now);
-      const owesRow = this.#effects.owesRow(record, due);
+      const owesRow = this.#effects.row.isOwed(record, due);
       for (; due && this.#record; due = this.#effects.alarm.due(record, now)) {
         if (due.kind === "retention") await this.#removal.purge(record, now);
         else if (due.kind === "forget") await this.#removal.forget(record);
@@ -271,7 +271,7 @@ export class PredictionObject extends DurableObject<Bindings> {
           await this.#connection.checkToken(record, this.#tokenKnownAt);
         else handleDeadline(record, due.kind, now, this.#effects, this.#connection);
       }
-      if (owesRow && this.#record) await this.#effects.sendRow(record);
+      if (owesRow && this.#record) await this.#effects.row.sendOwed(record);
       if (this.#record) this.#effects.alarm.arm(record);
     } catch (error) {
       // The platform drops an alarm that throws six times; this one is set again until it succeeds.

@@ -106,7 +106,7 @@ export class PredictionRecord {
       members,
       dataRemoved ? { input: "null", output: "null" } : { input: [this.input()], output: output() },
     );
-    return { id, call, created_at, terminal, body };
+    return { id, call, created_at, terminal, stored: state.stored, body };
   }
 
   /** A webhook event about the present state, as of the last event of the log: to be saved with it. */

@@ -25,7 +25,7 @@ export class Removal {
   async purge(record: PredictionRecord, now: number): Promise<void> {
     const { effects, subscribers } = this.#parts;
     await this.#deleteFiles(record);
-    await effects.sendRow(record, true);
+    await effects.row.send(record, true);
     subscribers.abort(new Error("The data of the prediction has been deleted."));
     const forgetAt = record.life.forgetAt(now);
     if (forgetAt <= now && !record.awaited) return this.forget(record);

@@ -25,6 +25,8 @@ export interface Snapshot {
   call: VendoraCall | null;
   created_at: number;
   terminal: boolean;
+  /** Whether anything of it lies in R2. */
+  stored: boolean;
   body: JsonPieces<StoredValue>;
 }
 

@@ -233,7 +233,7 @@ export class RunnerConnection {
     const held = started !== undefined && attempt > 1;
     this.#effects.commit(record, { changed, finished, held, started });
     // Not for one that has ended: a timer keeps the object awake, and 2 s cost $3.20 a million.
-    if (started && !life.terminal) this.#effects.sendStartedRow(record);
+    if (started && !life.terminal) this.#effects.row.sendStarted(record);
   }
 }
 

@@ -92,7 +92,7 @@ const list = createRoute({
   tags,
   summary: "List your predictions",
   description:
-    "Newest first, without input and output. The list may lag about a second; GET /predictions/{prediction_id} never does. Needs the scope `read`.",
+    "Newest first, without input and output. The list may lag about a second, and may not have a prediction yet whose create has just responded; GET /predictions/{prediction_id} never lags. Needs the scope `read`.",
   middleware: requireScope("read"),
   request: { query: predictionQuery },
   responses: { 200: jsonResponse("A page of predictions", pageOf(prediction)), ...errorResponses },

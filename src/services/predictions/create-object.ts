@@ -1,7 +1,9 @@
-/** Creates a prediction without an Idempotency-Key: its object and its row in parallel. */
-
+/** Creates a prediction without an Idempotency-Key: its object, and its row beside it. */
+import { waitUntil } from "cloudflare:workers";
 import { initialRow } from "../../domain/predictions/prediction-row.ts";
-import type { CreateRequest } from "../../objects/prediction/rpc-types.ts";
+import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
+import { settlesWithin } from "../../lib/timeout.ts";
+import type { CreateRequest, CreateResult } from "../../objects/prediction/rpc-types.ts";
 import { newPredictionId, openStream, predictionAt } from "../../objects/prediction/stub.ts";
 import { insertPrediction } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
@@ -10,7 +12,10 @@ import type { CreatedPrediction, CreateOptions } from "./creation.ts";
 import { rememberLocation } from "./predictions.ts";
 import { discardPrediction, storeInput, withoutStoredInput } from "./stored-input.ts";
 
-/** The row is written in parallel; the id is returned only when it has been. */
+/**
+ * The row is written in parallel; the id is returned only when it has been. Only a short run
+ * (domain/predictions/short-run.ts) is returned without a row: its object writes it.
+ */
 export async function createObject(
   services: Services,
   request: CreateRequest,
@@ -31,17 +36,15 @@ export async function createObject(
   onInputSent?.();
   // Sent right after it over the same connection, so that a caller who leaves is noticed from the start.
   const following = follow && openStream(stub, { after: 0, ...follow });
-  const writing = insertPrediction(db, row).catch(async (error) => {
-    // Without a row nobody can find it, so it must not run.
-    await predictionAt(env, objectId).abandon();
-    throw error;
-  });
+  const writing = writeRow();
+  // A caller who leaves takes the request along, and what goes on would have no row.
+  waitUntil(writing.catch(() => {}));
   const [created, written, followed] = await Promise.allSettled([creating, writing, following]);
   // The call may have created it and then broken off, as when a deploy restarts the object.
   const result =
     created.status === "fulfilled" ? created.value : await predictionAt(env, objectId).get();
   if (!result || "refused" in result) {
-    if (written.status === "fulfilled") await discardPrediction(services, spec);
+    if (written.status === "fulfilled" && written.value) await discardPrediction(services, spec);
     if (result) throw refusalProblem(services, result.refused);
     throw unavailable(spec, created.status === "rejected" ? created.reason : created.value);
   }
@@ -54,4 +57,29 @@ export async function createObject(
     events: log?.body,
     follow,
   };
+
+  /** @returns whether it needs one */
+  async function writeRow(): Promise<boolean> {
+    if (spec.row_held && (await isOverSoon(creating))) return false;
+    try {
+      await insertPrediction(db, row);
+    } catch (error) {
+      // Without a row nobody can find it, so it must not run.
+      await predictionAt(env, objectId).abandon();
+      throw error;
+    }
+    return true;
+  }
+}
+
+/** Whether there is nothing that lasts: it was refused, or has ended with nothing of it in R2. */
+async function isOverSoon(creating: Promise<CreateResult>): Promise<boolean> {
+  try {
+    if (!(await settlesWithin(creating, SHORT_RUN_MS))) return false;
+    const result = await creating;
+    return "refused" in result || (result.terminal && !result.stored);
+  } catch {
+    // It may have been created.
+    return false;
+  }
 }

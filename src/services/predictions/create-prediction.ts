@@ -66,7 +66,7 @@ export async function createResolved(
 ): Promise<CreatedPrediction> {
   const schema = versionSchema(target.version.schemas, "input");
   if (options.validateInput) validateInput(schema, request.input);
-  const { origin, cancelAfterSeconds, idempotencyKey: key } = options;
+  const { origin, waitSeconds, cancelAfterSeconds, follow, idempotencyKey: key } = options;
   if (request.webhook) checkWebhook(services, request.webhook);
   const { input, ...rest } = request;
   const text = jsonText(input, ["body"]);
@@ -84,6 +84,7 @@ export async function createResolved(
   const details = {
     id,
     call,
+    waits: waitSeconds > 0 && follow === undefined,
     origin,
     cancelAfterSeconds,
     requestHash,
@@ -93,7 +94,7 @@ export async function createResolved(
     endpoints,
   };
   const spec = await predictionSpec(services, caller, target, request, details);
-  const createRequest = { spec, input: text, wait_seconds: options.waitSeconds };
+  const createRequest = { spec, input: text, wait_seconds: waitSeconds };
   return key === undefined
     ? createObject(services, createRequest, options)
     : createKeyed(services, createRequest, key, options);

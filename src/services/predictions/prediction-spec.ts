@@ -1,5 +1,6 @@
 /** The spec of a new prediction, from the request, the version and the settings. */
 import { pickVariables } from "../../domain/models/variables.ts";
+import { holdsRow } from "../../domain/predictions/short-run.ts";
 import type { PredictionSpec, StoredWebhook } from "../../domain/predictions/state.ts";
 import { isolationKeys } from "../../domain/scheduling/isolation.ts";
 import { DEFAULT_EGRESS } from "../../protocol/egress.ts";
@@ -22,6 +23,8 @@ const LOGS_BYTES = 10 * 1024 * 1024;
 export interface SpecDetails {
   id: string;
   call: VendoraCall | null;
+  /** Whether its caller waits for its end, and for nothing before. */
+  waits: boolean;
   /** Scheme and host that the request came to. */
   origin: string;
   /** Null for never. */
@@ -41,6 +44,7 @@ export async function predictionSpec(
   {
     id,
     call,
+    waits,
     origin,
     cancelAfterSeconds,
     requestHash,
@@ -58,6 +62,7 @@ export async function predictionSpec(
   const isExclusive = isolation === "prediction";
   // The oldest key: it does not change when a new one is put in front.
   const secret = settings.secretKeys.at(-1) ?? "";
+  const told = { webhook, endpoints, stored_input: storedInput, request_hash: requestHash };
   return {
     id,
     url: `${origin}/v1/predictions/${id}`,
@@ -91,16 +96,14 @@ export async function predictionSpec(
       logs_bytes: LOGS_BYTES,
     },
     files,
-    stored_input: storedInput,
+    ...told,
+    row_held: holdsRow(waits, told),
     stream: request.stream,
-    webhook,
-    endpoints,
     created_at: now,
     timeout_seconds: configuration.timeout_seconds ?? TIMEOUT_SECONDS,
     setup_timeout_seconds: settings.setupTimeoutSeconds,
     queue_timeout_seconds: settings.queueTimeoutSeconds,
     retention_seconds: request.retention_seconds ?? settings.retentionSeconds,
     cancel_at: cancelAfterSeconds === null ? null : now + cancelAfterSeconds * 1000,
-    request_hash: requestHash,
   };
 }

@@ -15,7 +15,6 @@ import { immutable } from "../../storage/cache.ts";
 import { ascends } from "../../storage/keyset.ts";
 import { findModelId } from "../../storage/models/models.ts";
 import {
-  findPrediction,
   listPredictions,
   type MeantModel,
   type PredictionRow,
@@ -27,6 +26,7 @@ import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
 import { readLog } from "./event-log.ts";
 import type { EventStream } from "./event-stream.ts";
+import { findRow } from "./find-row.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 
 /** The objects and models of predictions, by `user:id`. They never change. */
@@ -165,7 +165,7 @@ export async function findOwnPrediction(
   caller: Caller,
   id: string,
 ): Promise<PredictionRow> {
-  const row = await findPrediction(services.db, caller.user_id, id);
+  const row = await findRow(services, caller.user_id, id);
   if (!row) throw notVisible(`The prediction '${id}'`);
   rememberLocation(row);
   await requirePrediction(services, caller, row);

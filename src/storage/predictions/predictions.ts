@@ -49,16 +49,24 @@ const project = (db: Database, rows: ProjectionMessage[]) =>
         OR (${predictions.revision} = excluded.revision AND ${predictions.data_removed} < excluded.data_removed)`,
     });
 
+/** One row by itself. The listings sorted by prediction count follow with the next sweep. */
+export async function projectPrediction(db: Database, row: ProjectionMessage): Promise<void> {
+  await runBatch(db, [project(db, [row]), ...sizesIn(db, [row])]);
+}
+
 /** All in one transaction, together with the listings sorted by prediction count. */
 export async function projectPredictions(db: Database, rows: ProjectionMessage[]): Promise<void> {
   const parts = Array.from({ length: Math.ceil(rows.length / ROWS_A_STATEMENT) }, (_, n) =>
     project(db, rows.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT)),
   );
-  const sizes = rows.flatMap(({ model_id, version_number, image_bytes }) =>
+  if (parts.length > 0) await runBatch(db, [...parts, ...sizesIn(db, rows), ...syncListings(db)]);
+}
+
+/** The sizes of images, from the predictions that have measured them. */
+const sizesIn = (db: Database, rows: ProjectionMessage[]) =>
+  rows.flatMap(({ model_id, version_number, image_bytes }) =>
     image_bytes === null ? [] : [fillSize(db, model_id, version_number, image_bytes)],
   );
-  if (parts.length > 0) await runBatch(db, [...parts, ...sizes, ...syncListings(db)]);
-}
 
 export const findPrediction = (db: Database, userId: string, id: string) =>
   db

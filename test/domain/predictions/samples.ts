@@ -32,5 +32,6 @@ export const specWith = (changes: Partial<PredictionSpec> = {}): PredictionSpec 
   retention_seconds: 86_400,
   cancel_at: null,
   request_hash: null,
+  row_held: false,
   ...changes,
 });

@@ -39,5 +39,8 @@ export async function eventually<T>(attempt: () => T | Promise<T>, limitMs = 3_0
   }
 }
 
+/** The real one, also while timers are stopped. */
+const { setTimeout: realTimeout } = globalThis;
+
 /** Lets what is under way happen. */
-export const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number) => new Promise<void>((resolve) => realTimeout(resolve, ms));

@@ -1,0 +1,230 @@
+/** A run that is waited for and ends at once has one row, in its final form, which its object writes. */
+import {
+  abortAllDurableObjects,
+  listDurableObjectIds,
+  runDurableObjectAlarm,
+} from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { logger } from "../../../src/log.ts";
+import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import { newEndpoint } from "../support/endpoints.ts";
+import { storeFile } from "../support/files.ts";
+import { countRows, rowOf } from "../support/objects.ts";
+import { sweep } from "../support/queues.ts";
+import type { FakeRunner } from "../support/runner.ts";
+import { advance, eventually, startClock, stopClock, withoutTimers } from "../support/time.ts";
+import { alarmOf } from "../support/webhooks.ts";
+import { newWorld, operator, type World } from "../support/world.ts";
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const WAIT = { prefer: "wait=20" };
+const FRAME = {
+  type: "events",
+  seq: 1,
+  events: [{ event: "output", data: "hi" }],
+  finish: { status: "succeeded", output: "value" },
+};
+
+/** A runner that waits for the next job already. */
+async function waitingRunner(world: World) {
+  const runner = await world.runner();
+  const polling = runner.take();
+  await eventually(async () => expect((await statusOf(world)).free).toBe(1));
+  return { runner, polling };
+}
+
+const bodyOf = ({ model }: World) => ({ model, input: {} });
+
+const createWith = (world: World) => world.client.create(bodyOf(world), WAIT);
+
+const statusOf = ({ hardware }: World) => env.POOL.getByName(hardware).status();
+
+const reportTo = (runner: FakeRunner, { lease }: Job) =>
+  runner.client.json("POST", "/v1/runner/report", FRAME, { [LEASE_HEADER]: lease });
+
+/** However slow the machine is, it ends before any time is over. */
+async function shortRun(world: World) {
+  const { runner, polling } = await waitingRunner(world);
+  return withoutTimers(async () => {
+    const creating = createWith(world);
+    await reportTo(runner, await polling);
+    return (await creating).body;
+  });
+}
+
+/** While no row can be written or read. */
+async function withoutRows<T>(act: () => Promise<T>): Promise<T> {
+  await env.DB.exec("ALTER TABLE predictions RENAME TO hidden");
+  try {
+    return await act();
+  } finally {
+    await env.DB.exec("ALTER TABLE hidden RENAME TO predictions");
+  }
+}
+
+/** The objects that were made meanwhile. */
+async function objectsOf<T>(act: () => Promise<T>) {
+  const before = (await listDurableObjectIds(env.PREDICTION)).map(String);
+  const result = await act();
+  const ids = await listDurableObjectIds(env.PREDICTION);
+  const made = ids.filter((id) => !before.includes(String(id)));
+  return { result, objects: made.map((id) => env.PREDICTION.get(id)) };
+}
+
+test("answers with the result, and leaves one row, which nobody has to update", async () => {
+  const world = await newWorld();
+  const prepare = vi.spyOn(env.DB, "prepare");
+  const send = vi.spyOn(env.PROJECTION, "send");
+  const { id, status, output } = await shortRun(world);
+  expect([status, output]).toEqual(["succeeded", "hi"]);
+  await eventually(async () => expect(await rowOf(id)).toMatchObject({ status: "succeeded" }));
+  const writes = prepare.mock.calls.filter(([sql]) => /into "predictions"/.test(sql));
+  expect([writes.length, send.mock.calls]).toEqual([1, []]);
+  expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
+});
+
+describe("when its row cannot be written", () => {
+  test("the answer is the result all the same, and the alarm writes it", async () => {
+    const world = await newWorld();
+    const { result, objects } = await objectsOf(() =>
+      withoutRows(async () => {
+        const failed = vi.spyOn(logger, "warn");
+        const run = await shortRun(world);
+        await eventually(() =>
+          expect(failed).toHaveBeenCalledWith("Prediction row not written", expect.anything()),
+        );
+        return run;
+      }),
+    );
+    expect(result.status).toBe("succeeded");
+    expect(await rowOf(result.id)).toBeNull();
+    for (const object of objects) {
+      expect(await alarmOf(object)).toBeLessThanOrEqual(Date.now() + 10_000);
+      advance(10);
+      await runDurableObjectAlarm(object);
+      expect(await alarmOf(object)).toBeGreaterThan(Date.now() + 86_400_000);
+    }
+    expect(await rowOf(result.id)).toMatchObject({ status: "succeeded" });
+  });
+
+  test("because its object has died, the alarm writes it", async () => {
+    const world = await newWorld();
+    const { result, objects } = await objectsOf(async () => {
+      const { id } = await shortRun(world);
+      await abortAllDurableObjects();
+      return id;
+    });
+    await env.DB.prepare("DELETE FROM predictions WHERE id = ?").bind(result).run();
+    advance(10);
+    await Promise.all(objects.map((object) => runDurableObjectAlarm(object)));
+    expect(await rowOf(result)).toMatchObject({ status: "succeeded" });
+  });
+});
+
+describe("a run that lasts", () => {
+  test("has no row at first", async () => {
+    const world = await newWorld();
+    await withoutTimers(async () => {
+      const creating = createWith(world);
+      const { job, channel } = await (await world.runner()).work();
+      await channel.output("a");
+      expect(await rowOf(job.prediction_id)).toBeNull();
+      await channel.succeed("b");
+      expect((await creating).body).toMatchObject({ status: "succeeded", output: ["a", "b"] });
+    });
+  });
+
+  test("and has one before its end", async () => {
+    const world = await newWorld();
+    const creating = createWith(world);
+    const { job, channel } = await (await world.runner()).work();
+    await eventually(async () =>
+      expect(await rowOf(job.prediction_id)).toMatchObject({ status: "pending" }),
+    );
+    await channel.succeed("a");
+    expect((await creating).body.status).toBe("succeeded");
+  });
+
+  test("is canceled if that cannot be written, and its caller told to try again", async () => {
+    const world = await newWorld();
+    const { runner, polling } = await waitingRunner(world);
+    await withoutRows(async () => {
+      const creating = world.client.json("POST", "/v1/predictions", bodyOf(world), WAIT);
+      const channel = await runner.connect(await polling);
+      expect(await channel.next()).toMatchObject({ type: "fenced" });
+      expect((await creating).status).toBe(503);
+    });
+  });
+
+  test("sends its row with its first alarm if the Worker has died before it wrote one", async () => {
+    const world = await newWorld();
+    const { objects } = await objectsOf(() =>
+      withoutTimers(async () => {
+        void createWith(world).catch(() => {});
+        await eventually(async () => expect((await statusOf(world)).waiting).toBe(1));
+      }),
+    );
+    expect(await countRows(world.user_id)).toBe(0);
+    advance(30);
+    await Promise.all(objects.map((object) => runDurableObjectAlarm(object)));
+    await eventually(async () => expect(await countRows(world.user_id)).toBe(1));
+  });
+});
+
+test("one that was held back when its account was suspended is canceled by the sweep", async () => {
+  const world = await newWorld();
+  const creating = createWith(world);
+  const { job, channel } = await (await world.runner()).work();
+  await operator.ok("PUT", `/v1/operator/users/${world.username}/suspension`);
+  await eventually(async () => expect(await rowOf(job.prediction_id)).not.toBeNull());
+  await sweep();
+  expect(await channel.next()).toEqual({ type: "cancel", reason: "its account is suspended" });
+  await channel.report([], { status: "canceled", output: "none" });
+  await creating.catch(() => {});
+});
+
+/** What others hear of, and what has something in R2. */
+describe("the row is there at once", () => {
+  const others: [string, object, Record<string, string>][] = [
+    ["without a wait", {}, {}],
+    ["of a stream", { stream: true }, WAIT],
+    ["with a webhook", { webhook: { url: "https://hooks.example.com/x" } }, WAIT],
+    ["with a large input", { input: { text: "x".repeat(1_100_000) } }, WAIT],
+    ["with an Idempotency-Key", {}, { ...WAIT, "idempotency-key": "k" }],
+  ];
+  test.each(others)("%s", async (_, body, headers) => {
+    const world = await newWorld();
+    await withoutTimers(async () => {
+      void world.client.post("/v1/predictions", { ...bodyOf(world), ...body }, headers);
+      await eventually(async () => expect(await countRows(world.user_id)).toBe(1));
+    });
+  });
+
+  test("when its answer is, of a run that has written to R2", async () => {
+    const world = await newWorld();
+    const { runner, polling } = await waitingRunner(world);
+    const { body } = await withoutTimers(async () => {
+      const creating = createWith(world);
+      const job = await polling;
+      await storeFile(runner, job, "file");
+      await reportTo(runner, job);
+      return creating;
+    });
+    expect(await rowOf(body.id)).not.toBeNull();
+  });
+
+  test("with an endpoint of the account", async () => {
+    const world = await newWorld();
+    await newEndpoint(world.client);
+    await withoutTimers(async () => {
+      void createWith(world);
+      await eventually(async () => expect(await countRows(world.user_id)).toBe(1));
+    });
+  });
+});

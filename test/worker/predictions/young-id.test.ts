@@ -1,0 +1,52 @@
+/** A prediction whose row is still on its way: its id is looked up again before it counts as unknown. */
+import { env } from "cloudflare:workers";
+import { v7 as uuid } from "uuid";
+import { afterEach, expect, test, vi } from "vitest";
+import { objectOf } from "../support/objects.ts";
+import { deliver } from "../support/queues.ts";
+import { pause } from "../support/time.ts";
+import { newWorld } from "../support/world.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const { client, waiting } = await newWorld();
+const row = await (await objectOf(await waiting())).getRow();
+
+/** Made now, wherever another test has moved the clock that the package remembers. */
+const young = () => uuid({ msecs: Date.now() });
+
+const get = async (id: string) => (await client.json("GET", `/v1/predictions/${id}`)).status;
+
+/** How often the rows of predictions are searched meanwhile. */
+async function lookUps(act: () => Promise<unknown>): Promise<number> {
+  const prepare = vi.spyOn(env.DB, "prepare");
+  await act();
+  return prepare.mock.calls.filter(([sql]) => /from "predictions"/.test(sql)).length;
+}
+
+test("it is found when its row comes soon", async () => {
+  const id = young();
+  const getting = get(id);
+  await pause(20);
+  await deliver("projection", { ...row, id });
+  expect(await getting).toBe(200);
+});
+
+test("it is unknown after a few look-ups", async () => {
+  expect(await lookUps(async () => expect(await get(young())).toBe(404))).toBe(4);
+});
+
+test.each([
+  ["older", () => uuid({ msecs: Date.now() - 11_000 })],
+  ["of the future", () => uuid({ msecs: Date.now() + 60_000 })],
+  ["of no time", () => crypto.randomUUID()],
+])("one that is %s is looked up once", async (_, id) => {
+  expect(await lookUps(async () => expect(await get(id())).toBe(404))).toBe(1);
+});
+
+test("an account that makes up ids is soon told at once", async () => {
+  const made = Array.from({ length: 220 }, young);
+  const all = await lookUps(() => Promise.all(made.map(get)));
+  expect(all).toBeLessThan(4 * 201 + 20);
+  expect(all).toBeGreaterThan(220);
+});
