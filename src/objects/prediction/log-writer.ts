@@ -4,7 +4,7 @@
  */
 import { paceOf } from "../../domain/predictions/pace.ts";
 import type { Channels } from "./channels.ts";
-import { forReaders } from "./log-events.ts";
+import { forReaders, type NumberedEvent } from "./log-events.ts";
 import type { LogTotals } from "./log-totals.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";
@@ -24,8 +24,11 @@ export class LogWriter {
   #timer: number | null = null;
   /** What the runner knows to be stored: the totals of that moment. */
   #acknowledged: Readonly<LogTotals> | undefined;
-  /** The id of the last event whose durability is awaited. */
-  #awaited = 0;
+  /** Numbered, and not shown yet. */
+  #hidden: NumberedEvent[] = [];
+  #awaitsDurable = false;
+  /** The id of the last event that was awaited. */
+  #durable = 0;
 
   constructor(storage: Storage, channels: Runners, subscribers: Subscribers) {
     this.#storage = storage;
@@ -71,7 +74,7 @@ export class LogWriter {
   #flush(record: Logged): void {
     this.#timer = null;
     record.log.store();
-    this.#awaitDurable(record);
+    this.#publish(record);
     this.#acknowledge(record);
   }
 
@@ -88,26 +91,40 @@ export class LogWriter {
     const added = log.takeNew();
     const [first] = added;
     if (!first) return;
+    if (held) shown.hold(first.id - 1, log.last);
+    this.#hidden.push(...added);
+    this.#publish(record);
+  }
+
+  /** Shows what may be shown, and makes the rest durable. */
+  #publish(record: Logged): void {
+    const { log, shown } = record;
     // Nobody sees it now, and who comes is answered once all that was written is durable.
     if (this.#subscribers.size === 0) {
+      this.#hidden = [];
       shown.durableTo(log.stored);
       return;
     }
-    if (held || shown.exceededBy(log.last)) {
-      log.store();
-      shown.hold(first.id - 1, log.last);
-    }
+    const limit = shown.upTo(log.last);
+    const count = this.#hidden.findLastIndex(({ id }) => id <= limit) + 1;
+    if (count > 0) this.#subscribers.publish(forReaders(this.#hidden.splice(0, count)));
+    // What comes while that is awaited is stored together.
+    if (this.#hidden.length > 0 && !this.#awaitsDurable) log.store();
     this.#awaitDurable(record);
-    if (!shown.held) this.#subscribers.publish(forReaders(added));
   }
 
-  #awaitDurable({ log, shown }: Logged): void {
-    const { stored } = log;
-    if (stored <= this.#awaited || this.#subscribers.size === 0) return;
-    this.#awaited = stored;
+  #awaitDurable(record: Logged): void {
+    const { stored } = record.log;
+    if (this.#awaitsDurable || stored <= this.#durable) return;
+    this.#awaitsDurable = true;
     // A write that fails resets the object.
     this.#storage.sync().then(
-      () => shown.durableTo(stored) && this.#subscribers.publish(undefined),
+      () => {
+        this.#awaitsDurable = false;
+        this.#durable = stored;
+        record.shown.durableTo(stored);
+        this.#publish(record);
+      },
       () => {},
     );
   }

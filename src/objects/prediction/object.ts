@@ -41,6 +41,9 @@ import { Subscribers } from "./subscribers.ts";
 
 const shownOf = ({ log, shown }: PredictionRecord) => shown.upTo(log.last);
 
+const isAllShown = (record: PredictionRecord) =>
+  record.life.terminal && shownOf(record) === record.log.last;
+
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
   /** Whether it could be created: calls that arrive meanwhile wait for it. */
@@ -48,7 +51,7 @@ export class PredictionObject extends DurableObject<Bindings> {
   readonly #subscribers = new Subscribers({
     page: (after) => this.#record?.log.page(after, shownOf(this.#record)),
     last: () => (this.#record ? shownOf(this.#record) : 0),
-    ended: () => !this.#record || (this.#record.life.terminal && !this.#record.shown.held),
+    ended: () => !this.#record || isAllShown(this.#record),
     open: (name) => openValue(this.env.FILES, this.#load(), name),
   });
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>

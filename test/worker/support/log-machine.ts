@@ -88,7 +88,7 @@ export class Machine {
   readonly subscribers = new Subscribers({
     page: (after) => this.log.page(after, this.shown.upTo(this.log.last)),
     last: () => this.shown.upTo(this.log.last),
-    ended: () => this.life.terminal && !this.shown.held,
+    ended: () => this.life.terminal && this.shown.upTo(this.log.last) === this.log.last,
     open: () => Promise.reject(new Error("nothing is stored elsewhere")),
   });
 
