@@ -101,3 +101,9 @@ export const exceededBound = (text: string, bounds: JsonBounds): keyof JsonBound
   text.length <= bounds.depth && text.length <= bounds.values
     ? undefined
     : new JsonScan(bounds).feed(encoder.encode(text));
+
+/** Whether a parsed value has more levels of arrays and objects than this. */
+export function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((one) => isDeeper(one, depth - 1));
+}

@@ -1,7 +1,7 @@
 /** The pass over JSON that comes in pieces, held against what JSON.parse makes of the whole. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exceededBound, JsonScan } from "../../src/lib/json-scan.ts";
+import { exceededBound, isDeeper, JsonScan } from "../../src/lib/json-scan.ts";
 
 const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -43,6 +43,10 @@ describe("the pass over JSON", () => {
         expect(exceededBound(text, { ...NONE, depth: depth - 1 })).toBe(
           isTree ? "depth" : undefined,
         );
+        expect([isDeeper(value, depth), isTree && isDeeper(value, depth - 1)]).toEqual([
+          false,
+          isTree,
+        ]);
         const values = valuesIn(value);
         if (values > 1) expect(exceededBound(text, { ...NONE, values: values - 1 })).toBe("values");
       }),

@@ -18,8 +18,14 @@ import { LogRows, type RowStore, rowText } from "./log-rows.ts";
 import { type LogTotals, NO_TOTALS, totalsWith } from "./log-totals.ts";
 import type { Piece } from "./rpc-types.ts";
 
-/** At most so many events are shown that are not durable. */
-export const MAX_UNSTORED = 512;
+/** At most so many events are not stored. */
+const MAX_UNSTORED = 512;
+
+/**
+ * At most so many events are shown that are not durable: those, and what is being written. With 512
+ * a reader of 512 events a frame would wait for the disk at each.
+ */
+export const MAX_AHEAD = 4_096;
 
 /** UTF-16 units at which what has gathered is stored at once. */
 const FULL_UNITS = 128 * 1024;
@@ -68,7 +74,7 @@ export class EventLog {
     this.#totals = totals;
     this.#storedTotals = totals;
     this.#at = at;
-    this.#leastOwn = atWork ? last + MAX_UNSTORED + 1 : 0;
+    this.#leastOwn = atWork ? last + MAX_AHEAD + 1 : 0;
     this.#unstarted = unstarted;
   }
 

@@ -2,16 +2,8 @@
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { heardBeforeRestart, type Patience } from "../../domain/predictions/deadlines.ts";
 import { type LeaseHolder, receiptOf } from "../../domain/predictions/lease.ts";
-import { exceededBound } from "../../lib/json-scan.ts";
 import { logger } from "../../log.ts";
-import {
-  CLOSE,
-  type DownFrame,
-  type EventsFrame,
-  FRAME_BOUNDS,
-  type UpFrame,
-  upFrame,
-} from "../../protocol/channel.ts";
+import { CLOSE, type DownFrame, type EventsFrame, type UpFrame } from "../../protocol/channel.ts";
 import { type LogEvent, MAX_NOTES, MAX_OUTPUTS } from "../../protocol/event.ts";
 import type { Limits } from "../../protocol/runner.ts";
 import { close, fence, send } from "./channels.ts";
@@ -21,6 +13,7 @@ import { attemptOf } from "./lease-holder.ts";
 import { type EncodedEvent, encodeEvents, unitsOf } from "./log-events.ts";
 import type { LogTotals } from "./log-totals.ts";
 import type { PredictionRecord } from "./record.ts";
+import { parseFrame } from "./up-frames.ts";
 
 /** The runner enforces the limits exactly; here an event's envelope must not count. */
 const LIMIT_TOLERANCE = 1.1;
@@ -82,9 +75,9 @@ export class RunnerConnection {
     socket: WebSocket,
     message: string | ArrayBuffer,
   ): void {
-    const exceeded = typeof message === "string" && exceededBound(message, FRAME_BOUNDS);
-    if (exceeded) return this.#refuse(record, socket, exceeded === "depth" ? TOO_DEEP : TOO_MANY);
     const frame = parseFrame(message);
+    if (frame === "depth") return this.#refuse(record, socket, TOO_DEEP);
+    if (frame === "values") return this.#refuse(record, socket, TOO_MANY);
     if (!frame) return close(socket, CLOSE.badFrame, "not a frame of the channel's protocol");
     const reply = this.#take(record, this.#effects.channels.attemptOf(socket), frame);
     switch (reply?.type) {
@@ -257,12 +250,3 @@ const exceedsLimits = (
   notes > MAX_NOTES * LIMIT_TOLERANCE ||
   output_bytes > limits.output_bytes * LIMIT_TOLERANCE ||
   logs_bytes > limits.logs_bytes * LIMIT_TOLERANCE;
-
-function parseFrame(message: string | ArrayBuffer): UpFrame | undefined {
-  if (typeof message !== "string") return undefined;
-  try {
-    return upFrame.parse(JSON.parse(message));
-  } catch {
-    return undefined;
-  }
-}

@@ -1,10 +1,10 @@
 /**
- * Which events readers may see. What a runner reports is shown when it comes, at most 512 events that
- * are not durable. What the prediction says itself (a retry, an end) is shown once it is durable, and
+ * Which events readers may see. What a runner reports is shown when it comes, at most MAX_AHEAD events
+ * that are not durable. What the prediction says itself (a retry, an end) is shown once it is durable, and
  * nothing after it before: the bodies of streams leave an object at once, while its other replies
  * wait until what it wrote is durable.
  */
-import { MAX_UNSTORED } from "./log.ts";
+import { MAX_AHEAD } from "./log.ts";
 
 export class Shown {
   /** The id of the last event that is known to be durable. */
@@ -19,7 +19,7 @@ export class Shown {
 
   /** The id of the last event that may be shown, of a log that ends with `last`. */
   upTo(last: number): number {
-    const shown = Math.min(last, this.#durable + MAX_UNSTORED);
+    const shown = Math.min(last, this.#durable + MAX_AHEAD);
     return this.#durable < this.#to ? Math.min(shown, Math.max(this.#from, this.#durable)) : shown;
   }
 

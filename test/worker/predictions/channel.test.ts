@@ -125,7 +125,9 @@ describe("what is no frame closes the channel and changes nothing", () => {
 });
 
 test.each([
-  ["nested too deep", "[".repeat(20_000) + "]".repeat(20_000), "nested too deep"],
+  ["nested too deep", "[".repeat(134) + "]".repeat(134), "nested too deep"],
+  ["nested far too deep", "[".repeat(20_000) + "]".repeat(20_000), "nested too deep"],
+  ["large and nested too deep", "[".repeat(50_000) + "]".repeat(50_000), "nested too deep"],
   ["10 MB of brackets", "[".repeat(10_000_000), "nested too deep"],
   ["of too many values", `[${"[],".repeat(3_000_000)}1]`, "more values"],
 ])("a value that is %s ends the run, and says so", async (_, value, text) => {
