@@ -24,7 +24,7 @@ const [QUOTE, ESCAPE] = [0x22, 0x5c];
  * The bytes by which a data URI's header must end, and the size up to which a file stays inline.
  */
 const MAX_HEAD_BYTES = 300;
-const INLINE_BYTES = 64 * 1024;
+export const INLINE_BYTES = 64 * 1024;
 const PREFIX = "data:";
 const HEAD = /^data:([^",\\]+);base64,/i;
 

@@ -7,17 +7,19 @@ import {
   type ClientRequest,
   Agent as HttpAgent,
   type IncomingHttpHeaders,
-  type IncomingMessage,
   request as requestPlain,
 } from "node:http";
 import { Agent as HttpsAgent, request as requestSecure } from "node:https";
 import { urlToHttpOptions } from "node:url";
+import { readText } from "./read-text.ts";
 
 /**
  * Servers close idle connections after 5 s (uvicorn, Node) or later. This side closes them earlier,
  * so that no request is sent on a connection that is being closed.
  */
 const IDLE_TIMEOUT_MS = 3_000;
+
+const ANY = Number.POSITIVE_INFINITY;
 
 export interface HttpCall {
   method: "GET" | "POST" | "PUT";
@@ -67,7 +69,7 @@ export class HttpClient {
    * @throws the signal's reason; UnusableResponse; Error
    */
   async call(path: string, call: HttpCall): Promise<HttpAnswer> {
-    const { method, headers, body, timeoutMs, signal, maxBytes } = call;
+    const { method, headers, body, timeoutMs, signal, maxBytes = ANY } = call;
     signal?.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
     const outgoing = this.#request({ ...this.#server, agent: this.#agent, path, method, headers });
@@ -88,8 +90,10 @@ export class HttpClient {
     onUpgrade(outgoing, reject);
     outgoing.on("response", (incoming) => {
       const { statusCode: status = 0, headers } = incoming;
-      incoming.on("error", reject);
-      collect(incoming, maxBytes, giveUp, (text) => resolve({ status, headers, body: text }));
+      readText(incoming, maxBytes).then((body) => {
+        if (body !== undefined) resolve({ status, headers, body });
+        else reject(new UnusableResponse("responded with too many bytes"));
+      }, reject);
     });
     outgoing.end(body);
     try {
@@ -108,20 +112,3 @@ export class HttpClient {
 /** Most likely closed by the server while idle, before it saw the call. */
 const isStale = (outgoing: ClientRequest, error: Error): boolean =>
   outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
-
-/** With events: an async iterator costs more than the rest of a short response. */
-function collect(
-  incoming: IncomingMessage,
-  maxBytes = Number.POSITIVE_INFINITY,
-  giveUp: (reason: UnusableResponse) => void,
-  onText: (text: string) => void,
-): void {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  incoming.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > maxBytes) giveUp(new UnusableResponse("responded with too many bytes"));
-    else chunks.push(chunk);
-  });
-  incoming.on("end", () => onText(Buffer.concat(chunks).toString()));
-}

@@ -27,14 +27,17 @@ export class Mutex {
    * @throws the signal's reason if it is aborted first
    */
   async enter(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    const isFree = this.#length === 0;
     const before = this.#last;
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
-    this.#last = before.then(() => over);
+    this.#last = isFree ? over : before.then(() => over);
     this.#length += 1;
     const leave = () => {
       this.#length -= 1;
       end();
     };
+    if (isFree) return leave;
     try {
       await untilAborted(before, signal);
       return leave;

