@@ -1,5 +1,15 @@
 /** Waiting with a limit: by time, or until a signal is aborted. For Node, workerd and browsers. */
 
+/**
+ * Calls the listener once when the signal is aborted, or now if it is. @returns what removes it.
+ * The option `signal` of a listener does the same with a signal more for each.
+ */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener();
+  else signal.addEventListener("abort", listener, { once: true });
+  return () => signal.removeEventListener("abort", listener);
+}
+
 /** Resolves to true after the time, or to false as soon as the signal is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {

@@ -196,16 +196,15 @@ export class Container {
   }
 
   /**
-   * To be called when a run in it is abandoned, with a signal that aborts when the run leaves. The
-   * container is killed as soon as all of its runs are abandoned: the others must not suffer.
+   * To be called when a run in it is abandoned. The container is killed as soon as all of its runs
+   * are: the others must not suffer. @returns what the run calls before it leaves
    */
-  abandon(left: AbortSignal): void {
+  abandon(): () => void {
     this.#abandoned += 1;
-    const forget = () => {
+    this.#killIfAbandoned();
+    return () => {
       this.#abandoned -= 1;
     };
-    left.addEventListener("abort", forget, { once: true });
-    this.#killIfAbandoned();
   }
 
   #killIfAbandoned(): void {

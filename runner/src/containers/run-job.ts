@@ -2,6 +2,7 @@
  * Runs one job: gets a container and the input files, runs it, and settles what becomes of the
  * container.
  */
+import { onAbort } from "../../../src/lib/timeout.ts";
 import type { Finish } from "../../../src/protocol/channel.ts";
 import type { SetupProgress } from "../../../src/protocol/event.ts";
 import type { InputFiles } from "../files/input-files.ts";
@@ -42,12 +43,11 @@ export async function runJob(
     for (;;) {
       let outcome: Outcome | undefined;
       const container = await pool.join(job, parts, startSignal);
-      const left = new AbortController();
+      let leave = () => {};
       try {
         const session = await container.session(report, startSignal);
         const setup_seconds = (performance.now() - claimedAt) / 1_000;
-        const abandon = () => session.stopsOnDisconnect || container.abandon(left.signal);
-        signals.abandon.addEventListener("abort", abandon, { signal: left.signal });
+        if (!session.stopsOnDisconnect) leave = whenAbandoned(container, signals.abandon);
         const { input } = await inputs;
         const run = await runInContainer(session, parts.outputs, {
           job,
@@ -68,7 +68,7 @@ export async function runJob(
           return { ...run.finish, setup_seconds, ...measured };
       } finally {
         // From here on the container belongs to other runs.
-        left.abort("left");
+        leave();
         pool.leave(container, job.limits.idle_seconds, outcome);
       }
     }
@@ -81,6 +81,18 @@ export async function runJob(
       () => {},
     );
   }
+}
+
+/** Abandons the container with the run, until the returned function is called. */
+function whenAbandoned(container: Container, signal: AbortSignal): () => void {
+  let forget = () => {};
+  const ignore = onAbort(signal, () => {
+    forget = container.abandon();
+  });
+  return () => {
+    ignore();
+    forget();
+  };
 }
 
 /**

@@ -66,8 +66,8 @@ export class Job {
     this.#channel.open(streams(this.#options.order));
     const work = this.#work();
     const end = await this.#channel.ended;
-    // An explicit reason: the default one captures a stack trace.
-    this.#abandon.abort(end.kind);
+    // A finished run has ended. An explicit reason: the default one captures a stack trace.
+    if (end.kind !== "finished") this.#abandon.abort(end.kind);
     await work;
     this.#logEnd(end);
   }

@@ -10,7 +10,7 @@
 
 import { objectText } from "../../../../src/lib/json-splice.ts";
 import { backoffMs } from "../../../../src/lib/retry.ts";
-import { sleep } from "../../../../src/lib/timeout.ts";
+import { onAbort, sleep } from "../../../../src/lib/timeout.ts";
 import type { Finish } from "../../../../src/protocol/channel.ts";
 import { external, Failure, failedFinish, internal } from "../../containers/failure.ts";
 import { reasonOf } from "../../control-plane/error.ts";
@@ -20,7 +20,8 @@ import { type Answer, isConnectionError } from "../container-client.ts";
 import type { ContainerConnection, Outcome, Run } from "../interface.ts";
 import { ServerFailure } from "../vendora/error.ts";
 import { Delta } from "./delta.ts";
-import { type Health, health, invalid, parseAs, type State, state } from "./protocol.ts";
+import { HealthWatch } from "./health-watch.ts";
+import { invalid, parseAs, type State, state } from "./protocol.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { survivesFailure } from "./survival.ts";
 import type { WebhookEndpoint } from "./webhooks.ts";
@@ -33,17 +34,10 @@ const OVER = "over";
 /** A container that gets 10 MB on a busy machine takes a while to read them. */
 const CREATE_TIMEOUT_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 1_000;
-const HEALTH_TIMEOUT_MS = 2_000;
 
 /** A container may be slow to notice that its last run has ended. About 3 s in all. */
 const CREATE_ATTEMPTS = 8;
 const CREATE_DELAYS = { baseMs: 50, maxMs: 1_000 };
-
-/**
- * Consecutive health checks that show an idle container: 10 s at 5 s intervals, during which a
- * report may still start.
- */
-const IDLE_CHECKS = 3;
 
 /** JSON may encode a character in up to three times its bytes (`\u00e9`). */
 const JSON_GROWTH = 3;
@@ -63,6 +57,7 @@ export class CogRun {
   readonly #delta: Delta;
   readonly #settled = Promise.withResolvers<Outcome>();
   readonly #settledSignal = new AbortController();
+  #health: HealthWatch | undefined;
   #requested: number | undefined;
   /** The container has accepted the run, or may have. */
   #accepted = false;
@@ -90,24 +85,20 @@ export class CogRun {
       fail: (failure) => this.#fail(failure, "retired"),
       distrust: (what) => this.#distrust(what),
     });
-    this.#on(ended, () => this.#fail(ended.reason, "retired", this.#unlessAccepted));
+    const ignoreEnd = onAbort(ended, () =>
+      this.#fail(ended.reason, "retired", this.#unlessAccepted),
+    );
     const created = this.#create(input, webhook.url);
-    this.#on(stop, () => void this.#stop(created));
+    const ignoreStop = onAbort(stop, () => void this.#stop(created));
     void created.then(() => this.#watchHealth(webhook));
     try {
       return await this.#settled.promise;
     } finally {
+      ignoreEnd();
+      ignoreStop();
+      this.#health?.end();
       webhook.close();
     }
-  }
-
-  #on(signal: AbortSignal, listener: () => void): void {
-    if (signal.aborted) listener();
-    else
-      signal.addEventListener("abort", listener, {
-        signal: this.#settledSignal.signal,
-        once: true,
-      });
   }
 
   /** @param input JSON text: it may be large, and is made only once */
@@ -236,29 +227,16 @@ export class CogRun {
     }
   }
 
-  async #watchHealth(reports: WebhookEndpoint): Promise<void> {
-    let idle = 0;
-    let count = 0;
-    while (await sleep(this.#parts.timing.healthPollMs, this.#settledSignal.signal)) {
-      const call = { method: "GET", path: "/health-check", timeoutMs: HEALTH_TIMEOUT_MS } as const;
-      const answer = await this.#parts.client.call(call).catch(() => undefined);
-      const reportedHealth = answer && parseAs(health, answer.body);
-      if (reportedHealth?.status === "DEFUNCT" || reportedHealth?.status === "SETUP_FAILED") {
-        this.#fail(external(`the container broke down (${reportedHealth.status})`), "retired");
-      }
-      const quiet = !reports.isReceiving && reports.count === count;
-      count = reports.count;
-      idle = quiet && reportedHealth && this.#isIdle(reportedHealth) ? idle + 1 : 0;
-      if (idle === IDLE_CHECKS) {
-        this.#fail(internal("the container is idle without having reported a result"), "retired");
-      }
-    }
-  }
-
-  /** READY means idle only with a concurrency of 1; otherwise the count tells. */
-  #isIdle({ status, concurrency }: Health): boolean {
-    const single = this.#connection.maxConcurrency === 1;
-    return status === "READY" && (concurrency ? concurrency.current === 0 : single);
+  #watchHealth(reports: WebhookEndpoint): void {
+    if (this.#settledSignal.signal.aborted) return;
+    const { client, timing } = this.#parts;
+    this.#health = new HealthWatch({
+      client,
+      reports,
+      maxConcurrency: this.#connection.maxConcurrency,
+      pollMs: timing.healthPollMs,
+      onFailure: (failure) => this.#fail(failure, "retired"),
+    });
   }
 
   #distrust(what: string): void {
