@@ -1,7 +1,7 @@
 /**
  * The HTTP server that containers call: an unguessable path for each thing that a container may do.
  */
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Socket } from "node:net";
@@ -18,7 +18,7 @@ const LIMITS = { connections: 4_096, perAddress: 512 };
  * handler.
  */
 const HEADERS_TIMEOUT_MS = 60_000;
-const PATH = /^\/([\w-]{24})(\/.*)?$/;
+const PATH = /^\/([\da-f-]{36})(\/.*)?$/;
 
 /**
  * Handles one request. `rest` is what follows the assigned path, starting with a slash. If it
@@ -87,7 +87,7 @@ export class CallbackServer {
 
   open(handler: Handler): Endpoint {
     if (!this.#base) throw internal("the callback server is not open");
-    const name = randomBytes(18).toString("base64url");
+    const name = randomUUID();
     this.#handlers.set(name, handler);
     return { url: new URL(name, this.#base).href, close: () => this.#handlers.delete(name) };
   }
@@ -95,7 +95,7 @@ export class CallbackServer {
   /** Opens a proxy URL for one container. */
   openTunnel(handler: TunnelHandler): Endpoint {
     if (!this.#base) throw internal("the callback server is not open");
-    const name = randomBytes(18).toString("base64url");
+    const name = randomUUID();
     this.#tunnels.set(name, handler);
     const url = new URL(this.#base);
     // Some programs reject a user name without a password.

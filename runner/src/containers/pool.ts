@@ -45,12 +45,12 @@ export class ContainerPool {
   /** Joins the job to a container, which it must leave afterwards. */
   async join(job: RunnableJob, parts: ContainerParts, stop: AbortSignal): Promise<Container> {
     const specification = specify(job);
-    const end = AbortSignal.any([stop, this.#closed.signal]);
     const waiter = { key: specification.key, since: performance.now() };
     this.#queue.push(waiter);
     try {
       for (;;) {
-        end.throwIfAborted();
+        stop.throwIfAborted();
+        this.#closed.signal.throwIfAborted();
         const container =
           this.#find(specification.key, waiter) ?? this.#add(specification, parts, waiter);
         if (container) {
@@ -59,6 +59,7 @@ export class ContainerPool {
         }
         // A container that is already stopping triggers a change when it has ended.
         const idle = this.#shouldFreeOne(specification, waiter) ? this.#idle : undefined;
+        const end = AbortSignal.any([stop, this.#closed.signal]);
         await untilAborted(idle ? idle.stop() : this.#change.promise, end);
       }
     } finally {

@@ -1,5 +1,4 @@
 /** Which jobs can share a container. */
-import { createHash } from "node:crypto";
 import type { Egress } from "../../../src/protocol/egress.ts";
 import type { ContainerInterface, Image, Job } from "../../../src/protocol/runner.ts";
 import { referenceOf } from "../engines/engine.ts";
@@ -7,7 +6,7 @@ import type { RunnableJob } from "../jobs/executor.ts";
 
 /** What jobs must have in common to share a container. */
 export interface Specification {
-  /** A hash of all fields below. */
+  /** Equal if all fields below but the model are. */
   key: string;
   /** `keys.container` of its jobs: whose runs may share it. */
   warmKey: string;
@@ -33,7 +32,6 @@ export function specify({
   const sorted = Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1));
   const { container: warmKey } = keys;
   const reference = referenceOf(image);
-  const parts = JSON.stringify([warmKey, server, reference, egress, maxConcurrency, sorted]);
-  const key = createHash("sha256").update(parts).digest("hex");
+  const key = JSON.stringify([warmKey, server, reference, egress, maxConcurrency, sorted]);
   return { key, warmKey, model, image, interface: server, egress, variables, maxConcurrency };
 }

@@ -3,7 +3,7 @@
  * retries.
  */
 import { readFile } from "node:fs/promises";
-import pLimit from "p-limit";
+import pLimit, { type LimitFunction } from "p-limit";
 import { MAX_WHOLE_FILE } from "../../../src/protocol/runner.ts";
 import { type Failure, internal } from "../containers/failure.ts";
 import type { FileStore } from "../control-plane/client.ts";
@@ -25,7 +25,7 @@ export interface StoreOptions {
 
 export class OutputStore {
   readonly #options: StoreOptions;
-  readonly #limit = pLimit(MAX_PARALLEL);
+  #limit: LimitFunction | undefined;
 
   constructor(options: StoreOptions) {
     this.#options = options;
@@ -74,6 +74,8 @@ export class OutputStore {
 
   #store<T>(what: string, work: () => Promise<T>): Promise<T> {
     const { stop } = this.#options;
+    // Most runs store nothing.
+    this.#limit ??= pLimit(MAX_PARALLEL);
     return this.#limit(async () => {
       try {
         stop.throwIfAborted();

@@ -260,7 +260,7 @@ describe.runIf(dockerIsUp)("the Docker engine", () => {
           "-m",
           "cog.server.http",
           "--await-explicit-shutdown=true",
-          expect.stringMatching(/^--upload-url=http:\/\/host\.docker\.internal:\d+\/[\w-]{24}$/),
+          expect.stringMatching(/^--upload-url=http:\/\/host\.docker\.internal:\d+\/[\w-]{36}$/),
         ],
       ]);
     });

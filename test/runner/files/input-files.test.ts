@@ -90,7 +90,7 @@ test("a job without files has its input as it is, and nothing is touched", async
 
 test("a stored file is an address on the callbackServer until the run is over", async () => {
   const [url, close] = await openStored();
-  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/0\/photo\.png$/);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{36}\/0\/photo\.png$/);
   for (let time = 0; time < 2; time++) {
     const response = await fetch(url);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -179,7 +179,7 @@ test("files anywhere in an input, whose own value stays as it was", async () => 
     '{"images":["*",{"deep":"*"}],"__proto__":"*","table":"*","n":1}',
   );
   // Neither the service nor the address in the web is seen by the container.
-  expect(urls.map((url) => new URL(url).pathname.slice(25))).toEqual([
+  expect(urls.map((url) => new URL(url).pathname.slice(37))).toEqual([
     "/0/photo.png",
     "/1/photo.png",
     "/2/photo.png",
