@@ -15,11 +15,12 @@ import {
   sweeps,
 } from "../support/accounts.ts";
 import { Client } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
 import { keysBelow } from "../support/files.ts";
 import { captureLog } from "../support/log.ts";
 import { rowOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
-import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newUser, newWorld, unique } from "../support/world.ts";
 
 beforeEach(stopClock);

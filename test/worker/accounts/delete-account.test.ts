@@ -15,10 +15,11 @@ import {
 } from "../support/accounts.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { Client } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
 import { isUnderWay } from "../support/files.ts";
 import { rowOf, tablesOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
-import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newUser, newWorld, operator, unique } from "../support/world.ts";
 
 beforeEach(stopClock);

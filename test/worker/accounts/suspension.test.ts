@@ -6,7 +6,8 @@ import { getServices } from "../../../src/services/services.ts";
 import { Client } from "../support/client.ts";
 import { newDashboardUser, newOperator, signInAgain } from "../support/dashboard-users.ts";
 import { EventReader } from "../support/events.ts";
-import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { PASSWORD, Visitor } from "../support/visitor.ts";
 import { newWorld, operator, unique, type World } from "../support/world.ts";
 

@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunnerToken, Token } from "../../../src/protocol/operator.ts";
 import { pageAt } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
+import { eventually, pause } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
 import { FakeRunner } from "../support/runner.ts";
-import { advance, eventually, pause, startClock, stopClock } from "../support/time.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newClient, newRunnerToken, newUser, operator, unique } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -7,6 +7,7 @@ import { findSignature } from "../../../src/openapi/parameters.ts";
 import type { DocumentedOperation } from "../../../src/openapi/types.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { answersBytes, documentIn, schemasOf } from "../support/document.ts";
+import { eventually } from "../support/eventually.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
 import { newCallers, tokensOf } from "../support/fuzz/callers.ts";
 import { knownFields } from "../support/fuzz/fields.ts";
@@ -15,7 +16,6 @@ import { type Plan, plans } from "../support/fuzz/plan.ts";
 import type { Sent } from "../support/fuzz/tricks.ts";
 import { type Received, Verdict } from "../support/fuzz/verdict.ts";
 import { curl, written } from "../support/fuzz/wire.ts";
-import { eventually } from "../support/time.ts";
 
 const SEED = 20_261_120;
 const REQUESTS = 8_000;

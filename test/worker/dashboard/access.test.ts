@@ -17,9 +17,9 @@ import {
   newOperator,
 } from "../support/dashboard-users.ts";
 import { callEndpoint, ENDPOINT_ACCESS, OPERATOR_ENDPOINTS } from "../support/endpoint-access.ts";
+import { eventually } from "../support/eventually.ts";
 import type { RouteParameters } from "../support/route-parameters.ts";
 import { everything } from "../support/state.ts";
-import { eventually } from "../support/time.ts";
 import { Visitor } from "../support/visitor.ts";
 
 /** Checking a password is slow on purpose. */

@@ -4,10 +4,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { readManifest } from "../../../src/services/assets.ts";
 import { pageAt } from "../support/catalogue.ts";
 import { newDashboardUser, newOperator } from "../support/dashboard-users.ts";
+import { eventually } from "../support/eventually.ts";
 import { registered, setAside, shown } from "../support/fleet.ts";
 import { textOf } from "../support/page-text.ts";
 import { FakeRunner } from "../support/runner.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, unique } from "../support/world.ts";
 
 const { version, sha256 } = (await readManifest(env)).runner;

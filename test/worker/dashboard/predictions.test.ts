@@ -1,8 +1,8 @@
 /** The list of predictions, and what can be done with one, without client code. */
 import { describe, expect, it } from "vitest";
 import { type Customer, newCustomer } from "../support/customer.ts";
+import { eventually } from "../support/eventually.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";
-import { eventually } from "../support/time.ts";
 import { signedUp } from "../support/visitor.ts";
 import { settled } from "../support/webhooks.ts";
 

@@ -4,10 +4,11 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { encrypt } from "../../../src/domain/encryption.ts";
 import type { Client } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
 import { captureLog } from "../support/log.ts";
 import { objectOf, rowOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { setVariable, variablesAt } from "../support/variables.ts";
 import { newWorld, type World } from "../support/world.ts";
 

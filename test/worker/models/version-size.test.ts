@@ -1,7 +1,8 @@
 /** A version's size: told by the runner of its first run, once. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Version } from "../../../src/protocol/model.ts";
-import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -7,8 +7,8 @@ import { getServices, type Services } from "../../../src/services/services.ts";
 import { checkWebhook } from "../../../src/services/webhooks/webhooks.ts";
 import { Client } from "../support/client.ts";
 import { EventReader, named } from "../support/events.ts";
+import { eventually } from "../support/eventually.ts";
 import { countRows, objectOf } from "../support/objects.ts";
-import { eventually } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 const world = await newWorld({

@@ -2,8 +2,9 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventsOf } from "../support/events.ts";
+import { eventually } from "../support/eventually.ts";
 import { objectOf, rowOf, tablesOf } from "../support/objects.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -3,10 +3,11 @@ import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import { eventually } from "../support/eventually.ts";
 import { shown } from "../support/fleet.ts";
 import { objectOf, tablesOf } from "../support/objects.ts";
 import { Channel, type FakeRunner } from "../support/runner.ts";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Prediction } from "../../../src/protocol/prediction.ts";
 import { newModel, type Page, pageAt, publish, referenceOf } from "../support/catalogue.ts";
 import type { Client } from "../support/client.ts";
-import { eventually } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
 import { newWorld } from "../support/world.ts";
 
 const page = (client: Client, address: string) => pageAt<Prediction>(client, address);

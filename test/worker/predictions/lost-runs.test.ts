@@ -1,8 +1,9 @@
 /** A run that ends without its runner is none of that runner's any more: the fleet's page says so. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { shown } from "../support/fleet.ts";
 import type { Channel } from "../support/runner.ts";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -3,9 +3,10 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ProjectionMessage, projectionMessage } from "../../../src/protocol/queue.ts";
+import { eventually } from "../support/eventually.ts";
 import { objectOf, rowOf, tablesOf } from "../support/objects.ts";
 import { deliver, sweep } from "../support/queues.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, expect, test } from "vitest";
 import worker from "../../../src/worker.ts";
 import { type Client, ORIGIN } from "../support/client.ts";
-import { eventually } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
 import { answer, chunk, MESSAGES, newVendora } from "../support/vendora.ts";
 import { newWorld } from "../support/world.ts";
 

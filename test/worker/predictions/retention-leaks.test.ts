@@ -2,6 +2,7 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import {
   beginRunnerUpload,
   beginUpload,
@@ -18,7 +19,7 @@ import {
 } from "../support/files.ts";
 import { objectOf, rowOf, tablesOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -4,6 +4,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Upload } from "../../../src/protocol/upload.ts";
 import type { Refusal } from "../support/client.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   beginRunnerUpload,
   beginUpload,
@@ -24,7 +25,7 @@ import {
 } from "../support/files.ts";
 import { objectOf, rowOf, tablesOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -2,8 +2,9 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { eventsOf, named } from "../support/events.ts";
+import { eventually } from "../support/eventually.ts";
 import { Channel } from "../support/runner.ts";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -9,11 +9,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { logger } from "../../../src/log.ts";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { newEndpoint } from "../support/endpoints.ts";
+import { eventually } from "../support/eventually.ts";
 import { storeFile } from "../support/files.ts";
 import { countRows, rowOf } from "../support/objects.ts";
 import { sweep } from "../support/queues.ts";
 import type { FakeRunner } from "../support/runner.ts";
-import { advance, eventually, startClock, stopClock, withoutTimers } from "../support/time.ts";
+import { advance, startClock, stopClock, withoutTimers } from "../support/time.ts";
 import { alarmOf } from "../support/webhooks.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
 

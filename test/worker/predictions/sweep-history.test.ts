@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { sweepHistory } from "../../../src/services/predictions/sweep-history.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { countOf, run } from "../support/accounts.ts";
+import { eventually } from "../support/eventually.ts";
 import { rowOf } from "../support/objects.ts";
-import { eventually } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 const DAY_MS = 86_400_000;

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import worker from "../../../src/worker.ts";
 import { type Client, ORIGIN } from "../support/client.ts";
-import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { answer, chat, completion, MESSAGES, newVendora } from "../support/vendora.ts";
 import { newClient, newWorld, operator } from "../support/world.ts";
 

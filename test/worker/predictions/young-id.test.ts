@@ -2,9 +2,9 @@
 import { env } from "cloudflare:workers";
 import { v7 as uuid } from "uuid";
 import { afterEach, expect, test, vi } from "vitest";
+import { pause } from "../support/eventually.ts";
 import { objectOf } from "../support/objects.ts";
 import { deliver } from "../support/queues.ts";
-import { pause } from "../support/time.ts";
 import { newWorld } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());

@@ -3,9 +3,10 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { WaitingJob } from "../../../src/protocol/queue.ts";
+import { eventually, pause } from "../support/eventually.ts";
 import { countRows, objectOf, rowOf, tablesOf } from "../support/objects.ts";
 import { deliver as deliverTo } from "../support/queues.ts";
-import { advance, eventually, passes, pause, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -3,8 +3,9 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { claimResponse } from "../../../src/protocol/runner.ts";
+import { eventually, pause } from "../support/eventually.ts";
 import { FakeRunner } from "../support/runner.ts";
-import { advance, eventually, pause, startClock, stopClock } from "../support/time.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

@@ -4,7 +4,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { QueueState } from "../../../src/protocol/operator.ts";
 import { pageAt } from "../support/catalogue.ts";
-import { advance, eventually, startClock, stopClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

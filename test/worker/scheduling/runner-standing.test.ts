@@ -4,9 +4,10 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { RunnerState } from "../../../src/protocol/operator.ts";
 import { claimResponse } from "../../../src/protocol/runner.ts";
+import { eventually, pause } from "../support/eventually.ts";
 import { setAside } from "../support/fleet.ts";
 import type { FakeRunner } from "../support/runner.ts";
-import { advance, eventually, pause, startClock, stopClock } from "../support/time.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { newWorld, operator, type World } from "../support/world.ts";
 
 beforeEach(stopClock);

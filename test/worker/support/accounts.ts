@@ -8,6 +8,7 @@ import { deleteAccount } from "../../../src/services/accounts/delete-account.ts"
 import { getServices } from "../../../src/services/services.ts";
 import { Client, ORIGIN } from "./client.ts";
 import { newEndpoint } from "./endpoints.ts";
+import { eventually } from "./eventually.ts";
 import {
   beginUpload,
   keysBelow,
@@ -20,7 +21,6 @@ import {
 import { objectOf, rowOf } from "./objects.ts";
 import { sweep } from "./queues.ts";
 import type { Channel } from "./runner.ts";
-import { eventually } from "./time.ts";
 import { newWorld, unique, type World } from "./world.ts";
 
 export const HOUR = 3_600;

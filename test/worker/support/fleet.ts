@@ -4,8 +4,9 @@ import { expect } from "vitest";
 import type { RunnerState } from "../../../src/protocol/operator.ts";
 import type { SessionRequest } from "../../../src/protocol/runner.ts";
 import { pageAt } from "./catalogue.ts";
+import { eventually } from "./eventually.ts";
 import { FakeRunner } from "./runner.ts";
-import { eventually, passes } from "./time.ts";
+import { passes } from "./time.ts";
 import { newRunnerToken, operator, unique, type World } from "./world.ts";
 
 /** A runner with room for three, on hardware of its own. */

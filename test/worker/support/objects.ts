@@ -2,6 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import { eventually } from "./eventually.ts";
 
 export interface Row {
   object_id: string;
@@ -22,8 +23,12 @@ export async function countRows(userId: string): Promise<number> {
 }
 
 export async function objectOf(predictionId: string): Promise<DurableObjectStub<PredictionObject>> {
-  const row = await rowOf(predictionId);
-  if (!row) throw new Error(`no row of ${predictionId}`);
+  // The row of a run that is waited for is held back for 250 ms.
+  const row = await eventually(async () => {
+    const found = await rowOf(predictionId);
+    if (!found) throw new Error(`no row of ${predictionId}`);
+    return found;
+  });
   return env.PREDICTION.get(env.PREDICTION.idFromString(row.object_id));
 }
 

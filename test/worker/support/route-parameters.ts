@@ -3,10 +3,10 @@ import { env } from "cloudflare:workers";
 import type { Visibility } from "../../../src/protocol/model.ts";
 import { newModel, publish, referenceOf } from "./catalogue.ts";
 import { type DashboardUser, newOperator, signInAgain } from "./dashboard-users.ts";
+import { eventually } from "./eventually.ts";
 import { beginUpload, sendParts } from "./files.ts";
 import { addressOf, freshPath } from "./receiver.ts";
 import { FakeRunner } from "./runner.ts";
-import { eventually } from "./time.ts";
 import { newRunnerToken, newUser, operator, unique } from "./world.ts";
 
 /** Values of path parameters and form fields. */

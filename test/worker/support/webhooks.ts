@@ -18,8 +18,8 @@ import {
 import type { Received } from "../../receiver/exchange.ts";
 import type { Client } from "./client.ts";
 import { named, eventsOf as streamed } from "./events.ts";
+import { eventually } from "./eventually.ts";
 import { addressOf, exchanged, freshPath, received } from "./receiver.ts";
-import { eventually } from "./time.ts";
 import { newWorld } from "./world.ts";
 
 export interface Told {

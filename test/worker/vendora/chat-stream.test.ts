@@ -3,7 +3,7 @@ import { abortAllDurableObjects } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
 import type { ReportedEvent } from "../../../src/protocol/event.ts";
 import { expectChatChunk, expectErrorBody } from "../../published/validate.ts";
-import { eventually } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   answer,
   chat,

@@ -1,7 +1,8 @@
 /** Chat completions of the vendora convention: answered whole, cut, asked again, left. */
 import { afterEach, describe, expect, test } from "vitest";
 import { expectChatCompletion } from "../../published/validate.ts";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import {
   answer,
   chat,

@@ -1,6 +1,7 @@
 /** Responses in the background: polled, resumed, cancelled. */
 import { afterEach, describe, expect, test } from "vitest";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import { answer, finish, newest, newVendora, put } from "../support/vendora.ts";
 import {
   eventsOf,

@@ -1,7 +1,8 @@
 /** Responses of the vendora convention: waited for, streamed and replayed, refused. */
 import { abortAllDurableObjects } from "cloudflare:test";
 import { afterEach, describe, expect, test } from "vitest";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import {
   answer,
   chunk,

@@ -10,9 +10,10 @@ import {
   newEndpoint,
   WEBHOOK_ENDPOINTS,
 } from "../support/endpoints.ts";
+import { eventually } from "../support/eventually.ts";
 import { storeValue } from "../support/files.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import { eventsOf, expectSigned, ledger, settled, told } from "../support/webhooks.ts";
 import { newWorld, type World } from "../support/world.ts";
 

@@ -4,10 +4,11 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Outbox } from "../../../src/domain/webhooks/outbox.ts";
 import { newEndpoint } from "../support/endpoints.ts";
+import { eventually } from "../support/eventually.ts";
 import { storeValue } from "../support/files.ts";
 import { objectOf, rowOf, tablesOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
-import { advance, eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
 import {
   alarmOf,
   expectNoMoreThan,

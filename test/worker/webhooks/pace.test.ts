@@ -7,9 +7,10 @@ import { type Bindings, settings } from "../../../src/env.ts";
 import { mayPost } from "../../../src/outbound/pace.ts";
 import { ORIGIN } from "../support/client.ts";
 import { newEndpoint, WEBHOOK_ENDPOINTS } from "../support/endpoints.ts";
+import { eventually } from "../support/eventually.ts";
 import { objectOf } from "../support/objects.ts";
 import { addressOf, freshPath } from "../support/receiver.ts";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import { settled, told, watched } from "../support/webhooks.ts";
 import { newUser } from "../support/world.ts";
 

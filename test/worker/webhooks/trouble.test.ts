@@ -4,10 +4,11 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { settings } from "../../../src/env.ts";
 import { newEndpoint } from "../support/endpoints.ts";
+import { eventually } from "../support/eventually.ts";
 import { keysBelow, storeValue } from "../support/files.ts";
 import { objectOf, rowOf } from "../support/objects.ts";
 import { addressOf, exchanged, freshPath, received, script } from "../support/receiver.ts";
-import { eventually, passes, startClock, stopClock } from "../support/time.ts";
+import { passes, startClock, stopClock } from "../support/time.ts";
 import {
   alarmOf,
   expectNoMoreThan,
