@@ -1,4 +1,5 @@
 /** The report of a short run: its only frame, in one request instead of a channel. */
+import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
 import { eventsOf, named } from "../support/events.ts";
@@ -48,6 +49,16 @@ test("sent twice it is kept once, over the channel too", async () => {
   });
   expect((await runner.connect(job)).welcomed).toBe(1);
   expect(named(await eventsOf(client.stream(id)), "output")).toEqual(["hi"]);
+});
+
+test("sent again to an object that died with the answer is kept once", async () => {
+  const { client, id, runner, job } = await taken();
+  await report(runner, job.lease);
+  const events = await eventsOf(client.stream(id));
+  await abortAllDurableObjects();
+  expect((await report(runner, job.lease)).body).toMatchObject({ type: "ack", seq: 1 });
+  expect(await eventsOf(client.stream(id))).toEqual(events);
+  expect(await client.get(id)).toMatchObject({ status: "succeeded", output: "hi" });
 });
 
 test("of an attempt that has ended is fenced, and changes nothing", async () => {

@@ -2,7 +2,7 @@
 import { env } from "cloudflare:workers";
 import { type DashboardUser, newDashboardUser } from "./dashboard-users.ts";
 import type { FakeRunner } from "./runner.ts";
-import { newWorld } from "./world.ts";
+import { newWorld, type WorldOptions } from "./world.ts";
 
 export interface Customer extends DashboardUser {
   /** `owner/name`. */
@@ -17,9 +17,12 @@ export interface Customer extends DashboardUser {
 }
 
 /** @param output the schema of the output */
-export async function newCustomer(output: object = {}): Promise<Customer> {
+export async function newCustomer(
+  output: object = {},
+  options: WorldOptions = {},
+): Promise<Customer> {
   const [world, person] = await Promise.all([
-    newWorld({ visibility: "public" }),
+    newWorld({ visibility: "public", ...options }),
     newDashboardUser(),
   ]);
   const { model, runner } = world;

@@ -1,0 +1,38 @@
+/** The object dies with an attempt that had no output yet: another one follows. */
+import { abortAllDurableObjects } from "cloudflare:test";
+import { afterEach, expect, test } from "vitest";
+import type { ReportedEvent } from "../../../src/protocol/event.ts";
+import { EventReader } from "../support/events.ts";
+import { passes, startClock, withoutTimers } from "../support/time.ts";
+import { afterId, expectStory, interrupted, output } from "../support/unstored.ts";
+
+afterEach(startClock);
+
+const STARTING: ReportedEvent = { event: "setup", data: { phase: "starting" } };
+const log = (data: string): ReportedEvent => ({ event: "logs", data });
+
+test("the ids of what was lost with it are not used again, also if the object dies once more", async () => {
+  const one = await interrupted(afterId, [[STARTING], [log("first")], [log("second")]]);
+  const { who, id, runner, seen } = one;
+  await passes(31, id);
+  await passes(11, id);
+  const job = await runner.take();
+  expect(job).toMatchObject({ prediction_id: id, attempt: one.job.attempt + 1 });
+  const after = seen.at(-1)?.id ?? 0;
+  await withoutTimers(async () => {
+    const reader = new EventReader((await afterId(who, id, after)).body);
+    const channel = await runner.connect(job);
+    await channel.output("a");
+    channel.push([output("b")]);
+    seen.push(...(await reader.take(4)));
+    await abortAllDurableObjects();
+  });
+  const reading = one.resume();
+  const again = await runner.connect(job);
+  expect(again.welcomed).toBe(1);
+  await again.output("b");
+  await again.succeed("c");
+  await reading;
+  expect((await who.client.get(id)).output).toEqual(["a", "b", "c"]);
+  await expectStory(one, ["first", "second"]);
+});
