@@ -18,6 +18,7 @@ export function readText(message: IncomingMessage, maxBytes: number): Promise<st
     })
     .on("end", () => resolve(Buffer.concat(chunks).toString()))
     .on("error", reject)
-    .on("close", () => reject(new Error("the connection was closed")));
+    // An error captures a stack trace: only if there is one.
+    .on("close", () => message.readableEnded || reject(new Error("the connection was closed")));
   return promise;
 }
