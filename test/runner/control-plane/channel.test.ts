@@ -126,7 +126,7 @@ test("a run that says nothing is marked started by an empty frame within 30 ms",
     socket.send(JSON.stringify({ type: "welcome", seq: 0, flush_ms: 30, receipt: "r" }));
   const { onReceipt } = open();
   // The channel is opened once the run is no longer short.
-  vi.advanceTimersByTime(25);
+  vi.advanceTimersByTime(100);
   while (onReceipt.mock.calls.length === 0) await turn();
   expect(prediction.frames).toEqual([]);
   vi.advanceTimersByTime(30);
