@@ -131,10 +131,11 @@ CREATE TABLE `model_counts` (
 	`model_id` text PRIMARY KEY NOT NULL,
 	`predictions_count` integer DEFAULT 0 NOT NULL,
 	`listed_count` integer DEFAULT 0 NOT NULL,
+	`unlisted` integer DEFAULT false NOT NULL,
 	FOREIGN KEY (`model_id`) REFERENCES `models`(`id`) ON UPDATE no action ON DELETE cascade
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `model_counts_unlisted` ON `model_counts` (`model_id`) WHERE predictions_count <> listed_count;--> statement-breakpoint
+CREATE INDEX `model_counts_unlisted` ON `model_counts` (`model_id`) WHERE unlisted;--> statement-breakpoint
 CREATE TABLE `model_variables` (
 	`model_id` text NOT NULL,
 	`name` text NOT NULL,
@@ -397,10 +398,12 @@ END;
 -- Models: prediction counts, version numbers, listings, and what is deleted with a model.
 CREATE TRIGGER predictions_counted AFTER INSERT ON predictions BEGIN
 	UPDATE model_counts SET predictions_count = predictions_count + 1 WHERE model_id = NEW.model_id;
+	UPDATE model_counts SET unlisted = true WHERE model_id = NEW.model_id AND NOT unlisted;
 END;
 --> statement-breakpoint
 CREATE TRIGGER predictions_uncounted AFTER DELETE ON predictions BEGIN
 	UPDATE model_counts SET predictions_count = predictions_count - 1 WHERE model_id = OLD.model_id;
+	UPDATE model_counts SET unlisted = true WHERE model_id = OLD.model_id AND NOT unlisted;
 END;
 --> statement-breakpoint
 CREATE TRIGGER versions_numbered AFTER INSERT ON versions BEGIN

@@ -8,7 +8,7 @@ import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import { database } from "../../storage/database.ts";
-import { projectPrediction } from "../../storage/predictions/predictions.ts";
+import { projectPredictions } from "../../storage/predictions/predictions.ts";
 import type { Alarm } from "./alarm.ts";
 import { predictionRowOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
@@ -107,10 +107,8 @@ export class IndexRow {
   }
 
   async #write(record: PredictionRecord): Promise<void> {
-    await projectPrediction(
-      database(this.#env.DB),
-      predictionRowOf(record, this.#ctx.id.toString()),
-    );
+    const row = predictionRowOf(record, this.#ctx.id.toString());
+    await projectPredictions(database(this.#env.DB), [row]);
     this.#pending = false;
   }
 }

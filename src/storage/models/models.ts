@@ -319,7 +319,7 @@ export const syncListings = (db: Database) => [
   db.run(sql`UPDATE ${listings} SET predictions_count =
       (SELECT c.predictions_count FROM ${modelCounts} AS c WHERE c.model_id = ${listings.model_id})
     WHERE model_id IN
-      (SELECT model_id FROM ${modelCounts} WHERE predictions_count <> listed_count)`),
-  db.run(sql`UPDATE ${modelCounts} SET listed_count = predictions_count
-    WHERE predictions_count <> listed_count`),
+      (SELECT model_id FROM ${modelCounts} WHERE unlisted)`),
+  db.run(sql`UPDATE ${modelCounts} SET listed_count = predictions_count, unlisted = false
+    WHERE unlisted`),
 ];

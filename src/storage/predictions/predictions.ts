@@ -3,7 +3,6 @@ import type { TaskStatus } from "../../protocol/prediction.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import { type Database, runBatch } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
-import { syncListings } from "../models/models.ts";
 import { fillSize } from "../models/versions.ts";
 import { modelCounts, predictions } from "../schema/index.ts";
 
@@ -37,7 +36,7 @@ const CHANGING = [
 
 const later = Object.fromEntries(CHANGING.map((name) => [name, sql.raw(`excluded.${name}`)]));
 
-/** Updates rows, except those that later events have already updated. */
+/** Writes rows, except where later events were already written. */
 const project = (db: Database, rows: ProjectionMessage[]) =>
   db
     .insert(predictions)
@@ -45,21 +44,32 @@ const project = (db: Database, rows: ProjectionMessage[]) =>
     .onConflictDoUpdate({
       target: [predictions.user_id, predictions.id],
       set: later,
-      setWhere: sql`${predictions.revision} < excluded.revision
-        OR (${predictions.revision} = excluded.revision AND ${predictions.data_removed} < excluded.data_removed)`,
+      setWhere: sql`${predictions.revision} < excluded.revision`,
     });
 
-/** One row by itself. The listings sorted by prediction count follow with the next sweep. */
-export async function projectPrediction(db: Database, row: ProjectionMessage): Promise<void> {
-  await runBatch(db, [project(db, [row]), ...sizesIn(db, [row])]);
-}
+/** Removal is no event. This writes one row; an upsert, which sets the status, the index by it as well. */
+const markRemoved = (db: Database, { user_id, id, revision }: ProjectionMessage) =>
+  db
+    .update(predictions)
+    .set({ data_removed: true })
+    .where(
+      and(
+        eq(predictions.user_id, user_id),
+        eq(predictions.id, id),
+        eq(predictions.revision, revision),
+        eq(predictions.data_removed, false),
+      ),
+    );
 
-/** All in one transaction, together with the listings sorted by prediction count. */
+/** All in one transaction. The listings sorted by prediction count follow with the next sweep. */
 export async function projectPredictions(db: Database, rows: ProjectionMessage[]): Promise<void> {
   const parts = Array.from({ length: Math.ceil(rows.length / ROWS_A_STATEMENT) }, (_, n) =>
     project(db, rows.slice(n * ROWS_A_STATEMENT, (n + 1) * ROWS_A_STATEMENT)),
   );
-  if (parts.length > 0) await runBatch(db, [...parts, ...sizesIn(db, rows), ...syncListings(db)]);
+  const removals = rows
+    .filter(({ data_removed }) => data_removed)
+    .map((row) => markRemoved(db, row));
+  if (parts.length > 0) await runBatch(db, [...removals, ...parts, ...sizesIn(db, rows)]);
 }
 
 /** The sizes of images, from the predictions that have measured them. */

@@ -105,12 +105,12 @@ export const modelCounts = sqliteTable(
       .primaryKey()
       .references(() => models.id, { onDelete: "cascade" }),
     predictions_count: integer().notNull().default(0),
-    /** The count in its listings, which are updated once a second and not with every prediction. */
+    /** The count in its listings, which are updated once a minute and not with every prediction. */
     listed_count: integer().notNull().default(0),
+    /** Whether the two differ. A column, since an index over both would be written each time. */
+    unlisted: integer({ mode: "boolean" }).notNull().default(false),
   },
-  (t) => [
-    index("model_counts_unlisted").on(t.model_id).where(sql`predictions_count <> listed_count`),
-  ],
+  (t) => [index("model_counts_unlisted").on(t.model_id).where(sql`unlisted`)],
 );
 
 /**

@@ -36,10 +36,9 @@ class Models {
         `INSERT INTO models (id, owner_id, name, visibility, description, overview, created_at, updated_at)
           VALUES (?1, ?2, ?1, 'public', '', '', 0, 0)`,
       ).bind(idAt(place), user_id),
-      env.DB.prepare("UPDATE model_counts SET predictions_count = ? WHERE model_id = ?").bind(
-        count,
-        idAt(place),
-      ),
+      env.DB.prepare(
+        "UPDATE model_counts SET predictions_count = ?, unlisted = true WHERE model_id = ?",
+      ).bind(count, idAt(place)),
     ]);
     if (statements.length > 0) await env.DB.batch(statements);
     await sweep();
