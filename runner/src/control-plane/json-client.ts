@@ -7,6 +7,13 @@ import { problem, validationError } from "../../../src/protocol/common.ts";
 import { HttpClient } from "../lib/http-client.ts";
 import { ControlPlaneError, messageOf } from "./error.ts";
 
+/**
+ * Cloudflare closes idle connections after 400 s, and few routers forget them within a minute.
+ * Longer than from one telemetry report to the next, so that a run that ends after a quiet time
+ * finds a connection.
+ */
+const IDLE_TIMEOUT_MS = 60_000;
+
 export interface Call {
   /** A request with a body is a POST; `content` is sent verbatim. */
   body?: unknown;
@@ -28,7 +35,7 @@ export class JsonClient {
     this.#base = base;
     this.#path = url.pathname.replace(/\/$/, "");
     this.#headers = headers;
-    this.#http = new HttpClient(url);
+    this.#http = new HttpClient(url, IDLE_TIMEOUT_MS);
   }
 
   /** @throws ControlPlaneError; the signal's reason */

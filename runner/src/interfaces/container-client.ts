@@ -13,6 +13,8 @@ import {
 } from "../lib/http-client.ts";
 
 const MAX_ANSWER_BYTES = 4 * 1024 ** 2;
+/** Servers close idle connections after 5 s (uvicorn, Node) or later. */
+const IDLE_TIMEOUT_MS = 3_000;
 
 export type Call = Pick<HttpCall, "method" | "headers" | "timeoutMs"> & {
   path: string;
@@ -26,7 +28,7 @@ export class ContainerClient {
 
   constructor(address: URL) {
     this.#address = address;
-    this.#http = new HttpClient(address);
+    this.#http = new HttpClient(address, IDLE_TIMEOUT_MS);
   }
 
   /** Idempotent calls only. */

@@ -13,12 +13,6 @@ import { Agent as HttpsAgent, request as requestSecure } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { readText } from "./read-text.ts";
 
-/**
- * Servers close idle connections after 5 s (uvicorn, Node) or later. This side closes them earlier,
- * so that no request is sent on a connection that is being closed.
- */
-const IDLE_TIMEOUT_MS = 3_000;
-
 const ANY = Number.POSITIVE_INFINITY;
 
 export interface HttpCall {
@@ -54,9 +48,13 @@ export class HttpClient {
   readonly #request: typeof requestPlain;
   readonly #server: ReturnType<typeof urlToHttpOptions>;
 
-  /** @param url of the server, whose path and query are not used */
-  constructor(url: URL) {
-    const options = { keepAlive: true, timeout: IDLE_TIMEOUT_MS };
+  /**
+   * @param url of the server, whose path and query are not used
+   * @param idleMs how long a connection is kept without a call: less than the server keeps it, so
+   * that no call is sent on a connection that is being closed
+   */
+  constructor(url: URL, idleMs: number) {
+    const options = { keepAlive: true, timeout: idleMs };
     const secure = url.protocol === "https:";
     this.#agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
     this.#request = secure ? requestSecure : requestPlain;

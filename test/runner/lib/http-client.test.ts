@@ -18,7 +18,7 @@ beforeEach(async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  client = new HttpClient(new URL(`http://127.0.0.1:${port}`));
+  client = new HttpClient(new URL(`http://127.0.0.1:${port}`), 3_000);
 });
 afterEach(async () => {
   client.close();
