@@ -9,6 +9,7 @@ import {
   vendoraResponse,
   vendoraValidationResponse,
 } from "./errors-vendora.ts";
+import { TimedOut } from "./lib/timeout.ts";
 import { logger } from "./log.ts";
 import type { Problem } from "./protocol/common.ts";
 
@@ -134,6 +135,12 @@ export function toProblem(error: Error, c: Context): ProblemError | undefined {
   if (hasMessage(error, TRANSIENT)) {
     logger.warn("Database unavailable", { request_id: c.get("requestId"), error });
     const detail = "The database is busy or restarting. Try again in a few seconds.";
+    return new ProblemError("unavailable", detail, { "retry-after": "5" });
+  }
+  if (error instanceof TimedOut) {
+    logger.warn("Durable Object did not answer", { request_id: c.get("requestId"), error });
+    const detail =
+      "The service did not answer in time, and may have done it. Check, and try again.";
     return new ProblemError("unavailable", detail, { "retry-after": "5" });
   }
   return undefined;

@@ -31,20 +31,23 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
  * @throws what the promise is rejected with in time
  */
 export async function settlesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const timer = new AbortController();
-  const timedOut = sleep(ms, timer.signal).then(() => false);
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), ms);
   try {
-    return await Promise.race([promise.then(() => true), timedOut]);
+    return await Promise.race([promise.then(() => true), late.promise]);
   } finally {
     // A timer that is left running would keep a Durable Object in memory, and billed.
-    timer.abort();
+    clearTimeout(timer);
   }
 }
 
-/** @throws Error when the promise takes longer; what it is rejected with in time */
-export async function withTimeout<T>(promise: Promise<T>, ms: number): Promise<T> {
+/** What was waited for may still happen. */
+export class TimedOut extends Error {}
+
+/** @throws TimedOut when the promise takes longer; what it is rejected with in time */
+export async function withTimeout<T>(promise: Promise<T>, ms: number, what = "result"): Promise<T> {
   if (await settlesWithin(promise, ms)) return promise;
-  throw new Error(`no result within ${ms} ms`);
+  throw new TimedOut(`no ${what} within ${ms} ms`);
 }
 
 /**

@@ -13,6 +13,7 @@ import { type Bindings, settings } from "../../env.ts";
 import { logger } from "../../log.ts";
 import type { WaitingJob } from "../../protocol/queue.ts";
 import type { OfferedJob } from "../prediction/job-messages.ts";
+import { predictionWithId } from "../prediction/stub.ts";
 import { type KnownRunner, KnownRunners } from "./known-runners.ts";
 import {
   type OfferResult,
@@ -286,10 +287,11 @@ export class PoolObject extends DurableObject<Bindings> {
 
   /** Gets an attempt from the job's prediction and hands it to the runner with the reserved slot. */
   async #place(job: WaitingJob, runner: WaitingRunner): Promise<void> {
-    const stub = this.env.PREDICTION.get(this.env.PREDICTION.idFromString(job.object_id));
     try {
       const { unplaced, since } = this.#storedJobs.find(job.object_id) ?? {};
-      const offered = await stub.openAttempt(unplaced ?? undefined);
+      // If it is not answered, an attempt may be open for nobody: the prediction expires it.
+      const prediction = predictionWithId(this.env, job.object_id);
+      const offered = await prediction?.openAttempt(unplaced ?? undefined);
       const now = Date.now();
       runner.free += 1;
       this.#tries.delete(job.object_id);

@@ -1,8 +1,11 @@
 /** How everything outside reaches pool objects. */
 import type { Bindings } from "../../env.ts";
-import type { PoolClaim } from "./rpc-types.ts";
+import { ANSWER_MS, bounded } from "../bounded.ts";
+import { POLL_SECONDS, type PoolClaim } from "./rpc-types.ts";
 
-export const poolOf = (env: Bindings, hardware: string) => env.POOL.getByName(hardware);
+/** @param ms how long it may take to answer */
+export const poolOf = (env: Bindings, hardware: string, ms = ANSWER_MS) =>
+  bounded(env.POOL.getByName(hardware), ms);
 
 /**
  * A long poll.
@@ -15,7 +18,8 @@ export async function claimJobs(
   claim: PoolClaim,
   signal: AbortSignal,
 ): Promise<Response> {
-  return poolOf(env, claim.hardware).fetch("https://pool/claim", {
+  const pool = poolOf(env, claim.hardware, POLL_SECONDS * 1_000 + ANSWER_MS);
+  return pool.fetch("https://pool/claim", {
     method: "POST",
     body: JSON.stringify(claim),
     signal,

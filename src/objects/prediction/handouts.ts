@@ -6,12 +6,25 @@ import { newSecret, receiptOf } from "../../domain/predictions/lease.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Bindings } from "../../env.ts";
+import { TimedOut } from "../../lib/timeout.ts";
 import type { OfferResult } from "../pool/rpc-types.ts";
 import { poolOf } from "../pool/stub.ts";
 import type { Effects } from "./effects.ts";
 import { jobOf, type OfferedJob, waitingJobOf } from "./job-messages.ts";
 import type { PredictionRecord } from "./record.ts";
 import { openVariables, VARIABLES_NOT_DECRYPTED } from "./variables.ts";
+
+/** Whoever creates a prediction waits for the pool, which answers within milliseconds. */
+const OFFER_MS = 3_000;
+
+/**
+ * A pool that has not answered may have handed the job to a runner: the attempt stays open for it. If
+ * none connects, another one is offered or the job goes through the queue, as after any hand-out.
+ */
+const ifUnanswered =
+  <Taken, Failed>(taken: Taken, failed: Failed) =>
+  (error: unknown): Taken | Failed =>
+    error instanceof TimedOut ? taken : failed;
 
 export class Handouts {
   readonly #objectId: string;
@@ -94,22 +107,22 @@ export class Handouts {
     record.save();
     const taken =
       variables !== undefined &&
-      (await poolOf(this.#env, spec.hardware)
+      (await poolOf(this.#env, spec.hardware, OFFER_MS)
         .offerSecond(
           jobOf(spec, second, this.#objectId, record.input(), variables),
           waitingJobOf(spec, this.#objectId),
           receiptOf(first.secret),
         )
-        .catch(() => false));
+        .catch(ifUnanswered(true, false)));
     if (taken || !life.closeAttempt(second.number, Date.now())) return;
     if (life.waiting) this.#effects.dispatch(record, Date.now());
     else record.save();
   }
 
   #offer(spec: PredictionSpec, job: OfferedJob): Promise<OfferResult> {
-    return poolOf(this.#env, spec.hardware)
+    return poolOf(this.#env, spec.hardware, OFFER_MS)
       .offer(job, waitingJobOf(spec, this.#objectId))
-      .catch(() => "none");
+      .catch(ifUnanswered("taken", "none"));
   }
 
   #failWithoutVariables(record: PredictionRecord): void {

@@ -2,6 +2,7 @@
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
+import { ANSWER_MS, bounded } from "../bounded.ts";
 import type { LeaveAction } from "./rpc-types.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
@@ -12,10 +13,13 @@ export const newPredictionId = (env: Bindings) => env.PREDICTION.newUniqueId();
 /** The object of an Idempotency-Key. */
 export const keyedPredictionId = (env: Bindings, name: string) => env.PREDICTION.idFromName(name);
 
-export const predictionAt = (env: Bindings, id: DurableObjectId) => env.PREDICTION.get(id);
+/** @param waitSeconds how long a call may wait for the prediction's end before it is answered */
+export const predictionAt = (env: Bindings, id: DurableObjectId, waitSeconds = 0) =>
+  bounded(env.PREDICTION.get(id), ANSWER_MS + waitSeconds * 1_000);
 
 /** A new stub of the same object: one whose call has failed with the object stays broken. */
-export const renewed = (env: Bindings, { id }: PredictionStub) => predictionAt(env, id);
+export const renewed = (env: Bindings, { id }: PredictionStub, waitSeconds?: number) =>
+  predictionAt(env, id, waitSeconds);
 
 /** @returns undefined for what is no id of a prediction object of this deployment */
 export function predictionWithId(env: Bindings, objectId: string): PredictionStub | undefined {

@@ -11,6 +11,7 @@ import {
   type SessionRequest,
   type TelemetryRequest,
 } from "../../protocol/runner.ts";
+import { bounded } from "../bounded.ts";
 import { boundedReport, boundedSession } from "./bounds.ts";
 import type { Presence } from "./rpc-types.ts";
 
@@ -37,12 +38,10 @@ type Method = "beginSession" | "report" | "removeRun" | "setDraining" | "getPres
 
 export function runnerAt(env: Bindings, runnerId: string) {
   const call = async (method: Method, ...args: unknown[]) => {
-    const response = await env.RUNNER.getByName(runnerId).fetch(
-      `https://runner/do/call/${method}`,
-      {
-        headers: { "do-content": ascii(JSON.stringify(args)) },
-      },
-    );
+    const runner = bounded(env.RUNNER.getByName(runnerId));
+    const response = await runner.fetch(`https://runner/do/call/${method}`, {
+      headers: { "do-content": ascii(JSON.stringify(args)) },
+    });
     if (!response.ok) throw new Error(`runner object: ${method} answered ${response.status}`);
     return presence.parse(await response.json());
   };

@@ -1,7 +1,12 @@
 /** Creates a prediction once per Idempotency-Key. */
 import { initialRow } from "../../domain/predictions/prediction-row.ts";
 import type { CreateRequest, CreateResult } from "../../objects/prediction/rpc-types.ts";
-import { keyedPredictionId, predictionAt, predictionRowAt } from "../../objects/prediction/stub.ts";
+import {
+  keyedPredictionId,
+  predictionAt,
+  predictionRowAt,
+  renewed,
+} from "../../objects/prediction/stub.ts";
 import { projectPredictions } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 import { refusalProblem, unavailable } from "./create-problems.ts";
@@ -30,9 +35,9 @@ export async function createKeyed(
   onInputSent?.();
   if ("refused" in created) throw refusalProblem(services, created.refused);
   rememberLocation({ ...initialRow(spec, objectId), id: created.id });
-  const waiting = wait_seconds > 0 && !created.terminal;
-  const snapshot = waiting ? await stub.waitForEnd(wait_seconds).catch(() => undefined) : created;
-  return { snapshot: snapshot ?? created, stub };
+  if (wait_seconds === 0 || created.terminal) return { snapshot: created, stub };
+  const waiting = renewed(services.env, stub, wait_seconds).waitForEnd(wait_seconds);
+  return { snapshot: (await waiting.catch(() => undefined)) ?? created, stub };
 }
 
 /**

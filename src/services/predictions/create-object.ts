@@ -3,8 +3,13 @@ import { waitUntil } from "cloudflare:workers";
 import { initialRow } from "../../domain/predictions/prediction-row.ts";
 import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
 import { settlesWithin } from "../../lib/timeout.ts";
-import type { CreateRequest, CreateResult } from "../../objects/prediction/rpc-types.ts";
-import { newPredictionId, openStream, predictionAt } from "../../objects/prediction/stub.ts";
+import type { CreateRequest, CreateResult, Snapshot } from "../../objects/prediction/rpc-types.ts";
+import {
+  newPredictionId,
+  openStream,
+  type PredictionStub,
+  predictionAt,
+} from "../../objects/prediction/stub.ts";
 import { insertPrediction } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 import { refusalProblem, unavailable } from "./create-problems.ts";
@@ -31,7 +36,7 @@ export async function createObject(
       throw unavailable(spec, error);
     });
   }
-  const stub = predictionAt(env, objectId);
+  const stub = predictionAt(env, objectId, request.wait_seconds);
   const creating = stub.create(withoutStoredInput(request));
   onInputSent?.();
   // Sent right after it over the same connection, so that a caller who leaves is noticed from the start.
@@ -40,9 +45,13 @@ export async function createObject(
   // A caller who leaves takes the request along, and what goes on would have no row.
   waitUntil(writing.catch(() => {}));
   const [created, written, followed] = await Promise.allSettled([creating, writing, following]);
-  // The call may have created it and then broken off, as when a deploy restarts the object.
   const result =
-    created.status === "fulfilled" ? created.value : await predictionAt(env, objectId).get();
+    created.status === "fulfilled"
+      ? created.value
+      : await findOrAbandon(predictionAt(env, objectId)).catch((error) => {
+          // Its row stays: the sweep finds out what has become of it.
+          throw unavailable(spec, error, UNKNOWN);
+        });
   if (!result || "refused" in result) {
     if (written.status === "fulfilled" && written.value) await discardPrediction(services, spec);
     if (result) throw refusalProblem(services, result.refused);
@@ -70,6 +79,19 @@ export async function createObject(
     }
     return true;
   }
+}
+
+const UNKNOWN =
+  "The prediction may have been created: GET /v1/predictions lists it within some minutes.";
+
+/**
+ * The prediction of a create that was not answered: the call may have created it and then broken off,
+ * as when a deploy restarts the object. What it still creates is canceled: nobody was given its id.
+ */
+async function findOrAbandon(stub: PredictionStub): Promise<Snapshot | undefined> {
+  const found = await stub.get();
+  if (!found) await stub.abandon();
+  return found;
 }
 
 /** Whether there is nothing that lasts: it was refused, or has ended with nothing of it in R2. */

@@ -1,4 +1,5 @@
 /** The rows of predictions: copies of what their objects know. */
+import { logger } from "../../log.ts";
 import { predictionRowAt, predictionWithId } from "../../objects/prediction/stub.ts";
 import type { ProjectionMessage } from "../../protocol/queue.ts";
 import {
@@ -12,17 +13,29 @@ import type { Services } from "../services.ts";
 export const writeRows = ({ db }: Services, rows: ProjectionMessage[]): Promise<void> =>
   projectPredictions(db, rows);
 
-/**
- * The row as its object knows it; undefined when the object has no prediction (yet), or another one:
- * of two requests with the same Idempotency-Key only the first creates it.
- */
-export async function currentRow(
-  { env }: Services,
-  row: PredictionRow,
-): Promise<ProjectionMessage | undefined> {
-  const stub = predictionWithId(env, row.object_id);
-  const current = stub && (await predictionRowAt(stub));
-  return current?.id === row.id ? current : undefined;
+export interface CheckedRow {
+  row: PredictionRow;
+  /**
+   * As its object knows it; undefined when the object has no prediction (yet), or another one: of two
+   * requests with the same Idempotency-Key only the first creates it.
+   */
+  current: ProjectionMessage | undefined;
+}
+
+/** Asks the objects of rows. Those that do not answer are left out: nothing is known of them. */
+export async function checkRows({ env }: Services, rows: PredictionRow[]): Promise<CheckedRow[]> {
+  const checks = rows.map(async (row) => {
+    const stub = predictionWithId(env, row.object_id);
+    const current = stub && (await predictionRowAt(stub));
+    return { row, current: current?.id === row.id ? current : undefined };
+  });
+  const results = await Promise.allSettled(checks);
+  return results.flatMap((result, n) => {
+    if (result.status === "fulfilled") return [result.value];
+    const prediction_id = rows[n]?.id;
+    logger.warn("Prediction not checked", { prediction_id, error: result.reason });
+    return [];
+  });
 }
 
 /** Brings the rows of predictions that seem under way up to date: rows lag about a second. */
@@ -32,9 +45,9 @@ export async function reconcileUnderWay(
   version?: number,
 ): Promise<void> {
   const rows = await findUnfinished(services.db, modelId, version);
-  const current = await Promise.all(rows.map((row) => currentRow(services, row)));
+  const checked = await checkRows(services, rows);
   await writeRows(
     services,
-    current.filter((row) => row !== undefined),
+    checked.flatMap(({ current }) => current ?? []),
   );
 }

@@ -13,7 +13,7 @@ import {
   projectPredictions,
 } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import { currentRow } from "./reconcile.ts";
+import { checkRows } from "./reconcile.ts";
 
 /** Per sweep: a hundred thousand rows of one user are deleted in an hour. */
 const MAX_USERS = 50;
@@ -43,17 +43,17 @@ export async function sweepHistory(services: Services, now: number): Promise<voi
 async function reconcileUser(services: Services, user: string, before: string): Promise<void> {
   const { db } = services;
   const rows = await findUnremoved(db, user, before, MAX_OBJECTS);
-  const current = await Promise.all(rows.map((row) => currentRow(services, row)));
+  const checked = await checkRows(services, rows);
   await projectPredictions(
     db,
-    current.filter((row) => row !== undefined),
+    checked.flatMap(({ current }) => current ?? []),
   );
-  const gone = rows.filter((_, n) => current[n] === undefined);
+  const gone = checked.filter(({ current }) => current === undefined);
   if (gone.length > 0) {
     await markDataRemoved(
       db,
       user,
-      gone.map(({ id }) => id),
+      gone.map(({ row }) => row.id),
     );
   }
 }

@@ -12,7 +12,7 @@ import {
   takeOverdue,
 } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
-import { currentRow } from "./reconcile.ts";
+import { checkRows } from "./reconcile.ts";
 
 const CHECK_INTERVAL_MS = 5 * 60_000;
 const MAX_ROWS = 100;
@@ -21,10 +21,9 @@ const MAX_ROWS = 100;
 export async function sweepPredictions(services: Services, now: number): Promise<number> {
   const { db } = services;
   const overdue = await takeOverdue(db, now - CHECK_INTERVAL_MS, now, MAX_ROWS);
+  const checked = await checkRows(services, overdue);
   const rows = await Promise.all(
-    overdue.map(
-      async (row) => (await currentRow(services, row)) ?? neverCreated(services, row, now),
-    ),
+    checked.map(({ row, current }) => current ?? neverCreated(services, row, now)),
   );
   await projectPredictions(db, rows);
   await runBatch(db, syncListings(db));

@@ -4,7 +4,7 @@ import { itemPage, itemsOf, listedItems } from "../../domain/vendora/response-it
 import { responseOf } from "../../domain/vendora/response-stream.ts";
 import { ProblemError } from "../../errors.ts";
 import { invalidParameter, VendoraProblem } from "../../errors-vendora.ts";
-import type { PredictionStub } from "../../objects/prediction/stub.ts";
+import { type PredictionStub, renewed } from "../../objects/prediction/stub.ts";
 import type { PredictionWithIO } from "../../protocol/prediction.ts";
 import {
   type ItemsQuery,
@@ -113,7 +113,7 @@ export async function cancelResponse(
       throw invalidParameter("response_id", "invalid_value", message);
     }
   }
-  await stub.waitForEnd(CANCEL_WAIT_SECONDS);
+  await renewed(services.env, stub, CANCEL_WAIT_SECONDS).waitForEnd(CANCEL_WAIT_SECONDS);
   return presentResponse(await findResponse(services, caller, id));
 }
 

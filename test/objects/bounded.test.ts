@@ -1,0 +1,71 @@
+/** Every call to an object ends, and no stub is made that could make one that does not. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ROOT } from "../../src/dev/bundle.ts";
+import { TimedOut } from "../../src/lib/timeout.ts";
+import { ANSWER_MS, bounded } from "../../src/objects/bounded.ts";
+
+/** Of src/env.ts. */
+const NAMESPACE = /\b(?:PREDICTION|POOL|RUNNER)\b/;
+const STUBS = /^src\/objects\/\w+\/stub\.ts$/;
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const sources = globSync("src/**/*.{ts,tsx}", { cwd: ROOT }).filter(
+  (path) => path !== "src/env.ts" && !path.startsWith("src/dev/"),
+);
+
+const codeOf = (path: string) =>
+  readFileSync(join(ROOT, path), "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+
+test("only the doors of objects know their namespaces", () => {
+  expect(sources.filter((path) => NAMESPACE.test(codeOf(path))).toSorted()).toEqual([
+    "src/objects/pool/stub.ts",
+    "src/objects/prediction/stub.ts",
+    "src/objects/runner/stub.ts",
+  ]);
+});
+
+test.each(sources.filter((path) => STUBS.test(path)))("%s makes bounded stubs only", (path) => {
+  const made = [...codeOf(path).matchAll(/([\w.]*\(?)env\.(?:PREDICTION|POOL|RUNNER)\.(\w+)/g)]
+    .filter(([, , method = ""]) => !["newUniqueId", "idFromName", "idFromString"].includes(method))
+    .map(([, before]) => before);
+  expect(made).toEqual(["bounded("]);
+});
+
+const stub = {
+  id: "7",
+  hang: () => new Promise<never>(() => {}),
+  fail: () => Promise.reject(new Error("broken")),
+  async own(more: string) {
+    return this.id + more;
+  },
+};
+
+test("a call that is not answered rejects after its time", async () => {
+  const hanging = bounded(stub, 500).hang();
+  const rejected = expect(hanging).rejects.toThrow(new TimedOut("no answer to hang within 500 ms"));
+  await vi.advanceTimersByTimeAsync(499);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(1);
+  await rejected;
+  await expect(hanging).rejects.toBeInstanceOf(TimedOut);
+});
+
+test("by itself it has 10 s", async () => {
+  const rejected = expect(bounded(stub).hang()).rejects.toThrow(`${ANSWER_MS} ms`);
+  await vi.advanceTimersByTimeAsync(10_000);
+  await rejected;
+});
+
+test("a call that is answered leaves no timer, which would keep an object awake", async () => {
+  expect(await bounded(stub).own("7")).toBe("77");
+  await expect(bounded(stub).fail()).rejects.toThrow("broken");
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("what is no call is as it is", () => {
+  expect(bounded(stub).id).toBe("7");
+});

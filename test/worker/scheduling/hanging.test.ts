@@ -1,0 +1,195 @@
+/** Objects that do not answer: whoever calls them goes on, and what they may have done is no harm. */
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, type Mock, test, vi } from "vitest";
+import { ANSWER_MS } from "../../../src/objects/bounded.ts";
+import type { PoolObject } from "../../../src/objects/pool/object.ts";
+import type { OfferedJob } from "../../../src/objects/prediction/job-messages.ts";
+import { PredictionObject } from "../../../src/objects/prediction/object.ts";
+import type { WaitingJob } from "../../../src/protocol/queue.ts";
+import { eventually } from "../support/eventually.ts";
+import { holdTimers } from "../support/hold-timers.ts";
+import { captureLog } from "../support/log.ts";
+import { countRows, rowOf } from "../support/objects.ts";
+import { deliver, sweep } from "../support/queues.ts";
+import { advance, passes, startClock, stopClock } from "../support/time.ts";
+import { newWorld, unique, type World } from "../support/world.ts";
+
+/** How long an offer may take (src/objects/prediction/handouts.ts). */
+const OFFER_MS = 3_000;
+
+beforeEach(stopClock);
+afterEach(() => {
+  startClock();
+  vi.restoreAllMocks();
+});
+
+const never = () => new Promise<never>(() => {});
+
+const pool = ({ hardware }: World) => env.POOL.getByName(hardware);
+const lineOf = (world: World, waiting: number) =>
+  eventually(async () => expect((await pool(world).status()).waiting).toBe(waiting));
+
+type PoolStub = DurableObjectStub<PoolObject>;
+
+/** Until mocks are restored pools are reached through these stubs. */
+function pools(changed: (stub: PoolStub) => object): void {
+  const stubOf = env.POOL.getByName.bind(env.POOL);
+  vi.spyOn(env.POOL, "getByName").mockImplementation((name) => {
+    const stub = stubOf(name);
+    return Object.assign(stub, changed(stubOf(name)));
+  });
+}
+
+describe("a pool that does not answer an offer", () => {
+  /** @returns a prediction whose offer has taken too long, whether the pool has got it or not */
+  async function offered(world: World, isLost: boolean): Promise<string> {
+    const hang = vi.fn(never);
+    pools((stub) => ({
+      offer: async (job: OfferedJob, waiting: WaitingJob) => {
+        if (!isLost) await stub.offer(job, waiting);
+        return hang();
+      },
+    }));
+    const endTime = holdTimers(OFFER_MS);
+    const creating = world.waiting();
+    await eventually(() => expect(hang).toHaveBeenCalledTimes(1));
+    endTime();
+    const id = await creating;
+    vi.restoreAllMocks();
+    return id;
+  }
+
+  test("holds the creation up for 3 s, and the job goes through the queue", async () => {
+    const world = await newWorld();
+    const id = await offered(world, true);
+    expect(await world.client.status(id)).toBe("pending");
+    await passes(6, id);
+    await lineOf(world, 1);
+    expect(await (await world.runner()).take()).toMatchObject({ prediction_id: id, attempt: 2 });
+  });
+
+  test("may have handed the job to a runner, which keeps it", async () => {
+    const world = await newWorld();
+    const runner = await world.runner();
+    const taking = runner.take();
+    await eventually(async () => expect((await pool(world).status()).free).toBe(1));
+    const id = await offered(world, false);
+    const job = await taking;
+    expect(job).toMatchObject({ prediction_id: id, attempt: 1 });
+    await (await runner.connect(job)).succeed("done");
+    expect(await world.client.get(id)).toMatchObject({ status: "succeeded", output: ["done"] });
+  });
+});
+
+describe("a prediction that does not answer", () => {
+  /** This call, until mocks are restored. */
+  const silence = (method: "create" | "get" | "getRow" | "openAttempt") =>
+    vi.spyOn(PredictionObject.prototype, method).mockImplementation(never);
+
+  /** Its time is over as often as these calls hang, in turn. */
+  async function lateFor<T>(acting: Promise<T>, endTime: () => void, ...hanging: Mock[]) {
+    for (const call of hanging) {
+      await eventually(() => expect(call).toHaveBeenCalledTimes(1));
+      endTime();
+    }
+    return acting;
+  }
+
+  test("is a 503 for who reads it, and a warning in the log", async () => {
+    const world = await newWorld();
+    const id = await world.waiting();
+    const [get, log, endTime] = [silence("get"), captureLog("warn"), holdTimers(ANSWER_MS)];
+    const reading = world.client.json("GET", `/v1/predictions/${id}`);
+    expect(await lateFor(reading, endTime, get)).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining("did not answer in time") },
+    });
+    expect(log.entries()[0]).toMatchObject({
+      message: "Durable Object did not answer",
+      error: expect.stringContaining("no answer to get within 10000 ms"),
+    });
+  });
+
+  test("is not created, and leaves no row", async () => {
+    const { client, model, user_id } = await newWorld();
+    captureLog("error");
+    const [create, endTime] = [silence("create"), holdTimers(ANSWER_MS)];
+    const creating = client.refused("/v1/predictions", { model, input: {} });
+    expect(await lateFor(creating, endTime, create)).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining("will not run") },
+    });
+    expect(await countRows(user_id)).toBe(0);
+  });
+
+  test("may have been created when it never answers: its row stays, until the sweep knows", async () => {
+    const { client, model, user_id } = await newWorld();
+    captureLog("error");
+    const [create, get] = [silence("create"), silence("get")];
+    const creating = client.refused("/v1/predictions", { model, input: {} });
+    expect(await lateFor(creating, holdTimers(ANSWER_MS), create, get)).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining("may have been created") },
+    });
+    vi.restoreAllMocks();
+    expect(await countRows(user_id)).toBe(1);
+    advance(301);
+    await sweep();
+    const { body } = await client.json<{ items: object[] }>("GET", "/v1/predictions");
+    expect(body.items).toMatchObject([{ status: "failed", error: { source: "internal" } }]);
+  });
+
+  test("keeps no runner from the next job, nor its own from a runner", async () => {
+    const world = await newWorld();
+    const [lost, other] = [await world.waiting(), await world.waiting()];
+    await lineOf(world, 2);
+    captureLog("warn");
+    const [openAttempt, endTime] = [silence("openAttempt"), holdTimers(ANSWER_MS)];
+    const runner = await world.runner();
+    const taking = runner.take();
+    await eventually(() => expect(openAttempt).toHaveBeenCalledTimes(1));
+    openAttempt.mockRestore();
+    endTime();
+    expect((await taking).prediction_id).toBe(other);
+    expect((await (await world.runner()).take()).prediction_id).toBe(lost);
+  });
+
+  test("keeps no others from the sweep, and its row as it is", async () => {
+    const world = await newWorld();
+    const [lost, other] = [await world.waiting(), await world.waiting()];
+    await env.DB.exec("UPDATE predictions SET revision = 0, setup_time = 7");
+    const hang = vi.fn(never);
+    const { getRow } = PredictionObject.prototype;
+    vi.spyOn(PredictionObject.prototype, "getRow").mockImplementation(function (
+      this: PredictionObject,
+    ) {
+      return this.get()?.id === lost ? hang() : getRow.call(this);
+    });
+    advance(301);
+    const [log, endTime] = [captureLog("warn"), holdTimers(ANSWER_MS)];
+    await lateFor(sweep(), endTime, hang);
+    expect(log.entries()).toMatchObject([
+      { message: "Prediction not checked", prediction_id: lost },
+    ]);
+    expect([(await rowOf(lost))?.setup_time, (await rowOf(other))?.setup_time]).toEqual([7, null]);
+  });
+});
+
+test("a pool that does not answer the queue has its messages retried", async () => {
+  const message = {
+    object_id: env.PREDICTION.newUniqueId().toString(),
+    user_id: crypto.randomUUID(),
+    hardware: unique("hw"),
+    image: "",
+    container_key: "",
+  };
+  captureLog("warn");
+  const enqueue = vi.fn(never);
+  // Not what the queue still delivers for the tests before.
+  pools((stub) => (stub.name === message.hardware ? { enqueue } : {}));
+  const endTime = holdTimers(ANSWER_MS);
+  const delivering = deliver("dispatch", message);
+  await eventually(() => expect(enqueue).toHaveBeenCalledTimes(1));
+  endTime();
+  expect((await delivering).retryMessages).toMatchObject([{ msgId: "m0" }]);
+});

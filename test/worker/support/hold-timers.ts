@@ -1,0 +1,29 @@
+/** Time limits that are over when a test says so. */
+import { onTestFinished, vi } from "vitest";
+
+/**
+ * Holds the timers that are set for exactly this time, until the test ends. Each goes off where it
+ * was set: what belongs to one request or object cannot be used from another.
+ * @returns lets those go off that are held by then
+ */
+export function holdTimers(heldMs: number): () => void {
+  let ended = 0;
+  const { setTimeout } = globalThis;
+  const spy = vi
+    .spyOn(globalThis, "setTimeout")
+    .mockImplementation((act: () => void, ms?: number) => {
+      if (ms !== heldMs) return setTimeout(act, ms);
+      const turn = ended;
+      const timer = setInterval(() => {
+        if (ended <= turn) return;
+        clearInterval(timer);
+        act();
+      }, 5);
+      return timer;
+    });
+  onTestFinished(() => {
+    spy.mockRestore();
+    ended = Number.POSITIVE_INFINITY;
+  });
+  return () => void ended++;
+}
