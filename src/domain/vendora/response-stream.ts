@@ -23,10 +23,11 @@ import { type LogEntry, type Translation, TranslationFailed } from "./translatio
 export type StreamEvent = Fields & { type: string; sequence_number: number };
 
 /**
- * What is skipped in the numbers for a gap in the ids of the log: events that were shown and lost
- * (protocol/event.ts) had numbers of their own. More than what the at most 768 KiB of them can become.
+ * After each gap in the ids of the log the numbers go on from a multiple of this. What was shown in the
+ * gap and lost (protocol/event.ts) had numbers, too: who has seen it resumes by the same ones as who
+ * has not. More than what 16 MB of output can become, at three bytes each.
  */
-const NUMBERS_PER_GAP = 1_000_000;
+const NUMBERS_PER_GAP = 10_000_000;
 
 /**
  * Events are numbered from 0. The last one is sent with the log's `done`, whatever the container
@@ -44,6 +45,7 @@ export class ResponseStream implements Translation {
   #failure: string | null = null;
   #events: StreamEvent[] = [];
   #number = 0;
+  #gaps = 0;
   /** The id of the last entry. */
   #last = 0;
 
@@ -72,11 +74,11 @@ export class ResponseStream implements Translation {
   /** @param id of an entry, where it has one: a gap in the ids is one in the numbers */
   take({ event, data }: LogEntry, id = this.#last + 1): StreamEvent[] {
     this.#events = [];
-    if (id > this.#last + 1) this.#number += NUMBERS_PER_GAP;
+    if (id > this.#last + 1) this.#number = ++this.#gaps * NUMBERS_PER_GAP;
     this.#last = id;
     if (this.#phase === "ended") return [];
     if (this.#phase === "new") this.#create();
-    if (event === "status" && fieldsOf(data).status === "started") this.#start();
+    if (event === "status" && fieldsOf(data).status === "started") this.#restart();
     if (event === "output") this.#put(data);
     if (event === "done") this.#end(ended.parse(data));
     return this.#events;
@@ -88,6 +90,12 @@ export class ResponseStream implements Translation {
     if (this.#state.status === "queued") {
       this.#emit("response.queued", { response: this.resource() });
     }
+  }
+
+  /** After a gap it has a number even if it is not sent: the first start may have been lost. */
+  #restart(): void {
+    if (this.#gaps > 0 && this.#phase === "started") this.#number++;
+    this.#start();
   }
 
   /** Only once, although a lost attempt may be followed by another one. */
@@ -135,6 +143,8 @@ export class ResponseStream implements Translation {
         status === "completed" ? Math.floor(Date.parse(ended.updated_at) / 1_000) : null,
       usage: usageOf(response, usage) ?? usageOfMetrics(ended.metrics),
     };
+    // What ends with it may have begun in a gap, and be unknown to who resumes.
+    if (this.#gaps > 0) this.#number = (this.#gaps + 1) * NUMBERS_PER_GAP - 1;
     // The convention has no event for a cancel: the stream just ends.
     if (status === "cancelled") this.#events = [];
     else this.#emit(`response.${status}`, { response: this.resource() });

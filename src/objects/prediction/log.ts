@@ -74,7 +74,8 @@ export class EventLog {
     this.#totals = totals;
     this.#storedTotals = totals;
     this.#at = at;
-    this.#leastOwn = atWork ? last + MAX_AHEAD + 1 : 0;
+    // Who was shown all of them sees a gap, too: the numbers of a response (response-stream.ts) need it.
+    this.#leastOwn = atWork ? last + MAX_AHEAD + 2 : 0;
     this.#unstarted = unstarted;
   }
 

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { Json } from "../../../src/protocol/common.ts";
 import { expectErrorBody, expectResponse, expectResponseEvent } from "../../published/validate.ts";
 import { answer, newVendora } from "./vendora.ts";
+import type { WorldOptions } from "./world.ts";
 
 export const PATH = "/v1/vendora/responses";
 
@@ -56,8 +57,8 @@ export async function refusal(answering: Promise<Response>) {
 }
 
 /** A model with its runner, and the calls of whoever asks it. */
-export async function newResponses() {
-  const { client, model, fleet } = await newVendora();
+export async function newResponses(options?: WorldOptions) {
+  const { client, model, fleet } = await newVendora(options);
   const create = (more: object = {}) => client.post(PATH, { model, input: "Go on", ...more });
   const read = (id: string) => resource(client.fetch(`${PATH}/${id}`));
 
