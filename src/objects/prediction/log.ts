@@ -19,11 +19,11 @@ import { type LogTotals, NO_TOTALS, totalsWith } from "./log-totals.ts";
 import type { Piece } from "./rpc-types.ts";
 
 /** At most so many events are not stored. */
-const MAX_UNSTORED = 512;
+const MAX_UNSTORED = 2_048;
 
 /**
  * At most so many events are shown that are not durable: those, and what is being written. With 512
- * a reader of 512 events a frame would wait for the disk at each.
+ * of each, frames of 512 events were a row each, and readers waited for the disk at each.
  */
 export const MAX_AHEAD = 4_096;
 
