@@ -1,0 +1,74 @@
+/** A runner reports as finely as somebody watches, and each row holds what came since the last one. */
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { EventReader } from "../support/events.ts";
+import { eventually } from "../support/eventually.ts";
+import { objectOf } from "../support/objects.ts";
+import type { Channel } from "../support/runner.ts";
+import { startClock } from "../support/time.ts";
+import { output } from "../support/unstored.ts";
+import { newWorld } from "../support/world.ts";
+
+afterEach(startClock);
+
+const TOKENS = 500;
+const TOKEN_MS = 20;
+
+/** Puts out a token every 20 ms, in frames as fine as the runner is told to. */
+async function putOut(id: string, channel: Channel): Promise<void> {
+  const object = await objectOf(id);
+  for (let sent = 0; sent < TOKENS; ) {
+    const count = Math.ceil((channel.paces.at(-1) ?? 0) / TOKEN_MS);
+    const tokens = Array.from({ length: Math.min(count, TOKENS - sent) }, (_, n) => `${sent + n} `);
+    channel.push(tokens.map(output));
+    sent += tokens.length;
+    await runInDurableObject(object, () => vi.advanceTimersByTimeAsync(count * TOKEN_MS));
+  }
+  await channel.succeed();
+}
+
+const logRows = async (id: string) =>
+  runInDurableObject(await objectOf(id), (_, { storage }) =>
+    storage.sql.exec<{ n: number }>("SELECT count(*) AS n FROM entry WHERE id > 0").one(),
+  );
+
+describe("500 tokens in 10 s", () => {
+  test.each([
+    ["that nobody reads are at most 20 rows", false, 20],
+    ["that somebody reads are at most 50", true, 50],
+  ])("%s", async (_, isRead, most) => {
+    const { client, begun } = await newWorld();
+    const { id, channel } = await begun();
+    vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
+    const reading = isRead ? new EventReader((await client.stream(id)).body).rest() : undefined;
+    await putOut(id, channel);
+    await reading;
+    expect((await client.get(id)).output).toHaveLength(TOKENS);
+    const { n } = await logRows(id);
+    expect(n).toBeLessThanOrEqual(most);
+    expect(n).toBeGreaterThan(most / 2);
+  });
+});
+
+test("a runner is told when the first reader comes, and with an ack when the last one has left", async () => {
+  const { client, begun } = await newWorld();
+  const { id, channel } = await begun();
+  await channel.output("a");
+  expect(new Set(channel.paces)).toEqual(new Set([1_000]));
+  const readers = [await client.stream(id), await client.stream(id)].map(
+    ({ body }) => new EventReader(body),
+  );
+  await eventually(() => expect(channel.paces.at(-1)).toBe(30));
+  for (const reader of readers) await reader.take(4);
+  channel.push([output("b")]);
+  for (const reader of readers) expect(await reader.next()).toMatchObject({ data: "b" });
+  await readers[0]?.leave();
+  await channel.output("c");
+  expect(channel.paces.at(-1)).toBe(30);
+  await readers[1]?.leave();
+  await eventually(async () => {
+    await channel.output("d");
+    expect(channel.paces.at(-1)).toBe(1_000);
+  });
+  await channel.succeed();
+});
