@@ -4,6 +4,7 @@
  */
 import type { Attempt } from "../../domain/predictions/attempts.ts";
 import { receiptOf } from "../../domain/predictions/lease.ts";
+import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
 import type { WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import type { Bindings } from "../../env.ts";
 import { logger } from "../../log.ts";
@@ -43,6 +44,7 @@ export class Effects {
   readonly #ctx: DurableObjectState;
   readonly #env: Bindings;
   readonly #webhooks: WebhookSender;
+  #keepTimer: number | null = null;
 
   constructor(ctx: DurableObjectState, env: Bindings, subscribers: Subscribers, find: FindValue) {
     this.#ctx = ctx;
@@ -53,6 +55,11 @@ export class Effects {
     this.row = new IndexRow(ctx, env, this.alarm);
     const onChange = (record: PredictionRecord) => this.saveDeliveries(record);
     this.#webhooks = new WebhookSender({ ctx, env, find, onChange });
+  }
+
+  /** What ends at once is stored at its end; if it lasts it is stored then, and its alarm set. */
+  keepSoon(record: PredictionRecord): void {
+    this.#keepTimer = setTimeout(() => record.keep(), SHORT_RUN_MS);
   }
 
   /** Writes all changes in one transaction, and starts everything that follows. */
@@ -78,6 +85,7 @@ export class Effects {
     for (const attempt of life.takeLostAttempts()) this.#reportLost(record, attempt);
     this.writer.added(record, held || own.length > 0);
     if (!ended) return;
+    clearTimeout(this.#keepTimer);
     logEnd(this.#env, life);
     this.waiters.releaseAll();
     this.#ctx.waitUntil(rowHeld ? this.row.writeHeld(record) : this.row.sendFinal(record));

@@ -41,7 +41,8 @@ export class Handouts {
    * The express lane: the first attempt is opened with the prediction and offered to the pool; only
    * if no runner takes it does the job go through the queue. It is offered before the prediction is
    * written, so that the runner starts while the object creates its tables. A runner that connects
-   * first waits for that; one whose prediction was never written is fenced.
+   * first waits for that; one whose prediction was never written is fenced. A short run is written
+   * once, at its end: if the object dies before, it has never begun.
    * @param write writes the prediction; not called if it does not begin
    * @returns false when the pool accepts no more waiting jobs of this account
    */
@@ -61,7 +62,8 @@ export class Handouts {
     if (result === "none") life.recordDispatch(now);
     const record = write(life);
     this.#effects.row.begun();
-    this.#effects.alarm.arm(record);
+    if (spec.row_held && result !== "none") this.#effects.keepSoon(record);
+    else record.keep();
     if (result === "none") this.#effects.sendDispatch(record);
     if (result === "not decrypted") this.#failWithoutVariables(record);
     return true;

@@ -126,13 +126,17 @@ export class PredictionObject extends DurableObject<Bindings> {
     return cancel(await this.#created(), this.#effects, reason);
   }
 
-  /** Cancels a prediction whose id no caller was given: no webhook is sent. */
-  async abandon(): Promise<void> {
+  /**
+   * Cancels a prediction whose id no caller was given: no webhook is sent.
+   * @returns whether there is one
+   */
+  async abandon(): Promise<boolean> {
     const record = await this.#created();
-    if (!record) return;
+    if (!record) return false;
     record.life.suppressWebhooks();
     record.save();
     cancel(record, this.#effects, "it could not be created");
+    return true;
   }
 
   /**
@@ -287,8 +291,10 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   async #createOrFind(spec: PredictionSpec, input: string): Promise<boolean> {
     const write = (life: PredictionLife) => {
-      this.#record = PredictionRecord.create(this.ctx.storage.sql, life, input);
-      return this.#record;
+      const onKept = () => this.#effects.alarm.arm(record);
+      const record = PredictionRecord.create(this.ctx.storage, life, input, onKept);
+      this.#record = record;
+      return record;
     };
     let created = false;
     try {
@@ -309,7 +315,7 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   #load(): PredictionRecord | undefined {
     if (this.#record) return this.#record;
-    this.#record = PredictionRecord.load(this.ctx.storage.sql);
+    this.#record = PredictionRecord.load(this.ctx.storage, () => {});
     // That a runner has connected is not saved until it reports: its channel tells it.
     for (const attempt of this.#effects.channels.attempts)
       this.#record?.life.confirmAttempt(attempt);

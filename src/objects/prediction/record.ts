@@ -41,27 +41,49 @@ export class PredictionRecord {
     this.outbox = new Outbox(destinations, this.#outboxStore.load());
   }
 
-  /** @param input JSON text; empty when it lies in R2 */
-  static create(sql: SqlStorage, life: PredictionLife, input: string): PredictionRecord {
-    const entries = new Entries(sql);
+  /**
+   * It is stored when it is kept, or at its end.
+   * @param input JSON text; empty when it lies in R2
+   * @param onKept called with what `keep` writes
+   */
+  static create(
+    storage: DurableObjectStorage,
+    life: PredictionLife,
+    input: string,
+    onKept: () => void,
+  ): PredictionRecord {
     const events = life.takeEvents();
-    const row = EventLog.firstRow(events);
-    entries.create(JSON.stringify([life.spec, life.state]), input, row);
-    return new PredictionRecord(life, EventLog.first(entries, events), entries, sql);
+    const record = JSON.stringify([life.spec, life.state]);
+    const firstFrame = EventLog.firstRow(events);
+    const entries = Entries.create(storage, onKept, { record, input, firstFrame });
+    return new PredictionRecord(life, EventLog.first(entries, events), entries, storage.sql);
   }
 
   /** @returns undefined when nothing was created here, or it has been deleted */
-  static load(sql: SqlStorage): PredictionRecord | undefined {
-    const entries = new Entries(sql);
-    if (!entries.exists()) return undefined;
+  static load(storage: DurableObjectStorage, onKept: () => void): PredictionRecord | undefined {
+    const entries = Entries.load(storage, onKept);
+    if (!entries) return undefined;
     const [spec, state]: [PredictionSpec, PredictionState] = JSON.parse(entries.record());
     const life = new PredictionLife(spec, state);
-    return new PredictionRecord(life, EventLog.load(entries, beforeOf(life)), entries, sql);
+    return new PredictionRecord(life, EventLog.load(entries, beforeOf(life)), entries, storage.sql);
+  }
+
+  /** It lasts: what was in memory alone is stored. */
+  keep(): void {
+    this.#entries.keep();
   }
 
   /** The log first: the record never knows of an event that is not stored. */
   save(): void {
-    this.log.store();
+    const write = () => {
+      this.log.store();
+      this.#saveRecord();
+    };
+    if (this.life.terminal) this.#entries.end(write);
+    else write();
+  }
+
+  #saveRecord(): void {
     this.#entries.saveRecord(JSON.stringify([this.life.spec, this.life.state]));
   }
 
@@ -74,8 +96,10 @@ export class PredictionRecord {
   /** Deletes input, output and events; spec and state stay. */
   removeData(forgetAt: number): void {
     this.life.removeData(forgetAt);
-    this.#entries.removeData(this.log.last, this.log.closingRow());
-    this.save();
+    this.#entries.end(() => {
+      this.#entries.removeData(this.log.last, this.log.closingRow());
+      this.#saveRecord();
+    });
   }
 
   /** How many outputs the last attempt has reported. */

@@ -25,6 +25,7 @@ export async function createObject(
   services: Services,
   request: CreateRequest,
   { follow, onInputSent }: Pick<CreateOptions, "follow" | "onInputSent">,
+  tries = 2,
 ): Promise<CreatedPrediction> {
   const { env, db } = services;
   const { spec } = request;
@@ -41,6 +42,7 @@ export async function createObject(
   onInputSent?.();
   // Sent right after it over the same connection, so that a caller who leaves is noticed from the start.
   const following = follow && openStream(stub, { after: 0, ...follow });
+  let brokeOff = false;
   const writing = writeRow();
   // A caller who leaves takes the request along, and what goes on would have no row.
   waitUntil(writing.catch(() => {}));
@@ -52,9 +54,11 @@ export async function createObject(
           // Its row stays: the sweep finds out what has become of it.
           throw unavailable(spec, error, UNKNOWN);
         });
-  if (!result || "refused" in result) {
+  if (!result || result === "abandoned" || "refused" in result) {
     if (written.status === "fulfilled" && written.value) await discardPrediction(services, spec);
-    if (result) throw refusalProblem(services, result.refused);
+    // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
+    if (!result && brokeOff && tries > 1) return createObject(services, request, {}, tries - 1);
+    if (typeof result === "object") throw refusalProblem(services, result.refused);
     throw unavailable(spec, created.status === "rejected" ? created.reason : created.value);
   }
   if (written.status === "rejected") throw unavailable(spec, written.reason);
@@ -69,7 +73,9 @@ export async function createObject(
 
   /** @returns whether it needs one */
   async function writeRow(): Promise<boolean> {
-    if (spec.row_held && (await isOverSoon(creating))) return false;
+    const outcome = spec.row_held ? await outcomeSoon(creating) : "lasts";
+    if (outcome === "over") return false;
+    brokeOff = outcome === "broke off";
     try {
       await insertPrediction(db, row);
     } catch (error) {
@@ -88,20 +94,25 @@ const UNKNOWN =
  * The prediction of a create that was not answered: the call may have created it and then broken off,
  * as when a deploy restarts the object. What it still creates is canceled: nobody was given its id.
  */
-async function findOrAbandon(stub: PredictionStub): Promise<Snapshot | undefined> {
+async function findOrAbandon(stub: PredictionStub): Promise<Snapshot | "abandoned" | undefined> {
   const found = await stub.get();
-  if (!found) await stub.abandon();
-  return found;
+  if (found) return found;
+  return (await stub.abandon()) ? "abandoned" : undefined;
 }
 
-/** Whether there is nothing that lasts: it was refused, or has ended with nothing of it in R2. */
-async function isOverSoon(creating: Promise<CreateResult>): Promise<boolean> {
+/**
+ * What has become of a short run: it is over if it was refused, or has ended with nothing of it in R2.
+ * One that broke off may have been created.
+ */
+async function outcomeSoon(
+  creating: Promise<CreateResult>,
+): Promise<"over" | "lasts" | "broke off"> {
   try {
-    if (!(await settlesWithin(creating, SHORT_RUN_MS))) return false;
+    if (!(await settlesWithin(creating, SHORT_RUN_MS))) return "lasts";
     const result = await creating;
-    return "refused" in result || (result.terminal && !result.stored);
+    const isOver = "refused" in result || (result.terminal && !result.stored);
+    return isOver ? "over" : "lasts";
   } catch {
-    // It may have been created.
-    return false;
+    return "broke off";
   }
 }

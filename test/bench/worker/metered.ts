@@ -61,10 +61,11 @@ function whileRead(response: Response, body: ReadableStream, end: () => void): R
 /** Counts what an object does. Its storage is native and stays itself: a proxy would not do. */
 export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
   const { storage } = ctx;
-  const { sql } = storage;
-  const [waitUntil, exec, setAlarm, deleteAll] = [
+  const { sql, kv } = storage;
+  const [waitUntil, exec, put, setAlarm, deleteAll] = [
     ctx.waitUntil.bind(ctx),
     sql.exec.bind(sql),
+    kv.put.bind(kv),
     storage.setAlarm.bind(storage),
     storage.deleteAll.bind(storage),
   ];
@@ -84,6 +85,12 @@ export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
     counts.object_rows_written += last.rowsWritten;
     return last;
   };
+  kv.put = (...args) => {
+    counts.object_rows_written += 1;
+    put(...args);
+  };
+  // Each look at it makes a new one.
+  Object.defineProperty(storage, "kv", { value: kv });
   storage.setAlarm = (...args) => {
     counts.object_rows_written += 1;
     return setAlarm(...args);

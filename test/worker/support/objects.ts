@@ -32,13 +32,14 @@ export async function objectOf(predictionId: string): Promise<DurableObjectStub<
   return env.PREDICTION.get(env.PREDICTION.idFromString(row.object_id));
 }
 
-/** The names of an object's tables; none when it keeps nothing. */
+/** The names of an object's tables and of its values; none when it keeps nothing. */
 export const tablesOf = (stub: DurableObjectStub<PredictionObject>) =>
-  runInDurableObject(stub, (_, { storage }) =>
-    storage.sql
+  runInDurableObject(stub, (_, { storage }) => [
+    ...storage.sql
       .exec<{ name: string }>(
         "SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf\\_%' ESCAPE '\\'",
       )
       .toArray()
       .map(({ name }) => name),
-  );
+    ...Array.from(storage.kv.list(), ([key]) => key),
+  ]);

@@ -1,0 +1,53 @@
+/** Runs that are waited for and end at once. */
+import { listDurableObjectIds } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect } from "vitest";
+import { type Job, LEASE_HEADER } from "../../../src/protocol/runner.ts";
+import { eventually } from "./eventually.ts";
+import type { FakeRunner } from "./runner.ts";
+import { withoutTimers } from "./time.ts";
+import type { World } from "./world.ts";
+
+export const WAIT = { prefer: "wait=20" };
+const FRAME = {
+  type: "events",
+  seq: 1,
+  events: [{ event: "output", data: "hi" }],
+  finish: { status: "succeeded", output: "value" },
+};
+
+/** A runner that waits for the next job already. */
+export async function waitingRunner(world: World) {
+  const runner = await world.runner();
+  const polling = runner.take();
+  await eventually(async () => expect((await statusOf(world)).free).toBe(1));
+  return { runner, polling };
+}
+
+export const bodyOf = ({ model }: World) => ({ model, input: {} });
+
+export const createWith = (world: World) => world.client.create(bodyOf(world), WAIT);
+
+export const statusOf = ({ hardware }: World) => env.POOL.getByName(hardware).status();
+
+export const reportTo = (runner: FakeRunner, { lease }: Job, frame: object = FRAME) =>
+  runner.client.json("POST", "/v1/runner/report", frame, { [LEASE_HEADER]: lease });
+
+/** However slow the machine is, it ends before any time is over. */
+export async function shortRun(world: World) {
+  const { runner, polling } = await waitingRunner(world);
+  return withoutTimers(async () => {
+    const creating = createWith(world);
+    await reportTo(runner, await polling);
+    return (await creating).body;
+  });
+}
+
+/** The objects that were made meanwhile. */
+export async function objectsOf<T>(act: () => Promise<T>) {
+  const before = (await listDurableObjectIds(env.PREDICTION)).map(String);
+  const result = await act();
+  const ids = await listDurableObjectIds(env.PREDICTION);
+  const made = ids.filter((id) => !before.includes(String(id)));
+  return { result, objects: made.map((id) => env.PREDICTION.get(id)) };
+}
