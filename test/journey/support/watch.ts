@@ -20,14 +20,19 @@ export class Watch {
   /** Resolved by the clean end of the stream; rejects when the control plane refuses it. */
   readonly ended: Promise<void>;
   readonly #client: Client;
+  readonly #isEventSource: boolean;
   readonly #signal: AbortSignal;
   readonly #changes = new EventEmitter();
 
-  /** @param signal ends it, whatever it is at. */
-  constructor(client: Client, id: string, signal: AbortSignal) {
+  /**
+   * @param signal ends it, whatever it is at.
+   * @param isEventSource whether it resumes as one does, by Last-Event-ID
+   */
+  constructor(client: Client, id: string, signal: AbortSignal, isEventSource = false) {
     this.id = id;
     this.#client = client;
     this.#signal = signal;
+    this.#isEventSource = isEventSource;
     this.ended = this.#follow();
     this.ended.catch(() => {});
   }
@@ -62,9 +67,13 @@ export class Watch {
 
   async #follow(): Promise<void> {
     for (;;) {
-      const path = `/predictions/${this.id}/stream?after_id=${this.events.at(-1)?.id ?? 0}`;
+      const last = `${this.events.at(-1)?.id ?? 0}`;
+      const all = `/predictions/${this.id}/stream`;
+      const path = this.#isEventSource ? all : `${all}?after_id=${last}`;
+      const headers = this.#isEventSource ? { "last-event-id": last } : undefined;
+      const call = { signal: this.#signal, ...(headers && { headers }) };
       try {
-        for await (const event of this.#client.events("GET", path, { signal: this.#signal })) {
+        for await (const event of this.#client.events("GET", path, call)) {
           this.events.push(event);
           this.#changes.emit("event");
         }

@@ -158,8 +158,8 @@ export class World {
     return this.watch(id);
   }
 
-  watch(id: string): Watch {
-    return new Watch(this.client, id, this.#over.signal);
+  watch(id: string, isEventSource = false): Watch {
+    return new Watch(this.client, id, this.#over.signal, isEventSource);
   }
 
   /** @returns the status of the answer. */

@@ -1,0 +1,91 @@
+/** A control plane that is killed with -9 while readers watch, and a runner that lives or dies with it. */
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { USERNAME } from "./support/access.ts";
+import { endOf } from "./support/end.ts";
+import { ResponseWatch } from "./support/response-watch.ts";
+import { told } from "./support/vendora.ts";
+import type { Watch } from "./support/watch.ts";
+import { World } from "./support/world.ts";
+
+let world: World;
+
+beforeAll(async () => {
+  // Long enough for workerd to come back in.
+  world = await World.open({ variables: { LEASE_SECONDS: "6" } });
+});
+afterEach(() => world.retireAll());
+afterAll(async () => {
+  await world.repairRows();
+  await world.close();
+});
+
+const RUNS = 3;
+const WORDS = Array.from({ length: 80 }, (_, n) => `w${n} `);
+
+/** Runs at work, each with readers of both kinds, and a response with one of its own. */
+async function watched() {
+  const runner = await world.runner("one", { slots: 8 });
+  const response = new ResponseWatch(
+    world.access,
+    `${USERNAME}/oracle`,
+    told({ say: WORDS, every: 30 }),
+  );
+  const first = await Promise.all(
+    Array.from({ length: RUNS }, (_, seed) =>
+      world.create("story", { max_tokens: 100, seed, delay_ms: 30 }),
+    ),
+  );
+  const readers = first.map((one) => [one, world.watch(one.id, true), world.watch(one.id)]);
+  for (const one of first) await one.until(({ id }) => id > 30);
+  await vi.waitFor(() => expect(response.events.length).toBeGreaterThan(10));
+  return { runner, response, readers };
+}
+
+function expectRising(numbers: number[]): void {
+  expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+}
+
+const textOf = ({ events }: Watch, isStored: (id: number) => boolean) =>
+  events.filter(({ id, event }) => event === "output" && isStored(id)).map(({ data }) => data);
+
+it("with the runner alive every reader has read all, once and in order", async () => {
+  const { response, readers } = await watched();
+  world.killControlPlane();
+  for (const [first, ...others] of readers) {
+    if (!first) throw new Error("nobody reads it");
+    const full = await endOf(world, first, "succeeded");
+    expect(first.breaks).toBeGreaterThan(0);
+    expect(first.dataOf("output")).toEqual(full.output);
+    for (const other of others) {
+      await other.ended;
+      expect(other.events).toEqual(first.events);
+    }
+  }
+  await response.ended;
+  expectRising(response.events.map((event) => event.sequence_number));
+  expect(response.text).toBe(WORDS.join(""));
+  expect(response.events.at(-1)?.type).toBe("response.completed");
+});
+
+it("with the runner killed, too, at most the last moment is lost, and every reader sees the end", async () => {
+  const { runner, response, readers } = await watched();
+  world.killControlPlane();
+  await runner.kill();
+  for (const all of readers) {
+    for (const reader of all) {
+      await reader.ended;
+      const replay = world.watch(reader.id);
+      await replay.ended;
+      expectRising(reader.events.map(({ id }) => id));
+      const stored = new Set(replay.events.map(({ id }) => id));
+      const isStored = (id: number) => stored.has(id);
+      expect(reader.events.filter(({ id }) => isStored(id))).toEqual(replay.events);
+      const { status, output } = await world.get(reader.id);
+      expect([status, textOf(reader, isStored)]).toEqual(["failed", output]);
+    }
+  }
+  await response.ended;
+  expectRising(response.events.map((event) => event.sequence_number));
+  expect(WORDS.join("").startsWith(response.text)).toBe(true);
+  expect(response.events.at(-1)?.type).toBe("response.failed");
+});
