@@ -44,7 +44,7 @@ const list = createRoute({
   tags,
   summary: "List models",
   description:
-    "Lists public and restricted models, oldest first by default. The order by `predictions_count` is updated once a second.",
+    "Lists public and restricted models, oldest first by default. The order by `predictions_count` is updated once a minute.",
   middleware: [allowAnonymous, conditionalGet],
   request: { query: modelsQuery(100) },
   responses: { 200: jsonResponse("Models", pageOf(modelItem)), ...errorResponses },
