@@ -43,8 +43,12 @@ async function holdDisk(id: string): Promise<() => Promise<void>> {
     vi.spyOn(storage, "sync").mockImplementation(sync);
   });
   return () =>
-    runInDurableObject(object, () => {
-      for (const resolve of held.splice(0)) resolve();
+    runInDurableObject(object, async () => {
+      // What was written meanwhile is awaited once that is durable.
+      while (held.length > 0) {
+        for (const resolve of held.splice(0)) resolve();
+        await scheduler.wait(1);
+      }
     });
 }
 
