@@ -15,8 +15,10 @@ import {
 } from "../services/accounts/authentication.ts";
 import type { Caller } from "../services/accounts/caller.ts";
 import { isValidSignature } from "../services/files/signed-urls.ts";
+import { findTokenToCreate } from "../services/predictions/cold-start.ts";
 import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
+import type { NamedModel } from "./named-model.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
 import { RECENT_CHECK_MS } from "./stream-end.ts";
 
@@ -40,6 +42,13 @@ export const requireAllScopesToWrite = (...scopes: [Scope, Scope]) =>
  * limit applies, not the token's as well: one check on the hot path instead of two.
  */
 export const requireScopeToPredict = userToken(countPrediction, anyScope(["predict"]));
+
+/**
+ * The same, where a model is run: an isolate that does not know the token looks up both at once.
+ * @param named the model that the request names, as far as that can be known before its sender
+ */
+export const requireScopeToRun = (named: NamedModel) =>
+  userToken(countPrediction, anyScope(["predict"]), named);
 
 /** Requires a token that can change webhook endpoints, to test one. Limited like creating predictions. */
 export const requireScopesToTest = userToken(countPrediction, allScopes(["write", "read"]));
@@ -108,9 +117,10 @@ export const requireOperator = createMiddleware<AppEnv>(async (c, next) => {
 function userToken(
   count: (c: Context<AppEnv>, caller: Caller) => Promise<void>,
   check: (caller: Caller) => void,
+  named?: NamedModel,
 ) {
   return createMiddleware<AppEnv>(async (c, next) => {
-    const caller = await identify(c, authenticate);
+    const caller = await identify(c, authenticate, named);
     await count(c, caller);
     check(caller);
     c.set("caller", caller);
@@ -175,6 +185,7 @@ async function identify<Identity>(
     token: string,
     check: TokenCheck,
   ) => Identity | Promise<Identity>,
+  named?: NamedModel,
 ): Promise<Identity> {
   let counting: Promise<void> | undefined;
   const count = () => {
@@ -182,7 +193,12 @@ async function identify<Identity>(
     return counting;
   };
   try {
-    const check: TokenCheck = { runInBackground: backgroundOf(c), beforeLookUp: count };
+    const check: TokenCheck = {
+      runInBackground: backgroundOf(c),
+      beforeLookUp: count,
+      findToken:
+        named && (async (services, hash) => findTokenToCreate(services, hash, await named(c))),
+    };
     const identity = await authenticator(c.var.services, bearer(c), check);
     // A valid token: the address limit does not apply.
     c.set("rate", undefined);

@@ -9,8 +9,8 @@ import { FRAME_BOUNDS } from "../protocol/channel.ts";
 import { BODY_BOUNDS, BodyReader, MAX_BODY_BYTES, type Sender } from "./body-reader.ts";
 import { clientNetwork } from "./rate-limit.ts";
 
-/** Without authentication: a sign-in or sign-up form has a few fields. */
-const ANONYMOUS_BYTES = 64 * 1024;
+/** Without authentication: a sign-in form has a few fields, and most creates are smaller, too. */
+export const ANONYMOUS_BYTES = 64 * 1024;
 
 const FORM = /^(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i;
 

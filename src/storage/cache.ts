@@ -16,42 +16,60 @@ interface Limits<Value> {
   sized?: { of: (value: Value) => number; max: number };
 }
 
-/**
- * @param load finds a value by its key. Misses are not cached, so that something just created is
- * found at once.
- */
-export function cached<Key extends string, Value extends object, Source>(
-  { max, sized }: Limits<Value>,
-  load: (source: Source, key: Key) => Promise<Value | undefined>,
-) {
-  const cache = new LRUCache<Key, Value>({
+/** A cache whose values are loaded elsewhere, together with others. */
+export function cache<Key extends string, Value extends object>({ max, sized }: Limits<Value>) {
+  const values = new LRUCache<Key, Value>({
     max,
     ttl: TTL_MS,
     ...clock,
     ...(sized && { maxSize: sized.max, sizeCalculation: sized.of }),
   });
-  // A value that was being loaded during a `forget` may be the outdated one.
   let forgotten = 0;
   return {
-    /** @param maxAgeMs how old a cached value may be */
-    async get(source: Source, key: Key, maxAgeMs = TTL_MS): Promise<Value | undefined> {
-      const hit = TTL_MS - cache.getRemainingTTL(key) < maxAgeMs ? cache.get(key) : undefined;
-      if (hit) return hit;
+    /** @param maxAgeMs how old it may be */
+    known: (key: Key, maxAgeMs = TTL_MS): Value | undefined =>
+      TTL_MS - values.getRemainingTTL(key) < maxAgeMs ? values.get(key) : undefined,
+    /**
+     * To be called before values are loaded.
+     * @returns keeps one; undefined for a miss. Unless any was forgotten meanwhile: it may be outdated
+     */
+    loading() {
       const before = forgotten;
-      const value = await load(source, key);
-      if (!value) cache.delete(key);
-      else if (before === forgotten) cache.set(key, value);
-      return value;
+      return (key: Key, value: Value | undefined): void => {
+        if (!value) values.delete(key);
+        else if (before === forgotten) values.set(key, value);
+      };
     },
-    /** The cached value, without loading it. */
-    known: (key: Key): Value | undefined => cache.get(key),
     forget(key: Key): void {
       forgotten++;
-      cache.delete(key);
+      values.delete(key);
     },
     forgetAll(): void {
       forgotten++;
-      cache.clear();
+      values.clear();
+    },
+  };
+}
+
+/**
+ * @param load finds a value by its key. Misses are not cached, so that something just created is
+ * found at once.
+ */
+export function cached<Key extends string, Value extends object, Source>(
+  limits: Limits<Value>,
+  load: (source: Source, key: Key) => Promise<Value | undefined>,
+) {
+  const values = cache<Key, Value>(limits);
+  return {
+    ...values,
+    /** @param maxAgeMs how old a cached value may be */
+    async get(source: Source, key: Key, maxAgeMs?: number): Promise<Value | undefined> {
+      const known = values.known(key, maxAgeMs);
+      if (known) return known;
+      const keep = values.loading();
+      const value = await load(source, key);
+      keep(key, value);
+      return value;
     },
   };
 }

@@ -3,9 +3,10 @@ import { createRoute, z } from "@hono/zod-openapi";
 import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
-import { requireScope, requireScopeToPredict } from "../../middleware/authentication.ts";
+import { requireScope, requireScopeToRun } from "../../middleware/authentication.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
 import { conditionalGet } from "../../middleware/conditional.ts";
+import { modelInBody, modelInPath } from "../../middleware/named-model.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
 import { oneModel, oneVersion } from "../../protocol/model.ts";
 import {
@@ -52,7 +53,7 @@ const create = createRoute({
   tags,
   summary: "Create a prediction",
   description: CREATING,
-  middleware: requireScopeToPredict,
+  middleware: requireScopeToRun(modelInBody),
   request: { headers: createHeaders, body: jsonBody(createBody) },
   responses: createAnswers,
 });
@@ -64,7 +65,7 @@ const createOfModel = createRoute({
   tags,
   summary: "Create a prediction with a model's latest version",
   description: CREATING,
-  middleware: requireScopeToPredict,
+  middleware: requireScopeToRun(modelInPath),
   request: { params: oneModel, headers: createHeaders, body: jsonBody(createOfVersionBody) },
   responses: createAnswers,
 });
@@ -76,7 +77,7 @@ const createOfVersion = createRoute({
   tags,
   summary: "Create a prediction with one version of a model",
   description: CREATING,
-  middleware: requireScopeToPredict,
+  middleware: requireScopeToRun(modelInPath),
   request: {
     params: oneVersion,
     headers: createHeaders,

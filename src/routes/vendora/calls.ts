@@ -5,8 +5,9 @@
 import { createRoute } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import type { AppEnv } from "../../context.ts";
-import { requireScopeToPredict } from "../../middleware/authentication.ts";
+import { requireScopeToRun } from "../../middleware/authentication.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
 import type { VendoraCall } from "../../protocol/runner.ts";
 import { chatRequest } from "../../protocol/vendora/chat.ts";
@@ -69,7 +70,7 @@ const complete = createRoute({
   description:
     "Creates a chat completion in the format of OpenAI's API, with a version that has the compatibility `vendora_chat_completions`. All fields are passed to the container. Closing the connection cancels the request. Requires the scope `predict`.",
   middleware: [
-    requireScopeToPredict,
+    requireScopeToRun(modelInBody),
     addPredictionHeaders,
     resolveTarget("chat_completions"),
   ] as const,
@@ -97,7 +98,11 @@ const embed = createRoute({
   summary: "Create embeddings",
   description:
     "Creates embeddings in the format of OpenAI's API, with a version that has the compatibility `vendora_embeddings`. `encoding_format: base64` is always little-endian float32. Closing the connection cancels the request. Requires the scope `predict`.",
-  middleware: [requireScopeToPredict, addPredictionHeaders, resolveTarget("embeddings")] as const,
+  middleware: [
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("embeddings"),
+  ] as const,
   request: { headers: callHeaders, body: jsonBody(embeddingRequest) },
   responses: {
     200: {

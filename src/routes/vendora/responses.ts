@@ -2,10 +2,11 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import {
   requireScope,
-  requireScopeToPredict,
+  requireScopeToRun,
   requireValidToken,
 } from "../../middleware/authentication.ts";
 import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { modelInBody } from "../../middleware/named-model.ts";
 import { addPredictionHeaders, resolveTarget } from "../../middleware/vendora.ts";
 import { itemsQuery, responseQuery, responseRequest } from "../../protocol/vendora/response.ts";
 import {
@@ -101,7 +102,11 @@ const create = createRoute({
   summary: "Create a response",
   description:
     "Creates a response in the format of OpenAI's API, with a version that has the compatibility `vendora_responses`. For containers that support only chat completions, the request is translated. Functions, namespaces and custom tools are passed to the container as functions, and their calls are returned in the original form. Other tools are left out, unless the version's input schema includes them or `tool_choice` requires one. With `background`, the call returns 202 immediately, and the response continues independently of the connection: poll it, or stream it later. Otherwise, closing the connection cancels it. Requires the scope `predict`.",
-  middleware: [requireScopeToPredict, addPredictionHeaders, resolveTarget("responses")] as const,
+  middleware: [
+    requireScopeToRun(modelInBody),
+    addPredictionHeaders,
+    resolveTarget("responses"),
+  ] as const,
   request: { headers: callHeaders, body: jsonBody(responseRequest) },
   responses: {
     200: callResponse(

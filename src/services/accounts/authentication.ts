@@ -20,6 +20,8 @@ export interface TokenCheck {
   runInBackground: (task: () => Promise<void>) => void;
   /** Called before looking up a token that may be a guess. @throws to prevent the look-up */
   beforeLookUp: () => Promise<void>;
+  /** Looks an access token up, with what else the request needs; by default the token alone. */
+  findToken?: ((services: Services, hash: string) => ReturnType<typeof findToken>) | undefined;
 }
 
 interface LookUp {
@@ -35,26 +37,29 @@ const LAST_USE_MS = 5 * 60_000;
 
 /** Keyed by the token itself: checksum and hash are computed only for a look-up. */
 const accessTokens = cached({ max: 10_000 }, async (lookUp: LookUp, token: string) => {
+  const { findToken = findTokenAlone } = lookUp.check;
   const row = await find(lookUp, token, "aus", findToken);
   if (row && isUnexpired(row)) recordUse(lookUp, markTokenUsed, row);
   return row;
 });
 const runnerTokens = cached({ max: 10_000 }, async (lookUp: LookUp, token: string) => {
   const known_at = Date.now();
-  const row = await find(lookUp, token, "ausr", findRunnerToken);
+  const row = await find(lookUp, token, "ausr", ({ db }, hash) => findRunnerToken(db, hash));
   if (row) recordUse(lookUp, markRunnerTokenUsed, row);
   return row && { ...row, known_at };
 });
+
+const findTokenAlone = ({ db }: Services, hash: string) => findToken(db, hash);
 
 async function find<Row>(
   { services, check }: LookUp,
   token: string,
   kind: TokenKind,
-  findRow: (db: Services["db"], hash: string) => Promise<Row | undefined>,
+  findRow: (services: Services, hash: string) => Promise<Row | undefined>,
 ): Promise<Row | undefined> {
   if (!isToken(token, kind)) return undefined;
   if (!seenValid.has(token)) await check.beforeLookUp();
-  const row = await findRow(services.db, await sha256(token));
+  const row = await findRow(services, await sha256(token));
   if (row) seenValid.set(token, true);
   else seenValid.delete(token);
   return row;

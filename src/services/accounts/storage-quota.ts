@@ -1,7 +1,7 @@
 /** The storage quota of an account in the database. */
 import { conflict, type ProblemError } from "../../errors.ts";
 import {
-  findAccountBytes,
+  accountBytesCache,
   isOverQuota,
   type StorageQuota,
 } from "../../storage/accounts/account-bytes.ts";
@@ -28,7 +28,7 @@ export async function withinQuota<Row>(services: Services, writing: Promise<Row>
  * @throws ProblemError conflict
  */
 export async function requireQuota(services: Services, userId: string): Promise<void> {
-  const taken = await findAccountBytes.get(services.db, userId);
+  const taken = await accountBytesCache.get(services.db, userId);
   if (taken && taken.bytes >= services.settings.accountBytes) throw full(services);
 }
 

@@ -1,9 +1,9 @@
 /** Resolves `owner/name:number` to a version: the one look-up of the hot path, cached in the isolate. */
 import { accessToModel } from "../../domain/accounts/access.ts";
 import { notFound, notVisible, ProblemError } from "../../errors.ts";
-import { cached } from "../../storage/cache.ts";
-import { type TargetRow, resolveVersion as targetOf } from "../../storage/models/models.ts";
-import { findVersion, type VersionRow } from "../../storage/models/versions.ts";
+import { cache } from "../../storage/cache.ts";
+import { selectTarget, type TargetName, type TargetRow } from "../../storage/models/targets.ts";
+import type { VersionRow } from "../../storage/models/versions.ts";
 import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import type { Services } from "../services.ts";
@@ -13,50 +13,73 @@ export interface ResolvedVersion {
   version: VersionRow;
 }
 
-const MAX_ENTRIES = 2_000;
-
 /** An entry has schemas or variables: usually some kilobytes, at most 100,000 characters. */
-const MAX_CHARS = 10_000_000;
-
-const charsOf = (row: TargetRow | VersionRow) => JSON.stringify(row).length;
+const LIMITS = {
+  max: 2_000,
+  sized: { max: 10_000_000, of: (row: TargetRow | VersionRow) => JSON.stringify(row).length },
+};
 
 /** Models that are not private, by `owner/name`. */
-const visibleModels = cached(
-  { max: MAX_ENTRIES, sized: { max: MAX_CHARS, of: charsOf } },
-  ({ db }: Services, path: string) => {
-    const [owner = "", name = ""] = path.split("/", 2);
-    return targetOf(db, owner, name, undefined);
-  },
-);
+const visibleModels = cache<string, TargetRow>(LIMITS);
 
-/** Private models, by their owner's id and `owner/name`. */
-const privateModels = cached(
-  { max: MAX_ENTRIES, sized: { max: MAX_CHARS, of: charsOf } },
-  ({ db }: Services, key: string) => {
-    const [userId = "", owner = "", name = ""] = key.split("/", 3);
-    return targetOf(db, owner, name, userId);
-  },
-);
-
-const ownKey = ({ user_id }: Caller, path: string) => `${user_id}/${path}`;
-
-/**
- * Private models are cached separately, so that for other users one takes the same look-ups, and the
- * same time, as a model that does not exist.
- */
-const findModel = async (services: Services, caller: Caller, path: string) =>
-  privateModels.known(ownKey(caller, path)) ??
-  (await visibleModels.get(services, path)) ??
-  (await privateModels.get(services, ownKey(caller, path)));
+/** Private models, by their owner's id and `owner/name`: nobody else's look-up may find them faster. */
+const privateModels = cache<string, TargetRow>(LIMITS);
 
 /** By `model id:number`. */
-const versions = cached(
-  { max: MAX_ENTRIES, sized: { max: MAX_CHARS, of: charsOf } },
-  ({ db }: Services, key: string) => {
-    const [modelId = "", number] = key.split(":", 2);
-    return findVersion(db, modelId, Number(number));
-  },
-);
+const versions = cache<string, VersionRow>(LIMITS);
+
+const pathOf = ({ owner, name }: TargetName) => `${owner}/${name}`;
+const privateKey = (userId: string, path: string) => `${userId}/${path}`;
+const versionKey = (modelId: string, number: number) => `${modelId}:${number}`;
+
+export function targetNameOf(reference: string): TargetName {
+  const [path = "", number] = reference.split(":", 2);
+  const [owner = "", name = ""] = path.split("/", 2);
+  // No version has the number 0.
+  return { owner, name, number: number === undefined ? undefined : Number(number) || 0 };
+}
+
+/** Undefined: not there, or not known to this isolate. */
+interface Target {
+  model: TargetRow | undefined;
+  version: VersionRow | undefined;
+}
+
+function knownTarget(userId: string, target: TargetName): Target {
+  const path = pathOf(target);
+  const model = privateModels.known(privateKey(userId, path)) ?? visibleModels.known(path);
+  const { number } = target;
+  const version =
+    number === undefined
+      ? model?.latest_version
+      : model && versions.known(versionKey(model.id, number));
+  return { model, version: version ?? undefined };
+}
+
+/** @returns keeps what `selectTarget` has found for a user */
+export function loadingTarget(target: TargetName) {
+  const [keepVisible, keepPrivate, keepVersion] = [
+    visibleModels.loading(),
+    privateModels.loading(),
+    versions.loading(),
+  ];
+  return (userId: string, [model]: TargetRow[], [version]: VersionRow[]): Target => {
+    const path = pathOf(target);
+    const isPrivate = model?.visibility === "private";
+    keepPrivate(privateKey(userId, path), isPrivate ? model : undefined);
+    keepVisible(path, isPrivate ? undefined : model);
+    if (version) keepVersion(versionKey(version.model_id, version.number), version);
+    const found = target.number === undefined ? model?.latest_version : version;
+    return { model, version: found ?? undefined };
+  };
+}
+
+async function findTarget({ db }: Services, userId: string, target: TargetName): Promise<Target> {
+  const known = knownTarget(userId, target);
+  if (known.version) return known;
+  const keep = loadingTarget(target);
+  return keep(userId, ...(await db.batch(selectTarget(db, target, userId))));
+}
 
 /**
  * The version that `owner/name` or `owner/name:number` refers to, if the caller may run it.
@@ -68,17 +91,14 @@ export async function resolveVersion(
   caller: Caller,
   reference: string,
 ): Promise<ResolvedVersion> {
-  const [path = "", number] = reference.split(":", 2);
-  const model = await findModel(services, caller, path);
+  const target = targetNameOf(reference);
+  const { model, version } = await findTarget(services, caller.user_id, target);
+  const path = pathOf(target);
   const what = `The model '${path}'`;
   if (!model) throw notVisible(what);
   await requireAccess(services, caller, accessToModel(caller, model, "run"), what);
-  const version =
-    number === undefined
-      ? model.latest_version
-      : await versions.get(services, `${model.id}:${number}`);
   if (version) return { model, version };
-  if (number !== undefined) throw versionNotFound(path, number);
+  if (target.number !== undefined) throw versionNotFound(path, target.number);
   const detail = `The model '${path}' has no version yet: its owner publishes one with POST /v1/models/${path}/versions.`;
   throw new ProblemError("not_found", detail);
 }
@@ -94,11 +114,11 @@ export const versionNotFound = (path: string, number: number | string) =>
 
 export function forgetModel(caller: Caller, owner: string, name: string): void {
   visibleModels.forget(`${owner}/${name}`);
-  privateModels.forget(ownKey(caller, `${owner}/${name}`));
+  privateModels.forget(privateKey(caller.user_id, `${owner}/${name}`));
 }
 
 export const forgetVersion = (modelId: string, number: number) =>
-  versions.forget(`${modelId}:${number}`);
+  versions.forget(versionKey(modelId, number));
 
 /** After a user has been renamed: the cache does not know which models are theirs. */
 export function forgetModels(): void {

@@ -1,5 +1,5 @@
 /** Database bytes per account, counted by triggers (migrations/0000_baseline.sql). */
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, inArray, type SQL, sql } from "drizzle-orm";
 import type { BatchItem } from "drizzle-orm/batch";
 import { cached } from "../cache.ts";
 import { type Database, failedOn } from "../database.ts";
@@ -35,13 +35,15 @@ export async function writeWithinQuota<First extends BatchItem<"sqlite">>(
 export const isOverQuota = (error: unknown): boolean =>
   failedOn(error, "NOT NULL", "account_bytes.bytes");
 
-/** Cached because creates are too frequent to ask D1 each time: in 10 s they add up to 1 MB. */
-export const findAccountBytes = cached({ max: 10_000 }, (db: Database, userId: string) =>
+export const selectAccountBytes = (db: Database, userId: string | SQL) =>
   db
     .select({ bytes: accountBytes.bytes })
     .from(accountBytes)
-    .where(eq(accountBytes.user_id, userId))
-    .get(),
+    .where(eq(accountBytes.user_id, userId));
+
+/** Cached because creates are too frequent to ask D1 each time: in 10 s they add up to 1 MB. */
+export const accountBytesCache = cached({ max: 10_000 }, (db: Database, userId: string) =>
+  selectAccountBytes(db, userId).get(),
 );
 
 /** The accounts that the sweep has not visited for longest. */

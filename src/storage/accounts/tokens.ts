@@ -20,7 +20,7 @@ export function insertToken(
 export const insertRunnerToken = (db: Database, row: typeof runnerTokens.$inferInsert) =>
   db.insert(runnerTokens).values(row);
 
-export const findToken = (db: Database, hash: string) =>
+export const selectToken = (db: Database, hash: string) =>
   db
     .select({
       id: tokens.id,
@@ -33,8 +33,13 @@ export const findToken = (db: Database, hash: string) =>
     })
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.user_id))
-    .where(eq(tokens.hash, hash))
-    .get();
+    .where(eq(tokens.hash, hash));
+
+export const findToken = (db: Database, hash: string) => selectToken(db, hash).get();
+
+/** In a statement of the same batch: NULL if there is no such token. */
+export const userOfToken = (hash: string) =>
+  sql`(SELECT ${tokens.user_id} FROM ${tokens} WHERE ${tokens.hash} = ${hash})`;
 
 /** When a token or session expires. Undefined if there is none with this id. */
 export async function findTokenOrSession(db: Database, id: string) {

@@ -27,7 +27,6 @@ import {
   users,
   versions,
 } from "../schema/index.ts";
-import { sealedVariables } from "./variables.ts";
 
 export type ModelRow = InferSelectModel<typeof models>;
 
@@ -60,7 +59,8 @@ export const modelItem = {
   categories: summaries,
 };
 
-const latestNumber = sql`(
+/** Of a query of `models`. */
+export const latestNumber = sql`(
   SELECT v.number FROM ${versions} v WHERE v.model_id = ${models.id} ORDER BY v.number DESC LIMIT 1)`;
 
 /** The hardware that the latest version asks for, if any. */
@@ -92,7 +92,7 @@ export const findModel = (db: Database, id: string) => detailed(db).where(eq(mod
  * Whether a user may see the model. Checked in the query, so that hidden models take as long as
  * missing ones.
  */
-const isSeenBy = (viewerId: string | undefined) =>
+export const isSeenBy = (viewerId: string | SQL | undefined) =>
   or(
     ne(models.visibility, "private"),
     viewerId === undefined ? undefined : eq(models.owner_id, viewerId),
@@ -132,43 +132,6 @@ export const findModelPlaces = (db: Database, ids: string[]) =>
     .all();
 
 export type DetailedModelRow = NonNullable<Awaited<ReturnType<typeof findModel>>>;
-
-/**
- * A model with its latest version, as far as predictions need them.
- * @param ownerId the owner of a private model; undefined: only models that are not private
- */
-export const resolveVersion = (
-  db: Database,
-  owner: string,
-  name: string,
-  ownerId: string | undefined,
-) =>
-  db
-    .select({
-      id: models.id,
-      name: models.name,
-      owner_id: models.owner_id,
-      owner: users.username,
-      visibility: models.visibility,
-      hardware_identifier: models.hardware_identifier,
-      variables: sealedVariables,
-      latest_version: versions,
-    })
-    .from(models)
-    .innerJoin(users, eq(users.id, models.owner_id))
-    .leftJoin(versions, and(eq(versions.model_id, models.id), eq(versions.number, latestNumber)))
-    .where(
-      and(
-        eq(users.username, owner),
-        eq(models.name, name),
-        ownerId === undefined
-          ? ne(models.visibility, "private")
-          : and(eq(models.visibility, "private"), eq(models.owner_id, ownerId)),
-      ),
-    )
-    .get();
-
-export type TargetRow = NonNullable<Awaited<ReturnType<typeof resolveVersion>>>;
 
 /**
  * An owner's models, newest first.

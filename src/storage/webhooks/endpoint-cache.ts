@@ -8,12 +8,14 @@ import type { Database } from "../database.ts";
 import {
   clearFailures,
   findEndpoint,
-  listEnabled,
   saveHealth,
+  selectEnabled,
   type WebhookEndpointRow,
 } from "./endpoints.ts";
 
-const enabled = cached({ max: 10_000 }, (db: Database, userId: string) => listEnabled(db, userId));
+const enabled = cached({ max: 10_000 }, (db: Database, userId: string) =>
+  selectEnabled(db, userId),
+);
 const rows = cached({ max: 10_000 }, async (db: Database, id: string) => {
   const askedAt = Date.now();
   const row = await findEndpoint(db, id);
@@ -29,6 +31,9 @@ export const getEnabledEndpoints = async (
   db: Database,
   userId: string,
 ): Promise<Pick<WebhookEndpointRow, "id" | "events">[]> => (await enabled.get(db, userId)) ?? [];
+
+/** @returns keeps the enabled endpoints of an account that are loaded with something else */
+export const loadingEndpoints = enabled.loading;
 
 /** Undefined if the endpoint was deleted. */
 export const getCachedEndpoint = (

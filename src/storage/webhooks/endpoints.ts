@@ -1,4 +1,4 @@
-import { and, eq, lt, sql } from "drizzle-orm";
+import { and, eq, lt, type SQL, sql } from "drizzle-orm";
 import type { Health } from "../../domain/webhooks/health.ts";
 import type { Database } from "../database.ts";
 import { type Keyset, range } from "../keyset.ts";
@@ -38,13 +38,12 @@ export const findOwnEndpoint = (db: Database, userId: string, id: string) =>
   db.select().from(webhookEndpoints).where(isOwn(userId, id)).get();
 
 /** The enabled endpoints of an account with their events. */
-export const listEnabled = (db: Database, userId: string) =>
+export const selectEnabled = (db: Database, userId: string | SQL) =>
   db
     .select({ id: webhookEndpoints.id, events: webhookEndpoints.events })
     .from(webhookEndpoints)
     .where(and(eq(webhookEndpoints.user_id, userId), eq(webhookEndpoints.enabled, true)))
-    .orderBy(webhookEndpoints.id)
-    .all();
+    .orderBy(webhookEndpoints.id);
 
 /** An account's endpoints, newest first. */
 export function listEndpoints(db: Database, userId: string, keyset: Keyset) {

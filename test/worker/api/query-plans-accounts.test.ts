@@ -27,9 +27,9 @@ import {
   findEndpoint,
   findOwnEndpoint,
   insertEndpoint,
-  listEnabled,
   removeSecret,
   saveHealth,
+  selectEnabled,
   updateEndpoint,
   type WebhookEndpointRow,
 } from "../../../src/storage/webhooks/endpoints.ts";
@@ -66,7 +66,7 @@ describe("webhook endpoints", () => {
     ],
     [
       "those that are on are looked up in it, in order",
-      async () => listEnabled(db, user_id),
+      async () => selectEnabled(db, user_id),
       [`SEARCH webhook_endpoints ${OF_USER}`],
     ],
     ["one is found by its id", async () => findEndpoint(db, "w1"), [BY_ID]],

@@ -1,0 +1,29 @@
+/** The model that a request names, where that can be known before its sender is. */
+import type { Context } from "hono";
+import { z } from "zod";
+import type { AppEnv } from "../context.ts";
+import { modelReference } from "../protocol/common.ts";
+import { ANONYMOUS_BYTES } from "./body.ts";
+
+/** Undefined: none, or it is named where only a known sender may make us look. */
+export type NamedModel = (c: Context<AppEnv>) => string | undefined | Promise<string | undefined>;
+
+const naming = z.object({ model: modelReference });
+
+/**
+ * In a JSON body as small as anybody may send; whoever sends a larger one is identified first. What is
+ * wrong with it is said later.
+ */
+export const modelInBody: NamedModel = async ({ req }) => {
+  const length = req.header("content-length");
+  if (length === undefined || Number(length) > ANONYMOUS_BYTES) return undefined;
+  const body: unknown = await req.json().catch(() => undefined);
+  return naming.safeParse(body).data?.model;
+};
+
+export const modelInPath: NamedModel = ({ req }) => {
+  const { model_owner, model_name, version_number } = req.param();
+  const path = `${model_owner}/${model_name}`;
+  const reference = version_number === undefined ? path : `${path}:${version_number}`;
+  return modelReference.safeParse(reference).data;
+};
