@@ -69,7 +69,8 @@ export async function projectPredictions(db: Database, rows: ProjectionMessage[]
   const removals = rows
     .filter(({ data_removed }) => data_removed)
     .map((row) => markRemoved(db, row));
-  if (parts.length > 0) await runBatch(db, [...removals, ...parts, ...sizesIn(db, rows)]);
+  // Removals last: a batch may have a row's end and its removal.
+  if (parts.length > 0) await runBatch(db, [...parts, ...removals, ...sizesIn(db, rows)]);
 }
 
 /** The sizes of images, from the predictions that have measured them. */

@@ -71,6 +71,14 @@ test("removal counts at the same revision, and is not taken back", async () => {
   expect(await rowOf(id)).toMatchObject({ data_removed: 1 });
 });
 
+test("an end and the removal of its data may come in one batch", async () => {
+  const { id, channel, message } = await unprojected();
+  await channel.succeed("a");
+  const ended = await message();
+  await deliver("projection", ended, { ...ended, data_removed: true });
+  expect(await rowOf(id)).toMatchObject({ data_removed: 1, status: "succeeded" });
+});
+
 test("a hundred at once, and those that nobody understands are dropped", async () => {
   const { id, channel, message } = await unprojected();
   await channel.succeed("a");
