@@ -7,8 +7,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MAX_AHEAD } from "../../../src/objects/prediction/log.ts";
 import { LOG_FLUSH_MS } from "../../../src/objects/prediction/log-writer.ts";
 import type { EventsFrame } from "../../../src/protocol/channel.ts";
-import { SECRET } from "../../domain/predictions/samples.ts";
-import { Disk, Machine } from "../support/log-machine.ts";
+import { Disk, Machine } from "./log-machine.ts";
+import { SECRET } from "./samples.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());

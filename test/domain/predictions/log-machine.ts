@@ -11,7 +11,7 @@ import { beforeOf } from "../../../src/objects/prediction/record.ts";
 import { Shown } from "../../../src/objects/prediction/shown.ts";
 import { Subscribers } from "../../../src/objects/prediction/subscribers.ts";
 import type { EventsFrame } from "../../../src/protocol/channel.ts";
-import { SECRET, specWith } from "../../domain/predictions/samples.ts";
+import { SECRET, specWith } from "./samples.ts";
 
 type Stored = { rows: [number, string][]; state: string };
 
