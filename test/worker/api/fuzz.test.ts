@@ -5,13 +5,15 @@ import { expect, test } from "vitest";
 import { operationsIn } from "../../../src/openapi/document.ts";
 import { findSignature } from "../../../src/openapi/parameters.ts";
 import type { DocumentedOperation } from "../../../src/openapi/types.ts";
+import { userA } from "../../../src/protocol/user.ts";
+import { VERSION } from "../support/catalogue.ts";
 import { Client, ORIGIN } from "../support/client.ts";
 import { answersBytes, documentIn, schemasOf } from "../support/document.ts";
 import { eventually } from "../support/eventually.ts";
 import { fileUrl, uploaded } from "../support/files.ts";
-import { newCallers, tokensOf } from "../support/fuzz/callers.ts";
+import { type Caller, newCallers, tokensOf } from "../support/fuzz/callers.ts";
 import { knownFields } from "../support/fuzz/fields.ts";
-import { Harvest } from "../support/fuzz/harvest.ts";
+import { Harvest, type Place } from "../support/fuzz/harvest.ts";
 import { type Plan, plans } from "../support/fuzz/plan.ts";
 import type { Sent } from "../support/fuzz/tricks.ts";
 import { type Received, Verdict } from "../support/fuzz/verdict.ts";
@@ -157,18 +159,50 @@ async function makeBefore(): Promise<void> {
   }
 }
 
+/** Bounded like all else. @returns what succeeded */
+async function make(
+  method: string,
+  path: string,
+  body?: object,
+  { by = callers.user, known }: { by?: Caller; known?: Place } = {},
+) {
+  const { authorization = "" } = by;
+  const sent = {
+    method,
+    url: `${ORIGIN}/v1${path}`,
+    headers: { authorization, "content-type": "application/json" },
+    body: body && JSON.stringify(body),
+    known,
+  };
+  const received = await ask(sent).catch(() => undefined);
+  if (received?.status !== 200) return undefined;
+  learn(sent, received);
+  return received;
+}
+
 /** Events of webhooks come of a create that names one, and are only found where they are asked for. */
 async function makeWebhooks(): Promise<void> {
-  const [token] = tokensOf({ ...callers, others: [] });
-  const client = new Client(token);
   const webhook = { url: "https://example.com/hook", events: ["started", "completed"] };
   const asked = { model: callers.callable, input: "a", webhook };
-  const { headers } = await client.json("POST", "/v1/vendora/embeddings", asked);
-  const id = headers.get("auspex-prediction-id");
-  // Where too many wait already.
-  if (id === null) return;
-  const url = `${ORIGIN}/v1/predictions/${id}/webhooks`;
-  harvest.take("/predictions/{prediction_id}/webhooks", { url }, await client.ok("GET", url));
+  const called = await make("POST", "/vendora/embeddings", asked);
+  const id = called?.headers.get("auspex-prediction-id");
+  // Where too many wait already, or nobody answers in time.
+  if (id) await make("GET", `/predictions/${id}/webhooks`);
+}
+
+/** What chance needs several steps for: a model of the user's, a version and a variable of it. */
+async function makeModel(): Promise<void> {
+  const hardware = "made-for-models";
+  await make("PUT", `/operator/hardware/${hardware}`, { name: hardware }, { by: callers.operator });
+  // They may have another name by now.
+  const me = await make("GET", "/user");
+  if (!me) return;
+  const { username: model_owner } = userA.parse(JSON.parse(me.text));
+  const known = { model_owner, model_name: `story-${sentSoFar}` };
+  const path = `/models/${model_owner}/${known.model_name}`;
+  await make("POST", "/models", { name: known.model_name, hardware_identifier: hardware });
+  await make("POST", `${path}/versions`, VERSION, { known });
+  await make("PUT", `${path}/variables/KEY`, { value: "a" }, { known });
 }
 
 /** Chance finds a file to read, and then a range behind its end, in no more than most runs. */
@@ -211,6 +245,7 @@ test("they come further than the door: every operation has done what it is for",
   for (let round = 1; withoutSuccess().length > 0 && round <= ROUNDS; round++) {
     // What was made at first may be gone, or have been hidden from a stranger and so be forgotten.
     await makeWebhooks();
+    await makeModel();
     // Among others, since what they are about may have to be made first.
     const wanted = withoutSuccess().map((one) => ({
       weight: MISSING_WEIGHT,
@@ -220,8 +255,14 @@ test("they come further than the door: every operation has done what it is for",
     await runAll(fc.sample(plan, { numRuns: ROUND_REQUESTS, seed: SEED + round }));
   }
   expect(faults).toEqual([]);
-  expect(withoutSuccess().map(({ operation: { operationId } }) => operationId)).toEqual([]);
+  expect(withoutSuccess().map(({ operation: { operationId } }) => answersOf(operationId))).toEqual(
+    [],
+  );
 });
+
+/** What an operation has answered so far: each status, and how often. */
+const answersOf = (operationId = "") =>
+  [operationId, ...[...seen].filter(([what]) => what.startsWith(`${operationId} `))].join("; ");
 
 test("and meet every kind of refusal", () => {
   const kinds = ["304", "400", "401", "403", "404", "405", "409", "413", "415", "416", "422"];
