@@ -1,47 +1,59 @@
 /**
- * What is stored of a prediction, in rows:
+ * What is stored of a prediction:
  *
- *   id > 0    a frame of the event log, under the id of its first event
- *   id = 0    the record: spec and state
- *   id = -1   the input, unless it is stored in R2
+ *   `request`           its spec and input, which never change
+ *   `log:` and an id    a row of its log, under the id of its first event (log-rows.ts)
  *
- * At first they are in memory alone. If the prediction lasts, `keep` moves them to a table (a second one
- * would cost 0.2 ms). If it ends before, they are stored as one value: one row is billed instead of
- * seven. Reading makes no table: an object without a prediction stores nothing.
+ * At first both are in memory alone. If the prediction lasts, `keep` stores them. If it ends before, they
+ * are stored as one value, which is billed as one row. A table of our own would be two more. Reading
+ * makes none: an object without a prediction stores nothing.
  */
+import type { PredictionSpec } from "../../domain/predictions/state.ts";
 
-const RECORD = 0;
-const INPUT = -1;
+const REQUEST = "request";
+const LOG = "log:";
+/** As many as the largest safe integer has: names are in the order of ids. */
+const ID_DIGITS = 16;
 
-/** The key of that value. */
-const WHOLE = "prediction";
-
-/** UTF-16 units of a frame's events, each at most 3 bytes of UTF-8: a row may have 2 MB. */
+/** UTF-16 units of a row's events, at most 2 bytes each where they are stored: a value may have 2 MB. */
 export const MAX_FRAME_UNITS = 600_000;
 
-/** UTF-16 units of a whole prediction: 2 bytes each, or 1, and a value may have 2 MB. */
-const MAX_WHOLE_UNITS = 900_000;
+/** Bytes of input and log that are stored as one value with the spec. */
+const MAX_WHOLE_BYTES = 1_600_000;
+
+interface Request {
+  spec: PredictionSpec;
+  /** UTF-8: a string with one rare character would take two bytes for each. */
+  input: Uint8Array;
+  /** All rows of the log by their ids, if the prediction ended before it was kept. */
+  rows?: Map<number, string>;
+}
 
 type Row = { id: number; body: string };
 
-type Storage = Pick<DurableObjectStorage, "sql" | "kv">;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const nameOf = (id: number) => `${LOG}${String(id).padStart(ID_DIGITS, "0")}`;
+
+const rowOf = ([name, body]: [string, string]): Row => ({
+  id: Number(name.slice(LOG.length)),
+  body,
+});
 
 export class Entries {
-  readonly #sql: SqlStorage;
   readonly #kv: SyncKvStorage;
   readonly #onKept: () => void;
-  /** All rows, while there is no table. */
-  #rows: Map<number, string> | undefined;
-  /** Whether they are stored as one value. */
-  #isWhole = false;
-  /** They are being written for the last time. */
+  /** All of it, unless the rows are stored each by itself. */
+  #whole: Required<Request> | undefined;
+  #isStored = false;
+  /** It is being written for the last time. */
   #ending = false;
 
-  private constructor({ sql, kv }: Storage, onKept: () => void, rows?: Iterable<[number, string]>) {
-    this.#sql = sql;
+  private constructor(kv: SyncKvStorage, onKept: () => void, whole?: Required<Request>) {
     this.#kv = kv;
     this.#onKept = onKept;
-    this.#rows = rows && new Map(rows);
+    this.#whole = whole;
   }
 
   /**
@@ -49,36 +61,35 @@ export class Entries {
    * @param onKept called with what `keep` writes
    */
   static create(
-    storage: Storage,
+    kv: SyncKvStorage,
     onKept: () => void,
-    rows: { record: string; input: string; firstFrame: string },
+    { spec, input, firstRow }: { spec: PredictionSpec; input: string; firstRow: string },
   ): Entries {
-    return new Entries(storage, onKept, [
-      [INPUT, rows.input],
-      [RECORD, rows.record],
-      [1, rows.firstFrame],
-    ]);
+    const rows = new Map([[1, firstRow]]);
+    return new Entries(kv, onKept, { spec, input: encoder.encode(input), rows });
   }
 
   /** @returns undefined when nothing is stored */
-  static load(storage: Storage, onKept: () => void): Entries | undefined {
-    const table = "SELECT 1 FROM sqlite_master WHERE name = 'entry'";
-    if (storage.sql.exec(table).toArray().length > 0) return new Entries(storage, onKept);
-    const whole = storage.kv.get<[number, string][]>(WHOLE);
-    if (!whole) return undefined;
-    const entries = new Entries(storage, onKept, whole);
-    entries.#isWhole = true;
-    return entries;
+  static load(
+    kv: SyncKvStorage,
+    onKept: () => void,
+  ): { spec: PredictionSpec; entries: Entries } | undefined {
+    const request = kv.get<Request>(REQUEST);
+    if (!request) return undefined;
+    const { spec, input, rows } = request;
+    const entries = new Entries(kv, onKept, rows && { spec, input, rows });
+    entries.#isStored = true;
+    return { spec, entries };
   }
 
-  /** Moves to a table what is in memory alone: it lasts. */
+  /** Stores what is in memory alone: it lasts. */
   keep(): void {
-    if (!this.#rows || this.#isWhole) return;
-    const rows = [...this.#rows];
-    this.#rows = undefined;
-    this.#sql.exec("CREATE TABLE entry (id INTEGER PRIMARY KEY, body TEXT NOT NULL)");
-    const values = rows.map(() => "(?, ?)").join();
-    this.#sql.exec(`INSERT INTO entry VALUES ${values}`, ...rows.flat());
+    if (!this.#whole || this.#isStored) return;
+    const { spec, input, rows } = this.#whole;
+    this.#whole = undefined;
+    this.#isStored = true;
+    this.#kv.put<Request>(REQUEST, { spec, input });
+    for (const [id, body] of rows) this.#kv.put(nameOf(id), body);
     this.#onKept();
   }
 
@@ -87,68 +98,86 @@ export class Entries {
     this.#ending = true;
     write();
     this.#ending = false;
-    if (!this.#rows) return;
-    const rows = [...this.#rows];
-    const units = rows.reduce((sum, [, body]) => sum + body.length, 0);
-    if (units > MAX_WHOLE_UNITS) return this.keep();
-    this.#kv.put(WHOLE, rows);
-    this.#isWhole = true;
-  }
-
-  record(): string {
-    return this.#body(RECORD);
-  }
-
-  saveRecord(record: string): void {
-    if (this.#rows) return this.#set(RECORD, record);
-    this.#sql.exec("UPDATE entry SET body = ? WHERE id = ?", record, RECORD);
+    if (!this.#whole) return;
+    if (!this.#isStored && bytesOf(this.#whole) > MAX_WHOLE_BYTES) return this.keep();
+    this.#kv.put<Request>(REQUEST, this.#whole);
+    this.#isStored = true;
   }
 
   input(): string {
-    return this.#body(INPUT);
+    const { input } = this.#whole ?? this.#request();
+    return decoder.decode(input);
   }
 
-  append(firstEventId: number, frame: string): void {
-    if (this.#rows) return this.#set(firstEventId, frame);
-    this.#sql.exec("INSERT INTO entry VALUES (?, ?)", firstEventId, frame);
-  }
-
-  /** Deletes all but the record, and appends a frame without events. */
-  removeData(lastEventId: number, closing: string): void {
-    if (this.#rows) this.#rows = new Map([[RECORD, this.record()]]);
-    else this.#sql.exec("DELETE FROM entry WHERE id <> ?", RECORD);
-    this.append(lastEventId + 1, closing);
-  }
-
-  /** The last frame of the log. */
-  last(): Row {
-    const last = this.#rows && [...this.#rows].at(-1);
-    if (last) return { id: last[0], body: last[1] };
-    return this.#sql.exec<Row>("SELECT id, body FROM entry ORDER BY id DESC LIMIT 1").one();
-  }
-
-  /** The frames from the one that holds `eventId` on; read as they are consumed, without an await between. */
-  frames(eventId: number): Iterable<Row> {
-    const from = Math.max(eventId, 1);
-    if (this.#rows) {
-      const frames = [...this.#rows].map(([id, body]) => ({ id, body })).filter(({ id }) => id > 0);
-      return frames.slice(frames.findLastIndex(({ id }) => id <= from));
-    }
-    return this.#sql.exec<Row>(
-      "SELECT id, body FROM entry WHERE id >= (SELECT max(id) FROM entry WHERE id <= ?) AND id > 0 ORDER BY id",
-      from,
-    );
-  }
-
-  #body(id: number): string {
-    const body = this.#rows?.get(id);
-    if (body !== undefined) return body;
-    return this.#sql.exec<Row>("SELECT id, body FROM entry WHERE id = ?", id).one().body;
-  }
-
-  /** A write before the end is of a prediction that lasts. */
-  #set(id: number, body: string): void {
-    this.#rows?.set(id, body);
+  /** Writes a row, or replaces the one with this id. */
+  put(id: number, body: string): void {
+    if (!this.#whole) return this.#kv.put(nameOf(id), body);
+    this.#whole.rows.set(id, body);
+    // A write before the end is of a prediction that lasts.
     if (!this.#ending) this.keep();
   }
+
+  /** Deletes the input and all rows of the log. */
+  removeData(): void {
+    const input = new Uint8Array();
+    if (this.#whole) {
+      this.#whole = { ...this.#whole, input, rows: new Map() };
+      return;
+    }
+    this.#kv.put<Request>(REQUEST, { ...this.#request(), input });
+    for (let rows = this.#some(); rows.length > 0; rows = this.#some())
+      for (const [name] of rows) this.#kv.delete(name);
+  }
+
+  /** A row that is there. */
+  row(id: number): string {
+    const body = this.#whole ? this.#whole.rows.get(id) : this.#kv.get<string>(nameOf(id));
+    if (body === undefined) throw new Error(`row ${id} of the log is missing`);
+    return body;
+  }
+
+  /** The last row of the log. */
+  last(): Row {
+    const last = this.#atOrBefore(Number.MAX_SAFE_INTEGER);
+    if (!last) throw new Error("the log is empty");
+    return last;
+  }
+
+  /** The rows from the one that holds `eventId` on; read as they are consumed, without an await between. */
+  *frames(eventId: number): Generator<Row> {
+    const from = this.#atOrBefore(eventId)?.id ?? 1;
+    if (this.#whole) {
+      for (const [id, body] of this.#whole.rows) if (id >= from) yield { id, body };
+    } else for (const one of this.#list({ start: nameOf(from) })) yield rowOf(one);
+  }
+
+  #atOrBefore(id: number): Row | undefined {
+    if (this.#whole) {
+      const found = [...this.#whole.rows].findLast(([other]) => other <= id);
+      return found && { id: found[0], body: found[1] };
+    }
+    const [found] = this.#list({ end: nameOf(id + 1), reverse: true, limit: 1 });
+    return found && rowOf(found);
+  }
+
+  /** Not all at once: they need not fit into memory. */
+  #some(): [string, string][] {
+    return [...this.#list({ limit: 16 })];
+  }
+
+  #list(range: Pick<SyncKvListOptions, "start" | "end" | "reverse" | "limit">) {
+    return this.#kv.list<string>({ prefix: LOG, ...range });
+  }
+
+  #request(): Request {
+    const request = this.#kv.get<Request>(REQUEST);
+    if (!request) throw new Error("the request is missing");
+    return request;
+  }
+}
+
+function bytesOf({ input, rows }: Required<Request>): number {
+  let units = 0;
+  for (const body of rows.values()) units += body.length;
+  return input.byteLength + 2 * units;
 }

@@ -1,38 +1,82 @@
 /** The stored part of the event log: rows of events whose ids follow each other. */
+import type { PredictionState } from "../../domain/predictions/state.ts";
 import { arrayText, objectText, objectWriter } from "../../lib/json-splice.ts";
 import type { LogEvent } from "../../protocol/event.ts";
 import type { Entries } from "./entries.ts";
-import type { NumberedEvent } from "./log-events.ts";
-import type { LogTotals } from "./log-totals.ts";
+import type { EncodedEvent, NumberedEvent } from "./log-events.ts";
+import { type LogTotals, NO_TOTALS } from "./log-totals.ts";
 import type { Piece } from "./rpc-types.ts";
 
-/** The totals are stored in each row, so that the last row has them. */
+/** Each row says what was true at its end, so that the last one has all that an object needs. */
 interface Row extends LogTotals {
   /** When its last event came, unix ms. */
   at: number;
+  /** The state of the prediction as of this row, or the id of the row that has it. */
+  state?: PredictionState;
+  state_in?: number;
+  /** None if only the state has changed: the next row has the same id, and replaces it. */
   events: LogEvent[];
 }
 
 /** Where the rows are. */
-export type RowStore = Pick<Entries, "append" | "last" | "frames">;
+export type RowStore = Pick<Entries, "put" | "row" | "last" | "frames">;
+
+/** The end of a log as it is stored. */
+export interface LogEnd {
+  /** The id of its last event. */
+  last: number;
+  at: number;
+  totals: LogTotals;
+}
 
 export class LogRows {
   readonly #entries: RowStore;
+  /** The state as it is stored, as JSON text, and the row that has it. */
+  #state: { id: number; text: string };
 
-  constructor(entries: RowStore) {
+  private constructor(entries: RowStore, state: { id: number; text: string }) {
     this.#entries = entries;
+    this.#state = state;
   }
 
-  /** What the last row says, and the id of its last event. */
-  last(): { last: number; at: number; totals: LogTotals } {
-    const { id, body } = this.#entries.last();
-    const { events, at, ...totals }: Row = JSON.parse(body);
-    return { last: id + events.length - 1, at, totals };
+  /** The text of a log's first row. */
+  static first = (events: EncodedEvent[], state: string): string =>
+    rowText({ ...NO_TOTALS, at: Date.now() }, { state, events: eventsText(events) });
+
+  /** The log of that row. */
+  static begin(entries: RowStore, state: string): LogRows {
+    return new LogRows(entries, { id: 1, text: state });
   }
 
-  /** Appends one row. @param events at least one, their ids without a gap */
-  append(events: NumberedEvent[], totals: LogTotals, at: number): void {
-    this.#entries.append(events[0]?.id ?? 0, rowText(totals, events, at));
+  static load(entries: RowStore): { rows: LogRows; end: LogEnd; state: PredictionState } {
+    const { id, body } = entries.last();
+    const { events, at, state, state_in, ...totals }: Row = JSON.parse(body);
+    const end = { last: id + events.length - 1, at, totals };
+    const stateIn = state_in ?? id;
+    const found = state ?? stateOf(entries.row(stateIn));
+    const rows = new LogRows(entries, { id: stateIn, text: JSON.stringify(found) });
+    return { rows, end, state: found };
+  }
+
+  /**
+   * Writes one row.
+   * @param id of its first event, or of the next one
+   * @param events their ids without a gap
+   * @param state of the prediction, as JSON text, if it has changed
+   */
+  write(
+    id: number,
+    events: NumberedEvent[],
+    { totals, at, state }: { totals: LogTotals; at: number; state: string | undefined },
+  ): void {
+    // The row that it replaces may have had the state.
+    const text = state ?? (this.#state.id === id ? this.#state.text : undefined);
+    if (text !== undefined) this.#state = { id, text };
+    const body =
+      text === undefined
+        ? rowText({ ...totals, at, state_in: this.#state.id }, { events: eventsText(events) })
+        : rowText({ ...totals, at }, { state: text, events: eventsText(events) });
+    this.#entries.put(id, body);
   }
 
   /** The events after `after`, up to the event `last`; read as they are consumed, without an await between. */
@@ -65,12 +109,19 @@ export class LogRows {
   }
 }
 
-/** A Row as JSON text. */
-export const rowText = (
-  totals: LogTotals,
-  events: Pick<NumberedEvent, "event" | "json">[],
-  at: number,
-): string => objectText({ ...totals, at }, { events: arrayText(events.map(eventText)) });
+const rowText = (
+  members: LogTotals & Pick<Row, "at" | "state_in">,
+  texts: { state?: string; events: string },
+): string => objectText(members, texts);
+
+function stateOf(body: string): PredictionState {
+  const { state }: Row = JSON.parse(body);
+  if (!state) throw new Error("the row has no state");
+  return state;
+}
+
+const eventsText = (events: Pick<NumberedEvent, "event" | "json">[]) =>
+  arrayText(events.map(eventText));
 
 /** By the name of the event, of which there are few. */
 const eventWriters = new Map<string, (json: string) => string>();

@@ -3,18 +3,16 @@
  * frames in a row: until then it is in memory alone, and readers may have been shown it. If the
  * object dies meanwhile, the runner sends it again, and it gets the same ids, as nothing else may.
  */
-import type { LogEvent } from "../../protocol/event.ts";
 import { MAX_FRAME_UNITS } from "./entries.ts";
 import {
   type EncodedEvent,
   type EncodedEvents,
-  encodeEvents,
   type NumberedEvent,
   pageOf,
   type StoredEvent,
   unitsOf,
 } from "./log-events.ts";
-import { LogRows, type RowStore, rowText } from "./log-rows.ts";
+import type { LogEnd, LogRows } from "./log-rows.ts";
 import { type LogTotals, NO_TOTALS, totalsWith } from "./log-totals.ts";
 import type { Piece } from "./rpc-types.ts";
 
@@ -63,12 +61,8 @@ export class EventLog {
   #leastOwn: number;
   #unstarted: boolean;
 
-  private constructor(
-    entries: RowStore,
-    { last, totals, at }: { last: number; totals: LogTotals; at: number },
-    { atWork, unstarted }: Before,
-  ) {
-    this.#rows = new LogRows(entries);
+  private constructor(rows: LogRows, { last, totals, at }: LogEnd, { atWork, unstarted }: Before) {
+    this.#rows = rows;
     this.#last = last;
     this.#stored = last;
     this.#totals = totals;
@@ -79,19 +73,13 @@ export class EventLog {
     this.#unstarted = unstarted;
   }
 
-  /** The first row of a new log. */
-  static firstRow(events: LogEvent[]): string {
-    return rowText(NO_TOTALS, encodeEvents(events), Date.now());
+  /** A new log. @param last the id of the last event of its first row */
+  static begin(rows: LogRows, last: number): EventLog {
+    return new EventLog(rows, { last, totals: NO_TOTALS, at: 0 }, NOTHING_BEFORE);
   }
 
-  /** The log of that row. */
-  static first(entries: RowStore, events: LogEvent[]): EventLog {
-    const last = { last: events.length, totals: NO_TOTALS, at: 0 };
-    return new EventLog(entries, last, NOTHING_BEFORE);
-  }
-
-  static load(entries: RowStore, before: Before): EventLog {
-    return new EventLog(entries, new LogRows(entries).last(), before);
+  static load(rows: LogRows, end: LogEnd, before: Before): EventLog {
+    return new EventLog(rows, end, before);
   }
 
   /** The id of the last event. */
@@ -166,10 +154,15 @@ export class EventLog {
     return this.#buffer.length === 0;
   }
 
-  /** Stores what has gathered, in one row. */
-  store(): void {
-    if (this.#buffer.length === 0) return;
-    this.#rows.append(this.#buffer, this.#totals, this.#at);
+  /**
+   * Stores what has gathered, in one row.
+   * @param state of the prediction, as JSON text, if it has changed: it is stored with that
+   */
+  store(state?: string): void {
+    const [first] = this.#buffer;
+    if (!first && state === undefined) return;
+    const [totals, at] = [this.#totals, this.#at];
+    this.#rows.write(first?.id ?? this.#last + 1, this.#buffer, { totals, at, state });
     this.#buffer = [];
     this.#units = 0;
     this.#hasFirstOutput = false;
@@ -180,11 +173,6 @@ export class EventLog {
   /** The events numbered since the last call. */
   takeNew(): NumberedEvent[] {
     return this.#new.splice(0);
-  }
-
-  /** The row that keeps the totals of a log whose events are deleted. */
-  closingRow(): string {
-    return rowText(this.#totals, [], Date.now());
   }
 
   /** The next page of a replay after the event `after`, up to `last`; undefined if nothing follows. */

@@ -2,7 +2,6 @@
 import type { WebhookDeadline } from "../../domain/predictions/deadlines.ts";
 import { PredictionLife } from "../../domain/predictions/life.ts";
 import { presentPrediction } from "../../domain/predictions/prediction-resource.ts";
-import type { PredictionSpec, PredictionState } from "../../domain/predictions/state.ts";
 import { destinationsOf } from "../../domain/webhooks/destinations.ts";
 import { Outbox, type WebhookEvent } from "../../domain/webhooks/outbox.ts";
 import { type JsonPieces, spliceArray, spliceObject } from "../../lib/json-splice.ts";
@@ -12,6 +11,8 @@ import type { Prediction } from "../../protocol/prediction.ts";
 import type { WebhookEventName } from "../../protocol/webhook.ts";
 import { Entries } from "./entries.ts";
 import { type Before, EventLog } from "./log.ts";
+import { encodeEvents } from "./log-events.ts";
+import { LogRows } from "./log-rows.ts";
 import { OutboxStore } from "./outbox-store.ts";
 import { OutputSoFar } from "./output-so-far.ts";
 import type { Piece, Snapshot } from "./rpc-types.ts";
@@ -52,20 +53,24 @@ export class PredictionRecord {
     input: string,
     onKept: () => void,
   ): PredictionRecord {
-    const events = life.takeEvents();
-    const record = JSON.stringify([life.spec, life.state]);
-    const firstFrame = EventLog.firstRow(events);
-    const entries = Entries.create(storage, onKept, { record, input, firstFrame });
-    return new PredictionRecord(life, EventLog.first(entries, events), entries, storage.sql);
+    const { spec } = life;
+    const state = JSON.stringify(life.state);
+    const events = encodeEvents(life.takeEvents());
+    const firstRow = LogRows.first(events, state);
+    const entries = Entries.create(storage.kv, onKept, { spec, input, firstRow });
+    const log = EventLog.begin(LogRows.begin(entries, state), events.length);
+    return new PredictionRecord(life, log, entries, storage.sql);
   }
 
   /** @returns undefined when nothing was created here, or it has been deleted */
   static load(storage: DurableObjectStorage, onKept: () => void): PredictionRecord | undefined {
-    const entries = Entries.load(storage, onKept);
-    if (!entries) return undefined;
-    const [spec, state]: [PredictionSpec, PredictionState] = JSON.parse(entries.record());
+    const loaded = Entries.load(storage.kv, onKept);
+    if (!loaded) return undefined;
+    const { spec, entries } = loaded;
+    const { rows, end, state } = LogRows.load(entries);
     const life = new PredictionLife(spec, state);
-    return new PredictionRecord(life, EventLog.load(entries, beforeOf(life)), entries, storage.sql);
+    const log = EventLog.load(rows, end, beforeOf(life));
+    return new PredictionRecord(life, log, entries, storage.sql);
   }
 
   /** It lasts: what was in memory alone is stored. */
@@ -73,18 +78,11 @@ export class PredictionRecord {
     this.#entries.keep();
   }
 
-  /** The log first: the record never knows of an event that is not stored. */
+  /** Its state and the log are stored together: it never knows of an event that is not stored. */
   save(): void {
-    const write = () => {
-      this.log.store();
-      this.#saveRecord();
-    };
+    const write = () => this.log.store(JSON.stringify(this.life.state));
     if (this.life.terminal) this.#entries.end(write);
     else write();
-  }
-
-  #saveRecord(): void {
-    this.#entries.saveRecord(JSON.stringify([this.life.spec, this.life.state]));
   }
 
   saveOutbox(): void {
@@ -97,8 +95,8 @@ export class PredictionRecord {
   removeData(forgetAt: number): void {
     this.life.removeData(forgetAt);
     this.#entries.end(() => {
-      this.#entries.removeData(this.log.last, this.log.closingRow());
-      this.#saveRecord();
+      this.#entries.removeData();
+      this.log.store(JSON.stringify(this.life.state));
     });
   }
 

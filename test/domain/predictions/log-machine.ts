@@ -5,7 +5,7 @@
 import { PredictionLife } from "../../../src/domain/predictions/life.ts";
 import { EventLog, NOTHING_BEFORE } from "../../../src/objects/prediction/log.ts";
 import { encodeEvents } from "../../../src/objects/prediction/log-events.ts";
-import type { RowStore } from "../../../src/objects/prediction/log-rows.ts";
+import { LogRows, type RowStore } from "../../../src/objects/prediction/log-rows.ts";
 import { LogWriter } from "../../../src/objects/prediction/log-writer.ts";
 import { beforeOf } from "../../../src/objects/prediction/record.ts";
 import { Shown } from "../../../src/objects/prediction/shown.ts";
@@ -13,32 +13,35 @@ import { Subscribers } from "../../../src/objects/prediction/subscribers.ts";
 import type { EventsFrame } from "../../../src/protocol/channel.ts";
 import { SECRET, specWith } from "./samples.ts";
 
-type Stored = { rows: [number, string][]; state: string };
-
 interface Held {
   version: number;
   act: () => void;
 }
 
 export class Disk implements RowStore {
-  /** What is durable, and the id of its last event. */
-  durable: Stored = { rows: [], state: "" };
+  /** The rows that are durable, and the id of their last event. */
+  durable: [number, string][] = [];
   durableLast = 0;
-  state = "";
   #rows: [number, string][] = [];
   #version = 0;
   #durableVersion = 0;
   #held: Held[] = [];
 
-  append(id: number, body: string): void {
-    if (this.#rows.some(([other]) => other >= id)) throw new Error(`row ${id} comes too late`);
+  put(id: number, body: string): void {
+    const last = this.#rows.at(-1);
+    if (last && last[0] > id) throw new Error(`row ${id} comes too late`);
+    if (last?.[0] === id) {
+      if (JSON.parse(last[1]).events.length > 0) throw new Error(`row ${id} is lost`);
+      this.#rows.pop();
+    }
     this.#rows.push([id, body]);
     this.#version += 1;
   }
 
-  save(state: string): void {
-    this.state = state;
-    this.#version += 1;
+  row(id: number): string {
+    const found = this.#rows.find(([other]) => other === id);
+    if (!found) throw new Error(`row ${id} is missing`);
+    return found[1];
   }
 
   last() {
@@ -58,15 +61,14 @@ export class Disk implements RowStore {
   }
 
   settle(): void {
-    this.durable = { rows: [...this.#rows], state: this.state };
+    this.durable = [...this.#rows];
     this.durableLast = lastIdOf(this.#rows);
     this.#durableVersion = this.#version;
     for (const { act } of this.#held.splice(0)) act();
   }
 
   crash(): void {
-    this.#rows = [...this.durable.rows];
-    this.state = this.durable.state;
+    this.#rows = [...this.durable];
     this.#durableVersion = this.#version;
     this.#held = [];
   }
@@ -95,8 +97,9 @@ export class Machine {
   /** @param isNew it created the prediction; otherwise it was loaded, after another one */
   constructor(disk: Disk, onAck: (attempt: number, seq: number) => void, isNew: boolean) {
     this.disk = disk;
-    this.life = new PredictionLife(specWith(), JSON.parse(disk.state));
-    this.log = EventLog.load(disk, isNew ? NOTHING_BEFORE : beforeOf(this.life));
+    const { rows, end, state } = LogRows.load(disk);
+    this.life = new PredictionLife(specWith(), state);
+    this.log = EventLog.load(rows, end, isNew ? NOTHING_BEFORE : beforeOf(this.life));
     this.shown = new Shown(this.log.stored);
     const sync = () => new Promise<void>((resolve) => disk.afterDurable(resolve));
     const tell = (attempt: number, frame: { type: string; seq?: number }) => {
@@ -108,8 +111,7 @@ export class Machine {
 
   static create(disk: Disk): void {
     const [life] = PredictionLife.begin(specWith(), SECRET);
-    disk.append(1, EventLog.firstRow(life.takeEvents()));
-    disk.save(JSON.stringify(life.state));
+    disk.put(1, LogRows.first(encodeEvents(life.takeEvents()), JSON.stringify(life.state)));
   }
 
   frame(attempt: number, { seq, events, finish }: Omit<EventsFrame, "type">, now: number): void {
@@ -135,8 +137,7 @@ export class Machine {
   }
 
   save(): void {
-    this.log.store();
-    this.disk.save(JSON.stringify(this.life.state));
+    this.log.store(JSON.stringify(this.life.state));
   }
 
   /** Whether output of the open attempt is stored or shown. */

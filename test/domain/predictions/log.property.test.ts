@@ -213,7 +213,7 @@ class World {
   }
 
   get stored(): Seen[] {
-    return this.disk.durable.rows.flatMap(([id, body]) =>
+    return this.disk.durable.flatMap(([id, body]) =>
       JSON.parse(body).events.map(
         ({ event, data }: { event: string; data: unknown }, n: number) => ({
           id: id + n,

@@ -42,7 +42,7 @@ describe("one that ends at once", () => {
   test("is one value, of which its object knows all after a restart", async () => {
     const world = await newWorld();
     const { result, object } = await objectOfOne(() => shortRun(world));
-    expect(await tablesOf(object)).toEqual(["prediction"]);
+    expect(await tablesOf(object)).toEqual(["request"]);
     const before = await eventsOf(world.client.stream(result.id));
     await abortAllDurableObjects();
     expect(await world.client.get(result.id)).toEqual(result);
@@ -50,9 +50,9 @@ describe("one that ends at once", () => {
     expect(await eventsOf(world.client.stream(result.id, "?after_id=3"))).toEqual(before.slice(3));
   });
 
-  test("goes into a table when it is too large for a value", async () => {
+  test("is several values when it is too large for one", async () => {
     const world = await newWorld();
-    const input = { text: "x".repeat(340_000) };
+    const input = { text: "x".repeat(600_000) };
     const output = "\u00e9".repeat(580_000);
     const { result, object } = await objectOfOne(async () => {
       const { runner, polling } = await waitingRunner(world);
@@ -64,7 +64,7 @@ describe("one that ends at once", () => {
         return (await creating).body;
       });
     });
-    expect(await tablesOf(object)).toEqual(["entry"]);
+    expect(await tablesOf(object)).toEqual(["log", "request"]);
     await abortAllDurableObjects();
     expect(await world.client.get(result.id)).toMatchObject({ input, output });
   });
@@ -97,7 +97,7 @@ describe("one that lasts", () => {
     await result.creating;
 
     const { result: longer, object: other } = await taken(world);
-    await eventually(async () => expect(await tablesOf(other)).toEqual(["entry"]));
+    await eventually(async () => expect(await tablesOf(other)).toEqual(["log", "request"]));
     expect(await alarmOf(other)).toBeLessThanOrEqual(Date.now() + 1_000);
     await reportTo(longer.runner, longer.job);
     await longer.creating;
@@ -110,7 +110,7 @@ describe("one that lasts", () => {
       const channel = await result.runner.connect(result.job);
       expect(await tablesOf(object)).toEqual([]);
       await channel.report([{ event: "setup", data: { phase: "ready" } }]);
-      expect(await tablesOf(object)).toEqual(["entry"]);
+      expect(await tablesOf(object)).toEqual(["log", "request"]);
       expect(await alarmOf(object)).toBeGreaterThan(Date.now());
       await channel.succeed("a");
       expect((await result.creating).body.output).toEqual(["a"]);

@@ -122,7 +122,7 @@ describe("a webhook", () => {
 
   test("is not there for those who asked for none", async () => {
     const { id } = await (await newWorld()).begun();
-    expect(await tablesOf(await objectOf(id))).toEqual(["entry"]);
+    expect(await tablesOf(await objectOf(id))).toEqual(["log", "request"]);
   });
 });
 
