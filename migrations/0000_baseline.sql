@@ -535,18 +535,19 @@ CREATE TRIGGER uploads_unweighed AFTER DELETE ON uploads BEGIN
 		WHERE user_id = OLD.user_id;
 END;
 --> statement-breakpoint
+-- Of most a short error and a few metrics are in the 1024: a row of account_bytes for their change is spared.
 CREATE TRIGGER predictions_weighed AFTER INSERT ON predictions BEGIN
-	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, 1024 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, '')))
+	INSERT INTO account_bytes (user_id, bytes) VALUES (NEW.user_id, max(1024, 512 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))))
 		ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
 END;
 --> statement-breakpoint
-CREATE TRIGGER predictions_weighed_again AFTER UPDATE OF error, metrics ON predictions WHEN (NEW.error, NEW.metrics) IS NOT (OLD.error, OLD.metrics) BEGIN
-	UPDATE account_bytes SET bytes = bytes + (1024 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))) - (1024 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
+CREATE TRIGGER predictions_weighed_again AFTER UPDATE OF error, metrics ON predictions WHEN max(1024, 512 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))) <> max(1024, 512 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, ''))) BEGIN
+	UPDATE account_bytes SET bytes = bytes + max(1024, 512 + length(CAST(coalesce(NEW.error, '') AS BLOB)) + length(coalesce(NEW.metrics, ''))) - max(1024, 512 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
 		WHERE user_id = NEW.user_id;
 END;
 --> statement-breakpoint
 CREATE TRIGGER predictions_unweighed AFTER DELETE ON predictions BEGIN
-	UPDATE account_bytes SET bytes = bytes - (1024 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
+	UPDATE account_bytes SET bytes = bytes - max(1024, 512 + length(CAST(coalesce(OLD.error, '') AS BLOB)) + length(coalesce(OLD.metrics, '')))
 		WHERE user_id = OLD.user_id;
 END;
 --> statement-breakpoint

@@ -23,8 +23,9 @@ export async function countOperations({ tokens }: Effort): Promise<Table> {
   await buildAssets();
   const bed = await startBed(await bundleWorker("counting"), { RETENTION_DAYS, LOG_SAMPLE_RATE });
   try {
-    // The first one finds caches and container cold.
+    // The first of each model finds caches and container cold.
     await counted(bed, 1, () => noop(bed.client));
+    await counted(bed, 1, () => readStream(bed.client, 1));
     const bill: Bill = {
       noop: await counted(bed, NOOPS, () => noop(bed.client)),
       read: await counted(bed, 1, () => readStream(bed.client, tokens)),

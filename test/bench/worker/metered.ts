@@ -62,9 +62,11 @@ function whileRead(response: Response, body: ReadableStream, end: () => void): R
 export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
   const { storage } = ctx;
   const { sql, kv } = storage;
-  const [waitUntil, exec, put, setAlarm, deleteAll] = [
+  const [waitUntil, exec, get, list, put, setAlarm, deleteAll] = [
     ctx.waitUntil.bind(ctx),
     sql.exec.bind(sql),
+    kv.get.bind(kv),
+    kv.list.bind(kv),
     kv.put.bind(kv),
     storage.setAlarm.bind(storage),
     storage.deleteAll.bind(storage),
@@ -84,6 +86,16 @@ export function meter(ctx: DurableObjectState, onEmptied = () => {}): void {
     last = exec<never>(query, ...bindings);
     counts.object_rows_written += last.rowsWritten;
     return last;
+  };
+  kv.get = <T>(key: string) => {
+    counts.object_rows_read += 1;
+    return get<T>(key);
+  };
+  kv.list = function* <T>(...args: Parameters<typeof list>) {
+    for (const row of list<T>(...args)) {
+      counts.object_rows_read += 1;
+      yield row;
+    }
   };
   kv.put = (...args) => {
     counts.object_rows_written += 1;
