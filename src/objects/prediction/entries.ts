@@ -1,12 +1,12 @@
 /**
  * What is stored of a prediction:
  *
- *   `request`           its spec and input, which never change
+ *   `request`           its spec and input, which never change, and the first row of its log
  *   `log:` and an id    a row of its log, under the id of its first event (log-rows.ts)
  *
- * At first both are in memory alone. If the prediction lasts, `keep` stores them. If it ends before, they
- * are stored as one value, which is billed as one row. A table of our own would be two more. Reading
- * makes none: an object without a prediction stores nothing.
+ * At first all is in memory alone. If the prediction lasts, `keep` stores it. If it ends before, its whole
+ * log is stored with the request: a value is billed as one row. A table of our own would be two more.
+ * Reading makes none: an object without a prediction stores nothing.
  */
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 
@@ -25,8 +25,8 @@ interface Request {
   spec: PredictionSpec;
   /** UTF-8: a string with one rare character would take two bytes for each. */
   input: Uint8Array;
-  /** All rows of the log by their ids, if the prediction ended before it was kept. */
-  rows?: Map<number, string>;
+  /** The first row of the log, by its id, or all of them. */
+  rows: Map<number, string>;
 }
 
 type Row = { id: number; body: string };
@@ -44,16 +44,17 @@ const rowOf = ([name, body]: [string, string]): Row => ({
 export class Entries {
   readonly #kv: SyncKvStorage;
   readonly #onKept: () => void;
-  /** All of it, unless the rows are stored each by itself. */
-  #whole: Required<Request> | undefined;
-  #isStored = false;
-  /** It is being written for the last time. */
+  /** Undefined once it is stored. */
+  #unstored: Request | undefined;
+  /** Those that are stored with the request, or will be. */
+  #rows: Map<number, string>;
+  /** They are being written for the last time. */
   #ending = false;
 
-  private constructor(kv: SyncKvStorage, onKept: () => void, whole?: Required<Request>) {
+  private constructor(kv: SyncKvStorage, onKept: () => void, rows: Map<number, string>) {
     this.#kv = kv;
     this.#onKept = onKept;
-    this.#whole = whole;
+    this.#rows = rows;
   }
 
   /**
@@ -66,7 +67,9 @@ export class Entries {
     { spec, input, firstRow }: { spec: PredictionSpec; input: string; firstRow: string },
   ): Entries {
     const rows = new Map([[1, firstRow]]);
-    return new Entries(kv, onKept, { spec, input: encoder.encode(input), rows });
+    const entries = new Entries(kv, onKept, rows);
+    entries.#unstored = { spec, input: encoder.encode(input), rows };
+    return entries;
   }
 
   /** @returns undefined when nothing is stored */
@@ -75,21 +78,16 @@ export class Entries {
     onKept: () => void,
   ): { spec: PredictionSpec; entries: Entries } | undefined {
     const request = kv.get<Request>(REQUEST);
-    if (!request) return undefined;
-    const { spec, input, rows } = request;
-    const entries = new Entries(kv, onKept, rows && { spec, input, rows });
-    entries.#isStored = true;
-    return { spec, entries };
+    return request && { spec: request.spec, entries: new Entries(kv, onKept, request.rows) };
   }
 
   /** Stores what is in memory alone: it lasts. */
   keep(): void {
-    if (!this.#whole || this.#isStored) return;
-    const { spec, input, rows } = this.#whole;
-    this.#whole = undefined;
-    this.#isStored = true;
-    this.#kv.put<Request>(REQUEST, { spec, input });
-    for (const [id, body] of rows) this.#kv.put(nameOf(id), body);
+    if (!this.#unstored) return;
+    const [first, ...others] = this.#rows;
+    this.#rows = new Map(first && [first]);
+    this.#store(this.#unstored);
+    for (const [id, body] of others) this.#kv.put(nameOf(id), body);
     this.#onKept();
   }
 
@@ -98,47 +96,45 @@ export class Entries {
     this.#ending = true;
     write();
     this.#ending = false;
-    if (!this.#whole) return;
-    if (!this.#isStored && bytesOf(this.#whole) > MAX_WHOLE_BYTES) return this.keep();
-    this.#kv.put<Request>(REQUEST, this.#whole);
-    this.#isStored = true;
+    if (!this.#unstored) return;
+    if (bytesOf(this.#unstored) > MAX_WHOLE_BYTES) this.keep();
+    else this.#store(this.#unstored);
   }
 
   input(): string {
-    const { input } = this.#whole ?? this.#request();
-    return decoder.decode(input);
+    return decoder.decode(this.#request().input);
   }
 
-  /** Writes a row, or replaces the one with this id. */
+  /** Writes a row, or replaces the last one if that has this id. */
   put(id: number, body: string): void {
-    if (!this.#whole) return this.#kv.put(nameOf(id), body);
-    this.#whole.rows.set(id, body);
+    if (this.#unstored && this.#ending) {
+      this.#rows.set(id, body);
+      return;
+    }
     // A write before the end is of a prediction that lasts.
-    if (!this.#ending) this.keep();
+    this.keep();
+    this.#kv.put(nameOf(id), body);
   }
 
   /** Deletes the input and all rows of the log. */
   removeData(): void {
-    const input = new Uint8Array();
-    if (this.#whole) {
-      this.#whole = { ...this.#whole, input, rows: new Map() };
-      return;
-    }
-    this.#kv.put<Request>(REQUEST, { ...this.#request(), input });
+    const { spec } = this.#request();
+    this.#rows = new Map();
+    this.#store({ spec, input: new Uint8Array() });
     for (let rows = this.#some(); rows.length > 0; rows = this.#some())
       for (const [name] of rows) this.#kv.delete(name);
   }
 
   /** A row that is there. */
   row(id: number): string {
-    const body = this.#whole ? this.#whole.rows.get(id) : this.#kv.get<string>(nameOf(id));
+    const body = this.#rows.get(id) ?? this.#kv.get<string>(nameOf(id));
     if (body === undefined) throw new Error(`row ${id} of the log is missing`);
     return body;
   }
 
   /** The last row of the log. */
   last(): Row {
-    const last = this.#atOrBefore(Number.MAX_SAFE_INTEGER);
+    const last = this.#atOrBefore(Number.MAX_SAFE_INTEGER - 1);
     if (!last) throw new Error("the log is empty");
     return last;
   }
@@ -146,18 +142,15 @@ export class Entries {
   /** The rows from the one that holds `eventId` on; read as they are consumed, without an await between. */
   *frames(eventId: number): Generator<Row> {
     const from = this.#atOrBefore(eventId)?.id ?? 1;
-    if (this.#whole) {
-      for (const [id, body] of this.#whole.rows) if (id >= from) yield { id, body };
-    } else for (const one of this.#list({ start: nameOf(from) })) yield rowOf(one);
+    for (const [id, body] of this.#rows) if (id >= from) yield { id, body };
+    for (const one of this.#list({ start: nameOf(from) })) yield rowOf(one);
   }
 
   #atOrBefore(id: number): Row | undefined {
-    if (this.#whole) {
-      const found = [...this.#whole.rows].findLast(([other]) => other <= id);
-      return found && { id: found[0], body: found[1] };
-    }
     const [found] = this.#list({ end: nameOf(id + 1), reverse: true, limit: 1 });
-    return found && rowOf(found);
+    if (found) return rowOf(found);
+    const held = [...this.#rows].findLast(([other]) => other <= id);
+    return held && { id: held[0], body: held[1] };
   }
 
   /** Not all at once: they need not fit into memory. */
@@ -169,14 +162,19 @@ export class Entries {
     return this.#kv.list<string>({ prefix: LOG, ...range });
   }
 
-  #request(): Request {
-    const request = this.#kv.get<Request>(REQUEST);
+  #request(): Pick<Request, "spec" | "input"> {
+    const request = this.#unstored ?? this.#kv.get<Request>(REQUEST);
     if (!request) throw new Error("the request is missing");
     return request;
   }
+
+  #store({ spec, input }: Pick<Request, "spec" | "input">): void {
+    this.#kv.put<Request>(REQUEST, { spec, input, rows: this.#rows });
+    this.#unstored = undefined;
+  }
 }
 
-function bytesOf({ input, rows }: Required<Request>): number {
+function bytesOf({ input, rows }: Request): number {
   let units = 0;
   for (const body of rows.values()) units += body.length;
   return input.byteLength + 2 * units;

@@ -33,7 +33,7 @@ test("looking for yesterday's leaves no storage there", async () => {
     const id = env.PREDICTION.idFromName(`${world.user_id}:${of}:k`);
     return tablesOf(env.PREDICTION.get(id));
   };
-  expect(await tables(day)).toEqual(["log", "request"]);
+  expect(await tables(day)).toEqual(["request"]);
   expect(await tables(day - 1)).toEqual([]);
 });
 

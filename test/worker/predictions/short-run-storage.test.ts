@@ -97,7 +97,7 @@ describe("one that lasts", () => {
     await result.creating;
 
     const { result: longer, object: other } = await taken(world);
-    await eventually(async () => expect(await tablesOf(other)).toEqual(["log", "request"]));
+    await eventually(async () => expect(await tablesOf(other)).toEqual(["request"]));
     expect(await alarmOf(other)).toBeLessThanOrEqual(Date.now() + 1_000);
     await reportTo(longer.runner, longer.job);
     await longer.creating;
