@@ -27,6 +27,12 @@ export interface EncodedEvents {
   bytes: Uint8Array;
 }
 
+/** Those that were shown together. */
+export interface ShownEvents extends EncodedEvents {
+  /** The id of the first one. */
+  first: number;
+}
+
 /** An event whose value is stored in R2, from where it is copied to each reader. */
 export interface StoredEvent {
   id: number;
@@ -47,10 +53,11 @@ export const unitsOf = (events: { json: string }[]): number =>
   events.reduce((units, { json }) => units + json.length, 0);
 
 /** @returns undefined when there is none, or the value of one is stored in R2 */
-export function forReaders(events: NumberedEvent[]): EncodedEvents | undefined {
+export function forReaders(events: NumberedEvent[]): ShownEvents | undefined {
+  const [first] = events;
   const last = events.at(-1);
-  if (!last || events.some(({ event }) => event === "stored")) return undefined;
-  return { last: last.id, bytes: encoder.encode(streamText(events)) };
+  if (!first || !last || events.some(({ event }) => event === "stored")) return undefined;
+  return { first: first.id, last: last.id, bytes: encoder.encode(streamText(events)) };
 }
 
 /**

@@ -1,11 +1,12 @@
 /**
  * The readers of one prediction's event stream. The log is the buffer: a reader that keeps up is sent
  * each frame as it is written, the same bytes for all; one that lags is sent nothing until it has
- * room again, and then continues from the log. So a slow reader costs 32 KiB and a frame, however
- * much it misses.
+ * room again, and then continues with what was shown lately, or from the log. So a slow reader costs
+ * 32 KiB and a frame, however much it misses, and all of them 256 KiB more.
  */
 import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
-import type { EncodedEvents, StoredEvent } from "./log-events.ts";
+import type { EncodedEvents, ShownEvents, StoredEvent } from "./log-events.ts";
+import { Recent } from "./recent.ts";
 import type { StreamLimits } from "./stub.ts";
 
 const HEARTBEAT_SECONDS = 15;
@@ -53,6 +54,8 @@ interface Subscriber {
 export class Subscribers {
   readonly #source: LogSource;
   readonly #all = new Set<Subscriber>();
+  /** Empty while all keep up. */
+  readonly #recent = new Recent();
   #timer: number | null = null;
 
   constructor(source: LogSource) {
@@ -104,11 +107,15 @@ export class Subscribers {
   }
 
   /** @param events undefined when readers must take them from the log, and partly from R2 */
-  publish(events: EncodedEvents | undefined): void {
+  publish(events: ShownEvents | undefined): void {
     const now = Date.now();
+    if (events) this.#recent.add(events);
+    else this.#recent.clear();
+    let keepUp = true;
     for (const subscriber of this.#all) {
       const room = (subscriber.controller.desiredSize ?? 0) > 0;
       if (!room || !events) subscriber.live = false;
+      keepUp &&= subscriber.live;
       if (!room) continue;
       if (!events || !subscriber.live) this.#pull(subscriber);
       else {
@@ -117,6 +124,7 @@ export class Subscribers {
         subscriber.controller.enqueue(events.bytes);
       }
     }
+    if (keepUp) this.#recent.clear();
     if (this.#source.ended()) for (const reader of [...this.#all]) this.#endIfDone(reader);
   }
 
@@ -125,7 +133,8 @@ export class Subscribers {
     subscriber.tookAt = Date.now();
     subscriber.onRoom();
     if (subscriber.live || subscriber.copying) return;
-    const page = this.#source.page(subscriber.position);
+    const { position } = subscriber;
+    const page = this.#recent.after(position) ?? this.#source.page(position);
     if (page && "stored" in page) {
       void this.#copy(subscriber, page);
       return;
@@ -206,6 +215,7 @@ export class Subscribers {
     const removed = this.#all.delete(subscriber);
     subscriber.onRoom();
     if (this.#all.size === 0) {
+      this.#recent.clear();
       clearTimeout(this.#timer);
       this.#timer = null;
     }

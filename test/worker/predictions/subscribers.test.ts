@@ -1,7 +1,11 @@
 /** The readers of a stream: slow ones fall back to the log, heartbeats, limits. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { encodeEvent, HEARTBEAT } from "../../../src/lib/sse.ts";
-import type { EncodedEvents, StoredEvent } from "../../../src/objects/prediction/log-events.ts";
+import type {
+  EncodedEvents,
+  ShownEvents,
+  StoredEvent,
+} from "../../../src/objects/prediction/log-events.ts";
 import { Subscribers } from "../../../src/objects/prediction/subscribers.ts";
 import { EventReader } from "../support/events.ts";
 
@@ -53,9 +57,10 @@ class Log {
 
 const encoder = new TextEncoder();
 
-const encoded = (last: number, text: string): EncodedEvents => ({
-  last,
-  bytes: encoder.encode(encodeEvent(last, "output", text)),
+const encoded = (id: number, text: string): ShownEvents => ({
+  first: id,
+  last: id,
+  bytes: encoder.encode(encodeEvent(id, "output", text)),
 });
 
 /** A value of so many pieces of 64 KiB: JSON text, made only as it is asked for. */
@@ -95,18 +100,34 @@ test("a reader that keeps up is handed what comes, and reads the log only once",
   expect(log.pages).toBe(1);
 });
 
+test("readers that are a little behind are sent what was shown last, and not each a page of the log", async () => {
+  const log = new Log();
+  log.append("0");
+  const readers = [1, 2, 3].map(() => new EventReader(log.subscribers.subscribe(0)));
+  for (const reader of readers) expect(await reader.next()).toMatchObject({ id: 1 });
+  await settled();
+  const text = "x".repeat(10_000);
+  for (let n = 2; n <= 21; n++) log.append(`${n}:${text}`, n === 21);
+  for (const reader of readers) {
+    const rest = await reader.rest();
+    expect(rest.map(({ id }) => id)).toEqual(Array.from({ length: 20 }, (_, n) => n + 2));
+    expect(rest.every(({ id, data }) => data === `${id}:${text}`)).toBe(true);
+  }
+  expect(log.pages).toBe(readers.length);
+});
+
 test("a slow reader falls back to the log and gets every event exactly once, in order", async () => {
   const log = new Log();
   const text = "x".repeat(10_000);
   const slow = new EventReader(log.subscribers.subscribe(0));
   const quick = new EventReader(log.subscribers.subscribe(0));
-  for (let n = 1; n <= 40; n++) {
-    log.append(`${n}:${text}`, n === 40);
+  for (let n = 1; n <= 80; n++) {
+    log.append(`${n}:${text}`, n === 80);
     expect((await quick.next())?.id).toBe(n);
-    if (n % 10 === 0) expect((await slow.next())?.id).toBe(n / 10);
+    if (n % 20 === 0) expect((await slow.next())?.id).toBe(n / 20);
   }
   const rest = await slow.rest();
-  expect(rest.map(({ id }) => id)).toEqual(Array.from({ length: 36 }, (_, n) => n + 5));
+  expect(rest.map(({ id }) => id)).toEqual(Array.from({ length: 76 }, (_, n) => n + 5));
   expect(rest.every(({ id, data }) => data === `${id}:${text}`)).toBe(true);
   expect(await quick.rest()).toEqual([]);
   expect(log.pages).toBeGreaterThan(3);
