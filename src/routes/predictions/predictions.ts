@@ -158,10 +158,13 @@ const stream = createRoute({
   middleware: requireScope("read", "predict"),
   request: {
     params: onePrediction,
-    query: z.object({
+    query: z.strictObject({
       after_id: z
         .string()
-        .regex(/^\d{1,15}$/, "the id of an event")
+        .regex(
+          /^\d{1,15}$/,
+          "Input should be the id of an event: a whole number, as in 'after_id=4'",
+        )
         .optional()
         .meta({
           description:

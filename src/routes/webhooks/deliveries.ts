@@ -38,7 +38,7 @@ const again = createRoute({
   middleware: requireScopeToPredict,
   request: {
     params: onePrediction.extend({ event_id: webhookEventId }),
-    query: z.object({
+    query: z.strictObject({
       receiver: z
         .union([
           z.literal(OWN_WEBHOOK),

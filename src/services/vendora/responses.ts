@@ -109,7 +109,7 @@ export async function cancelResponse(
       ({ prediction }) => prediction,
     );
     if (status !== "canceled") {
-      const message = `Cannot cancel a response that has already ended: it is ${status}.`;
+      const message = "Cannot cancel a response that has already ended: retrieve it instead.";
       throw invalidParameter("response_id", "invalid_value", message);
     }
   }

@@ -109,6 +109,19 @@ test("Last-Event-ID is later than the address it was asked with; garbage in it i
   expect(await eventsOf(client.stream(id, "?after_id=0"))).toEqual(all);
 });
 
+test("an after_id that is no number, or is misspelled, is refused: from the beginning it would be a surprise", async () => {
+  const { client, id } = await ended("a");
+  for (const [name, value] of [
+    ["after_id", "x"],
+    ["last_event_id", "2"],
+    ["starting_after", "2"],
+  ]) {
+    const response = await client.stream(id, `?${name}=${value}`);
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({ detail: [{ loc: ["query", name] }] });
+  }
+});
+
 test("asked again after its end it is a 204, so that an EventSource stops", async () => {
   const { client, id } = await ended("a");
   const last = (await eventsOf(client.stream(id))).at(-1)?.id ?? 0;
