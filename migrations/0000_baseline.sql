@@ -204,7 +204,7 @@ CREATE TABLE `predictions` (
 	PRIMARY KEY(`user_id`, `id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-CREATE INDEX `predictions_status` ON `predictions` (`user_id`,`status`,`id`);--> statement-breakpoint
+CREATE INDEX `predictions_status` ON `predictions` (`user_id`,`status`,`id`) WHERE status <> 'succeeded';--> statement-breakpoint
 CREATE INDEX `predictions_model` ON `predictions` (`user_id`,`model_id`,`id`);--> statement-breakpoint
 CREATE INDEX `predictions_active` ON `predictions` (`checked_at`) WHERE status IN ('pending', 'started');--> statement-breakpoint
 CREATE TABLE `hardware` (

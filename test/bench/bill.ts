@@ -12,8 +12,11 @@ import type { Table } from "./table.ts";
 /** One after the other, so that a slow machine adds nothing to what the objects are awake. */
 const NOOPS = 20;
 const PER_SECOND = 50;
-/** 2.6 s: the end of what is kept is part of a prediction's life, and of its price. */
-const RETENTION_DAYS = "0.00003";
+/**
+ * 12 s: the end of what is kept is part of a prediction's life, and of its price. Later than the alarm
+ * that would send the row of a short run again, as in production: each is a row.
+ */
+const RETENTION_DAYS = "0.00014";
 /** Every line that a prediction may write is counted: usually it is one in a hundred. */
 const LOG_SAMPLE_RATE = "1";
 const LOOK_MS = 100;

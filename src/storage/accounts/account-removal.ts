@@ -124,7 +124,7 @@ export const listSomeUnfinished = (db: Database, userId: string, limit: number) 
     .where(
       sql`(${predictions.user_id}, ${predictions.id}) IN (
         SELECT user_id, id FROM predictions
-        WHERE user_id = ${userId} AND status IN ('pending', 'started') LIMIT ${limit})`,
+        WHERE user_id = ${userId} AND status IN ('pending', 'started') AND status <> 'succeeded' LIMIT ${limit})`,
     )
     .all();
 

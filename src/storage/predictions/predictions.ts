@@ -99,7 +99,7 @@ interface PredictionFilter {
 
 /**
  * A user's predictions, newest first (ids are UUIDv7), as lists to merge, in one round trip. Each
- * status is a range of the index by status, each model a range of the index by model. With a model,
+ * status but `succeeded` is a range of the index by status, each model a range of the index by model. With a model,
  * the status is checked row by row: `+` keeps SQLite from the index by status, which would need a
  * sort. A name without a model has no index: the user's rows are scanned until the page is full.
  */
@@ -131,8 +131,14 @@ function rangesOf({ statuses, model, models }: PredictionFilter): (SQL | undefin
   const ofModels = models ? inArray(sql`+${model_id}`, models) : undefined;
   if (model) return [and(ofModel(model), ofStatus, ofModels)];
   if (models) return models.map((id) => and(ofModel({ id }), ofStatus));
-  return statuses.length > 0 ? statuses.map((one) => few(eq(status, one))) : [undefined];
+  return statuses.length > 0 ? statuses.map(ofStatusAlone) : [undefined];
 }
+
+/** The index by status has all but `succeeded`, and SQLite is to see that. */
+const ofStatusAlone = (status: TaskStatus) =>
+  status === "succeeded"
+    ? sql`+${predictions.status} = ${status}`
+    : and(few(eq(predictions.status, status)), sql`${predictions.status} <> 'succeeded'`);
 
 const ofModel = (model: MeantModel) =>
   "id" in model

@@ -35,7 +35,8 @@ export const predictions = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.user_id, t.id] }),
-    index("predictions_status").on(t.user_id, t.status, t.id),
+    // Most succeed: they are found in the table, whose order the list has, and cost no row of this.
+    index("predictions_status").on(t.user_id, t.status, t.id).where(sql`status <> 'succeeded'`),
     index("predictions_model").on(t.user_id, t.model_id, t.id),
     index("predictions_active").on(t.checked_at).where(sql`status IN ('pending', 'started')`),
   ],

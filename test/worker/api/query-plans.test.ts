@@ -69,12 +69,19 @@ test.each(LISTS)("%s", async (list, as) => {
 
 test.each([
   ["statuses=failed", "predictions_status (user_id=? AND status=?)"],
+  ["statuses=pending", "predictions_status (user_id=? AND status=?)"],
   ["model=MODEL", "predictions_model (user_id=? AND model_id=?)"],
   ["model=MODEL&statuses=failed", "predictions_model (user_id=? AND model_id=?)"],
 ])("the first page of predictions with %s is a range of its own index", async (filter, index) => {
   const path = `/v1/predictions?${filter.replace("MODEL", model)}`;
   const plans = await plansOf(async () => client.json("GET", path));
   expect(plans.flat()).toContain(`SEARCH predictions USING INDEX ${index}`);
+});
+
+test("those that have succeeded are most of a user's own, and found among them", async () => {
+  const plans = await plansOf(async () => client.json("GET", "/v1/predictions?statuses=succeeded"));
+  expect(plans.flat()).toContain("SEARCH predictions USING PRIMARY KEY (user_id=?)");
+  expect(plans.flat().every(isCheap)).toBe(true);
 });
 
 test("of a token for some models each model is a range of the same index", async () => {
