@@ -33,9 +33,16 @@ const IDEMPOTENCY_KEY_MS = 86_400_000;
 /** A request that writes to R2 ends within this. */
 const LATE_WRITE_MS = 3_600_000;
 
-/** Both travel in the record, in the row and in queue messages of at most 128 KB. */
+/**
+ * Both travel in the record, in the row and in queue messages of at most 128 KB, next to a message of
+ * up to 60 KB (protocol/channel.ts): 10,000 characters, each of which JSON may write with six.
+ */
 const MAX_METRICS = 100;
-const MAX_DETAIL_CHARS = 16_384;
+const MAX_METRICS_BYTES = 16_384;
+const MAX_DETAIL_BYTES = 16_384;
+
+const encoder = new TextEncoder();
+const jsonBytes = (value: unknown) => encoder.encode(JSON.stringify(value)).byteLength;
 
 export class PredictionLife {
   readonly spec: PredictionSpec;
@@ -197,8 +204,13 @@ export class PredictionLife {
   }
 
   mergeMetrics(metrics: Metrics): void {
-    const all = Object.entries({ ...this.#state.metrics, ...metrics });
-    this.#state.metrics = Object.fromEntries(all.slice(0, MAX_METRICS));
+    const all = Object.entries({ ...this.#state.metrics, ...metrics }).slice(0, MAX_METRICS);
+    let left = MAX_METRICS_BYTES;
+    const kept = all.filter((entry) => {
+      left -= jsonBytes(entry);
+      return left >= 0;
+    });
+    this.#state.metrics = Object.fromEntries(kept);
   }
 
   /**
@@ -361,8 +373,8 @@ export class PredictionLife {
 
 /** A detail that is too large is replaced by a note that says so. */
 function boundedDetail(detail: PredictionError["detail"]): PredictionError["detail"] {
-  const { length } = JSON.stringify(detail);
-  return length <= MAX_DETAIL_CHARS
+  const bytes = jsonBytes(detail);
+  return bytes <= MAX_DETAIL_BYTES
     ? detail
-    : `The detail has ${length} characters of JSON; at most ${MAX_DETAIL_CHARS} are kept.`;
+    : `The detail has ${bytes} bytes of JSON; at most ${MAX_DETAIL_BYTES} are kept.`;
 }

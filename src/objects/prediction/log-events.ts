@@ -48,9 +48,12 @@ export const encodeEvents = (events: LogEvent[]): EncodedEvent[] =>
     return { event, json, size: sizeOf(logEvent, json), notes: notesIn(logEvent) };
   });
 
-/** The JSON text of events in UTF-16 units. */
+/** What a row has around the value of an event, at most. */
+const ENVELOPE_UNITS = '{"event":"metrics","data":},'.length;
+
+/** What events take in a row of the log, in UTF-16 units. */
 export const unitsOf = (events: { json: string }[]): number =>
-  events.reduce((units, { json }) => units + json.length, 0);
+  events.reduce((units, { json }) => units + ENVELOPE_UNITS + json.length, 0);
 
 /** @returns undefined when there is none, or the value of one is stored in R2 */
 export function forReaders(events: NumberedEvent[]): ShownEvents | undefined {
@@ -97,7 +100,8 @@ function notesIn({ event, data }: LogEvent): number {
 }
 
 function sizeOf({ event, data }: LogEvent, json: string): number {
-  if (event === "stored") return data.size;
+  // The log has all of its JSON, whatever it says of the value.
+  if (event === "stored") return Math.max(data.size, json.length);
   if (event === "setup") return data.logs?.length ?? 0;
   return typeof data === "string" ? data.length : json.length;
 }

@@ -123,7 +123,7 @@ export class EventLog {
 
   /** Numbers the events of a frame. */
   add(events: EncodedEvent[], totals: LogTotals): void {
-    if (this.#units + unitsOf(events) > MAX_FRAME_UNITS) this.store();
+    this.#makeRoom(events);
     const before = this.seqOf(totals.attempt) > 0 ? this.#totals.outputs : 0;
     this.#hasFirstOutput ||= before === 0 && totals.outputs > 0;
     this.#totals = totals;
@@ -142,6 +142,7 @@ export class EventLog {
     const first = isRepeated ? this.#last + 1 : Math.max(this.#last + 1, this.#leastOwn);
     if (!isRepeated) this.#leastOwn = 0;
     if (first > this.#last + 1) this.store();
+    else this.#makeRoom(events);
     this.#number(events, first);
   }
 
@@ -195,6 +196,11 @@ export class EventLog {
   *#events(after: number, last: number): Generator<NumberedEvent> {
     if (after < this.#stored) yield* this.#rows.events(after, last);
     for (const one of this.#buffer) if (one.id > after && one.id <= last) yield one;
+  }
+
+  /** Stores what has gathered if one row could not have these, too. */
+  #makeRoom(events: EncodedEvent[]): void {
+    if (this.#units + unitsOf(events) > MAX_FRAME_UNITS) this.store();
   }
 
   #number(events: EncodedEvent[], first: number): void {

@@ -1,6 +1,7 @@
 /** The life of a prediction, one transition at a time, from pending to its end. */
 import { describe, expect, test } from "vitest";
 import { PredictionLife } from "../../../src/domain/predictions/life.ts";
+import { predictionRow } from "../../../src/domain/predictions/prediction-row.ts";
 import { ended, offered, pending, started } from "./life-samples.ts";
 import { NOW, specWith } from "./samples.ts";
 
@@ -180,4 +181,15 @@ test("what a runner says of an error and in metrics is bounded: it must fit a ro
     message: "boom",
     detail: expect.stringContaining("1000004"),
   });
+});
+
+test("an error and metrics whose every character takes six bytes fit a queue message", () => {
+  const life = started();
+  const awkward = (n: number) => `${n}`.padEnd(100, "\u0001");
+  life.mergeMetrics(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [awkward(n), n])));
+  const message = "\u0001".repeat(10_000);
+  const error = { source: "external", message, detail: "€".repeat(16_000) } as const;
+  life.finish({ status: "failed", output: "none", error }, NOW + 9);
+  const row = JSON.stringify(predictionRow(life.spec, life.state, "o".repeat(64), 1));
+  expect(new TextEncoder().encode(row).byteLength).toBeLessThan(100_000);
 });

@@ -59,8 +59,8 @@ const euros = (characters: number) => "€".repeat(characters - 2);
 test("a frame has 600,000 characters of JSON at most, in however many events", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
-  await channel.output(euros(600_000));
-  await channel.output(euros(200_000), euros(200_000), euros(200_000));
+  await channel.output(euros(599_900));
+  await channel.output(euros(199_900), euros(199_900), euros(199_900));
   expect(await largestRow(id)).toBeLessThan(2_000_000);
   const events = [
     { event: "output", data: euros(300_000) },
@@ -74,6 +74,22 @@ test("a frame has 600,000 characters of JSON at most, in however many events", a
   expect(found.output).toHaveLength(4);
 });
 
+test("a row has room for what is around the values of many events, and for the end of its run", async () => {
+  const { client, begun } = await newWorld();
+  const { id, channel } = await begun();
+  const many = Array.from({ length: 3_000 }, () => 1);
+  // Each is less than a frame may have; neither the events of an end nor its state is counted in it.
+  const events = [euros(500_000), ...many].map((data) => ({ event: "output", data }) as const);
+  const error = {
+    source: "external",
+    message: "\u0001".repeat(10_000),
+    detail: euros(16_000),
+  } as const;
+  await channel.report(events, { status: "failed", output: "items", error });
+  expect(await client.get(id)).toMatchObject({ status: "failed" });
+  expect(await largestRow(id)).toBeLessThan(1_600_000);
+});
+
 test("an error's detail and the metrics are not so large that they could not be kept", async () => {
   const { client, begun } = await newWorld();
   const { id, channel } = await begun();
@@ -85,6 +101,16 @@ test("an error's detail and the metrics are not so large that they could not be 
   await channel.report([], { status: "failed", output: "none", error });
   expect(await client.get(id)).toMatchObject({ status: "failed", error: { message: "boom" } });
   expect(await largestRow(id)).toBeLessThan(2_000_000);
+});
+
+test("a reference to a stored value counts with all that it says", async () => {
+  const { begun } = await newWorld();
+  const { channel } = await begun();
+  const data = { name: "a", size: 1, more: "x".repeat(590_000) };
+  const events = [{ event: "stored" as const, data }];
+  for (let seq = 2; seq < 33; seq++) await channel.exchange({ type: "events", seq, events });
+  const last = await channel.exchange({ type: "events", seq: 33, events });
+  expect(last).toMatchObject({ type: "fenced" });
 });
 
 test("a log of many small frames is replayed whole", async () => {
