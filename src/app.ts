@@ -1,15 +1,13 @@
 /** The API: the middleware of every request, and the list of route groups. */
-import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { requestId } from "hono/request-id";
 import { mountDocs } from "./dashboard/docs/routes.tsx";
 import { errorResponse, ProblemError } from "./errors.ts";
 import { vendoraProblem } from "./errors-vendora.ts";
 import { requestBody } from "./middleware/body.ts";
-import { noStoreByDefault } from "./middleware/conditional.ts";
 import { separateFilesOrigin } from "./middleware/files-origin.ts";
-import { rateLimitHeaders } from "./middleware/rate-limit.ts";
-import { PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER, unservedPath } from "./middleware/vendora.ts";
+import { responseHeaders } from "./middleware/response-headers.ts";
+import { unservedPath } from "./middleware/vendora.ts";
 import { avatarRoutes } from "./routes/accounts/avatars.ts";
 import { userRoutes } from "./routes/accounts/users.ts";
 import { fileRoutes } from "./routes/files/files.ts";
@@ -38,35 +36,7 @@ const NEAR_VENDORA =
 
 const api = router()
   .use(requestId({ limitLength: 128 }))
-  .use(noStoreByDefault)
-  .use(rateLimitHeaders)
-  // User content is served from the pages' origin, whose policy allows scripts from 'self'.
-  .use(async (c, next) => {
-    await next();
-    c.header("x-content-type-options", "nosniff");
-  })
-  .use(
-    cors({
-      origin: "*",
-      exposeHeaders: [
-        "x-request-id",
-        "location",
-        "preference-applied",
-        PREDICTION_HEADER,
-        TOOLS_LEFT_OUT_HEADER,
-        "x-should-retry",
-        "retry-after",
-        "x-ratelimit-limit",
-        "x-ratelimit-remaining",
-        "x-ratelimit-reset",
-        "etag",
-        "accept-ranges",
-        "content-range",
-        "content-disposition",
-      ],
-      maxAge: 86_400,
-    }),
-  )
+  .use(responseHeaders)
   .use(requestBody)
   .use(async (c, next) => {
     c.set("services", getServices(c.env));

@@ -36,10 +36,12 @@ export function markPublic(c: Context): void {
   c.header("vary", "authorization");
 }
 
-/** For all routes: responses are `no-store` unless they say otherwise, and errors always are. */
+/** Responses are `no-store` unless they say otherwise, and errors always are. */
+export const isNotStored = ({ status, headers }: Response) =>
+  status >= 400 || !headers.has("cache-control");
+
+/** For all pages. */
 export const noStoreByDefault = createMiddleware(async (c, next) => {
   await next();
-  if (c.res.status >= 400 || !c.res.headers.has("cache-control")) {
-    c.header("cache-control", "no-store");
-  }
+  if (isNotStored(c.res)) c.header("cache-control", "no-store");
 });

@@ -1,13 +1,6 @@
 /** Rate limits per IP address, token and account (numbers in wrangler.toml). */
-import { createMiddleware } from "hono/factory";
-import type { AppEnv } from "../context.ts";
-import {
-  nearerLimit,
-  type RateStatus,
-  RequestCounter,
-  rateHeaders,
-} from "../domain/accounts/rate-limit.ts";
-import { isVendoraRequest, ProblemError } from "../errors.ts";
+import { nearerLimit, type RateStatus, RequestCounter } from "../domain/accounts/rate-limit.ts";
+import { ProblemError } from "../errors.ts";
 import type { Services } from "../services/services.ts";
 
 /** Binding, period in seconds, and what is counted. */
@@ -68,16 +61,6 @@ export async function limitRate(
     { "retry-after": String(seconds) },
   );
 }
-
-/** For all routes: reports the limit that the request has come closest to. */
-export const rateLimitHeaders = createMiddleware<AppEnv>(async (c, next) => {
-  await next();
-  const { rate } = c.var;
-  if (!rate) return;
-  for (const [name, value] of Object.entries(rateHeaders(rate, isVendoraRequest(c)))) {
-    c.header(name, value);
-  }
-});
 
 /** Counts a request without a valid token. @throws ProblemError too_many_requests */
 export const limitAddress = (c: LimitedContext) => limitRate(c, "address", clientNetwork(c));

@@ -1,0 +1,52 @@
+/**
+ * For all routes: the headers that every response has. They are set at once, when it is there: Hono
+ * copies a response for each header that is set before it comes, and for each `c.header` after that.
+ */
+import type { Context } from "hono";
+import { cors } from "hono/cors";
+import { createMiddleware } from "hono/factory";
+import type { AppEnv } from "../context.ts";
+import { rateHeaders } from "../domain/accounts/rate-limit.ts";
+import { isVendoraRequest } from "../errors.ts";
+import { isNotStored } from "./conditional.ts";
+import { PREDICTION_HEADER, TOOLS_LEFT_OUT_HEADER } from "./vendora.ts";
+
+const ALWAYS = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": [
+    "x-request-id",
+    "location",
+    "preference-applied",
+    PREDICTION_HEADER,
+    TOOLS_LEFT_OUT_HEADER,
+    "x-should-retry",
+    "retry-after",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "etag",
+    "accept-ranges",
+    "content-range",
+    "content-disposition",
+  ].join(),
+  // User content is served from the pages' origin, whose policy allows scripts from 'self'.
+  "x-content-type-options": "nosniff",
+};
+
+const preflight = cors({ origin: "*", maxAge: 86_400 });
+
+export const responseHeaders = createMiddleware<AppEnv>(async (c, next) => {
+  if (c.req.method === "OPTIONS") c.res = (await preflight(c, next)) ?? c.res;
+  else await next();
+  // Copies it: the headers of an object's own response cannot be changed.
+  c.header("x-request-id", c.get("requestId"));
+  const { headers } = c.res;
+  for (const [name, value] of headersOf(c)) headers.set(name, value);
+  if (isNotStored(c.res)) headers.set("cache-control", "no-store");
+});
+
+/** Also reports the limit that the request has come closest to. */
+function headersOf(c: Context<AppEnv>): [string, string][] {
+  const rate = c.get("rate");
+  return Object.entries({ ...ALWAYS, ...(rate && rateHeaders(rate, isVendoraRequest(c))) });
+}
