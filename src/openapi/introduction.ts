@@ -14,7 +14,7 @@ Public endpoints work without a token. An invalid token returns 401 everywhere, 
 
 ## Errors
 
-A request that fails validation returns 422 with \`{"detail": [{"loc", "msg", "type"}]}\`. \`loc\` is the location of each error, starting with \`body\`, \`query\`, \`path\` or \`header\`. Unknown body fields and query parameters are validation errors too, except in the bodies of \`/vendora\` endpoints, which are passed to the model.
+A request that fails validation returns 422 with \`{"detail": [{"loc", "msg", "type"}]}\`. \`loc\` is the location of each error, starting with \`body\`, \`query\`, \`path\` or \`header\`. Unknown body fields, and unknown query parameters of lists and streams, are validation errors too, except in the bodies of \`/vendora\` endpoints, which are passed to the model.
 
 Every other error is an [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457) problem (\`application/problem+json\`) with \`title\`, \`status\`, \`detail\` and \`request_id\`. Resources that you cannot see return 404, as if they did not exist.
 

@@ -4,7 +4,7 @@ import { type PredictionWithIO, predictionWithIO } from "../../protocol/predicti
 import { errorResponses, problemResponse } from "../responses.ts";
 import { eventStreamContent } from "./event-stream.ts";
 
-export const CREATING = `Responds immediately with 202 and the pending prediction, unless \`Prefer: wait\` asks to wait for its end. Needs a token with the scope \`predict\`.
+export const CREATING = `Responds immediately with 202 and the pending prediction, unless \`Prefer: wait\` asks to wait for its end. Requires the scope \`predict\`.
 
 With \`stream: true\` the response is the event stream itself, as of GET /predictions/{prediction_id}/stream; leaving it does not cancel the prediction.`;
 

@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import type { EventStream } from "../../services/predictions/event-stream.ts";
 
 /** The description of operations that respond with one. */
-export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, an integer that rises from 1 (not always by one: compare ids, do not count them), and one JSON value as \`data\`. Needs the scope \`read\` or \`predict\`.
+export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, an integer that rises from 1 (not always by one: compare ids, do not count them), and one JSON value as \`data\`. Requires the scope \`read\` or \`predict\`.
 
 | Event | Data |
 | --- | --- |

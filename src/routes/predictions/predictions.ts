@@ -93,7 +93,7 @@ const list = createRoute({
   tags,
   summary: "List your predictions",
   description:
-    "Newest first, without input and output. The list may lag about a second, and may not have a prediction yet whose create has just responded; GET /predictions/{prediction_id} never lags. Needs the scope `read`.",
+    "Newest first, without input and output. The list may lag about a second, and may not have a prediction yet whose create has just responded; GET /predictions/{prediction_id} never lags. Requires the scope `read`.",
   middleware: requireScope("read"),
   request: { query: predictionQuery },
   responses: { 200: jsonResponse("A page of predictions", pageOf(prediction)), ...errorResponses },
@@ -105,7 +105,7 @@ const get = createRoute({
   operationId: "getPrediction",
   tags,
   summary: "Get a prediction",
-  description: "In full, with input and output. Needs the scope `read` or `predict`.",
+  description: "In full, with input and output. Requires the scope `read` or `predict`.",
   middleware: [requireScope("read", "predict"), conditionalGet],
   request: { params: onePrediction },
   responses: {
@@ -121,7 +121,7 @@ const cancel = createRoute({
   tags,
   summary: "Cancel a prediction",
   description:
-    "Takes effect soon after the response: the prediction ends as `canceled`, even if the model finishes meanwhile, and keeps its output so far. Repeating the request is not an error until the prediction has ended. Needs the scope `predict`.",
+    "Takes effect soon after the response: the prediction ends as `canceled`, even if the model finishes meanwhile, and keeps its output so far. Repeating the request is not an error until the prediction has ended. Requires the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
@@ -138,7 +138,7 @@ const remove = createRoute({
   tags,
   summary: "Delete the data of a prediction",
   description:
-    "Deletes input, output, events and files of a prediction that has ended. The prediction itself stays, with `data_removed`, and so do the uploads that it used. Needs the scope `predict`.",
+    "Deletes input, output, events and files of a prediction that has ended. The prediction itself stays, with `data_removed`, and so do the uploads that it used. Requires the scope `predict`.",
   middleware: requireScope("predict"),
   request: { params: onePrediction },
   responses: {
