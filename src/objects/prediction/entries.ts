@@ -2,6 +2,7 @@
  * What is stored of a prediction:
  *
  *   `request`           its spec and input, which never change, and the first row of its log
+ *   `state`             its state, if that is large: each row would have it again
  *   `log:` and an id    a row of its log, under the id of its first event (log-rows.ts)
  *
  * At first all is in memory alone. If the prediction lasts, `keep` stores it. If it ends before, its whole
@@ -11,6 +12,7 @@
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 
 const REQUEST = "request";
+const STATE = "state";
 const LOG = "log:";
 /** As many as the largest safe integer has: names are in the order of ids. */
 const ID_DIGITS = 16;
@@ -114,6 +116,19 @@ export class Entries {
     // A write before the end is of a prediction that lasts.
     this.keep();
     this.#kv.put(nameOf(id), body);
+  }
+
+  /** Writes a state that is too large for rows. */
+  putState(text: string): void {
+    this.keep();
+    this.#kv.put(STATE, text);
+  }
+
+  /** That state, which is there. */
+  state(): string {
+    const text = this.#kv.get<string>(STATE);
+    if (text === undefined) throw new Error("the state is missing");
+    return text;
   }
 
   /** Deletes the input and all rows of the log. */

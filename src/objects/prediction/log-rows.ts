@@ -11,15 +11,22 @@ import type { Piece } from "./rpc-types.ts";
 interface Row extends LogTotals {
   /** When its last event came, unix ms. */
   at: number;
-  /** The state of the prediction as of this row, or the id of the row that has it. */
+  /** The state of the prediction as of this row, or the id of the row that has it, or APART. */
   state?: PredictionState;
   state_in?: number;
   /** None if only the state has changed: the next row has the same id, and replaces it. */
   events: LogEvent[];
 }
 
+/**
+ * A larger state is a value of its own, which is replaced: with metrics of 16 KB and a change of them
+ * every 30 ms, an hour's log would have 2 GB of it.
+ */
+const MAX_STATE_UNITS = 4_096;
+const APART = 0;
+
 /** Where the rows are. */
-export type RowStore = Pick<Entries, "put" | "row" | "last" | "frames">;
+export type RowStore = Pick<Entries, "put" | "row" | "last" | "frames" | "putState" | "state">;
 
 /** The end of a log as it is stored. */
 export interface LogEnd {
@@ -52,9 +59,9 @@ export class LogRows {
     const { id, body } = entries.last();
     const { events, at, state, state_in, ...totals }: Row = JSON.parse(body);
     const end = { last: id + events.length - 1, at, totals };
-    const stateIn = state_in ?? id;
-    const found = state ?? stateOf(entries.row(stateIn));
-    const rows = new LogRows(entries, { id: stateIn, text: JSON.stringify(found) });
+    const foundIn = state_in ?? id;
+    const found = state ?? stateOf(entries, foundIn);
+    const rows = new LogRows(entries, { id: foundIn, text: JSON.stringify(found) });
     return { rows, end, state: found };
   }
 
@@ -70,8 +77,12 @@ export class LogRows {
     { totals, at, state }: { totals: LogTotals; at: number; state: string | undefined },
   ): void {
     // The row that it replaces may have had the state.
-    const text = state ?? (this.#state.id === id ? this.#state.text : undefined);
-    if (text !== undefined) this.#state = { id, text };
+    let text = state ?? (this.#state.id === id ? this.#state.text : undefined);
+    if (text !== undefined && text.length > MAX_STATE_UNITS) {
+      this.#entries.putState(text);
+      this.#state = { id: APART, text };
+      text = undefined;
+    } else if (text !== undefined) this.#state = { id, text };
     const body =
       text === undefined
         ? rowText({ ...totals, at, state_in: this.#state.id }, { events: eventsText(events) })
@@ -114,8 +125,9 @@ const rowText = (
   texts: { state?: string; events: string },
 ): string => objectText(members, texts);
 
-function stateOf(body: string): PredictionState {
-  const { state }: Row = JSON.parse(body);
+function stateOf(entries: RowStore, id: number): PredictionState {
+  if (id === APART) return JSON.parse(entries.state());
+  const { state }: Row = JSON.parse(entries.row(id));
   if (!state) throw new Error("the row has no state");
   return state;
 }

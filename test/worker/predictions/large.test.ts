@@ -1,4 +1,5 @@
 /** What is large and travels as it is: it comes back as it was, and no row is as large as 2 MB. */
+import { abortAllDurableObjects } from "cloudflare:test";
 import { expect, test } from "vitest";
 import { eventsOf, named } from "../support/events.ts";
 import { logRowsOf, objectOf } from "../support/objects.ts";
@@ -101,6 +102,21 @@ test("an error's detail and the metrics are not so large that they could not be 
   await channel.report([], { status: "failed", output: "none", error });
   expect(await client.get(id)).toMatchObject({ status: "failed", error: { message: "boom" } });
   expect(await largestRow(id)).toBeLessThan(2_000_000);
+});
+
+test("large metrics are kept once, however often one of them changes", async () => {
+  const { client, begun } = await newWorld();
+  const { id, channel } = await begun();
+  const names = Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(100, "m"));
+  const metrics = Object.fromEntries(names.map((name) => [name, 0]));
+  await channel.report([{ event: "metrics", data: metrics }]);
+  const [name = ""] = names;
+  for (let n = 1; n <= 20; n++) await channel.report([{ event: "metrics", data: { [name]: n } }]);
+  const object = await objectOf(id);
+  const rows = await logRowsOf(object);
+  expect(rows.reduce((units, body) => units + body.length, 0)).toBeLessThan(50_000);
+  await abortAllDurableObjects();
+  expect((await client.get(id)).metrics).toEqual({ ...metrics, [name]: 20 });
 });
 
 test("a reference to a stored value counts with all that it says", async () => {
