@@ -36,6 +36,14 @@ export interface LogEnd {
   totals: LogTotals;
 }
 
+type StoredRowEvent = NumberedEvent & { attempt: number };
+
+/**
+ * The row that was read last: a reader who lags takes it in several pages. One for all predictions
+ * of an isolate: parsed, it may take a megabyte.
+ */
+let lastRead: { rows: LogRows; events: StoredRowEvent[] } | undefined;
+
 export class LogRows {
   readonly #entries: RowStore;
   /** The state as it is stored, as JSON text, and the row that has it. */
@@ -88,18 +96,25 @@ export class LogRows {
         ? rowText({ ...totals, at, state_in: this.#state.id }, { events: eventsText(events) })
         : rowText({ ...totals, at }, { state: text, events: eventsText(events) });
     this.#entries.put(id, body);
+    // It may replace that row; and a row without events may be all that is left.
+    if (lastRead?.rows === this && (events.length === 0 || lastRead.events[0]?.id === id))
+      lastRead = undefined;
   }
 
   /** The events after `after`, up to the event `last`; read as they are consumed, without an await between. */
-  *events(after: number, last: number): Generator<NumberedEvent & { attempt: number }> {
-    for (const { id: first, body } of this.#entries.frames(after + 1)) {
+  *events(after: number, last: number): Generator<StoredRowEvent> {
+    let next = after + 1;
+    const read = lastRead?.rows === this ? lastRead.events : [];
+    if (next >= (read[0]?.id ?? next + 1) && next <= (read.at(-1)?.id ?? 0)) {
+      for (const one of read) if (one.id >= next && one.id <= last) yield one;
+      next = (read.at(-1)?.id ?? 0) + 1;
+    }
+    if (next > last) return;
+    for (const { id: first, body } of this.#entries.frames(next)) {
       if (first > last) return;
-      const { attempt, events }: Row = JSON.parse(body);
-      for (const [n, { event, data }] of events.entries()) {
-        const id = first + n;
-        if (id > last) return;
-        if (id > after) yield { id, attempt, event, json: JSON.stringify(data) };
-      }
+      const events = eventsOf(first, body);
+      lastRead = { rows: this, events };
+      for (const one of events) if (one.id >= next && one.id <= last) yield one;
     }
   }
 
@@ -124,6 +139,13 @@ const rowText = (
   members: LogTotals & Pick<Row, "at" | "state_in">,
   texts: { state?: string; events: string },
 ): string => objectText(members, texts);
+
+function eventsOf(first: number, body: string): StoredRowEvent[] {
+  const { attempt, events }: Row = JSON.parse(body);
+  return events.map(({ event, data }, n) => {
+    return { id: first + n, attempt, event, json: JSON.stringify(data) };
+  });
+}
 
 function stateOf(entries: RowStore, id: number): PredictionState {
   if (id === APART) return JSON.parse(entries.state());
