@@ -60,6 +60,8 @@ export class EventLog {
   /** The least id that the next event of the prediction itself may have. */
   #leastOwn: number;
   #unstarted: boolean;
+  /** The page that was made last: readers who lag equally far take the same. */
+  #page: { after: number; events: EncodedEvents } | undefined;
 
   private constructor(rows: LogRows, { last, totals, at }: LogEnd, { atWork, unstarted }: Before) {
     this.#rows = rows;
@@ -178,9 +180,11 @@ export class EventLog {
 
   /** The next page of a replay after the event `after`, up to `last`; undefined if nothing follows. */
   page(after: number, last: number): EncodedEvents | StoredEvent | undefined {
-    return after < Math.min(last, this.#last)
-      ? pageOf(this.#events(after, last), PAGE_CHARS)
-      : undefined;
+    if (after >= Math.min(last, this.#last)) return undefined;
+    if (this.#page?.after === after && this.#page.events.last <= last) return this.#page.events;
+    const page = pageOf(this.#events(after, last), PAGE_CHARS);
+    if (page && "bytes" in page) this.#page = { after, events: page };
+    return page;
   }
 
   /** All that is stored; to be consumed without an await in between. */
