@@ -105,6 +105,33 @@ describe.runIf(browserIsThere)("in a browser", () => {
     await badge(visitor, "failed");
   });
 
+  it("shows what is kept when a restart has lost what it showed", async () => {
+    const visitor = await site.visitor({ as: WHO });
+    const { page } = visitor;
+    const id = await create("gated", { before: ["a"], gate: "lossy" });
+    await page.route("**/events?*", async (route) => {
+      open("lossy");
+      await expect.poll(async () => (await get(id)).status).toBe("succeeded");
+      const after = Number(new URL(route.request().url()).searchParams.get("after_id"));
+      const events = [
+        { id: after + 1, event: "output", data: "never kept" },
+        { id: after + 2, event: "logs", data: "nor this\n" },
+        { id: after + 5_000, event: "done", data: {} },
+      ];
+      const body = events
+        .map((one) => `id: ${one.id}\nevent: ${one.event}\ndata: ${JSON.stringify(one.data)}\n\n`)
+        .join("");
+      await route.fulfill({ contentType: "text/event-stream", body });
+    });
+    await visitor.open(`/predictions/${id}`, { live: true });
+    await page.getByRole("button", { name: "Remove data" }).waitFor();
+    const { output } = await get(id);
+    const kept = Array.isArray(output) ? output.join("") : expect.fail("no list");
+    expect(await page.locator("[data-output]").textContent()).toBe(kept);
+    expect(await page.locator(".prediction-view").textContent()).not.toMatch(/never kept|nor this/);
+    await page.unroute("**/events?*");
+  });
+
   it("asks for its end again when that does not come, and says when it cannot be had", async () => {
     const visitor = await site.visitor({ as: WHO });
     const { page } = visitor;

@@ -77,6 +77,6 @@ describe("one in the background", () => {
     await answer(fleet, "on");
     await eventually(async () => expect((await read(id)).status).toBe("completed"));
     const { status, message } = await refusal(client.post(`${PATH}/${id}/cancel`, ""));
-    expect([status, message]).toEqual([400, expect.stringContaining("succeeded")]);
+    expect([status, message]).toEqual([400, expect.stringContaining("already ended")]);
   });
 });

@@ -38,6 +38,9 @@ const RECONNECT_NOTICE_MS = 8_000;
 /** Delays between attempts to load the end. */
 const END_TRIES_MS = [500, 1_000, 2_000, 4_000, 8_000];
 
+/** What the stream appends to. */
+const APPENDED = ["[data-output]", "[data-more]", "[data-logs]", "[data-logs-hidden]"];
+
 const SIGNED_OUT = "You are signed out. Sign in, then reload the page.";
 const LOST = "Connection lost. Reload the page to see progress.";
 const END_LOST = "The prediction has finished. Reload the page to see the result.";
@@ -50,6 +53,8 @@ class LivePrediction {
   readonly #logs: LogView;
   readonly #stopTicking: () => void;
   #phase = "";
+  /** Ids have been skipped: a restart may have lost what is displayed, or run it again. */
+  #hasGap = false;
   /** The event id of the displayed status. */
   #statusAt = 0;
   #refreshTimer: number | undefined;
@@ -81,6 +86,7 @@ class LivePrediction {
   #listen(): void {
     const on = (name: string, take: (data: Json, json: string, id: number) => void) =>
       this.#source.addEventListener(name, ({ data, lastEventId }: MessageEvent<string>) => {
+        this.#hasGap ||= Number(lastEventId) > Number(this.#root.dataset.last) + 1;
         this.#root.dataset.last = lastEventId;
         take(JSON.parse(data), data, Number(lastEventId));
       });
@@ -217,7 +223,19 @@ class LivePrediction {
       attachTrees(part);
       replaceElement(old, part);
     }
+    if (state === "ended" && this.#hasGap) this.#replaceAppended(page);
     return state;
+  }
+
+  #replaceAppended(page: Document): void {
+    for (const selector of APPENDED) {
+      const [old, stored] = [this.#root, page].map((one) =>
+        one.querySelector<HTMLElement>(selector),
+      );
+      if (!old || !stored) continue;
+      attachTrees(stored);
+      replaceElement(old, stored);
+    }
   }
 
   /** Whether the stream has brought something newer than the server's response. */
