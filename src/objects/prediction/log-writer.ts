@@ -4,13 +4,19 @@
  */
 import { paceOf } from "../../domain/predictions/pace.ts";
 import type { Channels } from "./channels.ts";
-import { forReaders, type NumberedEvent } from "./log-events.ts";
+import { forReaders, type NumberedEvent, unitsOf } from "./log-events.ts";
 import type { LogTotals } from "./log-totals.ts";
 import type { PredictionRecord } from "./record.ts";
 import type { Subscribers } from "./subscribers.ts";
 
 /** What runner and object lose at most if they die together. A row every 30 ms cost six times as much. */
 export const LOG_FLUSH_MS = 250;
+
+/**
+ * UTF-16 units that wait in memory to be shown, while the disk is slow: beyond them readers take what
+ * follows from the log. All that a runner may send in an attempt would be most of an isolate.
+ */
+const MAX_HIDDEN_UNITS = 1024 * 1024;
 
 type Storage = Pick<DurableObjectStorage, "sync">;
 type Runners = Pick<Channels, "tell">;
@@ -24,13 +30,23 @@ export class LogWriter {
   #timer: number | null = null;
   /** What the runner knows to be stored: the totals of that moment. */
   #acknowledged: Readonly<LogTotals> | undefined;
-  /** Numbered, and not shown yet. */
+  readonly #mostHidden: number;
+  /** Numbered, and not shown yet, unless that is too much. */
   #hidden: NumberedEvent[] = [];
+  #hiddenUnits = 0;
+  /** It was too much: readers take from the log what is not shown yet. */
+  #isFromLog = false;
   #awaitsDurable = false;
   /** The id of the last event that was awaited. */
   #durable = 0;
 
-  constructor(storage: Storage, channels: Runners, subscribers: Subscribers) {
+  constructor(
+    storage: Storage,
+    channels: Runners,
+    subscribers: Subscribers,
+    mostHidden = MAX_HIDDEN_UNITS,
+  ) {
+    this.#mostHidden = mostHidden;
     this.#storage = storage;
     this.#channels = channels;
     this.#subscribers = subscribers;
@@ -92,8 +108,22 @@ export class LogWriter {
     const [first] = added;
     if (!first) return;
     if (held) shown.hold(first.id - 1, log.last);
-    this.#hidden.push(...added);
+    this.#hide(added);
     this.#publish(record);
+  }
+
+  #hide(added: NumberedEvent[]): void {
+    if (this.#isFromLog) return;
+    this.#hidden.push(...added);
+    this.#hiddenUnits += unitsOf(added);
+    if (this.#hiddenUnits <= this.#mostHidden) return;
+    this.#forgetHidden();
+    this.#isFromLog = true;
+  }
+
+  #forgetHidden(): void {
+    this.#hidden = [];
+    this.#hiddenUnits = 0;
   }
 
   /** Shows what may be shown, and makes the rest durable. */
@@ -101,16 +131,27 @@ export class LogWriter {
     const { log, shown } = record;
     // Nobody sees it now, and who comes is answered once all that was written is durable.
     if (this.#subscribers.size === 0) {
-      this.#hidden = [];
+      this.#forgetHidden();
+      this.#isFromLog = false;
       shown.durableTo(log.stored);
       return;
     }
     const limit = shown.upTo(log.last);
+    if (this.#isFromLog) {
+      this.#isFromLog = limit < log.last;
+      this.#subscribers.publish(undefined);
+    }
     const count = this.#hidden.findLastIndex(({ id }) => id <= limit) + 1;
-    if (count > 0) this.#subscribers.publish(forReaders(this.#hidden.splice(0, count)));
+    if (count > 0) this.#subscribers.publish(forReaders(this.#take(count)));
     // What comes while that is awaited is stored together.
-    if (this.#hidden.length > 0 && !this.#awaitsDurable) log.store();
+    if (limit < log.last && !this.#awaitsDurable) log.store();
     this.#awaitDurable(record);
+  }
+
+  #take(count: number): NumberedEvent[] {
+    const taken = this.#hidden.splice(0, count);
+    this.#hiddenUnits -= unitsOf(taken);
+    return taken;
   }
 
   #awaitDurable(record: Logged): void {

@@ -103,8 +103,16 @@ export class Machine {
     open: () => Promise.reject(new Error("nothing is stored elsewhere")),
   });
 
-  /** @param isNew it created the prediction; otherwise it was loaded, after another one */
-  constructor(disk: Disk, onAck: (attempt: number, seq: number) => void, isNew: boolean) {
+  /**
+   * @param isNew it created the prediction; otherwise it was loaded, after another one
+   * @param mostHidden UTF-16 units that wait to be shown
+   */
+  constructor(
+    disk: Disk,
+    onAck: (attempt: number, seq: number) => void,
+    isNew: boolean,
+    mostHidden: number,
+  ) {
     this.disk = disk;
     const { rows, end, state } = LogRows.load(disk);
     this.life = new PredictionLife(specWith(), state);
@@ -115,7 +123,7 @@ export class Machine {
       const { seq } = frame;
       if (seq !== undefined) disk.afterDurable(() => onAck(attempt, seq));
     };
-    this.writer = new LogWriter({ sync }, { tell }, this.subscribers);
+    this.writer = new LogWriter({ sync }, { tell }, this.subscribers, mostHidden);
   }
 
   static create(disk: Disk): void {
