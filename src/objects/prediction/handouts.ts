@@ -40,7 +40,7 @@ export class Handouts {
   /**
    * The express lane: the first attempt is opened with the prediction and offered to the pool; only
    * if no runner takes it does the job go through the queue. It is offered before the prediction is
-   * written, so that the runner starts while the object creates its tables. A runner that connects
+   * written, so that the runner starts while the object stores it. A runner that connects
    * first waits for that; one whose prediction was never written is fenced. A short run is written
    * once, at its end: if the object dies before, it has never begun.
    * @param write writes the prediction; not called if it does not begin
