@@ -11,7 +11,7 @@ import { newUser, newWorld, type World } from "../support/world.ts";
 
 beforeEach(() => {
   stopClock();
-  vi.setSystemTime("2026-11-21T10:00:00Z");
+  vi.setSystemTime("2036-11-21T10:00:00Z");
 });
 afterEach(() => {
   startClock();
@@ -67,7 +67,7 @@ describe("the triggers", () => {
     expect(await rowsOf(world.user_id)).toEqual([
       {
         user_id: world.user_id,
-        day: "2026-11-21",
+        day: "2036-11-21",
         model_id: message.model_id,
         model: world.model,
         predictions: 1,
@@ -104,15 +104,15 @@ describe("the triggers", () => {
     const seconds = Array.from({ length: 40 }, (_, n) => (n + 1) / 8);
     await deliver(
       "projection",
-      ...seconds.map((execution_time) => at("2026-11-19T23:59:59.999Z", { execution_time })),
-      at("2026-11-20T00:00:00Z", { status: "failed", execution_time: 2 }),
-      at("2026-11-20T23:00:00Z", { status: "canceled", execution_time: null }),
-      at("2026-11-20T23:00:00Z", { model_id }),
+      ...seconds.map((execution_time) => at("2036-11-19T23:59:59.999Z", { execution_time })),
+      at("2036-11-20T00:00:00Z", { status: "failed", execution_time: 2 }),
+      at("2036-11-20T23:00:00Z", { status: "canceled", execution_time: null }),
+      at("2036-11-20T23:00:00Z", { model_id }),
     );
     expect(await rowsOf(world.user_id)).toMatchObject([
-      { day: "2026-11-19", predictions: 40, failed: 0, execution_seconds: 102.5 },
-      { day: "2026-11-20", model: world.model, predictions: 2, failed: 1, execution_seconds: 2 },
-      { day: "2026-11-20", model_id, predictions: 1 },
+      { day: "2036-11-19", predictions: 40, failed: 0, execution_seconds: 102.5 },
+      { day: "2036-11-20", model: world.model, predictions: 2, failed: 1, execution_seconds: 2 },
+      { day: "2036-11-20", model_id, predictions: 1 },
     ]);
   });
 });
@@ -127,7 +127,7 @@ describe("the report", () => {
     expect(report.total).toEqual(all);
     expect(report.models).toEqual([{ model: world.model, ...all }]);
     expect(report.days).toHaveLength(30);
-    expect(report.days.at(-1)).toEqual({ day: "2026-11-21", ...all, models: [all] });
+    expect(report.days.at(-1)).toEqual({ day: "2036-11-21", ...all, models: [all] });
     expect((await reportOf(other)).total.predictions).toBe(0);
   });
 
@@ -137,11 +137,11 @@ describe("the report", () => {
       env.DB.prepare("INSERT INTO usage VALUES (?, ?, ?, ?, ?, 1, 0.5)")
         .bind(user_id, day, model, `ada/${model}`, predictions)
         .run();
-    for (let n = 1; n <= 9; n++) await count("2026-11-20", `m${n}`, n * 10);
-    await count("2026-10-23", "m1", 3);
-    await count("2026-10-22", "m2", 1_000);
-    await count("2026-08-24", "m3", 2_000);
-    await count("2026-08-23", "m4", 4_000);
+    for (let n = 1; n <= 9; n++) await count("2036-11-20", `m${n}`, n * 10);
+    await count("2036-10-23", "m1", 3);
+    await count("2036-10-22", "m2", 1_000);
+    await count("2036-08-24", "m3", 2_000);
+    await count("2036-08-23", "m4", 4_000);
     const month = await reportOf(user_id);
     expect(month.models.map(({ model, predictions }) => [model, predictions])).toEqual([
       ["ada/m9", 90],
@@ -152,11 +152,11 @@ describe("the report", () => {
       ["ada/m4", 40],
       [undefined, 63],
     ]);
-    expect(month.days[0]).toMatchObject({ day: "2026-10-23", predictions: 3 });
+    expect(month.days[0]).toMatchObject({ day: "2036-10-23", predictions: 3 });
     expect(month.total).toEqual({ predictions: 453, failed: 10, execution_seconds: 5 });
     const quarter = await reportOf(user_id, 90);
     expect(quarter.days).toHaveLength(90);
-    expect(quarter.days[0]).toMatchObject({ day: "2026-08-24", predictions: 2_000 });
+    expect(quarter.days[0]).toMatchObject({ day: "2036-08-24", predictions: 2_000 });
     expect(quarter.models[0]).toMatchObject({ model: "ada/m3", predictions: 2_030 });
     expect(quarter.total.predictions).toBe(3_453);
   });
@@ -164,8 +164,8 @@ describe("the report", () => {
   test("calls a model what it was called last", async () => {
     const { user_id } = await newUser();
     for (const [day, model] of [
-      ["2026-11-19", "ada/zebra"],
-      ["2026-11-20", "ada/aardvark"],
+      ["2036-11-19", "ada/zebra"],
+      ["2036-11-20", "ada/aardvark"],
     ])
       await env.DB.prepare("INSERT INTO usage VALUES (?, ?, 'm', ?, 1, 0, 0)")
         .bind(user_id, day, model)

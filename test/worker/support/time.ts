@@ -3,7 +3,10 @@ import { runDurableObjectAlarm } from "cloudflare:test";
 import { vi } from "vitest";
 import { objectOf } from "./objects.ts";
 
-/** Stops the clock at the present. */
+/**
+ * Stops the clock at the present. A test that sets a date of its own takes one far ahead: alarms go off
+ * by workerd's clock, and a file whose alarms were days overdue by it (60 h were enough) never ended.
+ */
 export const stopClock = () => vi.useFakeTimers({ toFake: ["Date"] });
 
 export const startClock = () => vi.useRealTimers();
