@@ -17,7 +17,7 @@ import type { VendoraCall } from "../../protocol/runner.ts";
 import type { Webhook } from "../../protocol/webhook.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { createResolved } from "../predictions/create-prediction.ts";
-import type { CreatedPrediction } from "../predictions/creation.ts";
+import type { CreatedPrediction, Follow } from "../predictions/creation.ts";
 import { jsonBodyOf } from "../predictions/prediction-text.ts";
 import { type ResolvedVersion, resolveVersion } from "../predictions/version-resolution.ts";
 import type { Services } from "../services.ts";
@@ -97,10 +97,16 @@ export async function beginCall(
     validateInput: false,
     waitSeconds: 0,
     cancelAfterSeconds: background ? null : services.settings.vendoraTimeoutSeconds,
-    follow: background ? {} : { leave: "cancel" },
+    ...followed(background, request.stream),
     onInputSent: call.onInputSent,
   });
   return { ...created, request: rest };
+}
+
+/** One in the background that is not streamed is not followed: that would be a request to its object for nobody. */
+function followed(background: boolean, stream: boolean): { follow?: Follow } {
+  if (!background) return { follow: { leave: "cancel" } };
+  return stream ? { follow: {} } : {};
 }
 
 /** A vendora server itself refuses what it does not support; a Cog model would ignore it. */
