@@ -1,11 +1,12 @@
 /** The end of predictions: their rows go at an age, never before their data; what they counted stays. */
 import { env } from "cloudflare:workers";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { sweepHistory } from "../../../src/services/predictions/sweep-history.ts";
 import { getServices } from "../../../src/services/services.ts";
 import { countOf, run } from "../support/accounts.ts";
 import { eventually } from "../support/eventually.ts";
 import { rowOf } from "../support/objects.ts";
+import { deliver } from "../support/queues.ts";
 import { newWorld, type World } from "../support/world.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,13 +26,24 @@ async function ended({ client, waiting }: World): Promise<string> {
   return id;
 }
 
+/** Deletes it. Its row hears of that at once: the queue's message could come when the row has gone. */
+async function remove({ client }: World, id: string): Promise<void> {
+  const send = vi.spyOn(env.PROJECTION, "send").mockImplementationOnce(async (row) => {
+    await deliver("projection", row);
+    return { metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } };
+  });
+  await client.ok("DELETE", `/v1/predictions/${id}`);
+  expect(send).toHaveBeenCalledTimes(1);
+  send.mockRestore();
+}
+
 const usageOf = ({ user_id }: World) =>
   run("SELECT sum(predictions) AS predictions FROM usage WHERE user_id = ?", user_id);
 
 test("a row goes when its time has come, and takes nothing of what it counted for along", async () => {
   const world = await newWorld({ visibility: "public" });
   const [gone, young] = [await ended(world), await ended(world)];
-  await world.client.ok("DELETE", `/v1/predictions/${gone}`);
+  await remove(world, gone);
   await sweepAfter(gone, 89);
   expect(await rowOf(gone)).not.toBeNull();
   await sweepAfter(young, 91);
@@ -54,7 +66,7 @@ test("what is under way stays, however long it takes", async () => {
 test("a row that was never told that its data is gone hears it from its object, or that there is none", async () => {
   const world = await newWorld();
   const [removed, forgotten] = [await ended(world), await ended(world)];
-  await world.client.ok("DELETE", `/v1/predictions/${removed}`);
+  await remove(world, removed);
   await run("UPDATE predictions SET data_removed = 0 WHERE id = ?", removed);
   await run(
     "UPDATE predictions SET object_id = ? WHERE id = ?",
