@@ -4,14 +4,12 @@ import { createMiddleware } from "hono/factory";
 import { timingSafeEqual } from "../domain/accounts/token.ts";
 import { notFound, ProblemError, problemEvent } from "../errors.ts";
 import { hex } from "../lib/hex.ts";
-import { logger } from "../log.ts";
-import { endStreamWhen, RECENT_CHECK_MS } from "../middleware/stream-end.ts";
 import { isSuspended, SUSPENDED } from "../services/accounts/access.ts";
-import type { EventStream } from "../services/predictions/event-stream.ts";
+import { streamReader } from "../services/predictions/event-log.ts";
 import type { Services } from "../services/services.ts";
 import { isOperator } from "../services/sign-in/operators.ts";
 import { renewSessionCookie } from "../services/sign-in/renew-cookie.ts";
-import { findSession, isSessionLive, type Session } from "../services/sign-in/sessions.ts";
+import { findSession, type Session } from "../services/sign-in/sessions.ts";
 import { signOut } from "../services/sign-in/sign-in.ts";
 import type { Dashboard, Viewer } from "./context.ts";
 import { addCookies } from "./cookies.ts";
@@ -103,20 +101,12 @@ export function viewerOf(c: Context<Dashboard>): Viewer {
   throw new ProblemError("unauthenticated", "You are not signed in.");
 }
 
-/** Ends the stream when the session of its reader ends. */
-export function endWithSession(c: Context<Dashboard>, stream: EventStream): void {
-  const { services } = c.var;
-  const { session_id } = viewerOf(c);
-  const check = async () => {
-    try {
-      if (await isSessionLive(services, session_id, RECENT_CHECK_MS)) return undefined;
-      return problemEvent(new ProblemError("unauthenticated", "You are signed out."), c);
-    } catch (error) {
-      logger.error("Session check failed", { request_id: c.var.requestId, error });
-      return undefined;
-    }
-  };
-  endStreamWhen(stream, check);
+/** Whoever reads a stream in a page: it ends with the session. */
+export function pageReader(c: Context<Dashboard>) {
+  const { session_id, caller } = viewerOf(c);
+  const ended = new ProblemError("unauthenticated", "You are signed out.");
+  const credential = { kind: "session", id: session_id } as const;
+  return streamReader(c.var.services, credential, caller.user_id, problemEvent(ended, c));
 }
 
 async function viewerIn(

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { AppEnv } from "../context.ts";
+import { RECENT_CHECK_MS } from "../domain/accounts/access-checks.ts";
 import type { Grant } from "../domain/files/signed-url.ts";
 import { ProblemError, problemEvent } from "../errors.ts";
 import { logger } from "../log.ts";
@@ -20,7 +21,6 @@ import type { Services } from "../services/services.ts";
 import { fileKey } from "../storage/files/files.ts";
 import type { NamedModel } from "./named-model.ts";
 import { limitAddress, limitRate } from "./rate-limit.ts";
-import { RECENT_CHECK_MS } from "./stream-end.ts";
 
 /** Requires an access token with one of the scopes. */
 export const requireScope = (...scopes: [Scope, ...Scope[]]) =>

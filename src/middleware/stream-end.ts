@@ -1,9 +1,6 @@
 /** Ends a stream when its reader loses access: the token is revoked, the session has ended. */
+import { CHECK_MS } from "../domain/accounts/access-checks.ts";
 import type { EventStream } from "../services/predictions/event-stream.ts";
-
-const CHECK_MS = 5_000;
-/** A cached check of this age is not repeated. With CHECK_MS, access ends in less than 10 s. */
-export const RECENT_CHECK_MS = 4_000;
 
 /**
  * Checks every CHECK_MS, not for each event.

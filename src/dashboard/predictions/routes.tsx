@@ -5,7 +5,6 @@ import { limitRate } from "../../middleware/rate-limit.ts";
 import { predictionQuery } from "../../protocol/prediction.ts";
 import { afterOf, eventStream } from "../../routes/predictions/event-stream.ts";
 import { OWN_WEBHOOK } from "../../routes/webhooks/deliveries.ts";
-import { countStream } from "../../services/accounts/concurrency-limit.ts";
 import {
   retryPrediction,
   viewPrediction,
@@ -18,7 +17,7 @@ import {
   streamPrediction,
 } from "../../services/predictions/predictions.ts";
 import { listWebhooks, redeliver } from "../../services/webhooks/deliveries.ts";
-import { endWithSession, requireUser, viewerOf } from "../access.ts";
+import { pageReader, requireUser, viewerOf } from "../access.ts";
 import { type PageContext, pages } from "../context.ts";
 import { redirectWithFlash } from "../flash.ts";
 import { fieldText, readForm } from "../form.ts";
@@ -79,13 +78,8 @@ export const predictionPages = pages()
     const { services } = c.var;
     const { caller } = viewerOf(c);
     const id = c.req.param("prediction_id");
-    const options = { after, lifetime_seconds: STREAM_SECONDS };
-    const reader = { user_id: caller.user_id, signal: c.req.raw.signal };
-    const events = await countStream(services, reader, () =>
-      streamPrediction(services, caller, id, options),
-    );
-    if (events) endWithSession(c, events);
-    return eventStream(events, undefined);
+    const options = { after, lifetime_seconds: STREAM_SECONDS, reader: pageReader(c) };
+    return eventStream(await streamPrediction(services, caller, id, options), undefined);
   })
   .get(`${ONE}/json`, requireUser, async (c) => {
     const { services, origin } = c.var;

@@ -4,6 +4,7 @@
  * are in domain/predictions/life.ts, the effects in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
+import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
@@ -20,6 +21,7 @@ import { Handouts } from "./handouts.ts";
 import { historyOf } from "./history.ts";
 import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
+import { ReaderChecks } from "./reader-checks.ts";
 import { PredictionRecord } from "./record.ts";
 import { Removal } from "./removal.ts";
 import type {
@@ -36,13 +38,15 @@ import type {
 } from "./rpc-types.ts";
 import { type FrameReply, RunnerConnection } from "./runner-connection.ts";
 import { findValue, openValue } from "./stored-values.ts";
-import { HOLDER_HEADER, streamOptionsOf } from "./stub.ts";
+import { HOLDER_HEADER, streamOptionsOf, type TooManyReaders } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 
 const shownOf = ({ log, shown }: PredictionRecord) => shown.upTo(log.last);
 
 const isAllShown = (record: PredictionRecord) =>
   record.life.terminal && shownOf(record) === record.log.last;
+
+const tooMany = (readers: TooManyReaders) => new Response(readers, { status: 429 });
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
@@ -54,6 +58,7 @@ export class PredictionObject extends DurableObject<Bindings> {
     ended: () => !this.#record || isAllShown(this.#record),
     open: (name) => openValue(this.env.FILES, this.#load(), name),
   });
+  readonly #readerChecks = new ReaderChecks(this.env, this.#subscribers);
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
     findValue(this.env.FILES, this.#load(), name),
   );
@@ -189,20 +194,20 @@ export class PredictionObject extends DurableObject<Bindings> {
     if (record.life.terminal && after >= record.log.last)
       return new Response(null, { status: 204 });
     if (this.#subscribers.size >= settings(this.env).maxReaders)
-      return new Response(null, { status: 429 });
+      return tooMany("of the prediction");
+    const { reader } = limits;
+    const open = reader && OpenRequest.enter(reader.user_id, reader.max_streams);
+    if (reader && !open) return tooMany("of the account");
+    open?.renew();
     const cancelOnLeave = () =>
       void cancel(this.#load(), this.#effects, "its caller has disconnected");
     const onLeave = leave && cancelOnLeave;
     // It may have left during the creation: the stream of a response nobody reads is never canceled.
     if (request.signal.aborted) onLeave?.();
-    const stream = this.#subscribers.subscribe(after, limits, onLeave);
+    const stream = this.#subscribers.subscribe(after, limits, onLeave, open);
+    if (reader) this.#readerChecks.begin();
     if (this.#subscribers.size === 1) this.#effects.writer.quicken(record);
     return new Response(stream);
-  }
-
-  /** Ends the stream of a reader who may no longer read, with these last words. */
-  endReader(reader: string, words: string): void {
-    this.#subscribers.end(reader, words);
   }
 
   // ---- for the pool

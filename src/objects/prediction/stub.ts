@@ -2,6 +2,7 @@
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
+import type { Credential } from "../../storage/accounts/reader-access.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
 import type { LeaveAction } from "./rpc-types.ts";
 
@@ -38,9 +39,20 @@ export async function predictionRowAt(
   return row && projectionMessage.parse(row);
 }
 
+/** Who reads a stream that is passed on as it is: the object counts it, and ends it with its access. */
+export interface StreamReader extends Credential {
+  user_id: string;
+  /** How many streams and waiting requests the account may have. */
+  max_streams: number;
+  /** The stream's last event when its access has ended. */
+  last_words: string;
+}
+
+/** Why a stream is refused: the prediction has as many readers as it may have, or the account. */
+export type TooManyReaders = "of the prediction" | "of the account";
+
 export interface StreamLimits {
-  /** A name by which `endReader` finds the stream. */
-  reader?: string | undefined;
+  reader?: StreamReader | undefined;
   /** The stream is closed after this long without an event. */
   idle_seconds?: number | undefined;
   /** The stream is closed after this long, so that its reader resumes with fresh credentials. */
@@ -56,8 +68,8 @@ export interface StreamOptions extends StreamLimits {
 
 /**
  * The event stream.
- * @returns 204 when no further event will come, 404 when the log has been deleted, 429 when it has
- * as many readers as it may have
+ * @returns 204 when no further event will come, 404 when the log has been deleted, 429 (its body is a
+ * TooManyReaders)
  */
 export function openStream(
   stub: PredictionStub,
@@ -68,7 +80,7 @@ export function openStream(
     ...(idle_seconds !== undefined && { idle_seconds: String(idle_seconds) }),
     ...(lifetime_seconds !== undefined && { lifetime_seconds: String(lifetime_seconds) }),
     ...(leave && { leave }),
-    ...(reader !== undefined && { reader }),
+    ...(reader && { reader: JSON.stringify(reader) }),
   });
   return stub.fetch(`https://prediction/stream?${query}`);
 }
@@ -79,12 +91,13 @@ export function streamOptionsOf({ searchParams }: URL): StreamOptions {
     const text = searchParams.get(name);
     return text === null ? undefined : Number(text);
   };
+  const reader = searchParams.get("reader");
   return {
     after: numberIn("after") ?? 0,
     idle_seconds: numberIn("idle_seconds"),
     lifetime_seconds: numberIn("lifetime_seconds"),
     leave: searchParams.get("leave") === "cancel" ? "cancel" : undefined,
-    reader: searchParams.get("reader") ?? undefined,
+    reader: reader === null ? undefined : JSON.parse(reader),
   };
 }
 

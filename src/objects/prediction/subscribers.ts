@@ -4,14 +4,17 @@
  * room again, and then continues with what was shown lately, or from the log. So a slow reader costs
  * 32 KiB and a frame, however much it misses, and all of them 256 KiB more.
  */
+import type { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { EVENT_END, eventHead, HEARTBEAT } from "../../lib/sse.ts";
 import type { EncodedEvents, ShownEvents, StoredEvent } from "./log-events.ts";
 import { Recent } from "./recent.ts";
-import type { StreamLimits } from "./stub.ts";
+import type { StreamLimits, StreamReader } from "./stub.ts";
 
 const HEARTBEAT_SECONDS = 15;
 /** A reader that takes nothing for this long is disconnected: it can resume. */
 const STALLED_SECONDS = 60;
+/** How long a reader whose access has ended may still take a stored value that was begun. */
+const ENDING_MS = 1_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -30,15 +33,17 @@ export interface LogSource {
 }
 
 interface Subscriber {
-  reader: string | undefined;
+  reader: StreamReader | undefined;
+  /** Its place in the count of its account. */
+  open: OpenRequest | undefined;
   controller: ReadableStreamDefaultController<Uint8Array>;
   position: number;
   /** Sent each frame as it is written; false while it reads from the log. */
   live: boolean;
   /** A stored value is being copied to it: nothing else can be sent until that ends. */
   copying: boolean;
-  /** Sent after that value, as the last thing. */
-  lastWords: string | undefined;
+  /** Its access has ended. */
+  ending: boolean;
   /** Called when it has room again or has left. */
   onRoom: () => void;
   /** When it was last sent an event, and when it last took anything. */
@@ -68,11 +73,13 @@ export class Subscribers {
   /**
    * @param after the id of the last event that the reader has
    * @param onLeave called when the reader leaves before the end
+   * @param open left with the stream, however it ends
    */
   subscribe(
     after: number,
     { reader, idle_seconds = NEVER, lifetime_seconds = NEVER }: StreamLimits = {},
     onLeave = () => {},
+    open?: OpenRequest,
   ): ReadableStream<Uint8Array> {
     let subscriber: Subscriber;
     return new ReadableStream<Uint8Array>(
@@ -81,11 +88,12 @@ export class Subscribers {
           const now = Date.now();
           subscriber = {
             reader,
+            open,
             controller,
             position: after,
             live: false,
             copying: false,
-            lastWords: undefined,
+            ending: false,
             onRoom() {},
             eventAt: now,
             tookAt: now,
@@ -170,8 +178,8 @@ export class Subscribers {
     }
     subscriber.copying = false;
     subscriber.position = id;
-    if (subscriber.lastWords === undefined) this.#pull(subscriber);
-    else this.#endWith(subscriber, subscriber.lastWords);
+    if (subscriber.ending) this.#endAccess(subscriber);
+    else this.#pull(subscriber);
   }
 
   #room(subscriber: Subscriber): Promise<void> {
@@ -181,18 +189,34 @@ export class Subscribers {
     });
   }
 
-  /** Ends a reader's streams between two events, with these last words. */
-  end(reader: string, words: string): void {
+  /** Those whose access is to be checked, by their tokens or sessions. Their streams still count. */
+  renewed(): Map<string, StreamReader> {
+    const readers = new Map<string, StreamReader>();
+    for (const { reader, open } of this.#all) {
+      open?.renew();
+      if (reader) readers.set(reader.id, reader);
+    }
+    return readers;
+  }
+
+  /** Ends all streams of a token or session between two events, with their last words. */
+  end(id: string): void {
     for (const subscriber of [...this.#all]) {
-      if (subscriber.reader !== reader) continue;
-      if (subscriber.copying) subscriber.lastWords = words;
-      else this.#endWith(subscriber, words);
+      if (subscriber.reader?.id !== id || subscriber.ending) continue;
+      subscriber.ending = true;
+      if (!subscriber.copying) this.#endAccess(subscriber);
+      else setTimeout(() => this.#breakOff(subscriber, "Your access has ended."), ENDING_MS);
     }
   }
 
-  #endWith(subscriber: Subscriber, words: string): void {
-    subscriber.controller.enqueue(encoder.encode(words));
+  #endAccess(subscriber: Subscriber): void {
+    const { controller, reader } = subscriber;
+    controller.enqueue(encoder.encode(reader?.last_words));
     this.#close(subscriber);
+  }
+
+  #breakOff(subscriber: Subscriber, why: string): void {
+    if (this.#remove(subscriber)) subscriber.controller.error(new Error(why));
   }
 
   /** The log is deleted: breaks off all streams. */
@@ -214,6 +238,7 @@ export class Subscribers {
 
   #remove(subscriber: Subscriber): boolean {
     const removed = this.#all.delete(subscriber);
+    subscriber.open?.leave();
     subscriber.onRoom();
     if (this.#all.size === 0) {
       this.#recent.clear();
@@ -245,8 +270,7 @@ export class Subscribers {
       if (idle_seconds || (now >= endsAt && !copying)) this.#close(subscriber);
       else if (room && !copying) controller.enqueue(heartbeat);
       else if (!room && now - tookAt >= STALLED_SECONDS * 1000) {
-        this.#remove(subscriber);
-        controller.error(new Error("The reader took nothing for 60 s. Resume with after_id."));
+        this.#breakOff(subscriber, "The reader took nothing for 60 s. Resume with after_id.");
         onLeave();
       }
     }

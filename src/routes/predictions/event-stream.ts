@@ -1,6 +1,5 @@
 /** Server-sent event streams: their headers and their documentation. */
 import { z } from "@hono/zod-openapi";
-import type { EventStream } from "../../services/predictions/event-stream.ts";
 
 /** The description of operations that respond with one. */
 export const STREAM = `Server-sent events, from the beginning or after an event. Each has an \`id\`, an integer that rises from 1 (not always by one: compare ids, do not count them), and one JSON value as \`data\`. Requires the scope \`read\` or \`predict\`.
@@ -49,13 +48,16 @@ export const afterOf = (lastEventId: string | undefined, afterId: string | undef
 
 const numberIn = (text = "") => /^\d{1,15}$/.exec(text)?.[0];
 
-/** @param stream undefined when no further event will come: a 204 */
+/**
+ * @param stream as its object made it: passed on untouched, it costs the Worker nothing. Null when no
+ * further event will come: a 204
+ */
 export function eventStream(
-  stream: EventStream | undefined,
+  stream: ReadableStream<Uint8Array> | null,
   preferenceApplied: string | undefined,
   headers: Record<string, string> = {},
 ): Response {
-  return new Response(stream?.body, {
+  return new Response(stream, {
     status: stream ? 200 : 204,
     headers: {
       ...headers,

@@ -4,7 +4,7 @@ import type { Context, TypedResponse } from "hono";
 import type { AppEnv } from "../../context.ts";
 import { parsePrefer, preferenceApplied } from "../../domain/predictions/prefer.ts";
 import { requireScope, requireScopeToRun } from "../../middleware/authentication.ts";
-import { limitOpenStream, limitWaitingRequest } from "../../middleware/concurrent-requests.ts";
+import { limitWaitingRequest, tokenReader } from "../../middleware/concurrent-requests.ts";
 import { conditionalGet } from "../../middleware/conditional.ts";
 import { modelInBody, modelInPath } from "../../middleware/named-model.ts";
 import { nothing, pageOf } from "../../protocol/common.ts";
@@ -243,9 +243,9 @@ predictionRoutes.openapi(stream, async (c) => {
   const after = afterOf(lastEventId, c.req.valid("query").after_id);
   const { prediction_id } = c.req.valid("param");
   const { services, caller } = c.var;
-  const events = await limitOpenStream(c, () =>
-    streamPrediction(services, caller, prediction_id, { after, idle_seconds }),
-  );
+  const reader = tokenReader(c);
+  const options = { after, idle_seconds, reader };
+  const events = await streamPrediction(services, caller, prediction_id, options);
   return eventStream(events, preferenceApplied({ waitSeconds: idle_seconds, cancel: false }));
 });
 
@@ -273,17 +273,12 @@ async function begin(
   };
   const applied = preferenceApplied(prefer);
   if (request.stream) {
-    // Counted before it is created: a refused reader must not leave a prediction behind.
-    let location = "";
-    const events = await limitOpenStream(c, async () => {
-      const { id, stream } = await createPredictionStream(services, caller, reference, request, {
-        ...options,
-        idleSeconds: prefer.waitSeconds,
-      });
-      location = `/v1/predictions/${id}`;
-      return stream;
+    const { id, events } = await createPredictionStream(services, caller, reference, request, {
+      ...options,
+      idleSeconds: prefer.waitSeconds,
+      reader: tokenReader(c),
     });
-    return eventStream(events, applied, { location });
+    return eventStream(events, applied, { location: `/v1/predictions/${id}` });
   }
   const answer = async () => {
     const { snapshot } = await createPrediction(services, caller, reference, request, options);

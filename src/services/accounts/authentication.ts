@@ -126,6 +126,12 @@ export function authenticateOperator({ settings }: Services, token: string): voi
 
 const unauthenticated = (detail: string) => new ProblemError("unauthenticated", detail);
 
+/** Of a token that was valid when its stream began. */
+export const accessEnded = () =>
+  unauthenticated(
+    "The access token in the 'Authorization' header is unknown, expired or revoked, or its account is suspended. Create another at /tokens, and resume with it.",
+  );
+
 /** After a change of tokens or accounts: this isolate applies it at once, the others within 10 s. */
 export const forgetTokens = accessTokens.forgetAll;
 

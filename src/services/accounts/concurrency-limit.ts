@@ -1,7 +1,8 @@
 /**
- * Limits an account's open streams and waiting requests, counted per isolate: each holds memory for
- * as long as it lasts. The readers of one prediction are counted exactly by its object.
+ * Limits an account's open streams and waiting requests (domain/accounts/open-requests.ts). Streams that
+ * are passed on as they are count where they are made, in the prediction's object.
  */
+import { hasRoom, OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { ProblemError } from "../../errors.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
@@ -12,28 +13,34 @@ export interface Requester {
   signal: AbortSignal;
 }
 
-/** Open requests by account. */
-const open = new Map<string, number>();
-
 /** The interval of heartbeats, which detect clients that disappeared without closing. */
 const RETRY_SECONDS = "15";
 
 export const tooManyConnections = (detail: string) =>
   new ProblemError("too_many_requests", detail, { "retry-after": RETRY_SECONDS });
 
+export const tooManyOpen = ({ settings: { maxStreams } }: Services) =>
+  tooManyConnections(
+    `You have ${maxStreams} open streams and waiting requests. Close some, or create predictions without waiting and poll GET /v1/predictions/{id}. The operator can raise MAX_STREAMS.`,
+  );
+
+/** @throws ProblemError too_many_requests when the account has as many as it may */
+export function requireRoom(services: Services, userId: string): void {
+  if (!hasRoom(userId, services.settings.maxStreams)) throw tooManyOpen(services);
+}
+
 /** Counts a stream until it ends. @throws ProblemError too_many_requests */
-export async function countStream<Stream extends EventStream | undefined>(
+export async function countStream(
   services: Services,
   reader: Requester,
-  opening: () => Promise<Stream>,
-): Promise<Stream> {
+  opening: () => Promise<EventStream>,
+): Promise<EventStream> {
   const leave = enter(services, reader);
   const stream = await opening().catch((error: unknown) => {
     leave();
     throw error;
   });
-  if (stream) void stream.over.then(leave);
-  else leave();
+  void stream.over.then(leave);
   return stream;
 }
 
@@ -52,27 +59,11 @@ export async function countWaitingRequest<Answer>(
 }
 
 /** @returns ends the count; calling it again has no effect */
-function enter({ settings }: Services, { user_id, signal }: Requester): () => void {
-  const others = open.get(user_id) ?? 0;
-  if (others >= settings.maxStreams) {
-    throw tooManyConnections(
-      `You have ${settings.maxStreams} open streams and waiting requests. Close some, or create predictions without waiting and poll GET /v1/predictions/{id}. The operator can raise MAX_STREAMS.`,
-    );
-  }
-  open.set(user_id, others + 1);
-  let counts = true;
-  const leave = () => {
-    if (!counts) return;
-    counts = false;
-    release(user_id);
-  };
+function enter(services: Services, { user_id, signal }: Requester): () => void {
+  const entered = OpenRequest.enter(user_id, services.settings.maxStreams);
+  if (!entered) throw tooManyOpen(services);
+  const leave = () => entered.leave();
   // When the client disconnects, the request is aborted and no `finally` runs.
   signal.addEventListener("abort", leave);
   return leave;
-}
-
-function release(userId: string): void {
-  const others = (open.get(userId) ?? 1) - 1;
-  if (others > 0) open.set(userId, others);
-  else open.delete(userId);
 }

@@ -14,6 +14,7 @@ import { insertPrediction } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 import { refusalProblem, unavailable } from "./create-problems.ts";
 import type { CreatedPrediction, CreateOptions } from "./creation.ts";
+import { refusal } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
 import { discardPrediction, storeInput, withoutStoredInput } from "./stored-input.ts";
 
@@ -63,11 +64,15 @@ export async function createObject(
   }
   if (written.status === "rejected") throw unavailable(spec, written.reason);
   rememberLocation(row);
-  const log = followed.status === "fulfilled" && followed.value?.ok ? followed.value : undefined;
+  const log = followed.status === "fulfilled" ? followed.value : undefined;
+  if (log?.status === 429) {
+    await predictionAt(env, objectId).abandon();
+    throw await refusal(services, log);
+  }
   return {
     snapshot: result,
     stub: predictionAt(env, objectId),
-    events: log?.body,
+    events: log?.ok ? log.body : undefined,
     follow,
   };
 

@@ -1,11 +1,13 @@
 /** Creating a prediction and following it. */
+
+import type { StreamReader } from "../../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { Caller } from "../accounts/caller.ts";
+import { requireRoom } from "../accounts/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 import { createPrediction } from "./create-prediction.ts";
 import type { CreateOptions } from "./creation.ts";
-import { openLog, readerStream } from "./event-log.ts";
-import type { EventStream } from "./event-stream.ts";
+import { openLog } from "./event-log.ts";
 
 /**
  * Creates a prediction and follows it, in one call to its object. Leaving the stream does not
@@ -17,15 +19,22 @@ export async function createPredictionStream(
   caller: Caller,
   reference: string,
   request: CreatePredictionOfVersion,
-  options: Omit<CreateOptions, "waitSeconds" | "follow"> & { idleSeconds: number | undefined },
-): Promise<{ id: string; stream: EventStream | undefined }> {
-  const follow = { idle_seconds: options.idleSeconds, reader: crypto.randomUUID() };
+  options: Omit<CreateOptions, "waitSeconds" | "follow"> & {
+    idleSeconds: number | undefined;
+    reader: StreamReader;
+  },
+): Promise<{ id: string; events: ReadableStream<Uint8Array> | null }> {
+  const follow = { idle_seconds: options.idleSeconds, reader: options.reader };
+  // Refused before there is a prediction, as far as this isolate can tell.
+  requireRoom(services, caller.user_id);
   const { snapshot, stub, events } = await createPrediction(services, caller, reference, request, {
     ...options,
     waitSeconds: 0,
     follow,
   });
   const { id } = snapshot;
-  const body = events ?? (await openLog(stub, id, { after: 0, ...follow })).body;
-  return { id, stream: body ? readerStream(services, stub, body, follow.reader) : undefined };
+  return {
+    id,
+    events: events ?? (await openLog(services, stub, id, { after: 0, ...follow })).body,
+  };
 }

@@ -3,30 +3,34 @@ import { ProblemError } from "../../errors.ts";
 import {
   openStream,
   type PredictionStub,
-  renewed,
   type StreamOptions,
+  type StreamReader,
+  type TooManyReaders,
 } from "../../objects/prediction/stub.ts";
-import { tooManyConnections } from "../accounts/concurrency-limit.ts";
+import type { Credential } from "../../storage/accounts/reader-access.ts";
+import { tooManyConnections, tooManyOpen } from "../accounts/concurrency-limit.ts";
 import type { Services } from "../services.ts";
-import { type EventStream, piped } from "./event-stream.ts";
 
 /**
- * @returns undefined when no further event will come
- * @throws ProblemError not_found, too_many_requests
+ * Whoever reads a stream that is passed on as its object made it: the object counts it for the account,
+ * and ends it with their access.
+ * @param lastWords the stream's last event then
  */
-export async function readLog(
-  services: Services,
-  stub: PredictionStub,
-  id: string,
-  options: Omit<StreamOptions, "reader">,
-): Promise<EventStream | undefined> {
-  const reader = crypto.randomUUID();
-  const { body } = await openLog(stub, id, { ...options, reader });
-  return body ? readerStream(services, stub, body, reader) : undefined;
-}
+export const streamReader = (
+  { settings }: Services,
+  credential: Credential,
+  userId: string,
+  lastWords: string,
+): StreamReader => ({
+  ...credential,
+  user_id: userId,
+  max_streams: settings.maxStreams,
+  last_words: lastWords,
+});
 
 /** @returns a 204 when no further event will come @throws ProblemError not_found, too_many_requests */
 export async function openLog(
+  services: Services,
   stub: PredictionStub,
   id: string,
   options: StreamOptions,
@@ -36,18 +40,16 @@ export async function openLog(
     const detail = `The events of the prediction '${id}' are no longer kept.`;
     throw new ProblemError("not_found", detail);
   }
-  if (response.status === 429) {
-    throw tooManyConnections(
-      "This prediction has as many readers as it may have. Close some, or poll it.",
-    );
-  }
+  if (response.status === 429) throw await refusal(services, response);
   return response;
 }
 
-/** Its object ends it by the name of its reader. */
-export const readerStream = (
-  { env }: Services,
-  stub: PredictionStub,
-  body: ReadableStream<Uint8Array>,
-  reader: string,
-): EventStream => piped(body, (words) => renewed(env, stub).endReader(reader, words));
+/** @param response of openStream, a 429 */
+export async function refusal(services: Services, response: Response): Promise<ProblemError> {
+  const tooMany: TooManyReaders = "of the account";
+  return (await response.text()) === tooMany
+    ? tooManyOpen(services)
+    : tooManyConnections(
+        "This prediction has as many readers as it may have. Close some, or poll it.",
+      );
+}

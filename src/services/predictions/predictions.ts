@@ -24,8 +24,7 @@ import { requireAccess } from "../accounts/access.ts";
 import type { Caller } from "../accounts/caller.ts";
 import { type Page, type PageRequest, paginate } from "../pagination.ts";
 import type { Services } from "../services.ts";
-import { readLog } from "./event-log.ts";
-import type { EventStream } from "./event-stream.ts";
+import { openLog } from "./event-log.ts";
 import { findRow } from "./find-row.ts";
 import { jsonBodyOf } from "./prediction-text.ts";
 
@@ -147,7 +146,7 @@ export async function cancelPrediction(
 }
 
 /**
- * @returns undefined when no further event will come
+ * @returns null when no further event will come
  * @throws ProblemError not_found, also when the log has been deleted; too_many_requests
  */
 export async function streamPrediction(
@@ -155,8 +154,9 @@ export async function streamPrediction(
   caller: Caller,
   id: string,
   options: StreamOptions,
-): Promise<EventStream | undefined> {
-  return readLog(services, await predictionStub(services, caller, id), id, options);
+): Promise<ReadableStream<Uint8Array> | null> {
+  const stub = await predictionStub(services, caller, id);
+  return (await openLog(services, stub, id, options)).body;
 }
 
 /** The row of a prediction that the caller may access. @throws ProblemError not_found, forbidden */

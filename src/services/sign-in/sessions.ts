@@ -1,8 +1,6 @@
 /** Sessions of the dashboard, identified by cookie. */
-import { findLiveSession } from "../../storage/accounts/sign-in.ts";
 import type { UserRow } from "../../storage/accounts/users.ts";
 import { findUser } from "../../storage/accounts/users.ts";
-import { cached } from "../../storage/cache.ts";
 import type { Services } from "../services.ts";
 import { getAuth } from "./auth-loader.ts";
 
@@ -38,18 +36,4 @@ export async function findSession(
     user: await findUser(services.db, login.id),
     cookies: answered.getSetCookie(),
   };
-}
-
-const liveSessions = cached({ max: 10_000 }, ({ db }: Services, id: string) =>
-  findLiveSession(db, id),
-);
-
-/** @param maxAgeMs how old a cached look-up may be */
-export async function isSessionLive(
-  services: Services,
-  id: string,
-  maxAgeMs: number,
-): Promise<boolean> {
-  const session = await liveSessions.get(services, id, maxAgeMs);
-  return session !== undefined && session.expires_at.getTime() > Date.now();
 }

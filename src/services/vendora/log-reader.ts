@@ -41,7 +41,7 @@ export class LogReader {
    * @param begun its stream from the first event on, if it is open already
    */
   constructor(
-    { env }: Services,
+    services: Services,
     stub: PredictionStub,
     id: string,
     leave?: LeaveAction,
@@ -49,7 +49,9 @@ export class LogReader {
   ) {
     const option = leave && { leave };
     this.#open = async (after) =>
-      (await openLog(renewed(env, stub), id, { after, ...option })).body?.getReader();
+      (
+        await openLog(services, renewed(services.env, stub), id, { after, ...option })
+      ).body?.getReader();
     this.#reader = begun ? Promise.resolve(begun.getReader()) : undefined;
   }
 

@@ -37,6 +37,15 @@ export const selectToken = (db: Database, hash: string) =>
 
 export const findToken = (db: Database, hash: string) => selectToken(db, hash).get();
 
+/** When a token expires. Undefined if it is revoked or its account is suspended. */
+export const findLiveToken = (db: Database, id: string) =>
+  db
+    .select({ expires_at: tokens.expires_at })
+    .from(tokens)
+    .innerJoin(users, eq(users.id, tokens.user_id))
+    .where(and(eq(tokens.id, id), isNull(users.suspended_at)))
+    .get();
+
 /** In a statement of the same batch: NULL if there is no such token. */
 export const userOfToken = (hash: string) =>
   sql`(SELECT ${tokens.user_id} FROM ${tokens} WHERE ${tokens.hash} = ${hash})`;

@@ -1,15 +1,16 @@
 /** Streams end with the token, or the session, of whoever reads them. */
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { CHECK_MS } from "../../../src/domain/accounts/access-checks.ts";
 import { tokenPrefix } from "../../../src/domain/accounts/token.ts";
 import { HEARTBEAT } from "../../../src/lib/sse.ts";
 import { endStreamWhen } from "../../../src/middleware/stream-end.ts";
-import { PredictionObject } from "../../../src/objects/prediction/object.ts";
-import { piped } from "../../../src/services/predictions/event-stream.ts";
 import type { Client } from "../support/client.ts";
 import { newDashboardUser } from "../support/dashboard-users.ts";
 import { EventReader } from "../support/events.ts";
-import { startClock } from "../support/time.ts";
+import { eventually } from "../support/eventually.ts";
+import { holdTimers } from "../support/hold-timers.ts";
+import { advance, startClock, stopClock } from "../support/time.ts";
 import { chat, chunk, newVendora, put } from "../support/vendora.ts";
 import { newClient, newWorld } from "../support/world.ts";
 
@@ -31,10 +32,14 @@ describe("a stream that is looked at", () => {
   function watched() {
     const source = new TransformStream<Uint8Array, Uint8Array>();
     const writer = source.writable.getWriter();
-    const stream = piped(source.readable, async (words) => {
-      await writer.write(encoder.encode(words));
-      await writer.close();
-    });
+    const stream = {
+      body: source.readable,
+      over: writer.closed.catch(() => {}),
+      async end(words: string) {
+        await writer.write(encoder.encode(words));
+        await writer.close();
+      },
+    };
     const end: { words?: string } = {};
     const check = vi.fn(async () => end.words);
     endStreamWhen(stream, check);
@@ -105,6 +110,16 @@ const PROBLEM = {
 
 const output = (data: string) => ({ event: "output" as const, data });
 
+/** @returns moves the clock, and lets the object check its readers */
+function holdChecks(): (seconds: number) => void {
+  stopClock();
+  const check = holdTimers(CHECK_MS);
+  return (seconds) => {
+    advance(seconds);
+    check();
+  };
+}
+
 /** The next event that is an output, or none of a prediction's own. */
 async function heard(events: EventReader) {
   for (;;) {
@@ -114,9 +129,8 @@ async function heard(events: EventReader) {
 }
 
 describe("a prediction's", () => {
-  beforeEach(() => void stopAll());
-
   test("ends within 10 s of its token's, and goes on with another from where it was", async () => {
+    const passes = holdChecks();
     const world = await newWorld();
     const reader = await newClient(world.username);
     const { id, channel } = await world.begun();
@@ -125,44 +139,60 @@ describe("a prediction's", () => {
     const seen = await heard(events);
     expect(seen).toMatchObject(output("one"));
     await revoke(reader);
-    await pass(9);
-    await channel.report([output("two")]);
+    passes(CHECK_MS / 1_000);
     expect(await heard(events)).toMatchObject(PROBLEM);
     expect(await events.next()).toBeUndefined();
+    advance(5);
     expect((await reader.stream(id)).status).toBe(401);
+    await channel.report([output("two")]);
     const rest = new EventReader((await world.client.stream(id, `?after_id=${seen?.id}`)).body);
     expect(await heard(rest)).toMatchObject(output("two"));
     await rest.leave();
   });
 
-  test("is broken off when its object does not end it", async () => {
+  test("is checked once for a token, and another token's goes on", async () => {
+    const passes = holdChecks();
     const world = await newWorld();
-    const reader = await newClient(world.username);
-    const { id } = await world.begun();
-    const events = new EventReader((await reader.stream(id)).body);
-    await events.next();
-    const end = vi.spyOn(PredictionObject.prototype, "endReader").mockImplementation(() => {});
-    await revoke(reader);
-    await pass(9);
-    await expect(events.rest()).rejects.toThrow();
-    expect(end).toHaveBeenCalledOnce();
+    const [first, second] = [await newClient(world.username), await newClient(world.username)];
+    const { id, channel } = await world.begun();
+    const open = async (client: Client) => new EventReader((await client.stream(id)).body);
+    const ending = [await open(first), await open(first), await open(first)];
+    const staying = await open(second);
+    await channel.report([output("one")]);
+    for (const events of [...ending, staying])
+      expect(await heard(events)).toMatchObject(output("one"));
+    const prepare = vi.spyOn(env.DB, "prepare");
+    const checks = () =>
+      prepare.mock.calls.filter(([query]) => /select .* from "tokens"/i.test(query)).length;
+    passes(5);
+    await eventually(async () => expect(checks()).toBe(2));
+    await revoke(first);
+    passes(5);
+    for (const events of ending) {
+      expect(await heard(events)).toMatchObject(PROBLEM);
+      expect(await events.next()).toBeUndefined();
+    }
+    expect(checks()).toBe(4);
+    await channel.report([output("two")]);
+    expect(await heard(staying)).toMatchObject(output("two"));
+    await staying.leave();
   });
 
   test("that its creation answered with ends when its token expires", async () => {
+    const passes = holdChecks();
     const world = await newWorld();
     const expires_at = new Date(Date.now() + 6_000).toISOString();
     const client = await newClient(world.username, { expires_at });
     const body = { model: world.model, input: {}, stream: true };
     const events = new EventReader((await client.post("/v1/predictions", body)).body);
     expect(await events.next()).toMatchObject({ event: "status" });
-    const { channel } = await (await world.runner()).work();
-    await pass(10);
-    await channel.report([output("one")]);
+    passes(10);
     expect(await heard(events)).toMatchObject(PROBLEM);
     expect(await events.next()).toBeUndefined();
   });
 
   test("costs no query for its events, and goes on when nobody can tell", async () => {
+    const passes = holdChecks();
     const world = await newWorld();
     const { id, channel } = await world.begun();
     const events = new EventReader((await world.client.stream(id)).body);
@@ -177,10 +207,10 @@ describe("a prediction's", () => {
     }
     // Rows of earlier predictions may still be on their way.
     expect(prepare.mock.calls.filter(([query]) => /^select/i.test(query))).toEqual([]);
-    await pass(20);
+    passes(20);
+    await eventually(async () => expect(prepare).toHaveBeenCalled());
     await channel.report([output("later")]);
     expect(await heard(events)).toMatchObject(output("later"));
-    expect(prepare).toHaveBeenCalled();
     await events.leave();
   });
 });
@@ -206,7 +236,7 @@ test("a chat's ends with an error as its clients know them", async () => {
 });
 
 test("a page's ends with the session", async () => {
-  stopAll();
+  const passes = holdChecks();
   const { visitor, client, user_id } = await newDashboardUser();
   const world = await newWorld({ visibility: "public" });
   const { id } = (await client.create({ model: world.model, input: {} })).body;
@@ -218,8 +248,7 @@ test("a page's ends with the session", async () => {
   await channel.report([output("one")]);
   expect(await heard(events)).toMatchObject(output("one"));
   await env.DB.prepare("DELETE FROM sessions WHERE user_id = ?").bind(user_id).run();
-  await pass(9);
-  await channel.report([output("two")]);
+  passes(5);
   expect(await heard(events)).toMatchObject({
     event: "problem",
     data: { detail: "You are signed out." },

@@ -1,0 +1,52 @@
+/**
+ * The open streams and waiting requests of each account, counted per isolate: each holds memory for as
+ * long as it lasts, in the isolate that serves it.
+ */
+import { CHECK_MS } from "./access-checks.ts";
+
+/** What is renewed with each check counts no longer when that fails to come: its object has died. */
+const LAPSE_MS = 3 * CHECK_MS;
+
+const open = new Map<string, Set<OpenRequest>>();
+
+export class OpenRequest {
+  readonly #userId: string;
+  #countsUntil = Number.POSITIVE_INFINITY;
+
+  private constructor(userId: string) {
+    this.#userId = userId;
+  }
+
+  /** @returns undefined when the account has as many as it may */
+  static enter(userId: string, max: number): OpenRequest | undefined {
+    if (!hasRoom(userId, max)) return undefined;
+    const entered = new OpenRequest(userId);
+    const others = open.get(userId) ?? new Set();
+    open.set(userId, others.add(entered));
+    return entered;
+  }
+
+  /** From now on it counts only if this is called with each check. */
+  renew(): void {
+    this.#countsUntil = Date.now() + LAPSE_MS;
+  }
+
+  /** It has ended; calling it again has no effect. */
+  leave(): void {
+    const others = open.get(this.#userId);
+    others?.delete(this);
+    if (others?.size === 0) open.delete(this.#userId);
+  }
+
+  get hasLapsed(): boolean {
+    return this.#countsUntil < Date.now();
+  }
+}
+
+/** Whether the account may have one more. */
+export function hasRoom(userId: string, max: number): boolean {
+  const others = open.get(userId);
+  if (!others || others.size < max) return true;
+  for (const other of [...others]) if (other.hasLapsed) other.leave();
+  return others.size < max;
+}

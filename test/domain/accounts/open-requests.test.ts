@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { hasRoom, OpenRequest } from "../../../src/domain/accounts/open-requests.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+const enter = () => OpenRequest.enter("ada", 2);
+
+test("an account may have so many, and one that leaves makes room once", () => {
+  const [first, second] = [enter(), enter()];
+  expect(enter()).toBeUndefined();
+  expect(OpenRequest.enter("bob", 2)).toBeDefined();
+  first?.leave();
+  first?.leave();
+  const third = enter();
+  expect(third).toBeDefined();
+  expect(hasRoom("ada", 2)).toBe(false);
+  for (const one of [second, third]) one?.leave();
+  expect(hasRoom("ada", 1)).toBe(true);
+});
+
+test("one that is renewed counts while it is, and one that never was for as long as it lasts", () => {
+  const [renewed, other] = [enter(), enter()];
+  renewed?.renew();
+  vi.advanceTimersByTime(14_000);
+  renewed?.renew();
+  vi.advanceTimersByTime(14_000);
+  expect(enter()).toBeUndefined();
+  // Its object has died, and cannot say so.
+  vi.advanceTimersByTime(2_000);
+  const third = enter();
+  expect(third).toBeDefined();
+  expect(enter()).toBeUndefined();
+  for (const one of [other, third]) one?.leave();
+});
