@@ -114,7 +114,8 @@ export class LogWriter {
 
   #hide(added: NumberedEvent[]): void {
     if (this.#isFromLog) return;
-    this.#hidden.push(...added);
+    if (this.#hidden.length === 0) this.#hidden = added;
+    else this.#hidden.push(...added);
     this.#hiddenUnits += unitsOf(added);
     if (this.#hiddenUnits <= this.#mostHidden) return;
     this.#forgetHidden();
@@ -149,6 +150,11 @@ export class LogWriter {
   }
 
   #take(count: number): NumberedEvent[] {
+    if (count === this.#hidden.length) {
+      const all = this.#hidden;
+      this.#forgetHidden();
+      return all;
+    }
     const taken = this.#hidden.splice(0, count);
     this.#hiddenUnits -= unitsOf(taken);
     return taken;

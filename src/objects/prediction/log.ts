@@ -17,13 +17,14 @@ import { type LogTotals, NO_TOTALS, totalsWith } from "./log-totals.ts";
 import type { Piece } from "./rpc-types.ts";
 
 /** At most so many events are not stored. */
-const MAX_UNSTORED = 2_048;
+const MAX_UNSTORED = 8_192;
 
 /**
  * At most so many events are shown that are not durable: those, and what is being written. With 512
- * of each, frames of 512 events were a row each, and readers waited for the disk at each.
+ * of each, frames of 512 events were a row each, and readers waited for the disk at each; with 2,048,
+ * a row had four of them, and a single reader got a tenth less.
  */
-export const MAX_AHEAD = 4_096;
+export const MAX_AHEAD = 16_384;
 
 /** UTF-16 units at which what has gathered is stored at once. */
 const FULL_UNITS = 128 * 1024;
@@ -125,11 +126,12 @@ export class EventLog {
 
   /** Numbers the events of a frame. */
   add(events: EncodedEvent[], totals: LogTotals): void {
-    this.#makeRoom(events);
+    const units = unitsOf(events);
+    this.#makeRoom(units);
     const before = this.seqOf(totals.attempt) > 0 ? this.#totals.outputs : 0;
     this.#hasFirstOutput ||= before === 0 && totals.outputs > 0;
     this.#totals = totals;
-    this.#number(events, this.#last + 1);
+    this.#number(events, units, this.#last + 1);
   }
 
   /**
@@ -143,9 +145,10 @@ export class EventLog {
     const isRepeated = starting === 1 && this.#unstarted;
     const first = isRepeated ? this.#last + 1 : Math.max(this.#last + 1, this.#leastOwn);
     if (!isRepeated) this.#leastOwn = 0;
+    const units = unitsOf(events);
     if (first > this.#last + 1) this.store();
-    else this.#makeRoom(events);
-    this.#number(events, first);
+    else this.#makeRoom(units);
+    this.#number(events, units, first);
   }
 
   /** Whether what has gathered must be stored at once. */
@@ -175,7 +178,9 @@ export class EventLog {
 
   /** The events numbered since the last call. */
   takeNew(): NumberedEvent[] {
-    return this.#new.splice(0);
+    const taken = this.#new;
+    this.#new = [];
+    return taken;
   }
 
   /** The next page of a replay after the event `after`, up to `last`; undefined if nothing follows. */
@@ -203,16 +208,17 @@ export class EventLog {
   }
 
   /** Stores what has gathered if one row could not have these, too. */
-  #makeRoom(events: EncodedEvent[]): void {
-    if (this.#units + unitsOf(events) > MAX_FRAME_UNITS) this.store();
+  #makeRoom(units: number): void {
+    if (this.#units + units > MAX_FRAME_UNITS) this.store();
   }
 
-  #number(events: EncodedEvent[], first: number): void {
+  #number(events: EncodedEvent[], units: number, first: number): void {
     const numbered = events.map(({ event, json }, n) => ({ id: first + n, event, json }));
     this.#at = Date.now();
     this.#last = first + events.length - 1;
-    this.#units += unitsOf(events);
+    this.#units += units;
     this.#buffer.push(...numbered);
-    this.#new.push(...numbered);
+    if (this.#new.length === 0) this.#new = numbered;
+    else this.#new.push(...numbered);
   }
 }

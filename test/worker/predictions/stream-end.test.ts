@@ -172,7 +172,7 @@ describe("a prediction's", () => {
       expect(await heard(events)).toMatchObject(PROBLEM);
       expect(await events.next()).toBeUndefined();
     }
-    expect(checks()).toBe(4);
+    await eventually(async () => expect(checks()).toBe(4));
     await channel.report([output("two")]);
     expect(await heard(staying)).toMatchObject(output("two"));
     await staying.leave();
