@@ -114,14 +114,14 @@ async function startPrediction(
   await limitRate(c, "predictions", user.id);
   const model = `${c.req.param("owner")}/${c.req.param("name")}`;
   const reference = version === undefined ? model : `${model}:${version}`;
-  const { snapshot } = await createPrediction(
+  const { id } = await createPrediction(
     services,
     caller,
     reference,
     { input, stream: true },
     { origin, validateInput: true, waitSeconds: 0, cancelAfterSeconds: null },
   );
-  return snapshot.id;
+  return id;
 }
 
 /** undefined when the input was removed or is too large for a page. */

@@ -4,7 +4,6 @@
  * are in domain/predictions/life.ts, the effects in effects.ts.
  */
 import { DurableObject } from "cloudflare:workers";
-import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import type { LeaseHolder } from "../../domain/predictions/lease.ts";
 import type { PredictionLife } from "../../domain/predictions/life.ts";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
@@ -21,7 +20,6 @@ import { Handouts } from "./handouts.ts";
 import { historyOf } from "./history.ts";
 import { type OfferedJob, predictionRowOf } from "./job-messages.ts";
 import { beginWrite, continueWrite, leasedInput, mayReadFile } from "./lease-holder.ts";
-import { ReaderChecks } from "./reader-checks.ts";
 import { PredictionRecord } from "./record.ts";
 import { Removal } from "./removal.ts";
 import type {
@@ -33,20 +31,20 @@ import type {
   History,
   OriginalRequest,
   Piece,
+  Refusal,
   Snapshot,
   WriteGrant,
 } from "./rpc-types.ts";
 import { type FrameReply, RunnerConnection } from "./runner-connection.ts";
 import { findValue, openValue } from "./stored-values.ts";
-import { HOLDER_HEADER, streamOptionsOf, type TooManyReaders } from "./stub.ts";
+import { Streams } from "./streams.ts";
+import { createRequestIn, HOLDER_HEADER } from "./stub.ts";
 import { Subscribers } from "./subscribers.ts";
 
 const shownOf = ({ log, shown }: PredictionRecord) => shown.upTo(log.last);
 
 const isAllShown = (record: PredictionRecord) =>
   record.life.terminal && shownOf(record) === record.log.last;
-
-const tooMany = (readers: TooManyReaders) => new Response(readers, { status: 429 });
 
 export class PredictionObject extends DurableObject<Bindings> {
   #record: PredictionRecord | undefined;
@@ -58,9 +56,11 @@ export class PredictionObject extends DurableObject<Bindings> {
     ended: () => !this.#record || isAllShown(this.#record),
     open: (name) => openValue(this.env.FILES, this.#load(), name),
   });
-  readonly #readerChecks = new ReaderChecks(this.env, this.#subscribers);
   readonly #effects = new Effects(this.ctx, this.env, this.#subscribers, (name) =>
     findValue(this.env.FILES, this.#load(), name),
+  );
+  readonly #streams = new Streams(this.env, this.#subscribers, this.#effects, () =>
+    this.#created(),
   );
   readonly #connection = new RunnerConnection(this.#effects, settings(this.env).patience);
   readonly #handouts = new Handouts(this.ctx.id.toString(), this.env, this.#effects);
@@ -80,11 +80,17 @@ export class PredictionObject extends DurableObject<Bindings> {
 
   /** Creates a prediction. With an Idempotency-Key only the first call does; later ones find it. */
   async create({ spec, input, wait_seconds }: CreateRequest): Promise<CreateResult> {
-    this.#creation ??= this.#createOrFind(spec, input);
-    if (!(await this.#creation)) return { refused: "full" };
-    const hash = this.#load()?.life.spec.request_hash;
-    if (hash !== undefined && hash !== spec.request_hash) return { refused: "conflict" };
+    const refused = await this.#create(spec, input);
+    if (refused) return { refused };
     return (await this.waitForEnd(wait_seconds)) ?? { refused: "full" };
+  }
+
+  /** @returns why it is not created */
+  async #create(spec: PredictionSpec, input: string): Promise<Refusal | undefined> {
+    this.#creation ??= this.#createOrFind(spec, input);
+    if (!(await this.#creation)) return "full";
+    const hash = this.#load()?.life.spec.request_hash;
+    return hash !== undefined && hash !== spec.request_hash ? "conflict" : undefined;
   }
 
   /** The prediction that an Idempotency-Key created here after `since`, if there is one. */
@@ -181,33 +187,18 @@ export class PredictionObject extends DurableObject<Bindings> {
     return eventDeliveriesOf(record, event);
   }
 
-  /** `/stream` for readers (its query is stub.ts, StreamOptions), `/channel` for runners. */
+  /** For readers `/stream` and `/create` (stub.ts: openStream, createAndFollow), `/channel` for runners. */
   override async fetch(request: Request): Promise<Response> {
-    const url = new URL(request.url);
-    const record = await this.#created();
-    if (url.pathname === "/channel") {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/channel") {
       const holder: LeaseHolder = JSON.parse(request.headers.get(HOLDER_HEADER) ?? "");
-      return this.#connection.connect(record, holder);
+      return this.#connection.connect(await this.#created(), holder);
     }
-    if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
-    const { after, leave, ...limits } = streamOptionsOf(url);
-    if (record.life.terminal && after >= record.log.last)
-      return new Response(null, { status: 204 });
-    if (this.#subscribers.size >= settings(this.env).maxReaders)
-      return tooMany("of the prediction");
-    const { reader } = limits;
-    const open = reader && OpenRequest.enter(reader.user_id, reader.max_streams);
-    if (reader && !open) return tooMany("of the account");
-    open?.renew();
-    const cancelOnLeave = () =>
-      void cancel(this.#load(), this.#effects, "its caller has disconnected");
-    const onLeave = leave && cancelOnLeave;
-    // It may have left during the creation: the stream of a response nobody reads is never canceled.
-    if (request.signal.aborted) onLeave?.();
-    const stream = this.#subscribers.subscribe(after, limits, onLeave, open);
-    if (reader) this.#readerChecks.begin();
-    if (this.#subscribers.size === 1) this.#effects.writer.quicken(record);
-    return new Response(stream);
+    return this.#streams.open(request, async () => {
+      if (pathname !== "/create") return undefined;
+      const { spec, input } = await createRequestIn(request);
+      return this.#create(spec, input);
+    });
   }
 
   // ---- for the pool

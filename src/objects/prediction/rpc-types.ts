@@ -1,4 +1,5 @@
 /** What the RPC methods of a prediction object take and return. Times are unix ms. */
+import { z } from "zod";
 import type { PredictionSpec } from "../../domain/predictions/state.ts";
 import type { Moments } from "../../domain/predictions/timeline.ts";
 import type { OutboxEvent } from "../../domain/webhooks/outbox.ts";
@@ -17,7 +18,11 @@ export interface CreateRequest {
   wait_seconds: number;
 }
 
-export type CreateResult = Snapshot | { refused: "conflict" | "full" };
+/** The key was used with another request; too many of the account wait. */
+export const refusal = z.enum(["conflict", "full"]);
+export type Refusal = z.infer<typeof refusal>;
+
+export type CreateResult = Snapshot | { refused: Refusal };
 
 /** A prediction in full. Its JSON text is not parsed: it is large, and only passed on. */
 export interface Snapshot {

@@ -4,7 +4,7 @@ import type { Bindings } from "../../env.ts";
 import { type ProjectionMessage, projectionMessage } from "../../protocol/queue.ts";
 import type { Credential } from "../../storage/accounts/reader-access.ts";
 import { ANSWER_MS, bounded } from "../bounded.ts";
-import type { LeaveAction } from "./rpc-types.ts";
+import type { CreateRequest, LeaveAction } from "./rpc-types.ts";
 
 export type PredictionStub = ReturnType<typeof predictionAt>;
 
@@ -71,21 +71,45 @@ export interface StreamOptions extends StreamLimits {
  * @returns 204 when no further event will come, 404 when the log has been deleted, 429 (its body is a
  * TooManyReaders)
  */
-export function openStream(
+export function openStream(stub: PredictionStub, options: StreamOptions): Promise<Response> {
+  return stub.fetch(`https://prediction/stream?${queryOf(options)}`);
+}
+
+/**
+ * Creates a prediction and follows it from its first event on, in one call. Not RPC: an object does not
+ * notice that the reader of a stream it returned by RPC has left.
+ * @returns as openStream; 409 (its body is a Refusal) when it is not created
+ */
+export function createAndFollow(
   stub: PredictionStub,
-  { after, idle_seconds, lifetime_seconds, leave, reader }: StreamOptions,
+  { spec, input }: CreateRequest,
+  options: Omit<StreamOptions, "after">,
 ): Promise<Response> {
-  const query = new URLSearchParams({
+  return stub.fetch(`https://prediction/create?${queryOf({ after: 0, ...options })}`, {
+    method: "POST",
+    body: `${JSON.stringify(spec)}\n${input}`,
+  });
+}
+
+/** What `createAndFollow` has sent: JSON has no line breaks of its own, and the input may be large. */
+export async function createRequestIn(
+  request: Request,
+): Promise<Omit<CreateRequest, "wait_seconds">> {
+  const text = await request.text();
+  const end = text.indexOf("\n");
+  return { spec: JSON.parse(text.slice(0, end)), input: text.slice(end + 1) };
+}
+
+const queryOf = ({ after, idle_seconds, lifetime_seconds, leave, reader }: StreamOptions) =>
+  new URLSearchParams({
     after: String(after),
     ...(idle_seconds !== undefined && { idle_seconds: String(idle_seconds) }),
     ...(lifetime_seconds !== undefined && { lifetime_seconds: String(lifetime_seconds) }),
     ...(leave && { leave }),
     ...(reader && { reader: JSON.stringify(reader) }),
   });
-  return stub.fetch(`https://prediction/stream?${query}`);
-}
 
-/** The options in a URL made by `openStream`. */
+/** The options in a URL made by `openStream` or `createAndFollow`. */
 export function streamOptionsOf({ searchParams }: URL): StreamOptions {
   const numberIn = (name: string) => {
     const text = searchParams.get(name);

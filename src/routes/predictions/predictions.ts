@@ -21,6 +21,7 @@ import {
 } from "../../protocol/prediction.ts";
 import { createPrediction } from "../../services/predictions/create-prediction.ts";
 import { createPredictionStream } from "../../services/predictions/create-stream.ts";
+import { snapshotOf } from "../../services/predictions/creation.ts";
 import {
   cancelPrediction,
   getPrediction,
@@ -281,7 +282,8 @@ async function begin(
     return eventStream(events, applied, { location: `/v1/predictions/${id}` });
   }
   const answer = async () => {
-    const { snapshot } = await createPrediction(services, caller, reference, request, options);
+    const created = await createPrediction(services, caller, reference, request, options);
+    const snapshot = await snapshotOf(created);
     const text = await predictionText(services, snapshot);
     const response = jsonText(text, snapshot.terminal ? 200 : 202);
     response.headers.set("location", `/v1/predictions/${snapshot.id}`);

@@ -152,6 +152,6 @@ async function begin(
   const onInputSent = c.var.releaseBody;
   const order = { call, target, body, webhook, origin, idempotencyKey, onInputSent };
   const begun = await beginCall(services, caller, order);
-  c.set("predictionId", begun.snapshot.id);
+  c.set("predictionId", begun.id);
   return begun;
 }

@@ -206,7 +206,7 @@ responseRoutes.openapi(create, async (c) => {
   const call = { target, webhook, origin, idempotencyKey, onInputSent: c.var.releaseBody };
   const beginning = async () => {
     const begun = await beginResponse(services, caller, request, call);
-    c.set("predictionId", begun.snapshot.id);
+    c.set("predictionId", begun.id);
     if (begun.leftOut.length > 0) c.set("toolsLeftOut", begun.leftOut);
     return begun;
   };

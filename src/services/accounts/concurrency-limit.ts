@@ -2,7 +2,7 @@
  * Limits an account's open streams and waiting requests (domain/accounts/open-requests.ts). Streams that
  * are passed on as they are count where they are made, in the prediction's object.
  */
-import { hasRoom, OpenRequest } from "../../domain/accounts/open-requests.ts";
+import { OpenRequest } from "../../domain/accounts/open-requests.ts";
 import { ProblemError } from "../../errors.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
@@ -23,11 +23,6 @@ export const tooManyOpen = ({ settings: { maxStreams } }: Services) =>
   tooManyConnections(
     `You have ${maxStreams} open streams and waiting requests. Close some, or create predictions without waiting and poll GET /v1/predictions/{id}. The operator can raise MAX_STREAMS.`,
   );
-
-/** @throws ProblemError too_many_requests when the account has as many as it may */
-export function requireRoom(services: Services, userId: string): void {
-  if (!hasRoom(userId, services.settings.maxStreams)) throw tooManyOpen(services);
-}
 
 /** Counts a stream until it ends. @throws ProblemError too_many_requests */
 export async function countStream(

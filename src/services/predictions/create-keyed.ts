@@ -35,9 +35,11 @@ export async function createKeyed(
   onInputSent?.();
   if ("refused" in created) throw refusalProblem(services, created.refused);
   rememberLocation({ ...initialRow(spec, objectId), id: created.id });
-  if (wait_seconds === 0 || created.terminal) return { snapshot: created, stub };
+  const { id, created_at } = created;
+  if (wait_seconds === 0 || created.terminal) return { id, created_at, stub, snapshot: created };
   const waiting = renewed(services.env, stub, wait_seconds).waitForEnd(wait_seconds);
-  return { snapshot: (await waiting.catch(() => undefined)) ?? created, stub };
+  const snapshot = (await waiting.catch(() => undefined)) ?? created;
+  return { id, created_at, stub, snapshot };
 }
 
 /**

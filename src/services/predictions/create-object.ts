@@ -2,19 +2,25 @@
 import { waitUntil } from "cloudflare:workers";
 import { initialRow } from "../../domain/predictions/prediction-row.ts";
 import { SHORT_RUN_MS } from "../../domain/predictions/short-run.ts";
+import type { ProblemError } from "../../errors.ts";
 import { settlesWithin } from "../../lib/timeout.ts";
-import type { CreateRequest, CreateResult, Snapshot } from "../../objects/prediction/rpc-types.ts";
 import {
+  type CreateRequest,
+  type CreateResult,
+  refusal,
+  type Snapshot,
+} from "../../objects/prediction/rpc-types.ts";
+import {
+  createAndFollow,
   newPredictionId,
-  openStream,
   type PredictionStub,
   predictionAt,
 } from "../../objects/prediction/stub.ts";
 import { insertPrediction } from "../../storage/predictions/predictions.ts";
 import type { Services } from "../services.ts";
 import { refusalProblem, unavailable } from "./create-problems.ts";
-import type { CreatedPrediction, CreateOptions } from "./creation.ts";
-import { refusal } from "./event-log.ts";
+import type { CreatedPrediction, CreateOptions, Follow } from "./creation.ts";
+import { refusedReader } from "./event-log.ts";
 import { rememberLocation } from "./predictions.ts";
 import { discardPrediction, storeInput, withoutStoredInput } from "./stored-input.ts";
 
@@ -39,15 +45,14 @@ export async function createObject(
     });
   }
   const stub = predictionAt(env, objectId, request.wait_seconds);
-  const creating = stub.create(withoutStoredInput(request));
+  const sent = withoutStoredInput(request);
+  const creating = follow ? createFollowed(services, stub, sent, follow) : stub.create(sent);
   onInputSent?.();
-  // Sent right after it over the same connection, so that a caller who leaves is noticed from the start.
-  const following = follow && openStream(stub, { after: 0, ...follow });
   let brokeOff = false;
   const writing = writeRow();
   // A caller who leaves takes the request along, and what goes on would have no row.
   waitUntil(writing.catch(() => {}));
-  const [created, written, followed] = await Promise.allSettled([creating, writing, following]);
+  const [created, written] = await Promise.allSettled([creating, writing]);
   const result =
     created.status === "fulfilled"
       ? created.value
@@ -55,26 +60,19 @@ export async function createObject(
           // Its row stays: the sweep finds out what has become of it.
           throw unavailable(spec, error, UNKNOWN);
         });
-  if (!result || result === "abandoned" || "refused" in result) {
+  if (!result || result === "abandoned" || "refused" in result || "problem" in result) {
     if (written.status === "fulfilled" && written.value) await discardPrediction(services, spec);
     // Its object has died before it stored anything, as when a deploy restarts it: another one begins.
     if (!result && brokeOff && tries > 1) return createObject(services, request, {}, tries - 1);
-    if (typeof result === "object") throw refusalProblem(services, result.refused);
+    if (typeof result === "object")
+      throw "problem" in result ? result.problem : refusalProblem(services, result.refused);
     throw unavailable(spec, created.status === "rejected" ? created.reason : created.value);
   }
   if (written.status === "rejected") throw unavailable(spec, written.reason);
   rememberLocation(row);
-  const log = followed.status === "fulfilled" ? followed.value : undefined;
-  if (log?.status === 429) {
-    await predictionAt(env, objectId).abandon();
-    throw await refusal(services, log);
-  }
-  return {
-    snapshot: result,
-    stub: predictionAt(env, objectId),
-    events: log?.ok ? log.body : undefined,
-    follow,
-  };
+  const { id, created_at } = spec;
+  const answer = "events" in result ? result : { snapshot: result };
+  return { id, created_at, stub: predictionAt(env, objectId), follow, ...answer };
 
   /** @returns whether it needs one */
   async function writeRow(): Promise<boolean> {
@@ -90,6 +88,23 @@ export async function createObject(
     }
     return true;
   }
+}
+
+/** What the call to its object has come to. */
+type Outcome = CreateResult | Followed;
+type Followed = { events: ReadableStream<Uint8Array> | null } | { problem: ProblemError };
+
+async function createFollowed(
+  services: Services,
+  stub: PredictionStub,
+  request: CreateRequest,
+  follow: Follow,
+): Promise<Followed> {
+  const response = await createAndFollow(stub, request, follow);
+  if (response.ok) return { events: response.body };
+  if (response.status === 409)
+    return { problem: refusalProblem(services, refusal.parse(await response.text())) };
+  return { problem: await refusedReader(services, response) };
 }
 
 const UNKNOWN =
@@ -109,13 +124,12 @@ async function findOrAbandon(stub: PredictionStub): Promise<Snapshot | "abandone
  * What has become of a short run: it is over if it was refused, or has ended with nothing of it in R2.
  * One that broke off may have been created.
  */
-async function outcomeSoon(
-  creating: Promise<CreateResult>,
-): Promise<"over" | "lasts" | "broke off"> {
+async function outcomeSoon(creating: Promise<Outcome>): Promise<"over" | "lasts" | "broke off"> {
   try {
     if (!(await settlesWithin(creating, SHORT_RUN_MS))) return "lasts";
     const result = await creating;
-    const isOver = "refused" in result || (result.terminal && !result.stored);
+    const isOver =
+      "refused" in result || ("terminal" in result && result.terminal && !result.stored);
     return isOver ? "over" : "lasts";
   } catch {
     return "broke off";

@@ -3,7 +3,6 @@
 import type { StreamReader } from "../../objects/prediction/stub.ts";
 import type { CreatePredictionOfVersion } from "../../protocol/prediction.ts";
 import type { Caller } from "../accounts/caller.ts";
-import { requireRoom } from "../accounts/concurrency-limit.ts";
 import type { Services } from "../services.ts";
 import { createPrediction } from "./create-prediction.ts";
 import type { CreateOptions } from "./creation.ts";
@@ -25,14 +24,12 @@ export async function createPredictionStream(
   },
 ): Promise<{ id: string; events: ReadableStream<Uint8Array> | null }> {
   const follow = { idle_seconds: options.idleSeconds, reader: options.reader };
-  // Refused before there is a prediction, as far as this isolate can tell.
-  requireRoom(services, caller.user_id);
-  const { snapshot, stub, events } = await createPrediction(services, caller, reference, request, {
+
+  const { id, stub, events } = await createPrediction(services, caller, reference, request, {
     ...options,
     waitSeconds: 0,
     follow,
   });
-  const { id } = snapshot;
   return {
     id,
     events: events ?? (await openLog(services, stub, id, { after: 0, ...follow })).body,

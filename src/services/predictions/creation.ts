@@ -22,10 +22,18 @@ export interface CreateOptions {
 
 export type Follow = Omit<StreamOptions, "after">;
 
-export interface CreatedPrediction {
-  snapshot: Snapshot;
+export interface CreatedPrediction extends Pick<Snapshot, "id" | "created_at"> {
   stub: PredictionStub;
+  /** Undefined when it is followed: its events say it all. */
+  snapshot?: Snapshot;
   /** All its events, when it is followed; undefined if they must be requested separately. */
   events?: ReadableStream<Uint8Array> | null | undefined;
   follow?: Follow | undefined;
+}
+
+/** The prediction in full. @throws Error when it has been deleted meanwhile */
+export async function snapshotOf({ id, snapshot, stub }: CreatedPrediction): Promise<Snapshot> {
+  const found = snapshot ?? (await stub.get());
+  if (!found) throw new Error(`the prediction ${id} is gone`);
+  return found;
 }

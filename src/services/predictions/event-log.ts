@@ -40,12 +40,12 @@ export async function openLog(
     const detail = `The events of the prediction '${id}' are no longer kept.`;
     throw new ProblemError("not_found", detail);
   }
-  if (response.status === 429) throw await refusal(services, response);
+  if (response.status === 429) throw await refusedReader(services, response);
   return response;
 }
 
-/** @param response of openStream, a 429 */
-export async function refusal(services: Services, response: Response): Promise<ProblemError> {
+/** Why there is no stream. @param response of openStream or createAndFollow, a 429 */
+export async function refusedReader(services: Services, response: Response): Promise<ProblemError> {
   const tooMany: TooManyReaders = "of the account";
   return (await response.text()) === tooMany
     ? tooManyOpen(services)

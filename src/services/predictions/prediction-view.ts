@@ -186,7 +186,7 @@ export async function retryPrediction(
   const input = await new Response(jsonBodyOf(services, id, [original.input])).json<
     Record<string, Json>
   >();
-  const { snapshot } = await createResolved(
+  const retried = await createResolved(
     services,
     caller,
     {
@@ -202,5 +202,5 @@ export async function retryPrediction(
     },
     { origin, validateInput: false, waitSeconds: 0, cancelAfterSeconds: null },
   );
-  return snapshot.id;
+  return retried.id;
 }

@@ -132,13 +132,13 @@ export interface EndedCall {
  * @throws VendoraProblem timeout
  */
 export async function waitForCall(services: Services, begun: BegunCall): Promise<EndedCall> {
-  const { request, snapshot } = begun;
+  const { request, id } = begun;
   const reader = readerOf(services, begun);
   const outputs: Json[] = [];
   try {
     for (;;) {
       const entries = await reader.next();
-      if (!entries) throw new Error(`the log of ${snapshot.id} has no end`);
+      if (!entries) throw new Error(`the log of ${id} has no end`);
       for (const { event, data } of entries) {
         if (event === "output") outputs.push(data);
         if (event === "done") return { request, prediction: prediction.parse(data), outputs };
@@ -158,8 +158,8 @@ export function readerOf(
   created: CreatedPrediction,
   background = false,
 ): LogReader {
-  const { stub, snapshot, follow, events } = created;
-  const reader = new LogReader(services, stub, snapshot.id, follow?.leave, events);
+  const { stub, id, follow, events } = created;
+  const reader = new LogReader(services, stub, id, follow?.leave, events);
   const { vendoraTimeoutSeconds: seconds } = services.settings;
   if (!background)
     reader.expireAfter(seconds - Math.min(MARGIN_SECONDS, seconds / 20), timeoutProblem(seconds));

@@ -39,14 +39,13 @@ export async function chatStream(
   request: Pick<ChatRequest, "model" | "stream_options"> & Record<string, unknown>,
 ): Promise<EventStream> {
   const seconds = services.settings.vendoraTimeoutSeconds;
-  const { snapshot } = begun;
   const reader = readerOf(services, begun);
   const held = await readUntilOutput(reader);
   const failure = failureBeforeOutput(held, seconds);
   if (failure) throw failure;
   const { model, stream_options } = request;
   const includeUsage = stream_options?.include_usage === true;
-  const head = { id: chatIdOf(snapshot.id), created: unixSeconds(snapshot.created_at), model };
+  const head = { id: chatIdOf(begun.id), created: unixSeconds(begun.created_at), model };
   const translation = new ChatStream({ ...head, limit: limitOf(request), includeUsage });
   return writtenStream(reader, new ChatWriter(translation, seconds), held);
 }

@@ -14,7 +14,7 @@ import {
   type ResponseRequest,
 } from "../../protocol/vendora/response.ts";
 import type { Caller } from "../accounts/caller.ts";
-import type { CreatedPrediction } from "../predictions/creation.ts";
+import { type CreatedPrediction, snapshotOf } from "../predictions/creation.ts";
 import type { EventStream } from "../predictions/event-stream.ts";
 import type { Services } from "../services.ts";
 import { beginCall, type Call, contentOf, readerOf, waitForCall } from "./calls.ts";
@@ -126,12 +126,12 @@ async function previousItems(
   throw invalidParameter(param, "invalid_value", message);
 }
 
-const headFor = ({ snapshot, request }: BegunResponse) =>
-  headOf(responseIdOf(snapshot.id), snapshot.created_at, request);
+const headFor = ({ id, created_at, request }: BegunResponse) =>
+  headOf(responseIdOf(id), created_at, request);
 
 /** The resource at its beginning. */
 export async function begunResponse(services: Services, begun: BegunResponse): Promise<object> {
-  const prediction = await contentOf(services, begun.snapshot);
+  const prediction = await contentOf(services, await snapshotOf(begun));
   return presentResponse({ id: headFor(begun).id, prediction, request: begun.request });
 }
 

@@ -1,0 +1,73 @@
+/** Answers those who read a prediction with its event stream, within the limits of readers and accounts. */
+import { OpenRequest } from "../../domain/accounts/open-requests.ts";
+import { type Bindings, settings } from "../../env.ts";
+import { cancel } from "./cancel.ts";
+import type { Effects } from "./effects.ts";
+import { ReaderChecks } from "./reader-checks.ts";
+import type { PredictionRecord } from "./record.ts";
+import type { Refusal } from "./rpc-types.ts";
+import { type StreamOptions, streamOptionsOf, type TooManyReaders } from "./stub.ts";
+import type { Subscribers } from "./subscribers.ts";
+
+const tooMany = (readers: TooManyReaders) => new Response(readers, { status: 429 });
+
+export class Streams {
+  readonly #env: Bindings;
+  readonly #subscribers: Subscribers;
+  readonly #effects: Effects;
+  readonly #load: () => Promise<PredictionRecord | undefined>;
+  readonly #checks: ReaderChecks;
+
+  constructor(
+    env: Bindings,
+    subscribers: Subscribers,
+    effects: Effects,
+    load: () => Promise<PredictionRecord | undefined>,
+  ) {
+    this.#env = env;
+    this.#subscribers = subscribers;
+    this.#effects = effects;
+    this.#load = load;
+    this.#checks = new ReaderChecks(env, subscribers);
+  }
+
+  /** @param begin creates the prediction, if the request does; returns why it is not created */
+  async open(request: Request, begin: () => Promise<Refusal | undefined>): Promise<Response> {
+    const options = streamOptionsOf(new URL(request.url));
+    const { reader } = options;
+    // Counted before anything is created: who is refused must not leave a prediction behind.
+    const open = reader && OpenRequest.enter(reader.user_id, reader.max_streams);
+    if (reader && !open) return tooMany("of the account");
+    open?.renew();
+    const refused = await begin();
+    const response = refused
+      ? new Response(refused, { status: 409 })
+      : await this.#stream(request, options, open);
+    if (!response.body || !response.ok) open?.leave();
+    return response;
+  }
+
+  async #stream(
+    { signal }: Request,
+    { after, leave, ...limits }: StreamOptions,
+    open: OpenRequest | undefined,
+  ): Promise<Response> {
+    const record = await this.#load();
+    if (!record || record.life.dataRemoved) return new Response(null, { status: 404 });
+    if (record.life.terminal && after >= record.log.last)
+      return new Response(null, { status: 204 });
+    if (this.#subscribers.size >= settings(this.#env).maxReaders)
+      return tooMany("of the prediction");
+    const onLeave = leave && (() => void this.#cancel());
+    // It may have left during the creation: the stream of a response nobody reads is never canceled.
+    if (signal.aborted) onLeave?.();
+    const stream = this.#subscribers.subscribe(after, limits, onLeave, open);
+    if (limits.reader) this.#checks.begin();
+    if (this.#subscribers.size === 1) this.#effects.writer.quicken(record);
+    return new Response(stream);
+  }
+
+  async #cancel(): Promise<void> {
+    cancel(await this.#load(), this.#effects, "its caller has disconnected");
+  }
+}
