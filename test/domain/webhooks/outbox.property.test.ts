@@ -129,6 +129,21 @@ function check({ events }: Outbox): void {
   }
 }
 
+const settled = (outcome: Outcome): Step => ({ do: "settle", outcome, chance: 0 });
+const well = settled({ status: 200, error: null });
+
+const REFUSED: Step[] = [
+  { do: "die" },
+  well,
+  { do: "output" },
+  well,
+  { do: "output" },
+  { do: "output" },
+  well,
+  well,
+  settled({ status: 410, error: "responded with status 410", final: true }),
+];
+
 it("tells everybody all that must be told, in an order that can be found again", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -154,13 +169,13 @@ it("tells everybody all that must be told, in an order that can be found again",
           const told = attempts.some(({ status, error }) => status !== null && error === null);
           if (event !== "output") expect([event, told]).toEqual([event, true]);
           else if (!told) {
-            // What was not told itself is in something later that was.
+            // What was not told itself is in something later that was, or that failed for good.
             const later = life.outbox.events.filter(
               (one) =>
                 one.sequence > sequence &&
                 one.outputs >= outputs &&
                 one.deliveries.some(
-                  (d) => d.endpoint_id === endpoint_id && d.state === "delivered",
+                  (d) => d.endpoint_id === endpoint_id && ["delivered", "failed"].includes(d.state),
                 ),
             );
             expect([state, later.length > 0]).toEqual(["superseded", true]);
@@ -168,6 +183,10 @@ it("tells everybody all that must be told, in an order that can be found again",
         }
       }
     }),
-    { numRuns: 500 },
+    {
+      numRuns: 500,
+      // The later output, which superseded two, was refused for good.
+      examples: [[REFUSED]],
+    },
   );
 });
