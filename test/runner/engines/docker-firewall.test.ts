@@ -123,8 +123,12 @@ describe.runIf(dockerIsUp)("a firewall that is flushed", () => {
     await run("iptables", ["-w", "5", "-F", own.split(" ")[1] ?? ""]);
     await vi.waitFor(async () => expect((await rules()).sort()).toEqual(before), 10_000);
     const way = ["FORWARD", "-j", "DOCKER-USER"];
+    // The same by another name: the containers of tests that run beside this one are kept in, too.
+    const meanwhile = ["FORWARD", "-m", "comment", "--comment", "meanwhile", "-j", "DOCKER-USER"];
+    await run("iptables", ["-w", "5", "-I", ...meanwhile]);
     await run("iptables", ["-w", "5", "-D", ...way]);
     await vi.waitFor(() => run("iptables", ["-w", "5", "-C", ...way]), 10_000);
+    await run("iptables", ["-w", "5", "-D", ...meanwhile]);
   });
 
   it("is put back although another program removes a rule at the same moment", async () => {
